@@ -30,6 +30,9 @@ SOURCE = "source"
 HELD = "held_by_provider"
 """Marks a chat whose provider holds the history, so that the filter can't leave anything out."""
 
+INSTRUCTIONS = "instructions"
+"""The key of a chat's own instructions in its document."""
+
 CUT = "cut"
 """Marks a message that the program no longer sends, from the front of its list."""
 
@@ -220,6 +223,11 @@ def _content_of(value: object) -> str | tuple[Part, ...]:
             for part in value
         )
     return "" if value is None else str(value)
+
+
+def instructions_in(document: Mapping[str, Any]) -> str:
+    """The instructions that a chat's document has; empty for none."""
+    return _text(document.get(INSTRUCTIONS)).strip()
 
 
 def _text(value: object) -> str:

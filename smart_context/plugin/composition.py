@@ -192,7 +192,13 @@ def _material(
         logger=context.logger,
     )
     briefings = Briefings(
-        sidecars=filtering.sidecars, roles=roles, contexts=contexts, child=context.child
+        chats=context.chats,
+        general=lambda: context.instructions,
+        count_tokens=model.count_tokens,
+        sidecars=filtering.sidecars,
+        roles=roles,
+        contexts=contexts,
+        child=context.child,
     )
     notes_of = context.notes
     files = FileTools(

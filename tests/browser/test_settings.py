@@ -45,3 +45,19 @@ def test_a_model_is_connected_and_a_setting_changed_without_leaving_the_page(new
         page.get_by_label("Recent messages").fill("-1")
         page.get_by_label("Recent messages").press("Tab")
         expect(page.get_by_role("alert").filter(has_text="recent_messages")).to_be_visible()
+
+
+def test_a_chat_is_given_instructions_that_its_next_message_shows(new_page, empty):
+    page = open_page(new_page, empty, "/new")
+    page.get_by_role("button", name="This chat").click()
+    page.get_by_role("button", name="Instructions…").click()
+    page.get_by_role("textbox", name="Instructions of this chat").fill("Answer in rhymes.")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("The next message follows these instructions.")).to_be_visible()
+    page.get_by_role("textbox", name="Message").fill("And now?")
+    expect(page.locator("[data-part='instructions']").first).to_be_attached()
+    page.reload()
+    page.get_by_role("button", name="This chat").click()
+    page.get_by_role("button", name="Instructions…").click()
+    box = page.get_by_role("textbox", name="Instructions of this chat")
+    expect(box).to_have_value("Answer in rhymes.")

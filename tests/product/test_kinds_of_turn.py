@@ -171,6 +171,13 @@ def images(talk):
 
 
 @row
+def instructions_of_the_chat(talk):
+    talk.call("chat.set_instructions", text="Answer in rhymes.")
+    talk.plugin("set_role", role="reviewer", targets=["Cats.md"])
+    return {}
+
+
+@row
 def a_role(talk):
     talk.plugin("set_role", role="reviewer", targets=["Cats.md"])
     return {}

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
+from smart_context.base.config.vault import MOST_INSTRUCTIONS
 from smart_context.base.errors import ChatBusy, CommandFailed, InvalidParams
 from smart_context.base.text.names import storable
 from smart_context.base.values import JsonObject
@@ -11,7 +12,7 @@ from smart_context.chat.documents import branches
 from smart_context.chat.documents.branches import Versions, versions_of
 from smart_context.chat.documents.parts import since_unfinished
 from smart_context.chat.ids import check_chat_id, new_chat_id
-from smart_context.chat.messages import ChatId, Message
+from smart_context.chat.messages import INSTRUCTIONS, ChatId, Message
 from smart_context.host.access import FilesNamed
 from smart_context.host.commands.files import attached_files, attached_links
 from smart_context.host.commands.registry import Caller, CommandRegistry
@@ -53,6 +54,7 @@ class ChatCommands:
         commands.register("chat.stop", self.stop)
         commands.register("chat.regenerate", self.regenerate)
         commands.register("chat.edit", self.edit)
+        commands.register("chat.set_instructions", self.set_instructions)
         commands.register("chat.list_versions", self.list_versions)
         commands.register("chat.show_version", self.show_version)
 
@@ -201,6 +203,28 @@ class ChatCommands:
         await self._store.update(checked, show, creates=False)
         self._tell_plugins(CHAT_VERSION_SHOWN, checked)
         return {"chat_id": checked, **_as_object(*shown[0])}
+
+    async def set_instructions(self, chat_id: str, text: str) -> JsonObject:
+        """Set what the model is told in each turn of a chat; an empty text takes it away.
+
+        Args:
+            chat_id: The chat.
+            text: At most 20,000 characters.
+        """
+        checked, told = check_chat_id(chat_id), storable(text.strip())
+        if len(told) > MOST_INSTRUCTIONS:
+            raise InvalidParams(
+                f"text: expected at most {MOST_INSTRUCTIONS:,} characters, found {len(told):,}"
+            )
+
+        def change(document: JsonObject) -> None:
+            if told:
+                document[INSTRUCTIONS] = told
+            else:
+                document.pop(INSTRUCTIONS, None)
+
+        await self._store.update(checked, change, since=lambda version: len(version.entries))
+        return {"chat_id": checked, "instructions": told}
 
     async def edit(self, chat_id: str, message_id: str, text: str) -> JsonObject:
         """Change what a message says, in place; a changed question is not asked again."""

@@ -89,6 +89,11 @@ class PluginContext:
         return self._services.current.models
 
     @property
+    def instructions(self) -> str:
+        """The instructions for every chat that are in use; empty for none."""
+        return self._services.current.config.instructions
+
+    @property
     def user_roles(self) -> Path | None:
         """The folder of the user's own roles and templates; it may not exist."""
         return self._services.current.config.user_roles

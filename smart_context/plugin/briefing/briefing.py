@@ -8,17 +8,35 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from smart_context.base.errors import SmartContextError
 from smart_context.base.processes.child import Child
 from smart_context.base.threads import in_daemon_thread
-from smart_context.chat.messages import ChatId
+from smart_context.chat.messages import ChatId, instructions_in
 from smart_context.plugin.briefing.chat_contexts import Assembled, ChatContexts
 from smart_context.plugin.briefing.chat_roles import ChatRoles
 from smart_context.plugin.briefing.role_part import NO_ROLE, RolePart
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.notes.context_prompt import appended
+from smart_context.storage.ports import Chats
 
 TEMPLATE_PATIENCE_S = 15.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instructions:
+    """What the user wants the model to be told in a chat.
+
+    Attributes:
+        text: That of the vault, then that of the chat; empty for none.
+        tokens: The tokens of the text.
+    """
+
+    text: str = ""
+    tokens: int = 0
+
+
+NO_INSTRUCTIONS = Instructions()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,12 +45,14 @@ class Briefing:
 
     Attributes:
         message: The message, as the role's template words it.
+        instructions: They follow the system prompt.
         role: What the role adds to the system prompt.
         contexts: The named contexts.
         problem: Why the template was not used; empty when it was, or there is none.
     """
 
     message: str = ""
+    instructions: Instructions = NO_INSTRUCTIONS
     role: RolePart = NO_ROLE
     contexts: Assembled = field(default_factory=Assembled)
     problem: str = ""
@@ -47,8 +67,9 @@ class Briefing:
         return replace(self, contexts=self.contexts.left_out())
 
     def system_prompt(self, before: str) -> str:
-        """A system prompt, followed by role and contexts."""
-        return self.contexts.prompt.after(appended(before, self.role.text))
+        """A system prompt, followed by instructions, role and contexts."""
+        told = appended(before, self.instructions.text)
+        return self.contexts.prompt.after(appended(told, self.role.text))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,12 +77,18 @@ class Briefings:
     """Makes the briefings of a vault's chats.
 
     Attributes:
+        chats: The chats, which have instructions of their own.
+        general: Gives the instructions for every chat.
+        count_tokens: Counts for the chat model.
         sidecars: What the user chose for each chat.
         roles: The chats' roles.
         contexts: The chats' named contexts.
         child: Where the vault's own templates are rendered.
     """
 
+    chats: Chats
+    general: Callable[[], str]
+    count_tokens: Callable[[str], int]
     sidecars: Sidecars
     roles: ChatRoles
     contexts: ChatContexts
@@ -78,10 +105,23 @@ class Briefings:
         state = (await self.sidecars.of(chat_id)).state
         if role is not None and role != state.role:
             state = state.take_role(role)
-        part, contexts = await asyncio.gather(
-            self.roles.part(state), self.contexts.assemble(chat_id, state.contexts)
+        told, part, contexts = await asyncio.gather(
+            self.instructions(chat_id),
+            self.roles.part(state),
+            self.contexts.assemble(chat_id, state.contexts),
         )
-        return await self.with_message(Briefing(role=part, contexts=contexts), message)
+        briefing = Briefing(instructions=told, role=part, contexts=contexts)
+        return await self.with_message(briefing, message)
+
+    async def instructions(self, chat_id: ChatId) -> Instructions:
+        """The instructions of the vault and of a chat; none if the chat can't be read."""
+        try:
+            _, others = await self.chats.snapshot(chat_id)
+            own = instructions_in(others)
+        except SmartContextError:
+            own = ""
+        text = "\n\n".join(filter(None, (self.general(), own)))
+        return Instructions(text=text, tokens=self.count_tokens(text) if text else 0)
 
     async def under(
         self,
@@ -89,6 +129,7 @@ class Briefings:
         message: str,
         state: FilterState,
         *,
+        told: str,
         budget: int,
         model: str,
         count_tokens: Callable[[str], int],
@@ -99,6 +140,7 @@ class Briefings:
             chat_id: The chat.
             message: The message.
             state: The choices.
+            told: The instructions.
             budget: The maximum tokens of the contexts.
             model: The model's name.
             count_tokens: Counts for that model.
@@ -107,7 +149,9 @@ class Briefings:
             chat_id, state.contexts, budget=budget, count_tokens=count_tokens
         )
         role = await self.roles.part(state, model=model, count_tokens=count_tokens)
-        return await self.with_message(Briefing(role=role, contexts=contexts), message)
+        instructions = Instructions(text=told, tokens=count_tokens(told) if told else 0)
+        briefing = Briefing(instructions=instructions, role=role, contexts=contexts)
+        return await self.with_message(briefing, message)
 
     async def with_message(self, briefing: Briefing, message: str) -> Briefing:
         """The same briefing for another message."""

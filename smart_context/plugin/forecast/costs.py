@@ -24,6 +24,7 @@ HISTORY_PARTS: tuple[HistoryPart, ...] = ("history", "system", "summary")
 
 PART_NAMES: Mapping[str, str] = {
     "system": "System prompt",
+    "instructions": "Instructions",
     "role": "Role",
     "contexts": "Notes",
     "tools": "Tools",
@@ -44,6 +45,7 @@ class TokensByPart:
 
     Attributes:
         system: The system prompt without role and contexts, and system messages of the chat.
+        instructions: The instructions of the vault and of the chat.
         role: The chat's role with its files.
         contexts: The named contexts.
         tools: What the model may call.
@@ -55,6 +57,7 @@ class TokensByPart:
     """
 
     system: int = 0
+    instructions: int = 0
     role: int = 0
     contexts: int = 0
     tools: int = 0

@@ -122,6 +122,7 @@ class Forecast:
         return replace(
             self.tokens,
             system=self.tokens.system + sum(map(count_tokens, added.system)),
+            instructions=briefing.instructions.tokens,
             role=briefing.role.tokens,
             contexts=briefing.contexts.tokens,
             tools=count_tokens(added.tools) if added.tools else 0,

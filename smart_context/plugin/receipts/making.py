@@ -254,6 +254,7 @@ def _made(
         has_probabilities=forecast.decision.selection.reasons.has_probabilities,
         problem="\n".join(filter(None, (forecast.decision.problem, briefing.problems))),
         system=pending.system[:MAX_SYSTEM_CHARACTERS],
+        instructions=briefing.instructions.text,
         hidden_places=tuple(
             place.to_dict() for place in forecast.hidden_places(system_prompt, message)
         ),

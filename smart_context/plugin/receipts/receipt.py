@@ -93,7 +93,8 @@ class Receipt:
         cut: The score from which messages were kept; `None` without a filter, or if unknown.
         has_probabilities: The scores are probabilities.
         problem: Why the filter could not be applied; empty when it was.
-        system: The system prompt before role and contexts.
+        system: The system prompt before instructions, role and contexts.
+        instructions: The instructions of the vault and of the chat.
         sent: Digest, number and size of the request's messages; empty if none was sent.
         prompt: The messages of the last request; empty if they were too long to store.
         parameters: The other fields of its body; empty if unknown or too large to store.
@@ -123,6 +124,7 @@ class Receipt:
     has_probabilities: bool = False
     problem: str = ""
     system: str = ""
+    instructions: str = ""
     sent: Mapping[str, Any] = field(default_factory=dict)
     prompt: tuple[PromptMessage, ...] = ()
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -199,6 +201,7 @@ _PLAIN = (
         "has_probabilities",
         "problem",
         "system",
+        "instructions",
         "sent",
         "parameters",
         "list_name",

@@ -79,6 +79,7 @@ class Replays:
             chat_id,
             sent.text,
             view.sidecar.state,
+            told=receipt.instructions,
             budget=settings.context_budget_tokens,
             model=model,
             count_tokens=count,

@@ -30,6 +30,13 @@ def _sections(
 ) -> Iterator[ReceiptSection]:
     if system_tokens:
         yield ReceiptSection(name="System prompt", is_in=True, why="always", tokens=system_tokens)
+    if briefing.instructions.text:
+        yield ReceiptSection(
+            name="Instructions",
+            is_in=True,
+            why="told in every message",
+            tokens=briefing.instructions.tokens,
+        )
     if briefing.role.name:
         yield _role_section(briefing.role, is_shaped=not briefing.problem)
     problems = dict(briefing.contexts.problems)

@@ -40,7 +40,7 @@ from smart_context.chat.clients import is_of_client, keeps_its_history
 from smart_context.chat.documents.branches import versions_of
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.listed.rows import ChatRow
-from smart_context.chat.messages import messages_of
+from smart_context.chat.messages import instructions_in, messages_of
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.host.reading import Reading
 from smart_context.web.gate.entrance import SHEETS
@@ -165,6 +165,7 @@ class _Pages:
             "pages/chat.html",
             chat_id=chat_id,
             title=row.title if row else "",
+            instructions=instructions_in(document),
             chat_groups=_groups(chats),
             panel=panel,
             other_versions=other_versions(document),
