@@ -1,10 +1,16 @@
 """Gives topics lasting ids, so that a bubble keeps its place and its colour."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 
 from smart_context.topics.values import Topic
+
+Colour = int | str
+
+SHADES = 6
+"""The number of shades of a hue, for parts of a topic."""
 
 HUES = 12
 """The number of hues; `tokens.css` defines each."""
@@ -41,7 +47,8 @@ def with_ids(topics: Sequence[Topic], known: Sequence[Topic] = ()) -> tuple[Topi
         give(place, topic_id)
     for place, topic in enumerate(topics):
         if place not in given:
-            give(place, new_topic_id(topic.label, taken))
+            tops = [one for at, one in given.items() if not topics[at].parent_id]
+            give(place, new_topic_id(topic.label, taken, tops if not topic.parent_id else taken))
     parents = {topic.id or topic.label: given[place] for place, topic in enumerate(topics)}
     return tuple(
         replace(topic, id=given[place], parent_id=parents.get(topic.parent_id, ""))
@@ -49,10 +56,16 @@ def with_ids(topics: Sequence[Topic], known: Sequence[Topic] = ()) -> tuple[Topi
     )
 
 
-def new_topic_id(label: str, taken: Iterable[str]) -> str:
-    """An id made from the label, with a hue that the taken ids use least."""
+def new_topic_id(label: str, taken: Iterable[str], beside: Iterable[str] | None = None) -> str:
+    """An id made from the label, with a hue that others use least.
+
+    Args:
+        label: The topic's label.
+        taken: The ids that are there.
+        beside: Those whose hues count; by default all.
+    """
     ids = set(taken)
-    hues = [hue_of(topic_id) for topic_id in ids]
+    hues = [hue_of(topic_id) for topic_id in (ids if beside is None else set(beside))]
     fewest = min(map(hues.count, range(HUES)))
     made = (f"t{fnv1a(f'{label}#{n}' if n else label):08x}" for n in range(_ATTEMPTS))
     free = (candidate for candidate in made if candidate not in ids)
@@ -63,6 +76,32 @@ def new_topic_id(label: str, taken: Iterable[str]) -> str:
 def hue_of(topic_id: str) -> int:
     """The hue of a topic; the page computes the same in `static/cloud/hues.js`."""
     return fnv1a(topic_id) % HUES
+
+
+def colours_of(topics: Iterable[tuple[str, str]]) -> dict[str, Colour]:
+    """The colours of topics by id, as `data-hue` of the pages takes them.
+
+    A part of a topic has its topic's hue with a shade: `7 s1`. Topics whose ids have one hue get
+    neighbouring ones. The page computes the same in `static/cloud/hues.js`.
+
+    Args:
+        topics: The id of each topic and that of its parent; the latter is empty at the top.
+    """
+    parents = dict(topics)
+    colours: dict[str, Colour] = {}
+    taken: set[int] = set()
+    for topic_id in sorted(one for one in parents if parents[one] not in parents):
+        hue = hue_of(topic_id)
+        while hue in taken and len(taken) < HUES:
+            hue = (hue + 1) % HUES
+        taken.add(hue)
+        colours[topic_id] = hue
+    parts: Counter[str] = Counter()
+    for topic_id in sorted(one for one in parents if parents[one] in parents):
+        parent = parents[topic_id]
+        colours[topic_id] = f"{colours.get(parent, hue_of(parent))} s{parts[parent] % SHADES + 1}"
+        parts[parent] += 1
+    return colours
 
 
 def fnv1a(text: str) -> int:

@@ -20,7 +20,7 @@ export function showCloud(root, state) {
     const bubble = before.get(topic.id) ?? clone(template);
     before.delete(topic.id);
     const isActive = state.active.includes(topic.label);
-    showBubble(bubble, topic, isActive);
+    showBubble(bubble, topic, isActive, state.colours.get(topic.id) ?? "");
     showOpener(bubble, topic, topic.id === state.inside ? 0 : partsOfTopic(state, topic.id).length);
     if (!bubble.isConnected) cloud.append(bubble);
   }
@@ -48,12 +48,13 @@ export function inputOf(bubble) {
  * @param {HTMLElement} bubble
  * @param {import("./topic-state.js").Topic} topic
  * @param {boolean} isActive
+ * @param {string} colour
  */
-function showBubble(bubble, { id, label, count }, isActive) {
+function showBubble(bubble, { id, label, count }, isActive, colour) {
   const input = inputOf(bubble);
   const shown = visible(label);
   bubble.dataset.topic = id;
-  bubble.dataset.hue = String(hueOf(id));
+  bubble.dataset.hue = colour;
   bubble.dataset.count = String(count);
   bubble.title = shown;
   input.value = label;

@@ -1,10 +1,14 @@
 // @ts-check
 /** The panel's state as an immutable value, and functions of it. */
 
+import { coloursOf } from "./hues.js";
+
 /** @typedef {{ id: string, label: string, count: number, sticky?: boolean, message_ids?: string[], parent_id?: string }} Topic */
 /**
  * @typedef {object} PanelState
  * @property {readonly Topic[]} all  Without the sticky one.
+ * @property {ReadonlyMap<string, string>} colours  The colour of each topic, by its id.
+ * @property {ReadonlyMap<string, string>} hues  The same by its label.
  * @property {readonly Topic[]} topics  Those that have a bubble now.
  * @property {string} inside  The id of the topic whose parts are shown; empty at the top.
  * @property {number} stickyCount
@@ -28,7 +32,7 @@
 
 /** @type {PanelState} */
 export const NOTHING_KNOWN = Object.freeze({
-  all: [], topics: [], inside: "", stickyCount: 0, active: [], isOn: true, total: 0, messageIds: null,
+  all: [], colours: new Map(), hues: new Map(), topics: [], inside: "", stickyCount: 0, active: [], isOn: true, total: 0, messageIds: null,
   fellBack: false, status: "", pinned: new Set(), hidden: new Set(), sticky: new Set(),
   keptBy: new Map(), reason: "", undoWords: "", moved: [], threshold: null, isOwnThreshold: false, isKnown: false,
 });
@@ -95,8 +99,12 @@ function topicById(keptBy) {
 function topicsOf(stored) {
   const named = stored.filter((topic) => topic && typeof topic.label === "string");
   const sticky = named.filter((topic) => topic.sticky);
+  const all = named.filter((topic) => !topic.sticky).map((topic) => ({ ...topic, id: String(topic.id ?? topic.label) }));
+  const colours = coloursOf(all);
   return {
-    all: named.filter((topic) => !topic.sticky).map((topic) => ({ ...topic, id: String(topic.id ?? topic.label) })),
+    all,
+    colours,
+    hues: new Map(all.map(({ id, label }) => [label, colours.get(id) ?? ""])),
     stickyCount: sticky.reduce((sum, topic) => sum + (topic.message_ids?.length || topic.count || 0), 0),
   };
 }

@@ -1,7 +1,6 @@
 // @ts-check
 /** Palette, sheet of keys and page-wide keys of the chat page. */
 
-import { hueOf } from "../cloud/hues.js";
 import { plural, wordsOf } from "../contexts/context-draft.js";
 import { messagesCounted } from "../lib/text.js";
 import { startKeys } from "./keys.js";
@@ -37,7 +36,7 @@ function entries({ panel, run, chatId, openTrash }, keys) {
     group: "Topics",
     name: label,
     hint: messagesCounted(count),
-    hue: String(hueOf(id)),
+    hue: panel?.state.colours.get(id),
     isOn: panel?.state.active.includes(label) ?? false,
     run: () => void panel?.toggle(label),
   }));

@@ -27,6 +27,22 @@ return { x, y, width, height, right: x + width }; }"
 COLOURS = """elements => new Set(elements.map(e => getComputedStyle(e).backgroundColor)).size"""
 
 
+NEAREST = """() => {
+    const rims = [..."0,1,2,3,4,5,6,7,8,9,10,11".split(",")].map(hue => {
+        const dot = document.body.appendChild(document.createElement("i"));
+        dot.dataset.hue = hue;
+        dot.style.color =
+            "oklch(var(--bubble-rim-lightness) var(--bubble-rim-chroma) var(--hue))";
+        const [l, c, h] = getComputedStyle(dot).color.match(/[0-9.]+/g).map(Number);
+        dot.remove();
+        return [l, c * Math.cos(h * Math.PI / 180), c * Math.sin(h * Math.PI / 180)];
+    });
+    const apart = (a, b) => Math.hypot(...a.map((x, i) => x - b[i]));
+    return Math.min(...rims.flatMap((a, i) => rims.slice(i + 1).map(b => apart(a, b))));
+}"""
+"""How unlike the two most alike colours of topics are, in OKLab; two hundredths can be seen."""
+
+
 def box(page, selector):
     return page.locator(selector).first.evaluate(BOX)
 
@@ -63,6 +79,10 @@ def test_each_script_and_each_medium_has_what_it_needs(new_page, server):
     expect(kept).to_be_visible()
     picked = page.locator(".bubble:has(:checked)").evaluate(dot)
     assert kept.locator(".speaker").evaluate(dot) == picked
+
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        assert page.evaluate(NEAREST) >= 0.1
 
     page.emulate_media(forced_colors="active")
     assert page.locator(".sends-bar span").evaluate_all(COLOURS) > 1

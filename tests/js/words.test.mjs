@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fit, roomFor } from "../../static/cloud/fit.js";
-import { fnv1a, hueOf } from "../../static/cloud/hues.js";
+import { coloursOf, fnv1a, hueOf } from "../../static/cloud/hues.js";
 import { silenceInWords } from "../../static/messages/answers/silence.js";
 import { tryAgainInWords } from "../../static/messages/answers/try-again.js";
 import { decoded, messagesCounted, reasonOf, visible } from "../../static/lib/text.js";
@@ -14,6 +14,15 @@ test("a hash is the one that the server computes", () => {
 
 test("a hue is the one that the server computes", () => {
   assert.deepEqual(["t1", "t2", "成都"].map(hueOf), [10, 11, 4]);
+});
+
+test("a colour is the one that the server computes", () => {
+  const parts = ["p1", "p2"].map((id) => ({ id, parent_id: "t1" }));
+  const topics = [{ id: "t2" }, { id: "t1" }, { id: "t13" }, ...parts, { id: "p3", parent_id: "gone" }];
+  const colours = Object.fromEntries(coloursOf(topics));
+  assert.deepEqual(colours, { t1: "10", t13: "7", t2: "11", p1: "10 s1", p2: "10 s2", p3: "0" });
+  const many = coloursOf(Array.from({ length: 12 }, (_, n) => ({ id: `x${n}` })));
+  assert.equal(new Set(many.values()).size, 12);
 });
 
 test("direction controls are visible, and nothing else is changed", () => {

@@ -3,7 +3,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.topics.identity import HUES, fnv1a, hue_of, new_topic_id, with_ids
+from smart_context.topics.identity import HUES, colours_of, fnv1a, hue_of, new_topic_id, with_ids
 from smart_context.topics.values import Topic
 
 
@@ -69,3 +69,20 @@ def test_a_part_names_its_whole_by_the_id_that_the_whole_gets_and_keeps():
     renamed = (replace(found[0], label="Trips"), found[1])
     assert with_ids(renamed)[1].parent_id == found[0].id
     assert not with_ids(found[1:])[0].parent_id
+
+
+def test_topics_side_by_side_have_unlike_colours_and_parts_shades_of_theirs():
+    """The script computes the same: see `words.test.mjs`."""
+    topics = [("t2", ""), ("t1", ""), ("t13", ""), ("p1", "t1"), ("p2", "t1"), ("p3", "gone")]
+    assert colours_of(topics) == {
+        "t1": 10, "t13": 7, "t2": 11, "p1": "10 s1", "p2": "10 s2", "p3": 0,
+    }  # fmt: skip
+    many = colours_of((f"x{n}", "") for n in range(HUES))
+    assert len(set(many.values())) == HUES
+
+
+def test_a_new_topic_has_a_hue_that_none_beside_it_has_though_parts_have_it():
+    nested = [Topic(label=f"part {n}", count=1, id=f"p{n}", parent_id="t1") for n in range(40)]
+    tops = [Topic(label=f"top {n}", count=2, id=f"t{n}") for n in range(1, 6)]
+    found = with_ids([*tops, *nested, Topic(label="new", count=2)])
+    assert hue_of(found[-1].id) not in {hue_of(topic.id) for topic in tops}

@@ -1,6 +1,7 @@
 // @ts-check
 /** Marks the messages that are in context, according to the panel, and folds the others. */
 
+import { hueOf as hueOfId } from "../../cloud/hues.js";
 import { messagesIn } from "../../lib/reconcile.js";
 import { decoded } from "../../lib/text.js";
 import { Folds, mayFold } from "./folds.js";
@@ -169,11 +170,8 @@ export class Highlight {
   /** The hue of the topic that keeps each message; under "" that of the only picked topic, if nothing else is known. */
   #huesOfPicked() {
     /** @type {Map<string, string>} */
-    const hueOf = new Map();
-    for (const bubble of document.querySelector("bubble-cloud")?.querySelectorAll(".bubble:has(input:checked)") ?? []) {
-      const label = bubble.querySelector("input")?.value ?? "";
-      if (bubble instanceof HTMLElement) hueOf.set(label, bubble.dataset.hue ?? "");
-    }
+    const picked = this.#state?.isOn ? this.#state.active : [];
+    const hueOf = new Map(picked.map((label) => [label, this.#state?.hues.get(label) ?? String(hueOfId(label))]));
     /** @type {Map<string, string>} */
     const hues = new Map();
     const keptBy = this.#state?.keptBy;

@@ -93,10 +93,10 @@ class TopicMap {
     this.#rows = rowsOf(this.#map, Math.floor(this.#nav.clientHeight / ROW_PX), sent, state?.keptBy ?? new Map());
     const svg = /** @type {SVGElement} */ (this.#nav.querySelector("svg"));
     svg.setAttribute("viewBox", `0 0 1 ${Math.max(this.#rows.length, 1)}`);
-    const hues = huesOfTopics();
+    const hues = state?.hues;
     while (svg.children.length > this.#rows.length) svg.lastElementChild?.remove();
     for (const [at, row] of this.#rows.entries()) {
-      show(/** @type {SVGElement} */ (svg.children[at] ?? svg.appendChild(rectAt(at))), row, hues.get(row.topic));
+      show(/** @type {SVGElement} */ (svg.children[at] ?? svg.appendChild(rectAt(at))), row, hues?.get(row.topic));
     }
   }
 
@@ -133,12 +133,6 @@ class TopicMap {
     event.preventDefault();
     this.#ways.step(step);
   }
-}
-
-/** The hue of each topic in the cloud. */
-function huesOfTopics() {
-  const bubbles = /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".bubble[data-hue]")]);
-  return new Map(bubbles.map((bubble) => [bubble.querySelector("input")?.value ?? "", bubble.dataset.hue ?? ""]));
 }
 
 /** @param {number} at */

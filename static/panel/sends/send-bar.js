@@ -20,7 +20,7 @@ export class SendBar {
   #attached;
   #wish;
   /** @type {ReadonlyMap<string, string>} */
-  #topicIds = new Map();
+  #hues = new Map();
   #files = document.createElement("input");
 
   /**
@@ -47,8 +47,8 @@ export class SendBar {
     this.#box?.addEventListener("input", refresh);
     document.addEventListener("attachments-changed", refresh);
     document.addEventListener("panel-changed", (event) => {
-      const { topics } = /** @type {CustomEvent<import("../../cloud/topic-state.js").PanelState>} */ (event).detail;
-      this.#topicIds = new Map(topics.map(({ label, id }) => [label, id]));
+      const { hues } = /** @type {CustomEvent<import("../../cloud/topic-state.js").PanelState>} */ (event).detail;
+      this.#hues = hues;
       refresh();
     });
     for (const event of ["smart_context.contexts_changed", "memory.chat_changed"]) {
@@ -132,7 +132,7 @@ export class SendBar {
     const piece = document.createElement("span");
     if (!topic) piece.dataset.part = part;
     piece.title = `${name}: ${counted(tokens)}`;
-    if (topic) piece.dataset.hue = String(hueOf(this.#topicIds.get(topic) ?? topic));
+    if (topic) piece.dataset.hue = this.#hues.get(topic) ?? String(hueOf(topic));
     piece.style.setProperty("--share", String(share));
     return piece;
   }

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from smart_context.chat.messages import Message
+from smart_context.topics.identity import Colour
 from smart_context.web.pages.views.message_views import is_notice
 from smart_context.web.pages.views.panel_view import PanelView
 from smart_context.web.pages.views.summary_views import CompactionView
@@ -38,7 +39,7 @@ class MessageState:
     is_folded: bool = False
     line: int = 0
     is_near_end: bool = False
-    hue: int | None = None
+    hue: Colour | None = None
 
 
 def message_states(
@@ -115,7 +116,7 @@ def _lines(folded: Sequence[bool]) -> list[int]:
     return lines
 
 
-def _hues(panel: PanelView) -> tuple[dict[str, int], int | None]:
+def _hues(panel: PanelView) -> tuple[dict[str, Colour], Colour | None]:
     """The hues of the topics that keep messages, by message, and that of all others."""
     picked = {topic.label: topic.hue for topic in panel.topics if topic.is_active}
     kept_by = panel.state.get("kept_by") or {}

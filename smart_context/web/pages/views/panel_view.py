@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from smart_context.base.results import PanelResult, TopicResult
-from smart_context.topics.identity import hue_of, new_topic_id
+from smart_context.topics.identity import Colour, colours_of, hue_of, new_topic_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,14 +17,14 @@ class TopicView:
         label: The topic's name.
         count: Number of messages about it; 0 for a topic that is gone.
         is_active: It is picked.
-        hue: The number of its colour in `tokens.css`.
+        hue: Its colour in `tokens.css`.
     """
 
     id: str
     label: str
     count: int
     is_active: bool
-    hue: int
+    hue: Colour
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,13 +99,16 @@ def bubbles(
         for topic in stored
         if not topic.get("sticky") and (not topic.get("parent_id") or topic["label"] in picked)
     }
+    colours = colours_of(
+        (topic["id"], topic.get("parent_id", "")) for topic in stored if not topic.get("sticky")
+    )
     views = [
         TopicView(
             id=topic["id"],
             label=label,
             count=topic["count"],
             is_active=label in picked,
-            hue=hue_of(topic["id"]),
+            hue=colours[topic["id"]],
         )
         for label, topic in shown.items()
     ]
@@ -120,7 +123,7 @@ def bubbles(
 
 def messages_counted(count: int) -> str:
     """`1 message`, `4 messages`."""
-    return "1 message" if count == 1 else f"{count} messages"
+    return "1 message" if count == 1 else f"{count:,} messages"
 
 
 def _sticky_count(topics: Sequence[TopicResult]) -> int:

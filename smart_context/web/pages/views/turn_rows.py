@@ -7,7 +7,7 @@ from typing import Any
 
 from smart_context.base.results import TopicResult
 from smart_context.base.values import JsonObject
-from smart_context.topics.identity import hue_of, new_topic_id
+from smart_context.topics.identity import Colour, colours_of, hue_of, new_topic_id
 
 MAX_ROWS = 1_000
 """Most messages of a kind on the page; the counts say how many there are."""
@@ -28,7 +28,7 @@ class TopicRows:
     """
 
     name: str
-    hue: int | None
+    hue: Colour | None
     count: int
     tokens: int
     rows: tuple[JsonObject, ...]
@@ -43,7 +43,9 @@ class TopicsOfMessages:
     """
 
     def __init__(self, topic_map: Mapping[str, Any], topics: Sequence[TopicResult]) -> None:
-        self._hues = {t["label"]: hue_of(t["id"]) for t in topics if t.get("id")}
+        known = [topic for topic in topics if topic.get("id") and not topic.get("sticky")]
+        colours = colours_of((topic["id"], topic.get("parent_id", "")) for topic in known)
+        self._hues = {topic["label"]: colours[topic["id"]] for topic in known}
         nested = {str(t["id"]) for t in topics if t.get("parent_id")}
         sticky = {str(t["id"]) for t in topics if t.get("sticky") and t.get("id")}
         ids = topic_map.get("message_ids", ())
@@ -59,8 +61,8 @@ class TopicsOfMessages:
             return str(row["topic"])
         return self._labels.get(str(row.get("id")), "")
 
-    def hue(self, label: str) -> int | None:
-        """The number of a topic's colour."""
+    def hue(self, label: str) -> Colour | None:
+        """A topic's colour."""
         if not label:
             return None
         return self._hues.get(label, hue_of(new_topic_id(label, ())))

@@ -9,6 +9,7 @@ from starlette.datastructures import QueryParams
 from smart_context.base.results import TopicResult
 from smart_context.base.text.scores import score_in_words
 from smart_context.base.values import JsonObject
+from smart_context.topics.identity import Colour
 from smart_context.web.pages.views.chat_over_time import ChatOverTime, chat_over_time
 from smart_context.web.pages.views.panel_view import TopicView, bubbles, messages_counted
 from smart_context.web.pages.views.turn_rows import OTHERS, TopicRows, TopicsOfMessages, grouped
@@ -46,7 +47,7 @@ class BarPart:
     """
 
     part: str
-    hue: int | None
+    hue: Colour | None
     name: str
     tokens: int
     start: float
@@ -199,7 +200,7 @@ def _parts(
 
 def _pieces(
     tokens: Mapping[str, int], names: Mapping[str, str], kept: Sequence[TopicRows]
-) -> Iterator[tuple[str, str, int | None, int]]:
+) -> Iterator[tuple[str, str, Colour | None, int]]:
     """The parts that cost something; messages are split by topic."""
     for part, name in names.items():
         groups = [group for group in kept if group.hue is not None and part == "history"]
