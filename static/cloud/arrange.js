@@ -6,7 +6,7 @@ import { settle } from "./settle.js";
 
 /** @typedef {{ id: string, count: number, least: number }} Bubble  `least`: the radius that its label needs. */
 /** @typedef {{ width: number, height: number }} Room  In CSS pixels; a cloud may be higher if it must. */
-/** @typedef {Room & { scale: number, at: Record<string, [number, number]> }} Places  Centres by topic, from the upper left corner. */
+/** @typedef {Room & { scale: number, at: Record<string, [number, number]>, of?: string }} Places  Centres by topic, from the upper left corner; `of`: what was placed. */
 /** @typedef {{ r: number, x: number, y: number }} Placed */
 
 const GAP = 6;
@@ -16,6 +16,8 @@ const SLACK = 0.15;
 const FURTHEST = 0.27;
 const SMALLER = 0.96;
 const SMALLEST = 0.7;
+/** Places are remembered in tenths of a pixel. */
+const SAME = 0.5;
 /** Beyond these changes of the room, a cloud is arranged from scratch; a lower room would not hold it as it is. */
 const SAME_ROOM = 0.75;
 const NO_LOWER = 0.9;
@@ -31,7 +33,7 @@ export function arrange(bubbles, room, before, isHeld = false) {
   const known = before && isSame(before, room) ? before : null;
   const { placed, scale } = known && bubbles.some(({ id }) => known.at[id]) ? rearranged(bubbles, room, known, isHeld) : fresh(bubbles, room);
   const at = Object.fromEntries(bubbles.map(({ id }, i) => [id, /** @type {[number, number]} */ ([round(placed[i].x), round(placed[i].y)])]));
-  return { placed, places: { ...room, scale, at } };
+  return { placed, places: { ...room, scale, at, of: ofWhat(bubbles) } };
 }
 
 /** @param {Room} before @param {Room} now */
@@ -60,6 +62,8 @@ function rearranged(bubbles, { width, height }, before, isHeld) {
   const was = before.scale * ratio;
   const isNear = Math.abs(ideal / was - 1) <= SLACK;
   const hasLeft = Object.keys(before.at).some((id) => !bubbles.some((bubble) => bubble.id === id));
+  const stay = (isNear || before.of === ofWhat(bubbles)) && !hasLeft && stayed(bubbles, sizesAt(was, counts, width, leastOf(bubbles), height), before, ratio);
+  if (stay) return { placed: stay, scale: was };
   let scale = isHeld || isNear ? was : Math.min(was * (1 + SLACK), Math.max(was * (1 - SLACK), ideal));
   for (;;) {
     const sizes = sizesAt(scale, counts, width, leastOf(bubbles), height);
@@ -69,6 +73,24 @@ function rearranged(bubbles, { width, height }, before, isHeld) {
     if (Math.max(...moved) <= FURTHEST || isHeld || scale < was * SMALLEST) return { placed: spots.map((spot, i) => ({ ...spot, r: sizes[i] })), scale };
     scale *= SMALLER;
   }
+}
+
+/**
+ * The bubbles where they were, if all were there and still have room: laying out what was laid out moves nothing.
+ * @param {readonly Bubble[]} bubbles @param {readonly number[]} sizes @param {Places} before @param {number} ratio
+ * @returns {Placed[] | null}
+ */
+function stayed(bubbles, sizes, before, ratio) {
+  /** @type {Placed[]} */
+  const placed = [];
+  for (const [i, { id }] of bubbles.entries()) {
+    const at = scaled(before.at[id], ratio);
+    const r = sizes[i];
+    if (!at || at.x < r - SAME || at.y < r - SAME || at.x > before.width * ratio - r + SAME) return null;
+    if (placed.some((other) => Math.hypot(other.x - at.x, other.y - at.y) < other.r + r + GAP - SAME)) return null;
+    placed.push({ ...at, r });
+  }
+  return placed;
 }
 
 /** @param {[number, number] | undefined} at @param {number} ratio */
@@ -94,10 +116,15 @@ function round(length) {
 /** The places in a stored text; null if it is not valid. @param {string} text @returns {Places | null} */
 export function placesIn(text) {
   try {
-    const { width, height = width, scale, at } = JSON.parse(text);
+    const { width, height = width, scale, at, of = "" } = JSON.parse(text);
     const isSound = [width, height, scale, ...Object.values(at).flat()].every((value) => Number.isFinite(value));
-    return isSound && Math.min(width, height, scale) > 0 ? { width, height, scale, at } : null;
+    return isSound && Math.min(width, height, scale) > 0 ? { width, height, scale, at, ...(of && { of: String(of) }) } : null;
   } catch {
     return null;
   }
+}
+
+/** What a cloud consists of. @param {readonly Bubble[]} bubbles */
+function ofWhat(bubbles) {
+  return bubbles.map(({ id, count }) => `${id} ${count}`).sort().join("\n");
 }

@@ -4,6 +4,7 @@ import { arrange, placesIn } from "./arrange.js";
 import { fit, roomFor, widthInEms } from "./fit.js";
 
 const USUAL_TYPE_PX = 16;
+const MOST_ROOMS = 16;
 const SMALLEST_RADIUS = 30;
 /** Small type is up to so much wider than large type where letters are rounded to whole pixels. */
 const ROUNDED = 1.05;
@@ -22,6 +23,8 @@ export class BubbleCloud extends HTMLElement {
   #places = null;
   #isOver = false;
   #shown = "";
+  /** The places of rooms that the cloud had before: who resizes a window and back finds them again. @type {Map<string, import("./arrange.js").Places>} */
+  #rooms = new Map();
   /** @type {CanvasRenderingContext2D | null} */
   #ruler = null;
   /** @type {Map<string, number>} */
@@ -72,11 +75,12 @@ export class BubbleCloud extends HTMLElement {
       count: Number(dataset.count),
       least: roomFor(labels[i], SMALLEST_RADIUS, this.#widthOf),
     }));
-    const { placed, places } = arrange(bubbles, { width, height }, this.#places, this.#isOver);
-    if (bubbles.length) this.#keep(places);
+    const room = JSON.stringify([width, height, topics, labels]);
+    const { placed, places } = arrange(bubbles, { width, height }, this.#rooms.get(room) ?? this.#places, this.#isOver);
+    if (bubbles.length) this.#keep(places, room);
     for (const [i, { x, y, r }] of placed.entries()) {
-      const { size, width: room, lines } = fit(labels[i], 2 * r, this.#widthOf);
-      const lengths = { "--x": x - r, "--y": y - r, "--d": 2 * r, "--type": size, "--label-width": room };
+      const { size, width: widest, lines } = fit(labels[i], 2 * r, this.#widthOf);
+      const lengths = { "--x": x - r, "--y": y - r, "--d": 2 * r, "--type": size, "--label-width": widest };
       for (const [name, length] of Object.entries(lengths)) elements[i].style.setProperty(name, `${(length * zoom).toFixed(1)}px`);
       elements[i].style.setProperty("--lines", String(lines));
     }
@@ -84,9 +88,12 @@ export class BubbleCloud extends HTMLElement {
     this.style.setProperty("--cloud-height", `${Math.ceil(lowest * zoom)}px`);
   }
 
-  /** @param {import("./arrange.js").Places} places */
-  #keep(places) {
+  /** @param {import("./arrange.js").Places} places @param {string} room */
+  #keep(places, room) {
     this.#places = places;
+    this.#rooms.set(room, places);
+    const [oldest] = this.#rooms.keys();
+    if (this.#rooms.size > MOST_ROOMS) this.#rooms.delete(oldest);
     if (this.dataset.remember) remember("localStorage", this.dataset.remember, JSON.stringify(places));
   }
 

@@ -1,6 +1,7 @@
 // @ts-check
 /** The keys of the whole page; each does one thing wherever the focus is. */
 
+const HOLD_MS = 350;
 const WRITES = "textarea, select, [contenteditable], input:not([type=checkbox], [type=radio], [type=range], [type=button])";
 
 /**
@@ -26,6 +27,19 @@ export function startKeys({ openPalette = () => {}, openKeys = () => {}, close =
     if (event.key === "Escape") escape(event);
     else if (!isWriting(event.target)) press(event);
   });
+
+  // Held a moment, these keys show the digits of the bubbles.
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let waiting;
+  /** @param {boolean} isHeld */
+  const hold = (isHeld) => {
+    clearTimeout(waiting);
+    if (isHeld) waiting = setTimeout(() => document.documentElement.toggleAttribute("data-digits", true), HOLD_MS);
+    else document.documentElement.toggleAttribute("data-digits", false);
+  };
+  addEventListener("keydown", ({ key }) => hold(key === "Alt" || key === "Control"));
+  addEventListener("keyup", () => hold(false));
+  addEventListener("blur", () => hold(false));
 
   /** @param {KeyboardEvent} event */
   const escape = (event) => {

@@ -1,9 +1,11 @@
 // @ts-check
 /** The guide of the demonstration: three steps, each done by the user. */
 
-import { remember } from "../lib/memory.js";
+import { recall, remember } from "../lib/memory.js";
 
 const STEPS = /** @type {const} */ (["pick", "see", "ask"]);
+
+const PASSED = "guide-passed";
 
 /** @typedef {typeof STEPS[number]} Step */
 
@@ -15,13 +17,17 @@ export function startGuide(wire, chatId) {
     remember("localStorage", "guide", "done");
     document.documentElement.dataset.guide = "done";
   };
-  /** @param {Step} step  That was done, if it was due. */
+  /** What was done, in any order, before a reload, too. @type {Set<string>} */
+  const passed = new Set(recall("localStorage", PASSED).split(" "));
+  /** @param {Step} [step]  That was done. */
   const done = (step) => {
-    if (guide.dataset.step !== step) return;
-    const next = STEPS[STEPS.indexOf(step) + 1];
-    if (next) show(guide, next);
+    if (step) passed.add(step);
+    remember("localStorage", PASSED, [...passed].join(" "));
+    const next = STEPS.find((one) => !passed.has(one));
+    if (next) show(guide, next, passed);
     else end();
   };
+  done();
   document.addEventListener("panel-changed", (event) => {
     const { active } = /** @type {CustomEvent<import("../cloud/topic-state.js").PanelState>} */ (event).detail;
     if (active.length) done("pick");
@@ -38,15 +44,15 @@ export function startGuide(wire, chatId) {
   });
 }
 
-/** @param {HTMLElement} guide @param {Step} current */
-function show(guide, current) {
+/** @param {HTMLElement} guide @param {Step} current @param {ReadonlySet<string>} passed */
+function show(guide, current, passed) {
   guide.dataset.step = current;
   document.documentElement.dataset.guide = current;
   for (const line of /** @type {NodeListOf<HTMLElement>} */ (guide.querySelectorAll("li"))) {
-    const place = STEPS.indexOf(/** @type {Step} */ (line.dataset.step)) - STEPS.indexOf(current);
-    line.toggleAttribute("data-passed", place < 0);
-    if (place === 0) line.setAttribute("aria-current", "step");
+    const isPassed = passed.has(line.dataset.step ?? "");
+    line.toggleAttribute("data-passed", isPassed);
+    if (line.dataset.step === current) line.setAttribute("aria-current", "step");
     else line.removeAttribute("aria-current");
-    if (place < 0) /** @type {HTMLElement} */ (line.querySelector(".guide-number")).textContent = "✓";
+    if (isPassed) /** @type {HTMLElement} */ (line.querySelector(".guide-number")).textContent = "✓";
   }
 }

@@ -131,3 +131,17 @@ test("only places that make sense are remembered", () => {
     assert.equal(placesIn(text), null);
   }
 });
+
+test("a cloud that is laid out again, as after a reload, stays as it is", () => {
+  const random = randoms(11);
+  for (let i = 0; i < 400; i++) {
+    const topics = randomTopics(random);
+    const newcomer = { id: "new", count: 1 + Math.floor(random() * 20), least: 34 };
+    const before = arrange([...topics, newcomer], ROOM, arrange(topics, ROOM, null).places);
+    const again = arrange([newcomer, ...topics], ROOM, placesIn(JSON.stringify(before.places)));
+    for (const [id, [x, y]] of Object.entries(before.places.at)) {
+      const [nowX, nowY] = again.places.at[id];
+      assert.ok(Math.hypot(nowX - x, nowY - y) < 1, `${id} of ${JSON.stringify(topics)}`);
+    }
+  }
+});

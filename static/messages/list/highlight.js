@@ -169,7 +169,6 @@ export class Highlight {
 
   /** The hue of the topic that keeps each message; under "" that of the only picked topic, if nothing else is known. */
   #huesOfPicked() {
-    /** @type {Map<string, string>} */
     const picked = this.#state?.isOn ? this.#state.active : [];
     const hueOf = new Map(picked.map((label) => [label, this.#state?.hues.get(label) ?? String(hueOfId(label))]));
     /** @type {Map<string, string>} */
