@@ -29,7 +29,6 @@ class NewLink:
     """A new start link.
 
     Attributes:
-        address: The link.
         vault: The folder of the vault that it opens.
     """
 

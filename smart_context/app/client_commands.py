@@ -27,7 +27,6 @@ class ClientCommands:
     """What the page asks about clients of the API.
 
     Args:
-        host: The host that is served.
         activity: What clients have done.
     """
 

@@ -117,7 +117,6 @@ async def models_of(config: VaultConfig, notes: FollowedVault) -> AsyncIterator[
     """The configured models; their connections are closed at the end.
 
     Args:
-        config: The settings.
         notes: Quoted in answers when no chat model is configured.
     """
     async with AsyncExitStack() as closing:

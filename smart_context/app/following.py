@@ -38,7 +38,6 @@ class Follower:
     """Follows the settings of one served vault.
 
     Args:
-        host: The host that serves it.
         stamps: Stamps of the settings files, from before the settings were read.
         replaced: Closes models that are made later, at the end.
         each_s: Seconds between checks.

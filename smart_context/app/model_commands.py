@@ -21,11 +21,7 @@ _FIELDS = frozenset({"base_url", "model", "api_key", "api_key_env"})
 
 
 class ModelCommands:
-    """The page's commands about models.
-
-    Args:
-        host: The host of the vault.
-    """
+    """The page's commands about models."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -41,7 +37,6 @@ class ModelCommands:
         """Look for servers on this machine, or list the models of one endpoint.
 
         Args:
-            caller: Who asks.
             endpoint: `base_url`, and `api_key` or `api_key_env`: list its models. Without it, the
                 usual ports of this machine are asked; nothing is sent elsewhere.
         """
@@ -60,7 +55,6 @@ class ModelCommands:
         """Ask a model for a few words: does it answer, how fast, and what can it do?
 
         Args:
-            caller: Who asks.
             category: The model to ask, if no endpoint is given.
             endpoint: `base_url`, `model`, and `api_key` or `api_key_env`.
         """

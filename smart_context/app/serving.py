@@ -45,7 +45,6 @@ async def serve_vault(
     """Serve the vault at `root` until SIGINT or SIGTERM.
 
     Args:
-        root: The vault.
         host: The address to bind.
         port: The port to bind; 0 takes any free one.
         token: The user's secret; `None` makes a new one.
@@ -82,8 +81,6 @@ def vault_app(host: Host, follower: Follower, access: Access, address: str) -> S
 
     Args:
         host: The vault's host, not started yet.
-        follower: Follows its settings.
-        access: The server's secrets.
         address: A name or address besides loopback that `Host` headers may have.
     """
     register_status(host)

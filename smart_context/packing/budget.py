@@ -84,8 +84,6 @@ def keep_within(
 
     Args:
         sections: In the order of the prompt, most important first.
-        tokens: The budget.
-        meter: Measures the joined sections.
         around: The size of the rest of the prompt, in the meter's unit.
 
     Returns:

@@ -61,7 +61,6 @@ class PackPlan:
         warnings: Requests that could not be met, and secrets that were found.
         token_budget: The most tokens that the prompt should have.
         pieces: The prompt in pieces, to be joined.
-        meter: Counts the tokens.
         is_cut: True if even the protected sections were over the budget and were cut.
     """
 

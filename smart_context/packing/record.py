@@ -26,8 +26,6 @@ class PackRecord:
     """The request and sources of a stored prompt.
 
     Attributes:
-        request: The request.
-        prompt_sha256: The digest of the prompt.
         sources: The SHA-256 of each file's text, by path.
         version: The version of the file format.
     """

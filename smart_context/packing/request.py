@@ -27,7 +27,6 @@ class PackRequest:
     Attributes:
         repo: The repository or vault.
         role: Name of a role; if empty, only the files requested here are packed.
-        task: The task, in words.
         targets: Files and folders that the task is about, relative to `repo`.
         template: Name of an allowed template; if empty, the sections alone.
         template_dir: The user's versions of the allowed templates.
@@ -78,7 +77,6 @@ def plan_of(request: PackRequest, user_roles: Path | None = None) -> PackPlan:
     """The requested prompt, and the report about it.
 
     Args:
-        request: The request.
         user_roles: The folder of the user's roles, which may allow secrets. Roles of the
             repository come first, but may not.
 

@@ -32,7 +32,6 @@ class FollowedVault:
     in memory.
 
     Args:
-        root: The vault.
         memory_dir: A folder that is not part of the notes.
         caches: Keeps the indexes; in memory by default.
         may_keep_words: Asked before the word index is written to disk.

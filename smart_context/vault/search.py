@@ -64,7 +64,6 @@ def search_notes(root: Path, paths: Iterable[str], query: Query) -> Iterator[Hit
     """The files that match the query, in the order of `paths`; never raises.
 
     Args:
-        root: The vault.
         paths: The files to search, relative to the vault.
         query: The query; an empty one matches nothing.
     """

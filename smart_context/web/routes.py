@@ -74,8 +74,6 @@ def create_web_app(
     `server.serve` makes start links, and `clients`, those of the socket.
 
     Args:
-        host: The host that is served.
-        access: The server's secrets.
         allowed_hosts: Names and addresses besides loopback that `Host` headers may have, with
             the port that the request came in on.
         pages: The routes of pages and static files; they come after the app's own.

@@ -118,7 +118,6 @@ class Session:
         """Write a frame for many clients, or queue it after what waits already.
 
         Args:
-            frame: The frame.
             wire: The frame as bytes on the wire.
         """
         if self.gone.done() or not self.drained.is_set() or not self._write_shared(wire):
@@ -182,7 +181,6 @@ class Sessions:
     """The connected clients: an ASGI application for `/ws`.
 
     Args:
-        host: The host that is served.
         max_stall_s: Longest wait for a client that does not read at all.
     """
 

@@ -1,10 +1,12 @@
 """The checks of the trade, as tests, so that one command runs everything."""
 
+import ast
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -135,3 +137,25 @@ def test_programs_are_started_in_one_place(line):
     )
     assert "Run " in done.stdout
     assert "processes/" in done.stdout
+
+
+def imported_packages():
+    for path in (ROOT / "smart_context").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                yield from (alias.name.partition(".")[0] for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                yield node.module.partition(".")[0]
+
+
+def test_every_library_that_is_imported_is_declared_and_the_other_way_round():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = {re.split(r"[>=<\[]", line)[0] for line in project["dependencies"]}
+    known = packages_distributions()
+    ours = sys.stdlib_module_names | {"smart_context"}
+    used = {
+        known[name][0].lower().replace("_", "-").replace("ruamel-yaml", "ruamel.yaml")
+        for name in set(imported_packages()) - ours
+        if name in known
+    }
+    assert used == declared

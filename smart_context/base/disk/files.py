@@ -155,8 +155,6 @@ def replace_unless_changed(
     """Like `atomic_write`, but only while the file is still in the `expected` state.
 
     Args:
-        path: The file.
-        content: The new content.
         expected: The state that `content` was derived from; `None` for no file.
 
     Raises:

@@ -229,7 +229,6 @@ def opened(place: Place, *, make: bool = False) -> Folder:
     """Open the folder at a place; its caller closes it, as with `with`.
 
     Args:
-        place: The folder.
         make: Make missing folders: `top` with the user's default mode, the rest private.
 
     Raises:

@@ -14,7 +14,6 @@ def encoded(document: Mapping[str, object], *, indent: int | None = None) -> byt
     """A JSON object as bytes; `parsed` reads back even text that UTF-8 can't hold.
 
     Args:
-        document: The object.
         indent: Spaces for each level; `None` writes one compact line.
     """
     if indent:

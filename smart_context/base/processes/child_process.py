@@ -53,7 +53,6 @@ class ChildProcess:
 
     Args:
         modules: The modules to import before its first job.
-        environ: This program's environment.
         memory_bytes: The memory limit of a job.
 
     Raises:

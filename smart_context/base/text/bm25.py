@@ -29,7 +29,6 @@ def gains(counts: Floats, lengths: Floats, average: float) -> Floats:
 
     Args:
         counts: How often each document has the word.
-        lengths: The same documents' lengths.
         average: The mean length of all documents.
     """
     penalty = 1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * lengths / (average or 1.0)
@@ -41,7 +40,6 @@ class Postings:
     """The documents of each word, as arrays that can be kept on disk.
 
     Attributes:
-        words: The words.
         ends: Of each word, where its postings end in `positions` and `counts`.
         positions: The documents that have the word, by their positions.
         counts: How often they have it.
@@ -63,7 +61,6 @@ class Bm25:
     """Okapi BM25 over documents given as words; documents can be added, not removed.
 
     Args:
-        documents: The first documents.
         base: Documents indexed earlier; their positions come first.
     """
 

@@ -25,7 +25,6 @@ class Known:
     """A version that a reader knows.
 
     Attributes:
-        version: The version.
         was_sent: The reader wrote it.
         was_loaded: The reader loaded it, and has not written it since.
     """

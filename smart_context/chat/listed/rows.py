@@ -39,10 +39,8 @@ class ChatRow:
     """A chat in the list of chats.
 
     Attributes:
-        id: The chat.
         title: The title that was given; else the first line of the first question, cut to 60
             characters; else `New chat`. The id when the file is damaged.
-        message_count: The number of messages.
         updated_at: When the last message was written, else when the file was; ISO 8601 in UTC.
         preview: The beginning of the last message that has text, on one line and without
             Markdown marks; summaries and quoted passages are skipped.
@@ -65,9 +63,7 @@ class DeletedChat:
 
     Attributes:
         deletion: Names the deletion; a chat can be in the trash several times.
-        id: The chat.
         title: As in the list of chats.
-        message_count: The number of messages.
         deleted_at: ISO 8601 in UTC.
     """
 

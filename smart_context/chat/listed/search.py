@@ -24,8 +24,6 @@ class ChatHit:
     """A message or title that contains all words of a query.
 
     Attributes:
-        chat_id: The chat.
-        title: Its title.
         message_id: The message; empty for a hit in the title.
         snippet: The text around the first of the words, on one line.
     """

@@ -20,9 +20,7 @@ def ask_about_chat(
     """The result of a command about a chat of the vault at `root`.
 
     Args:
-        root: The vault.
         command: The command's name, such as `smart_context.preview`.
-        chat: The chat's id.
         may_be_new: True if a missing chat counts as an empty one.
         params: Further parameters of the command.
 

@@ -20,7 +20,6 @@ class RememberingEmbedder:
     """Caches the vectors of another embedder by text; satisfies `Embedder`.
 
     Args:
-        embedder: Makes the vectors.
         folder: The folder of the files, one for each model; `None` caches in memory only.
     """
 

@@ -16,8 +16,6 @@ async def replayed(dialogue: Dialogue, extractor: TopicExtractor, *, start: int 
     """The measures of a dialogue that grows by one question with its answers at a time.
 
     Args:
-        dialogue: The dialogue.
-        extractor: Finds its topics.
         start: The number of messages at the beginning.
     """
     steps = await steps_of(dialogue.messages, extractor, start=start)

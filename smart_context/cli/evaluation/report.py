@@ -64,8 +64,6 @@ class Measured:
     """One file's findings.
 
     Attributes:
-        file: The file's name.
-        kind: Its kind.
         findings: The measurements of all its dialogues.
     """
 

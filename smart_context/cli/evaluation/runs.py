@@ -27,13 +27,7 @@ Read = tuple[str, Kind, Sequence[Dialogue]]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Result:
-    """The result of a run.
-
-    Attributes:
-        model: The embedding model's name.
-        settings: The settings of the filter.
-        files: The findings on each file.
-    """
+    """The result of a run."""
 
     model: str
     settings: FilterSettings
@@ -69,13 +63,9 @@ async def measured_files(  # noqa: PLR0913 -- each is a part of the run
     """Measure each file; vectors are stored even if the run is interrupted.
 
     Args:
-        files: The files.
-        embedder: The embedder of the vault.
-        settings: The settings of the filter.
         scale: The scale of the embedding model; `None` as in a vault without a calibration.
         judge: Decides what is about a topic; `None` as in a vault without a calibration.
         cache: The folder of stored vectors; `None` stores none.
-        on_progress: Called after each dialogue.
         replays: Only measure how topics stay while the dialogues grow.
 
     Raises:

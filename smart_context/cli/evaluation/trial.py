@@ -53,9 +53,7 @@ class Trial:
     """Measures one dialogue.
 
     Args:
-        embedder: The embedder of the vault.
         extractor: Creates the topic extractor for a chat's embedder.
-        settings: The settings of the filter.
         scale: The scale of the embedding model; `None` as in a vault without a calibration.
         judge: Decides what is about a topic; `None` as in a vault without a calibration.
         replays: Only measure how topics stay while the dialogue grows.

@@ -122,7 +122,6 @@ def pooled(rows: Floats, layers: Sequence[Layer], longest: int, lengths: Ids) ->
 
     Args:
         rows: Shape (n * longest, 384), the embedded tokens, the texts one after another.
-        layers: The layers.
         longest: The number of tokens of each text, with padding.
         lengths: Shape (n,), the same without padding.
     """

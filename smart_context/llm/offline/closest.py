@@ -62,8 +62,6 @@ def closeness(
     """Shape (n,): the closeness of each text to the question, from about 0 to 1.5.
 
     Args:
-        question: The user's question.
-        texts: The n texts.
         cosines: Shape (n,), of embeddings; `None` if there are none. They count less, the more
             of the question is in scripts that the built-in model hardly knows.
     """

@@ -78,9 +78,6 @@ class EmbeddedEmbedder:
         folder: The folder of the data files.
         workers: The number of parallel batches; by default one per processor, up to four.
         loader: Reads the tokenizer and the model from the folder.
-
-    Attributes:
-        workers: The number of parallel batches.
     """
 
     def __init__(
@@ -176,8 +173,6 @@ def cut(pieces: Pieces, texts: Sequence[str], first: int = 0) -> list[TokenWindo
     """The windows of the texts; none for a text without a known piece.
 
     Args:
-        pieces: The tokenizer.
-        texts: Any texts.
         first: The index of the first text.
     """
     return [

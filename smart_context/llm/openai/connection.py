@@ -113,7 +113,6 @@ def interrupted(error: Exception, *, has_begun: bool) -> EndpointFailure:
     """The failure behind an exception of httpx or httpx2, whichever `openai` uses.
 
     Args:
-        error: The exception.
         has_begun: The answer's head has come.
     """
     name = type(error).__name__

@@ -58,7 +58,6 @@ class Endpoint:
 
     Args:
         settings: The model's address, key and timeout.
-        kind: Its name in errors.
         sleep: Waits between requests.
         jitter: Gives a number in [0, 1) for each wait.
     """

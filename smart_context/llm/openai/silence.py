@@ -9,7 +9,6 @@ class Silence:
     """How long a stream has been open without new text.
 
     Args:
-        longest_s: The longest silence.
         clock: A monotonic clock, in seconds.
     """
 

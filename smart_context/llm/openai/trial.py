@@ -48,7 +48,6 @@ class Trial:
 
     Attributes:
         ok: It answered.
-        model: The model that was asked.
         base_url: Where.
         text: The first words of its answer.
         first_s: Seconds to the first word; `None` without an answer.

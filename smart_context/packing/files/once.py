@@ -11,9 +11,6 @@ from smart_context.packing.files.sources import Sources
 class FilesOnce:
     """The files of one prompt, each under one name. Hard links count as other files.
 
-    Args:
-        sources: The repository.
-
     Attributes:
         names: The paths that were taken.
     """

@@ -105,7 +105,6 @@ class Sources:
     """The files of a repository, as one prompt sees them.
 
     Attributes:
-        root: The repository.
         exclude: Globs that remove files from the matches of other globs.
         allow_secrets: Also read files that hold keys or tokens.
         limits: The most bytes that are read.

@@ -18,7 +18,6 @@ def parse_role(path: Path, content: bytes) -> dict[str, Any]:
 
     Args:
         path: The file, for errors.
-        content: Its bytes.
 
     Raises:
         ConfigInvalid: With all its faults.

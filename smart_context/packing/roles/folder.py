@@ -19,7 +19,6 @@ class RoleFolder:
     """A folder of roles.
 
     Attributes:
-        path: The folder.
         source: Its owner. Only the user's own and the shipped roles may allow secrets.
         contents: The bytes of each file by name, if already read; `None` reads the folder.
     """

@@ -35,7 +35,6 @@ class RoleConfig:
     """A role: its instructions, budget and context.
 
     Attributes:
-        name: The role's name.
         description: A sentence for people.
         system_prompt: The beginning of every prompt.
         token_budget: The most tokens of a prompt.

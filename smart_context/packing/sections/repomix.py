@@ -43,7 +43,6 @@ def pack_with_repomix(
     It runs in an empty folder, so that it uses no configuration and no program of the repository.
 
     Args:
-        root: The repository.
         include: Globs, as in a `.gitignore`.
         ignore: Globs of files to leave out.
         taken: Paths of files to leave out.

@@ -64,10 +64,8 @@ class Gathering:
     """Builds the sections of one prompt.
 
     Attributes:
-        sources: The repository's files.
         context: The files and changes that the role asks for.
         target_files: The files that the task is about, as requested.
-        markup: The markup of the sections.
         repomix: When Repomix packs the files of globs.
         git: Whether git is asked for changes.
     """

@@ -27,7 +27,6 @@ class FileText:
         text: The text, with its line ends and byte order mark.
         mtime_ns: When the file was last changed, in ns.
         size: Its length in bytes.
-        inode: Its inode.
     """
 
     text: str
@@ -53,9 +52,6 @@ class VaultFiles:
     """Reads files of a vault; follows only links that stay in the vault.
 
     In a `with` statement the last file's folder stays open, which speeds up reading many in order.
-
-    Args:
-        root: The vault.
     """
 
     def __init__(self, root: str | Path) -> None:

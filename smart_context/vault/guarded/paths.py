@@ -25,7 +25,6 @@ def confine(root: Path, request: str) -> Path:
     """The path below `root` that an untrusted request names.
 
     Args:
-        root: The vault.
         request: A path relative to the vault, with `/`; `""` and `"."` name the vault itself.
 
     Returns:

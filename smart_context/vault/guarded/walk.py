@@ -47,7 +47,6 @@ def readable_files(
     that is not a regular file. Does not check whether a file is text.
 
     Args:
-        root: The vault.
         below: Walk only this folder, relative to the vault; ignore files above it count.
         without: More folders to exclude, relative to the vault, such as the memory folder.
         hidden: Include names that begin with a dot, except `.git` and the ignore files.

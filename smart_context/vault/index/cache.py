@@ -91,7 +91,6 @@ class IndexCache:
         """The lengths of files in characters; `None` for one that is not text.
 
         Args:
-            store: The current store.
             paths: The files, perhaps thousands.
             is_settled: All files were just checked, so the store is up to date.
         """
@@ -143,8 +142,6 @@ class IndexCache:
         """Forget the answers that a change makes wrong.
 
         Args:
-            store: The current store.
-            changes: The files.
             keys: The keys of the links that they had and have.
         """
         if sum(map(len, changes)) > _MANY_CHANGES:

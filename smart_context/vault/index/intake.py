@@ -35,7 +35,6 @@ class Intake:
     """Reads changed files into a store.
 
     Args:
-        root: The vault.
         without: Folders to leave out, relative to the vault.
     """
 
@@ -61,8 +60,6 @@ class Intake:
         """Take in all changes.
 
         Args:
-            store: The store to change.
-            stamps: The current stamps of all files.
             on_progress: Called for each new file.
         """
         digest = digest_of(stamps)

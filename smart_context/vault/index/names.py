@@ -22,7 +22,6 @@ class VaultNames:
     """The files of a vault by name, as of the last look at the disk.
 
     Args:
-        ask: Asks the index's store.
         cache: The index's answers so far.
     """
 

@@ -64,7 +64,6 @@ class VaultPassages:
     The word index is kept next to the vault's index if that can be kept.
 
     Args:
-        index: The vault's index.
         may_keep: Asked before the word index is written to disk.
     """
 

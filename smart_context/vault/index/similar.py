@@ -11,8 +11,6 @@ def similar_paths(wanted: str, paths: Iterable[str], most: int = MOST) -> list[s
 
     Args:
         wanted: A path or a name, perhaps with `#heading`.
-        paths: The paths to choose from.
-        most: The most paths to return.
     """
     by_name: dict[str, str] = {}
     for path in paths:

@@ -34,14 +34,11 @@ class VaultIndex:
     Reads nothing before the first question; nothing in a vault makes it raise.
 
     Args:
-        root: The vault.
         memory_dir: A folder that is not part of the notes.
         caches: Keeps the index. If it is `None` or can't be written to, the index stays in memory.
 
     Attributes:
-        root: The vault.
         caches: Keeps the index.
-        names: The files by name.
         is_watched: Each change is passed to `update`, so `catch_up` need not look at the disk.
         without: The memory folder, relative to the vault: not part of the notes.
         revision: A number that grows with each change.

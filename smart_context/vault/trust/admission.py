@@ -22,7 +22,6 @@ def admitted(
     model gets it.
 
     Args:
-        config: The vault's settings.
         user: The user's settings for all vaults.
         grant: The user's grant to this vault.
         environ: The environment with the keys.

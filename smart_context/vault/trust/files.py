@@ -55,7 +55,6 @@ class FoundFiles:
     """The files in a folder, not read yet.
 
     Attributes:
-        folder: The folder.
         stamps: One for each plain file.
         refused: Everything else.
     """
@@ -113,7 +112,6 @@ def read_pinned(folder: Path, name: str, pinned: Mapping[str, str]) -> bytes:
     """The bytes of a pinned file, exactly those that were compared with the pin.
 
     Args:
-        folder: The file's folder.
         name: Its path below the folder, with `/`.
         pinned: The digest of each file that is trusted, by such a path.
 

@@ -54,12 +54,7 @@ class OwnRoles:
 
 
 class VaultTrust:
-    """The trust in one vault.
-
-    Args:
-        root: The vault.
-        record: The user's record.
-    """
+    """The trust in one vault."""
 
     def __init__(self, root: Path, record: TrustRecord) -> None:
         self.root = root.resolve()
@@ -73,11 +68,7 @@ class VaultTrust:
         return self._record.granted(self.root)
 
     def review(self, config: VaultConfig) -> Review:
-        """The vault's parts, compared with its grant.
-
-        Args:
-            config: Its settings.
-        """
+        """The vault's parts, compared with its grant."""
         enabled = {name for name, of in config.plugins.items() if of.get("enabled") is True}
         parts = _endpoint_parts(config.named)
         if not (plugins := self._plugin_files()).is_empty:

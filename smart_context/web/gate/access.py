@@ -94,8 +94,6 @@ class Access:
         """Use up a start link; `None` when it is unknown, used or too old.
 
         Args:
-            link_token: The token of the link.
-            user_agent: The browser's `User-Agent`.
             previous: The browser's current session; it ends.
         """
         if not await self._take_link(link_digest(link_token)):

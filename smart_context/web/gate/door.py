@@ -69,8 +69,6 @@ class Redirect:
     """Redirect to another address of ours, maybe with a cookie.
 
     Attributes:
-        location: The address.
-        cookie: The `Set-Cookie` header.
         is_from_elsewhere: Another site's link led here; after a redirect, the browser would not
             send a strict cookie.
     """
@@ -123,7 +121,6 @@ class Door:
     """Decides who is let in.
 
     Args:
-        access: The server's secrets.
         throttle: Slows down who guesses.
         keys: Where the keys of the API's clients are; `None`: there are none.
     """

@@ -46,8 +46,6 @@ class Gate:
     """ASGI middleware that lets in only who may come in (`security.py`, `door.py`).
 
     Args:
-        app: What lies behind the gate.
-        access: The server's secrets.
         allowed_hosts: Names other than loopback that the server goes by.
         client_keys: Where the keys of the API's clients are; `None`: there are none.
     """

@@ -103,7 +103,6 @@ def named_host(facts: RequestFacts, allowed_hosts: Collection[str]) -> str:
     """The server's own name and port that the `Host` header holds; empty for any other host.
 
     Args:
-        facts: The request.
         allowed_hosts: The names and addresses, other than loopback, that the server goes by. A
             wildcard address stands for every IP address, which no DNS name can be rebound to.
     """

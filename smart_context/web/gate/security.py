@@ -17,7 +17,6 @@ class Refusal:
     """Why a request is not let in, in words for the person in front of the browser.
 
     Attributes:
-        status: The HTTP status.
         title: What is wrong.
         advice: What to do.
         command: What to run in a terminal; empty for nothing.
@@ -54,7 +53,6 @@ def check_site(
     """Why a request is refused, whoever makes it; `None` if it is not.
 
     Args:
-        facts: The request.
         allowed_hosts: The names and addresses, other than loopback, that the server goes by.
         is_open_to_sites: Pages of other sites may ask, too: they bring a key.
     """

@@ -100,7 +100,6 @@ class GuardedSocket(SharedFrameProtocol):
     """A WebSocket, a stranger's until its handshake is let in.
 
     Args:
-        connection: The connection.
         uvicorn: The arguments of uvicorn's protocol.
     """
 

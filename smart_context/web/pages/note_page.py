@@ -34,7 +34,6 @@ class NotePage:
 
     Args:
         notes: The vault's notes; `None`: there are none to show.
-        templates: Renders the fragment.
     """
 
     def __init__(self, notes: Notes | None, templates: PageTemplates) -> None:

@@ -88,7 +88,6 @@ def page_routes(
     """The routes of all pages, without access control.
 
     Args:
-        host: The host of the chats.
         child: A process for rendering that may take long; `None` renders everything here.
         notes: What links to notes lead to; `None`: nowhere.
     """

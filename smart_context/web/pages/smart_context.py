@@ -35,12 +35,7 @@ class TurnAnswer:
 
 
 class SmartContextCommands:
-    """The plugin's commands, for one caller.
-
-    Args:
-        commands: The host's commands.
-        caller: Who asks for the page.
-    """
+    """The plugin's commands, for one caller."""
 
     def __init__(self, commands: CommandRegistry, caller: Caller) -> None:
         self._commands = commands
@@ -50,7 +45,6 @@ class SmartContextCommands:
         """The panel of a chat; `None` if the plugin is turned off.
 
         Args:
-            chat_id: The chat.
             stored_topics: The topics in the chat's document, shown until the filter answers.
         """
         with anyio.move_on_after(FILTER_PATIENCE_S):
@@ -83,8 +77,6 @@ class SmartContextCommands:
         """The receipt of a turn, or its replay.
 
         Args:
-            chat_id: The chat.
-            turn: The turn.
             compared: The turn to compare it with.
             replayed: The settings to replay it under.
         """

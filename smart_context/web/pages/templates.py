@@ -20,11 +20,7 @@ NO_STORE = {"Cache-Control": "no-store"}
 
 
 class PageTemplates:
-    """The templates, ready to be rendered.
-
-    Args:
-        messages: Makes HTML of messages.
-    """
+    """The templates, ready to be rendered."""
 
     def __init__(self, messages: MessageHtml) -> None:
         self._messages = messages

@@ -40,9 +40,7 @@ class Dialogue:
     """One dialogue; unknown fields are empty.
 
     Attributes:
-        name: The name for display.
         messages: All messages, oldest first.
-        questions: Questions with their evidence.
         absent: Subjects that the dialogue never mentions.
         short: Short labels that it speaks of.
         groups: The messages of each subject, possibly in several stretches.

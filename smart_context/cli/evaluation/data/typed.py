@@ -77,7 +77,6 @@ def chats_of(
         subjects: The number of dialogues in a chat; a remainder that is too small is left out.
         rounds: How often the dialogues are dealt.
         absent: The number of added labels that share no word with the chat.
-        seed: The seed of the deal.
     """
     pick = random.Random(seed)  # noqa: S311 -- a repeatable deal
     labels = [*absent_labels(), *(dialogue.questions[0].text for dialogue in dialogues)]

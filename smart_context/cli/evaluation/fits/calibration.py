@@ -54,9 +54,7 @@ async def calibrated(
     Uses the topics stored with each chat; where there are none, they are found offline.
 
     Args:
-        store: The chats.
         documents: What stands beside them.
-        embedder: The model to calibrate.
         scratch: Keeps vectors meanwhile.
         now: The time in UTC; the clock's by default.
 

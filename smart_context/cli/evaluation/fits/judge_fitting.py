@@ -31,7 +31,6 @@ class KnownChat:
     Attributes:
         messages: All n messages.
         vectors: Shape (n, d).
-        topics: Its topics.
         labels: Shape (k, d), the vectors of the topics' labels.
         absent: Labels that it never mentions.
         absent_labels: Shape (a, d), their vectors.
@@ -49,7 +48,6 @@ def fitted_judge(chats: Sequence[KnownChat], null_labels: Matrix, scale: Scale) 
     """The package's judge, its evidence stretched and shifted to fit these chats.
 
     Args:
-        chats: Chats with known topics.
         null_labels: The model's vectors of the null labels.
         scale: The scale of the model's cosines.
     """

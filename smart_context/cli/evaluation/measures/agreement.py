@@ -16,10 +16,8 @@ def agreement(ids: Sequence[MessageId], found: Groups, wide: Groups, subjects: G
     """Compare topics with subjects; messages without a topic count as one more group.
 
     Args:
-        ids: The messages.
         found: The narrowest topics, disjoint.
         wide: The top-level topics.
-        subjects: The known subjects.
     """
     wanted = _numbers(ids, subjects)
     known = wanted >= 0

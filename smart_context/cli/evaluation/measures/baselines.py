@@ -21,7 +21,6 @@ class Baselines:
     Attributes:
         vectors: Shape (n, d), unit rows.
         tokens: Shape (n,).
-        index: The index of their words.
     """
 
     vectors: Matrix
@@ -42,7 +41,6 @@ class Baselines:
             text: The query.
             query: Its vector.
             evidence: Positions of the evidence.
-            budget: The maximum number of tokens.
         """
         close = np.asarray(self.vectors @ query, dtype=np.float32)
         lexical = self.index.scores(words(text))

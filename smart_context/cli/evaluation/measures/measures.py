@@ -139,8 +139,6 @@ class Findings:
     """All measurements of some dialogues.
 
     Attributes:
-        dialogues: The number of dialogues.
-        messages: The number of their messages.
         recalls: For each question, the share of its evidence at each of `DEPTHS`.
         matches: For each selected topic, how well it matches.
         kept: For each selection, its tokens.
@@ -150,7 +148,6 @@ class Findings:
         samples: The scores that the picture shows.
         asked: The result of each typed topic that the dialogue mentions.
         absent: For each topic that it never mentions, True if no message is found.
-        absent_samples: The scores for these topics.
         short: For each short label that it speaks of, True if a message is found.
         agreements: For each dialogue with known subjects, how the topics fit them.
         growth: How the topics stay while the dialogues grow; empty unless they are replayed.

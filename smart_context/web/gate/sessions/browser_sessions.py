@@ -38,7 +38,6 @@ class BrowserSession:
     """A browser's session with one vault.
 
     Attributes:
-        vault: The vault's folder.
         browser: Its name in a few words.
         cookie: The digest of its cookie.
         key: The digest of the key that its pages send.
@@ -65,7 +64,6 @@ class RunningServer:
     """A running server; a killed one leaves its entry behind.
 
     Attributes:
-        vault: The vault's folder.
         address: Its address for browsers on this machine.
     """
 
@@ -78,7 +76,6 @@ class StartLink:
     """An unused start link that was requested in a terminal.
 
     Attributes:
-        server: The server that it opens.
         expires_at: In seconds since 1970.
     """
 

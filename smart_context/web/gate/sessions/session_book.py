@@ -31,7 +31,6 @@ class SessionBook:
     can't be used, sessions are kept here and end with the server.
 
     Args:
-        vault: The vault's folder.
         file: The record; `None` keeps everything in memory.
         outlives_server: Sessions go on after a restart.
         clock: The time in seconds since 1970.
@@ -74,7 +73,6 @@ class SessionBook:
         Args:
             cookie: The digest of its cookie.
             key: The digest of its key.
-            browser: Its name.
             instead_of: The session that it had before, which ends.
         """
         now = int(self._clock())

@@ -21,7 +21,6 @@ class AttachedView:
 
     Attributes:
         kind: File, image or link.
-        name: Its name.
         address: Its address; empty if that is not safe.
     """
 

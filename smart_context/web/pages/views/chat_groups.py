@@ -15,7 +15,6 @@ class ChatLine:
     """A chat in the list.
 
     Attributes:
-        row: The chat.
         when: When it was last written in: the time of today or the day; `?` if that is unknown.
             The page's script says it in the reader's language.
         hues: The numbers of its topics' colours.

@@ -14,7 +14,6 @@ class TopicView:
 
     Attributes:
         id: Stays when the topic is renamed.
-        label: The topic's name.
         count: Number of messages about it; 0 for a topic that is gone.
         is_active: It is picked.
         hue: Its colour in `tokens.css`.
@@ -76,7 +75,6 @@ def early_panel(stored: Sequence[TopicResult], *, problem: str = "") -> PanelVie
 
     Args:
         stored: The topics in the chat's file.
-        problem: Why it failed.
     """
     topics, _ = bubbles(stored, ())
     return PanelView(

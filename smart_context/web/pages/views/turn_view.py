@@ -60,7 +60,6 @@ class ChatOfTurn:
 
     Attributes:
         receipts: The receipts of all turns, newest first.
-        topics: Its topics.
         topic_map: Which messages they are about.
     """
 
@@ -75,7 +74,6 @@ class TurnView:
 
     Attributes:
         turn: What the command says.
-        parts: The bar.
         fields: What went with the messages: the tools, then all other fields, as JSON.
         settings: Names and values in words.
         kept: Messages that were sent, by topic.
