@@ -73,6 +73,90 @@ class ExchangeParts:
     turns: Turns
 
 
+class Question:
+    """The question on its way into the chat, which goes on while the provider answers.
+
+    Args:
+        parts: The parts that exchanges share.
+        plan: Stores the question; `None` if it is stored already.
+        news: Is told once the answer has its place in the chat.
+        key: The client's key, whose next request waits for this.
+    """
+
+    def __init__(
+        self, parts: ExchangeParts, plan: RecordingPlan | None, news: AnswerNews, key: str
+    ) -> None:
+        self._parts = parts
+        self._plan = plan
+        self._news = news
+        self._key = key
+        self._writing: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        """Begin to store it; further calls change nothing."""
+        if self._plan is None:
+            self._news.begin()
+        elif self._writing is None:
+            self._writing = asyncio.create_task(self._write(self._plan))
+
+    async def stored(self) -> None:
+        """Wait until it is stored, or the disk has refused it; saving the answer reports that."""
+        self.start()
+        if self._writing is not None:
+            await asyncio.wait([self._writing])
+
+    async def _write(self, plan: RecordingPlan) -> None:
+        ending = self._parts.pending_saves.begin(self._key)
+        try:
+            await asyncio.sleep(_FIRST_S)
+            await plan.record()
+        except SmartContextError as error:
+            _logger.warning("chat %s: the question is not saved: %s", plan.chat.id, error)
+        finally:
+            ending.set_result(None)
+        self._news.begin()
+
+
+@dataclass(frozen=True, slots=True)
+class PassedOn:
+    """Nothing is kept of the request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """A request beside the chat: it has a receipt, and never enters the chat."""
+
+    turn: Turn
+    sent: Outgoing
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutQuestion:
+    """The chat follows the client's list, which ends with no question."""
+
+    news: AnswerNews
+
+
+@dataclass(frozen=True, slots=True)
+class Deciding:
+    """What is sent is being decided."""
+
+    followed: Followed
+    news: AnswerNews
+    turn: Turn
+    question: Question
+
+
+@dataclass(frozen=True, slots=True)
+class Sent(Deciding):
+    """The provider has the request."""
+
+    sent: Outgoing
+
+
+State = PassedOn | Aside | WithoutQuestion | Deciding | Sent
+
+
 class Exchange:
     """A request and its answer.
 
@@ -84,9 +168,6 @@ class Exchange:
         endpoint: The provider's address, for the receipt; empty if we answer.
         model: The model that is asked.
         echoes: Our keys, which are not stored or shown if the provider repeats them.
-
-    Attributes:
-        turn: The pipeline's turn.
     """
 
     def __init__(
@@ -101,23 +182,22 @@ class Exchange:
         echoes: Echoes,
     ) -> None:
         self._parts = parts
-        self._echoes = echoes
-        self._live = EchoStream(echoes)
-        self._is_live = True
         self._incoming = incoming
         self._chat = chat
         self._person = person
         self._model = model
         self._endpoint = endpoint
-        self._followed: Followed | None = None
-        self._news: AnswerNews | None = None
-        self._writing: asyncio.Task[None] | None = None
-        self._unwritten: RecordingPlan | None = None
-        self._sent: Outgoing | None = None
-        self._out = incoming.item_count
-        self._ending: asyncio.Future[None] | None = None
-        self._answering = ExitStack()
-        self.turn: Turn | None = None
+        self._echoes = echoes
+        self._live = EchoStream(echoes)
+        self._is_live = True
+        self._state: State = PassedOn()
+        self._closing = ExitStack()
+        self._has_ended = False
+
+    @property
+    def turn(self) -> Turn | None:
+        """The pipeline's turn; `None` if there is none, or not yet."""
+        return self._state.turn if isinstance(self._state, Aside | Deciding) else None
 
     async def begin(self) -> Outgoing:
         """Record the request in its chat, and decide what is sent.
@@ -130,118 +210,92 @@ class Exchange:
         if chat is None or not incoming.units:
             return self._as_it_came()
         if incoming.is_aside:
-            self.turn = self._aside(chat)
-            self._sent = self._as_it_came()
-            return self._sent
-        return await self._taken_up(chat)
+            self._state = Aside(self._aside(chat), self._as_it_came())
+            return self._state.sent
+        return await self._recorded(chat)
 
     def _as_it_came(self) -> Outgoing:
         incoming = self._incoming
         every = range(len(incoming.units))
         return outgoing(incoming.kind, incoming.body, incoming.units, every, brought_back={})
 
-    async def _taken_up(self, chat: FoundChat) -> Outgoing:
+    async def _recorded(self, chat: FoundChat) -> Outgoing:
         """The body to send; all of the client's if there is no question."""
         incoming = self._incoming
-        self._answering.enter_context(self._parts.turns.answering_client(ChatId(chat.id)))
+        self._closing.enter_context(self._parts.turns.answering_client(ChatId(chat.id)))
         plan = await self._parts.chats.plan(incoming, chat, self._model)
-        if plan.goes_on:
-            followed = self._followed = plan.foreseen()
-        else:
-            followed = self._followed = await plan.write()
-        self._news = AnswerNews(self._parts.emit, followed)
+        followed = plan.foreseen() if plan.goes_on else await plan.write()
+        news = AnswerNews(self._parts.emit, followed)
+        self._state = WithoutQuestion(news)
         if followed.question is None:
             return self._as_it_came()
-        self.turn = await self._turn(followed, followed.question)
-        self._unwritten = plan if plan.goes_on else None
+        turn = await self._turn(followed, followed.question)
+        unwritten = plan if plan.goes_on else None
+        question = Question(self._parts, unwritten, news, incoming.key)
+        self._state = Deciding(followed, news, turn, question)
         if incoming.is_off or incoming.is_held:
-            self._sent = self._as_it_came()
+            sent = self._as_it_came()
         else:
-            self._sent = await self._narrowed(self.turn, followed)
-        self._out = self._sent.count
-        self._start_writing()
-        return self._sent
-
-    def _start_writing(self) -> None:
-        """Store the question while the provider answers, unless it is stored already."""
-        plan, self._unwritten = self._unwritten, None
-        if plan is not None:
-            self._writing = asyncio.create_task(self._write(plan))
-        elif self._news is not None:
-            self._news.begin()
-
-    async def _write(self, plan: RecordingPlan) -> None:
-        """Store new messages while the provider answers.
-
-        If the disk refuses, saving the answer reports it.
-        """
-        ending = self._parts.pending_saves.begin(self._incoming.key)
-        try:
-            await asyncio.sleep(_FIRST_S)
-            await plan.record()
-        except SmartContextError as error:
-            _logger.warning("chat %s: the question is not saved: %s", plan.chat.id, error)
-        finally:
-            ending.set_result(None)
-        if self._news is not None:
-            self._news.begin()
+            sent = await self._narrowed(turn, followed)
+        self._state = Sent(followed, news, turn, question, sent)
+        question.start()
+        return sent
 
     def headers(self) -> Headers:
         """Headers of the answer; see `answer_headers`."""
         chat_id = self._chat.id if self._chat else ""
-        return answer_headers(chat_id, self.turn, self._incoming.item_count, str(self._out))
+        came, state = self._incoming.item_count, self._state
+        out = state.sent.count if isinstance(state, Sent) else came
+        return answer_headers(chat_id, self.turn, came, str(out))
 
     def arrived(self, text: str) -> None:
         """Send new text of the answer to pages; after a huge piece they get the rest at the end."""
         self._is_live = self._is_live and len(text) <= _LIVE_CHARACTERS
-        if self._news is not None and self._is_live:
-            self._news.arrived(self._live.feed(text))
+        if self._is_live and isinstance(self._state, WithoutQuestion | Deciding):
+            self._state.news.arrived(self._live.feed(text))
 
     def ends(self) -> None:
         """The client sees the end now, and may send its next request before it is saved."""
-        if self._followed is not None and self._ending is None:
-            self._ending = self._parts.pending_saves.begin(self._incoming.key)
+        if not self._has_ended and isinstance(self._state, WithoutQuestion | Deciding):
+            self._has_ended = True
+            saving = self._parts.pending_saves.begin(self._incoming.key)
+            self._closing.callback(saving.set_result, None)
 
     async def finish(self, outcome: Outcome) -> None:
         """Save the answer as far as it has arrived, and the receipt."""
-        try:
-            turn = await self._saved(outcome)
-        finally:
-            self._answering.close()
-            if self._ending is not None:
-                self._ending.set_result(None)
-        if turn is not None:
-            await self._parts.pipeline.conclude(turn)
-            if self._news is not None:
-                self._news.arrived(self._live.last() if self._is_live else "")
-                self._news.end(turn)
+        state = self._state
+        with self._closing:
+            if isinstance(state, Aside):
+                await self._note(state.turn, outcome, state.sent)
+                await self._parts.pipeline.publish(PIPELINE_END, state.turn)
+            elif isinstance(state, Deciding):
+                await self._save_answer(state, outcome)
+        if isinstance(state, Deciding):
+            await self._parts.pipeline.conclude(state.turn)
+            state.news.arrived(self._live.last() if self._is_live else "")
+            state.news.end(state.turn)
 
-    async def _saved(self, outcome: Outcome) -> Turn | None:
-        """Save the answer; returns the turn to conclude."""
-        turn, gathered = self.turn, outcome.gathered
-        if turn is None:
-            return None
-        await asyncio.to_thread(gathered.clean, self._echoes)
-        if self._sent is not None:
-            await asyncio.to_thread(note_sent, turn, self._sent, self._echoes)
-        turn.usage = gathered.usage
-        turn.error = self._echoes.error(outcome.error) or gathered.error
-        turn.error_code = outcome.error_code
-        turn.stopped = outcome.is_stopped
-        if self._followed is None:
-            await self._parts.pipeline.publish(PIPELINE_END, turn)
-            return None
-        if self._writing is None:
-            self._start_writing()  # it ended before anything was sent
-        if self._writing is not None:
-            await asyncio.wait([self._writing])
+    async def _save_answer(self, state: Deciding, outcome: Outcome) -> None:
+        turn, gathered = state.turn, outcome.gathered
+        await self._note(turn, outcome, state.sent if isinstance(state, Sent) else None)
+        await state.question.stored()  # it begins here if nothing was sent
         turn.response = gathered.first.text or turn.response
-        answers = answers_of(gathered, self._followed, turn, model=self._model)
+        answers = answers_of(gathered, state.followed, turn, model=self._model)
         await self._save(turn, answers)
         if not turn.error:
             rows = issued_answers(gathered, turn, answers)
             await self._parts.finder.note(self._incoming.key, *rows)
-        return turn
+
+    async def _note(self, turn: Turn, outcome: Outcome, sent: Outgoing | None) -> None:
+        """Note in the turn what was sent and how the answer ended."""
+        gathered = outcome.gathered
+        await asyncio.to_thread(gathered.clean, self._echoes)
+        if sent is not None:
+            await asyncio.to_thread(note_sent, turn, sent, self._echoes)
+        turn.usage = gathered.usage
+        turn.error = self._echoes.error(outcome.error) or gathered.error
+        turn.error_code = outcome.error_code
+        turn.stopped = outcome.is_stopped
 
     async def _turn(self, followed: Followed, question: Message) -> Turn:
         place = next(
