@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from smart_context.base.errors import ChatIdInvalid
-from smart_context.chat.messages import ChatId
+from smart_context.chat.messages import ChatId, MessageId
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _CHAT_FILE = re.compile(r"([A-Za-z0-9_-]{1,128})\.json")
@@ -91,3 +91,8 @@ def file_stamp(now: datetime) -> str:
 def _shown(text: object) -> str:
     shown = repr(text)
     return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
+
+
+def new_message_id() -> MessageId:
+    """A new id for a message, a branch, a client's turn or an attached file."""
+    return MessageId(secrets.token_hex(6))

@@ -1,10 +1,10 @@
 """Which clients have sent requests since the server started, and with what result."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from cachetools import LRUCache
 
+from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject
 
 MAX_CLIENTS = 256
@@ -44,7 +44,7 @@ class Activity:
     def asked(self, key: str, client: str, chat_id: str) -> ClientActivity:
         """Count a request; the caller adds its outcome."""
         known = self._known.get((key, client)) or ClientActivity(key=key, client=client)
-        known.last_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        known.last_at = utc_stamp()
         known.requests += 1
         known.error, known.chat_id = "", chat_id
         self._known[key, client] = known

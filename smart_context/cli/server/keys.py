@@ -1,9 +1,8 @@
 """`smart-context keys`: new, list, revoke; `smart-context connect`."""
 
-from datetime import UTC, datetime
-
 import click
 
+from smart_context.base.times import utc_stamp
 from smart_context.cli.terminal.failures import BadUsage
 from smart_context.cli.terminal.output import json_format, say, show, table
 
@@ -34,7 +33,7 @@ def list_(output: str) -> None:
     from smart_context.app.client_keys import key_file  # noqa: PLC0415 - keeps --help fast
 
     rows = [
-        {"name": name, "created_at": _iso(key.created_at)}
+        {"name": name, "created_at": utc_stamp(key.created_at)}
         for name, key in sorted(key_file().read().keys.items())
     ]
     show(rows, output, lambda: _as_text(rows))
@@ -77,7 +76,3 @@ def _as_text(rows: list[dict[str, str]]) -> str:
     if not rows:
         return f"There are no keys. For one: {NEW_KEY}"
     return table(("KEY", "CREATED"), [(row["name"], row["created_at"]) for row in rows])
-
-
-def _iso(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,12 +1,13 @@
 """`smart-context sessions`: list, end, link."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import click
 
 from smart_context.base.text.counts import counted
 from smart_context.base.text.names import shown
+from smart_context.base.times import utc_stamp
 from smart_context.cli.terminal.failures import BadUsage
 from smart_context.cli.terminal.output import json_format, say, show, table
 from smart_context.cli.terminal.vault import vault_argument, vault_root
@@ -34,8 +35,8 @@ def list_(output: str) -> None:
         {
             "id": session_id,
             "browser": session.browser,
-            "seen_at": _iso(session.seen_at),
-            "created_at": _iso(session.created_at),
+            "seen_at": utc_stamp(session.seen_at),
+            "created_at": utc_stamp(session.created_at),
             "vault": session.vault,
         }
         for session_id, session in live_sessions().items()
@@ -77,10 +78,6 @@ def _as_text(rows: list[dict[str, str]]) -> str:
         ("SESSION", "BROWSER", "LAST SEEN", "VAULT"),
         [(row["id"], row["browser"], _local(row["seen_at"]), row["vault"]) for row in rows],
     )
-
-
-def _iso(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _local(moment: str) -> str:

@@ -1,16 +1,16 @@
 """Records a client's request in its chat."""
 
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
 from cachetools import LRUCache
 
+from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject
 from smart_context.chat.documents.document import Version
+from smart_context.chat.ids import new_message_id
 from smart_context.chat.messages import CUT, HELD, SOURCE, ChatId, Message, MessageId
 from smart_context.gateway.following.documents import append_answer, follow
 from smart_context.gateway.following.matching import ISSUED, Matching, keys_of, matched
@@ -83,7 +83,7 @@ class RecordingPlan:
             self.names[index] if place is None else self.stored[place].id
             for index, place in enumerate(self.matching.places)
         ]
-        now = timestamp()
+        now = utc_stamp()
         new = [
             Message.from_dict(self.incoming.units[index].stored(message_id, now))
             for index, message_id in sorted(self.names.items())
@@ -140,7 +140,7 @@ class RecordingPlan:
 
     def _go_on(self, document: JsonObject) -> None:
         """Append the new messages; the known ones are not read."""
-        now = timestamp()
+        now = utc_stamp()
         document.pop(HELD, None)
         for index, message_id in sorted(self.names.items()):
             document["messages"].append(self.incoming.units[index].stored(message_id, now))
@@ -151,7 +151,7 @@ class RecordingPlan:
         return {**answer, "generating": True, ISSUED: self.model}
 
     def _change(self, document: JsonObject) -> list[str]:
-        now, incoming = timestamp(), self.incoming
+        now, incoming = utc_stamp(), self.incoming
         if not document["messages"]:
             _describe(document, incoming, self.chat)
         if incoming.is_held:
@@ -163,7 +163,7 @@ class RecordingPlan:
                 document,
                 incoming.units,
                 (self.stored, self.matching),
-                new_id=new_document_id,
+                new_id=new_message_id,
                 now=now,
                 retry=self.answer_id if incoming.is_retry else "",
                 names=self.names if self.goes_on else {},
@@ -199,8 +199,8 @@ class RequestRecorder:
             model=model,
             stored=stored,
             matching=matching,
-            answer_id=new_document_id(),
-            names={index: new_document_id() for index in new},
+            answer_id=new_message_id(),
+            names={index: new_message_id() for index in new},
         )
 
     def _keys_of(self, chat_id: str, stored: tuple[Message, ...]) -> list[bytes]:
@@ -216,16 +216,6 @@ class RequestRecorder:
         return keys
 
 
-def new_document_id() -> str:
-    """An id for a message, a branch or a turn."""
-    return secrets.token_hex(6)
-
-
-def timestamp() -> str:
-    """The time as messages have it."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 def _describe(document: JsonObject, incoming: Incoming, chat: FoundChat) -> None:
     """Record whose chat it is, and take the first question as its title."""
     source: Mapping[str, Any] = {"client": incoming.client, "id": chat.name, "key": incoming.key}
@@ -236,6 +226,6 @@ def _describe(document: JsonObject, incoming: Incoming, chat: FoundChat) -> None
 
 def _add(document: JsonObject, incoming: Incoming, now: str) -> list[str]:
     """Add new messages where the provider holds the history."""
-    added = [unit.stored(new_document_id(), now) for unit in incoming.units]
+    added = [unit.stored(new_message_id(), now) for unit in incoming.units]
     document["messages"].extend(added)
     return [message["id"] for message in added]

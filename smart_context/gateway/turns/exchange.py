@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from smart_context.base.errors import SmartContextError
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.clients import client_history
+from smart_context.chat.ids import new_message_id
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.gateway.requests.outgoing import Outgoing, kept_units, outgoing
 from smart_context.gateway.turns.chats import ChatFinder, FoundChat
@@ -16,7 +17,6 @@ from smart_context.gateway.turns.document import (
     Followed,
     RecordingPlan,
     RequestRecorder,
-    new_document_id,
 )
 from smart_context.gateway.turns.incoming import Incoming
 from smart_context.gateway.turns.news import AnswerNews
@@ -303,7 +303,7 @@ class Exchange:
         )
         history = await client_history(followed.messages[:place])
         turn = Turn(
-            id=new_document_id(),
+            id=new_message_id(),
             chat_id=followed.chat_id,
             person=self._person,
             question=question,
@@ -318,7 +318,7 @@ class Exchange:
     def _aside(self, chat: FoundChat) -> Turn:
         question = Message(id=MessageId(""), role="user", content=_ASIDE_TEXT)
         turn = Turn(
-            id=new_document_id(),
+            id=new_message_id(),
             chat_id=ChatId(chat.id),
             person=self._person,
             question=question,

@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 
+from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject
 from smart_context.chat.documents.parts import since_message
-from smart_context.chat.messages import EXTRACTED, Message, MessageId
+from smart_context.chat.ids import new_message_id
+from smart_context.chat.messages import EXTRACTED, Message
 from smart_context.gateway.answers.gathered import Choice, Gathered
 from smart_context.gateway.following.documents import put_answer
 from smart_context.gateway.following.matching import ISSUED
 from smart_context.gateway.identity.issued import IssuedAnswer, answer_of
-from smart_context.gateway.turns.document import Followed, new_document_id, timestamp
+from smart_context.gateway.turns.document import Followed
 from smart_context.host.turn import Turn
 from smart_context.storage.ports import Chats
 
@@ -21,7 +23,7 @@ def answers_of(
 ) -> list[JsonObject]:
     """The messages that store an answer: the first choice, then the others."""
     first, *others = [gathered.choices[n] for n in sorted(gathered.choices)] or [Choice()]
-    now = timestamp()
+    now = utc_stamp()
     extra = {
         ISSUED: gathered.model or model,
         **({"stopped": True} if turn.stopped else {}),
@@ -38,7 +40,7 @@ def answers_of(
     )
     rest = [
         Message(
-            id=MessageId(new_document_id()),
+            id=new_message_id(),
             role="assistant",
             content=other.content(),
             created_at=now,
@@ -74,10 +76,10 @@ async def put_answers(store: Chats, chat_id: str, answers: Sequence[JsonObject])
         SmartContextError: If the disk refuses, or the chat was deleted meanwhile.
     """
     answer, *others = answers
-    now = timestamp()
+    now = utc_stamp()
     await store.update(
         chat_id,
-        lambda document: put_answer(document, answer, others, new_id=new_document_id, now=now),
+        lambda document: put_answer(document, answer, others, new_id=new_message_id, now=now),
         since=since_message(answer["id"], and_before=1),
         creates=False,
     )

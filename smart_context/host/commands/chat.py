@@ -11,7 +11,7 @@ from smart_context.chat.clients import keeps_its_history
 from smart_context.chat.documents import branches
 from smart_context.chat.documents.branches import Versions, versions_of
 from smart_context.chat.documents.parts import since_unfinished
-from smart_context.chat.ids import check_chat_id, new_chat_id
+from smart_context.chat.ids import check_chat_id, new_chat_id, new_message_id
 from smart_context.chat.messages import INSTRUCTIONS, ChatId, Message
 from smart_context.host.access import FilesNamed
 from smart_context.host.commands.files import attached_files, attached_links
@@ -195,7 +195,7 @@ class ChatCommands:
                     document,
                     message_id,
                     version,
-                    new_id=transcript.new_message_id,
+                    new_id=new_message_id,
                     now=self._turns.now(),
                 )
             ]

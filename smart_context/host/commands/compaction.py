@@ -21,7 +21,7 @@ from smart_context.chat.compaction import (
     summary_message,
     without_summary,
 )
-from smart_context.chat.ids import check_chat_id
+from smart_context.chat.ids import check_chat_id, new_message_id
 from smart_context.chat.messages import ChatId, Message, MessageId, messages_of
 from smart_context.host.commands.registry import CommandRegistry
 from smart_context.host.events.events import ChatSummed
@@ -31,7 +31,6 @@ from smart_context.host.request.tokens import prompt_tokens
 from smart_context.host.request.window import COMPACTION_SHARE, KEPT_SHARE, Window
 from smart_context.host.tasks import TaskOwner
 from smart_context.host.turn import Turn
-from smart_context.host.turns.transcript import new_message_id
 from smart_context.host.turns.turns import Turns
 from smart_context.llm.models import PromptMessage
 from smart_context.llm.tally import counting, utf8_bytes

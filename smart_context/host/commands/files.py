@@ -1,6 +1,5 @@
 """Files and links of a message: the command to attach, and the checks."""
 
-import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from smart_context.base.text.names import storable
 from smart_context.base.threads import run_uncancelled
 from smart_context.base.values import JsonObject
 from smart_context.chat.files.attached_file import MAX_FILE_BYTES, cleaned_name, key_of
+from smart_context.chat.ids import new_message_id
 from smart_context.host.commands.registry import CommandRegistry
 from smart_context.storage.ports import Blobs
 from smart_context.vault.guarded.files import VaultFiles
@@ -63,7 +63,7 @@ async def attached_files(
         name = entry.get("name")
         found.append(
             {
-                "id": secrets.token_hex(6),
+                "id": new_message_id(),
                 "name": cleaned_name(name) if isinstance(name, str) and name else stored.name,
                 "file_type": stored.file_type,
                 "storage_key": stored.storage_key,
@@ -107,7 +107,7 @@ def described_links(entries: Sequence[Mapping[str, Any]]) -> list[tuple[JsonObje
         title = storable(" ".join(str(entry.get("title", "")).split())[:MAX_URL]) or url
         text = f"{title}\n{url}\n"
         key = key_of(text.encode())
-        link = {"id": secrets.token_hex(6), "url": url, "title": title, "storage_key": key}
+        link = {"id": new_message_id(), "url": url, "title": title, "storage_key": key}
         found.append((link, text))
     return found
 

@@ -9,9 +9,11 @@ from datetime import UTC, datetime
 
 from smart_context.base.errors import ChatBusy, CommandFailed, ModelFailed, SmartContextError
 from smart_context.base.threads import run_uncancelled
+from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.answers import Arrived
 from smart_context.chat.documents.parts import Since, since_message
+from smart_context.chat.ids import new_message_id
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.events.events import CHAT_FAILED, CHAT_FINISHED, CHAT_STARTED, Emit
 from smart_context.host.models import HistoryBuilder
@@ -59,7 +61,7 @@ class TurnParts:
 
     def now(self) -> str:
         """The time as messages carry it."""
-        return self.clock().strftime("%Y-%m-%dT%H:%M:%SZ")
+        return utc_stamp(self.clock())
 
 
 class Answering:
@@ -90,7 +92,7 @@ class Answering:
         streaming: bool,
     ) -> None:
         self.chat_id = chat_id
-        message_id = transcript.new_message_id()
+        message_id = new_message_id()
         journal = parts.answers.journal(chat_id, message_id)
         self.answer = ArrivingAnswer(chat_id, message_id, journal, parts.emit, streaming=streaming)
         self.failure: SmartContextError | None = None

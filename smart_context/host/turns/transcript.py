@@ -1,6 +1,5 @@
 """A turn's changes of a chat document: pure, made under the chat's lock."""
 
-import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -8,6 +7,7 @@ from smart_context.base.errors import CommandFailed
 from smart_context.base.values import JsonObject
 from smart_context.chat.answers import Arrived
 from smart_context.chat.documents.branches import branches_of, leave
+from smart_context.chat.ids import new_message_id
 from smart_context.chat.messages import (
     EXTRACTED,
     Message,
@@ -21,11 +21,6 @@ from smart_context.host.turn import Turn
 INTERRUPTED = "The answer was interrupted before it was complete. Ask again or regenerate it."
 
 _OF_ONE_TURN = ("generating", "error", "error_code", "stopped")
-
-
-def new_message_id() -> MessageId:
-    """A new message's id."""
-    return MessageId(secrets.token_hex(6))
 
 
 def answer_place(message_id: MessageId, created_at: str, *, is_extracted: bool = False) -> Message:

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from smart_context.base.errors import ChatBusy
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.documents.parts import Since, whole
+from smart_context.chat.ids import new_message_id
 from smart_context.chat.messages import ChatId, Message, MessageId
-from smart_context.host.turns import transcript
 from smart_context.host.turns.answering import Answering, TurnParts
 
 STOP_TIMEOUT_S = 10.0
@@ -72,7 +72,7 @@ class Turns:
     ) -> Message:
         """A user's message that is not stored yet."""
         return Message(
-            id=transcript.new_message_id(),
+            id=new_message_id(),
             role="user",
             content=text,
             created_at=self.now(),

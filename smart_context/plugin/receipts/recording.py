@@ -4,12 +4,12 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import partial
 
 from cachetools import LRUCache
 
 from smart_context.base.errors import SmartContextError
+from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId
 from smart_context.host.models import Models
@@ -109,7 +109,7 @@ class ReceiptRecorder:
             sent = sent_request(turn.sent, known, counted)
             return sent, make(
                 requests=(known, sent),
-                at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                at=utc_stamp(),
                 models={"chat": name, "embedding": models.embedder.name},
                 count_tokens=counted,
             )

@@ -1,0 +1,16 @@
+"""Times as messages, receipts and lists have them."""
+
+from datetime import UTC, datetime
+
+
+def utc_stamp(moment: datetime | float | None = None) -> str:
+    """A moment as `2026-01-31T09:30:00Z`; by default now.
+
+    Args:
+        moment: With a time zone, or in seconds since 1970.
+    """
+    if moment is None:
+        moment = datetime.now(UTC)
+    elif not isinstance(moment, datetime):
+        moment = datetime.fromtimestamp(moment, UTC)
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
