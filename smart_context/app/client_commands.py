@@ -74,17 +74,22 @@ class ClientCommands:
         await asyncio.to_thread(key_file().revoke, client)
         return await self.clients(caller)
 
-    async def copy_chat(self, chat_id: str) -> JsonObject:
-        """Copy a client's chat with its versions into a chat of your own, to continue it here."""
+    async def copy_chat(self, chat_id: str, message_id: str | None = None) -> JsonObject:
+        """Copy a chat with its versions into one of your own, or only up to a message."""
         document = await self._host.store.load(check_chat_id(chat_id))
         give_ids(document)  # which depend on a message's place
         entries = _copied(document["messages"])
+        if message_id is not None:
+            ids = [entry.get("id") for entry in entries]
+            entries = entries[: ids.index(message_id) + 1] if message_id in ids else []
         if not entries:
             raise CommandFailed(f"chat {chat_id!r} has no messages to continue from")
         copy = {name: value for name, value in document.items() if name != SOURCE}
-        branches = branches_of(document)
+        branches = branches_of(document) if message_id is None else []
         set_branches(copy, [{**b, "messages": _copied(b["messages"])} for b in branches])
         copy["messages"] = entries
+        if SOURCE not in document and isinstance(title := document.get("title"), str) and title:
+            copy["title"] = f"{title} ({'copy' if message_id is None else 'branch'})"
         copy["continued_from"] = chat_id
         made = new_chat_id()
         await self._host.store.save(made, copy, reader=secrets.token_hex(4))

@@ -128,6 +128,7 @@ def addresses(file):
         "/api/files/{key}": (f"/api/files/{file}", f"/api/files/{NO_FILE}"),
         "/chats": ("/chats?q=way", "/chats?q=way"),
         "/chats/{chat_id}": (chat, absent),
+        "/chats/{chat_id}/export": (f"{chat}/export", f"{absent}/export"),
         "/chats/{chat_id}/messages": (f"{chat}/messages", f"{absent}/messages"),
         "/chats/{chat_id}/text": (f"{chat}/text?message=m1", f"{absent}/text?message=m1"),
         "/chats/{chat_id}/turns/{turn}": (f"{chat}/turns/t1", f"{absent}/turns/t1"),

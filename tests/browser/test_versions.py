@@ -210,3 +210,38 @@ def test_versions_of_a_clients_chat_are_seen_here_and_switched_in_a_copy(new_pag
     )
     contents = [m["content"] for m in read_chat(server.vault, "foreign")["messages"]]
     assert contents[0] == "Count to two"
+
+
+def from_the_menu(page, name):
+    page.get_by_role("button", name="This chat", exact=True).click()
+    return page.locator("#chat-menu-list").get_by_text(name, exact=True)
+
+
+def test_a_chat_is_renamed_exported_branched_duplicated_and_deleted(new_page, server):
+    page = open_chat(new_page, server, "c1")
+    from_the_menu(page, "Rename").click()
+    name = page.get_by_role("textbox", name="Name of this chat")
+    expect(name).to_be_focused()
+    name.fill("Other questions")
+    name.press("Enter")
+    expect(page.get_by_role("heading", name="Other questions")).to_be_visible()
+    for form, text in (("Markdown", "# Other questions"), ("JSON", '"title": "Other questions"')):
+        with page.expect_download() as download:
+            from_the_menu(page, f"Export as {form}").click()
+        assert text in download.value.path().read_text()
+        assert download.value.suggested_filename.startswith("Other questions.")
+
+    answer = page.locator("#m-m3")
+    answer.hover()
+    answer.get_by_role("button", name="Branch from here").click()
+    heading = page.locator("#chat-title")
+    expect(heading).to_have_text("Other questions (branch)")
+    expect(page.locator(".message .body")).to_have_text(SAID[:4])
+    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    from_the_menu(page, "Duplicate").click()
+    expect(heading).to_have_text("Other questions (branch) (copy)")
+    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    from_the_menu(page, "Delete").click()
+    expect(heading).not_to_have_text("Other questions (branch) (copy)")
+    expect(page.locator("#chats .chat-title")).to_have_count(3)
+    assert [m["content"] for m in read_chat(server.vault, "c1")["messages"]] == SAID

@@ -2,10 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import click
@@ -13,11 +11,12 @@ import click
 from smart_context.app.composition import open_storage
 from smart_context.base.errors import CommandFailed
 from smart_context.base.text.counts import counted
-from smart_context.base.text.names import one_line, shown
+from smart_context.base.text.names import shown
 from smart_context.base.values import OWNER
-from smart_context.chat.documents.branches import Versions, show_version, versions_of
+from smart_context.chat.documents.branches import show_version, versions_of
+from smart_context.chat.exported import as_json, as_markdown
 from smart_context.chat.ids import check_chat_id, new_chat_id
-from smart_context.chat.messages import ChatId, Message, messages_of
+from smart_context.chat.messages import ChatId, messages_of
 from smart_context.cli.chats.asking import existing_chat
 from smart_context.cli.terminal.output import ask, deliver, json_format, say, show, table, write_to
 from smart_context.cli.terminal.vault import vault_option, vault_root
@@ -109,7 +108,7 @@ def search(query: str, vault: Path | None, output: str) -> None:
 def export(chat: str, target: Path | None, form: str, vault: Path | None) -> None:
     """Write a chat as Markdown or JSON."""
     document = asyncio.run(_existing(open_storage(vault_root(vault)).chats, chat))
-    text = as_markdown(document) if form == "markdown" else _as_json(document)
+    text = as_markdown(document) if form == "markdown" else as_json(document)
     if target is None:
         deliver(text + "\n")
     else:
@@ -177,39 +176,6 @@ def purge(chat: str, deletion: str, yes: bool, vault: Path | None) -> None:
     say(f"Removed for ever: {counted(removed, 'deleted chat')}.")
 
 
-def as_markdown(
-    document: dict[str, Any], versions: Mapping[str, Versions] = MappingProxyType({})
-) -> str:
-    """A chat as Markdown, with role, id and time of each message, and its versions if given."""
-    title = document.get("title")
-    head = [f"# {one_line(title)}"] if isinstance(title, str) and title else []
-    return "\n\n".join(
-        [
-            *head,
-            *(
-                f"## {_speaker(message)} · {one_line(message.id)}"
-                f"{' · ' + one_line(message.created_at) if message.created_at else ''}\n\n"
-                f"{_in_words(message.id, versions)}{message.text}"
-                + (f"\n\n> failed: {message.error}" if message.error else "")
-                for message in messages_of(document)
-            ),
-        ]
-    )
-
-
-def _in_words(message_id: str, versions: Mapping[str, Versions]) -> str:
-    """A line about the versions at a message; empty if there are none."""
-    if message_id not in versions:
-        return ""
-    found = versions[message_id]
-    others = ", ".join(one_line(head) for head in found.heads if head != message_id)
-    return f"> Version {found.current} of {found.count}; print another with --at: {others}\n\n"
-
-
-def _speaker(message: Message) -> str:
-    return "notice" if message.is_extracted else one_line(message.role)
-
-
 async def _existing(store: Chats, chat: str) -> dict[str, Any]:
     return await store.load(await existing_chat(store, chat))
 
@@ -235,7 +201,3 @@ def _imported(file: Path) -> dict[str, Any]:
             f'{shown(file)}: expected {{"messages": [...]}} or a list of messages, found neither.'
         )
     return {**document, "messages": [message.to_dict() for message in messages_of(document)]}
-
-
-def _as_json(document: dict[str, Any]) -> str:
-    return json.dumps(document, ensure_ascii=False, indent=2)

@@ -38,6 +38,7 @@ from smart_context.base.resources import asset
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.clients import is_of_client, keeps_its_history
 from smart_context.chat.documents.branches import versions_of
+from smart_context.chat.exported import as_json, as_markdown
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.listed.rows import ChatRow
 from smart_context.chat.messages import instructions_in, messages_of
@@ -104,6 +105,7 @@ def page_routes(
         Route("/chats/{chat_id}", pages.chat),
         Route("/chats/{chat_id}/messages", pages.messages),
         Route("/chats/{chat_id}/text", pages.text),
+        Route("/chats/{chat_id}/export", pages.export),
         Route("/chats/{chat_id}/turns/{turn}", pages.turn),
         Route("/notes", NotePage(notes, templates).answer),
         Route("/markdown", LiveMarkdown().answer, methods=["POST"]),
@@ -183,6 +185,21 @@ class _Pages:
         values = await run_in_threadpool(self._window_values, document, request)
         states = message_states(values["window"].messages, None, values["compaction"], folds=False)
         return await self._page("messages/messages.html", states=states, **values)
+
+    async def export(self, request: Request) -> Response:
+        """A chat as a file, to be kept elsewhere: Markdown, or JSON as it is stored."""
+        document, problem = await self._load(_caller(request), request.path_params["chat_id"])
+        if not document or not messages_of(document):
+            missing = problem or "There is nothing to export in this chat."
+            return PlainTextResponse(missing, status_code=404, headers=NO_STORE)
+        is_json = request.query_params.get("as") == "json"
+        text = await run_in_threadpool(as_json if is_json else as_markdown, document)
+        name = f"{request.path_params['chat_id']}.{'json' if is_json else 'md'}"  # a checked id
+        return Response(
+            f"{text}\n",
+            media_type="application/json" if is_json else "text/markdown",
+            headers={**NO_STORE, "Content-Disposition": f'attachment; filename="{name}"'},
+        )
 
     async def text(self, request: Request) -> Response:
         document, problem = await self._load(_caller(request), request.path_params["chat_id"])

@@ -5,6 +5,7 @@ import { copied } from "../../lib/copied.js";
 import { fetchText } from "../../lib/fragments.js";
 import { reasonOf } from "../../lib/text.js";
 import { toast } from "../../lib/toasts.js";
+import { openCopy } from "../chat-menu.js";
 import { makeLinks } from "../note-sheet.js";
 import { answerAgain, questionOf, showVersion } from "./versions.js";
 
@@ -61,6 +62,7 @@ async function act(action, pressed, message, page) {
       else await wire.call("chat.edit", { chat_id: chatId, message_id: id, text });
     });
     if (action === "regenerate") await answerAgain(message, page, changedText(questionOf(message)));
+    if (action === "branch") await openCopy(wire, { chat_id: chatId, message_id: id });
     if (action === "version") await showVersion(pressed, message, page);
     if (action === "pin") await panel?.mark(isPressed ? "release" : "pin", [id]);
     if (action === "hide") await panel?.mark(isPressed ? "release" : "hide", [id]);
@@ -145,6 +147,7 @@ function actionsFor(message, source) {
   const actions = clone(source);
   const role = message.dataset.role;
   if (role !== "user") actions.querySelector("[data-action=edit]")?.remove();
+  if ("isSummary" in message.dataset || role === "tool" || role === "system") actions.querySelector("[data-action=branch]")?.remove();
   if ("isSummary" in message.dataset || "extracted" in message.dataset) for (const mark of actions.querySelectorAll("[aria-pressed]")) mark.remove();
   if (role !== "assistant") for (const own of actions.querySelectorAll("[data-action=regenerate], [data-receipt]")) own.remove();
   for (const [i, button] of actions.querySelectorAll(":is(button, a)").entries()) /** @type {HTMLElement} */ (button).tabIndex = i ? -1 : 0;

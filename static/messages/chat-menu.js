@@ -1,0 +1,86 @@
+// @ts-check
+/** What the menu of the open chat does with it: rename, duplicate, delete. */
+
+import { fetchText } from "../lib/fragments.js";
+import { reasonOf } from "../lib/text.js";
+import { toast } from "../lib/toasts.js";
+
+const KEPT_MS = 60_000;
+
+/** @typedef {import("../wire.js").Wire} Wire */
+
+/** @param {Wire} wire @param {string} chatId */
+export function startChatMenu(wire, chatId) {
+  /** @type {Record<string, () => Promise<unknown> | void>} */
+  const deeds = {
+    rename: () => rename(wire, chatId),
+    duplicate: () => openCopy(wire, { chat_id: chatId }),
+    markdown: () => download(chatId, "markdown"),
+    json: () => download(chatId, "json"),
+    delete: () => wire.call("memory.delete_chat", { chat_id: chatId }),
+  };
+  document.addEventListener("click", async (event) => {
+    const pressed = event.target instanceof Element ? event.target.closest("[data-chat-menu]") : null;
+    if (!(pressed instanceof HTMLElement)) return;
+    try {
+      await deeds[pressed.dataset.chatMenu ?? ""]?.();
+    } catch (error) {
+      toast(reasonOf(error));
+    }
+  });
+}
+
+/** Lets the browser save the chat as a file named by its title. @param {string} chatId @param {"markdown" | "json"} form */
+async function download(chatId, form) {
+  const text = await fetchText(`/chats/${encodeURIComponent(chatId)}/export?as=${form}`);
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: form === "json" ? "application/json" : "text/markdown" }));
+  link.download = `${document.getElementById("chat-title")?.textContent || chatId}.${form === "json" ? "json" : "md"}`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), KEPT_MS);
+}
+
+/**
+ * Opens a copy of a chat, or of its beginning.
+ * @param {Wire} wire
+ * @param {{ chat_id: string, message_id?: string }} which
+ */
+export async function openCopy(wire, which) {
+  const copy = await wire.call("memory.copy_chat", which);
+  location.assign(`/chats/${encodeURIComponent(copy.chat_id)}`);
+}
+
+/** Puts a field in the title's place. @param {Wire} wire @param {string} chatId */
+function rename(wire, chatId) {
+  const heading = /** @type {HTMLElement} */ (document.getElementById("chat-title"));
+  const input = document.createElement("input");
+  input.className = "chat-rename";
+  input.dir = "auto";
+  input.setAttribute("aria-label", "Name of this chat");
+  input.value = heading.textContent ?? "";
+  heading.hidden = true;
+  heading.after(input);
+  input.select();
+  let isOver = false;
+  /** @param {boolean} keeps */
+  const end = async (keeps) => {
+    if (isOver) return;
+    isOver = true;
+    const title = input.value.trim();
+    input.remove();
+    heading.hidden = false;
+    if (!keeps || !title || title === heading.textContent) return;
+    try {
+      await wire.call("memory.rename_chat", { chat_id: chatId, title });
+    } catch (error) {
+      toast(reasonOf(error));
+    }
+  };
+  input.addEventListener("keydown", (event) => {
+    if (event.isComposing || (event.key !== "Enter" && event.key !== "Escape")) return;
+    event.preventDefault();
+    event.stopPropagation();
+    end(event.key === "Enter");
+  });
+  input.addEventListener("blur", () => end(true));
+}
