@@ -1,4 +1,4 @@
-"""Lists and ends the sessions of browsers, and makes start links, from a terminal."""
+"""Browsers and clients, from a terminal: their sessions, start links, keys and address."""
 
 import secrets
 import time
@@ -10,7 +10,9 @@ from urllib.parse import urlsplit
 
 from smart_context.base.environment import user_folder
 from smart_context.base.errors import CommandFailed
+from smart_context.gateway.connecting import DEFAULT_BASE_URL
 from smart_context.web.gate.access import link_digest, start_link
+from smart_context.web.gate.client_keys import KeyFile
 from smart_context.web.gate.door import OPEN_PATH
 from smart_context.web.gate.sessions.browser_sessions import (
     LINK_S,
@@ -18,8 +20,8 @@ from smart_context.web.gate.sessions.browser_sessions import (
     SessionRecord,
     StartLink,
 )
-from smart_context.web.gate.sessions.session_file import SessionFile
-from smart_context.web.gate.sessions.session_file import session_file as sessions_in
+from smart_context.web.gate.sessions.session_book import SessionFile
+from smart_context.web.gate.sessions.session_book import session_file as sessions_in
 
 _ANSWER_S = 1.0
 
@@ -118,3 +120,15 @@ def _answers(address: str) -> bool:
         return False
     finally:
         connection.close()
+
+
+def key_file() -> KeyFile:
+    """The keys of this user."""
+    return KeyFile(user_folder())
+
+
+def base_url() -> str:
+    """The base URL of the server that runs; the usual one if none does, or several do."""
+    servers = session_file().read()[1].servers.values()
+    addresses = {server.address for server in servers}
+    return f"{addresses.pop()}/v1" if len(addresses) == 1 else DEFAULT_BASE_URL

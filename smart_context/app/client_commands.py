@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from smart_context.app.client_keys import base_url, key_file
+from smart_context.app.browsers import base_url, key_file
 from smart_context.base.errors import CommandFailed
 from smart_context.base.values import JsonObject
 from smart_context.chat.documents.branches import branches_of, set_branches

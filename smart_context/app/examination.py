@@ -14,7 +14,7 @@ from smart_context.base.environment import environment
 from smart_context.base.errors import ConfigInvalid, ModelFailed, SmartContextError
 from smart_context.base.processes.child import START_S, Child, ChildFailed
 from smart_context.base.processes.confinement import confinement_words, reachable
-from smart_context.base.text.counts import counted
+from smart_context.base.text.scores import counted
 from smart_context.base.values import OWNER
 from smart_context.llm.models import ChatModel, Embedder
 from smart_context.vault.guarded.walk import cut_words, file_stamps

@@ -13,7 +13,7 @@ from pathlib import Path
 from smart_context.app.composition import open_storage, read_vault, running_host
 from smart_context.app.examination import Finding
 from smart_context.base.errors import SmartContextError
-from smart_context.base.text.counts import counted
+from smart_context.base.text.scores import counted
 from smart_context.base.values import OWNER
 from smart_context.contexts import SmartContexts
 from smart_context.host.commands.registry import Caller

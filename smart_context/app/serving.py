@@ -4,21 +4,24 @@ import asyncio
 import sys
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from starlette.applications import Starlette
 
-from smart_context.app.browsers import session_file
+from smart_context import __version__
+from smart_context.app.browsers import key_file, session_file
 from smart_context.app.client_commands import ClientCommands
-from smart_context.app.client_keys import key_file
 from smart_context.app.composition import composed, make_host, read_vault, settings_files
 from smart_context.app.following import Follower, stamps_of
 from smart_context.app.model_commands import ModelCommands
 from smart_context.app.settings import SettingsCommands
-from smart_context.app.status import register_status
 from smart_context.app.trusting import TrustCommands
+from smart_context.base.config import VaultConfig
 from smart_context.gateway.edge.gateway import make_gateway
 from smart_context.host.host import Host
+from smart_context.host.request.window import window_of
 from smart_context.web.gate.access import Access
 from smart_context.web.gate.gate import admitted
 from smart_context.web.gate.security import check_exposure
@@ -109,3 +112,30 @@ def vault_app(host: Host, follower: Follower, access: Access, address: str) -> S
 def _access(root: Path, token: str | None) -> Access:
     book = SessionBook(str(root.resolve()), session_file(), outlives_server=bool(token))
     return Access(token, book)
+
+
+EMBEDDED_EXTRACTOR = "embedded topic extractor"
+
+
+def register_status(host: Host) -> None:
+    """Register the command."""
+
+    async def status() -> dict[str, Any]:
+        """Give the vault, its models and the state of each plugin."""
+        config: VaultConfig = host.config
+        models = host.models
+        window = window_of(config.chat)
+        return {
+            "version": __version__,
+            "vault": config.name,
+            "chat_model": models.chat.name,
+            "fast_model": models.fast.name if models.fast else EMBEDDED_EXTRACTOR,
+            "embedding_model": models.embedder.name,
+            "chat_is_embedded": models.chat_is_embedded,
+            "chat_is_restricted": models.chat_is_embedded and "chat" in config.restricted,
+            "chat_window": window.tokens if window else None,
+            "chat_takes_images": config.chat is not None and config.chat.images,
+            "plugins": [asdict(state) for state in host.plugins.states()],
+        }
+
+    host.commands.register("system.status", status)

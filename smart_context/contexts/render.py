@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from smart_context.base.text.counts import counted
+from smart_context.base.text.scores import counted
 from smart_context.contexts.options import ContextOptions, Template
 from smart_context.contexts.snapshot import Snapshot
 

@@ -14,7 +14,7 @@ from smart_context.base.text.references import names_nothing, refers_back
 from smart_context.base.text.words import spelled_words
 from smart_context.chat.messages import Message, MessageId
 from smart_context.llm.models import Embedder, Matrix
-from smart_context.llm.multilingual.languages import MULTILINGUAL
+from smart_context.llm.multilingual.files import MULTILINGUAL
 from smart_context.topics.clusters.grouping import (
     Said,
     Subject,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from smart_context.base.text.normal_forms import normalized
+from smart_context.base.text.unicode_tables import normalized
 from smart_context.vault.guarded.files import FileText, VaultFiles
 
 _TERM = re.compile(r'(-?)(?:"([^"]+)"|(\S+))')

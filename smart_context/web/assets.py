@@ -1,4 +1,4 @@
-"""The version of our styles and scripts, which is part of their addresses.
+"""Serves styles and scripts; their version is part of their addresses.
 
 A browser keeps what an address with the version gave, and asks for it again only at another
 address: after an update, or when a file is edited. So a page that was visited before loads
@@ -9,6 +9,15 @@ import contextlib
 import hashlib
 import os
 from pathlib import Path
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.staticfiles import StaticFiles
+from typing_extensions import override
+
+from smart_context.base.resources import asset
 
 KEPT = "private, max-age=31536000, immutable"
 """The `Cache-Control` of a file that was asked for by its version."""
@@ -46,3 +55,30 @@ def caching(asked: str, version: str) -> str:
             names any more, but never an old file at the new address.
     """
     return KEPT if asked and asked == version else ASKED_ABOUT
+
+
+_FONTS = "fonts/"
+_A_WEEK = "private, max-age=604800"
+"""Style sheets name fonts without a version; a new font gets a new name."""
+
+
+class CheckedFiles(StaticFiles):
+    """Files that a browser keeps if it asks for this version of them, and else checks each time."""
+
+    @override
+    async def get_response(self, path: str, scope: Any) -> Response:
+        """The file."""
+        asked = Request(scope).query_params.get("v", "")
+        version = await run_in_threadpool(assets_version, asset("static")) if asked else ""
+        response = await super().get_response(path, scope)
+        is_font = path.startswith(_FONTS)
+        response.headers["Cache-Control"] = _A_WEEK if is_font else caching(asked, version)
+        if path.endswith(".js"):
+            # Some systems map .js to text/plain, and browsers refuse such modules.
+            response.headers["Content-Type"] = "text/javascript; charset=utf-8"
+        return response
+
+
+def favicon(_request: Request) -> Response:
+    """Redirect to the icon."""
+    return RedirectResponse("/static/images/favicon.svg", status_code=301)

@@ -27,9 +27,8 @@ from smart_context.web.limits import (
     STOP_HOST_S,
 )
 from smart_context.web.listening.connections import ConnectionLimits, Connections
-from smart_context.web.listening.descriptors import raised_limit
 from smart_context.web.listening.guarded_http import GuardedHttp
-from smart_context.web.listening.listening_socket import ListeningSocket
+from smart_context.web.listening.listening_socket import ListeningSocket, raised_limit
 from smart_context.web.session import Sessions
 
 _log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from starlette.middleware.exceptions import ExceptionMiddleware
 
-from smart_context.app.client_keys import key_file
+from smart_context.app.browsers import key_file
 from smart_context.app.composition import composed, make_host, read_vault
 from smart_context.app.following import Follower, stamps_of
 from smart_context.app.serving import vault_app

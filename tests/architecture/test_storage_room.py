@@ -34,7 +34,7 @@ ELSEWHERE = {
     "vault/trust/files.py": "what is to be trusted",
     "vault/trust/record.py": "the folder of the user's settings",
     "web/gate/client_keys.py": "the folder of the user's settings",
-    "web/gate/sessions/session_file.py": "the folder of the user's settings",
+    "web/gate/sessions/session_book.py": "the folder of the user's settings",
 }
 """Who opens files that are not below the memory folder, and which."""
 

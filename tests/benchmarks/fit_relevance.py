@@ -23,11 +23,14 @@ import numpy as np
 
 from smart_context.base.text.words import content_words
 from smart_context.chat.messages import MessageId
-from smart_context.cli.evaluation.data.dialogues import Question
+from smart_context.cli.evaluation.data.dialogues import Question, part_of
 from smart_context.cli.evaluation.data.formats import read_dialogues
-from smart_context.cli.evaluation.data.parts import part_of
-from smart_context.cli.evaluation.data.short_labels import short_labels
-from smart_context.cli.evaluation.data.typed import absent_labels, chats_of, with_absent
+from smart_context.cli.evaluation.data.typed import (
+    absent_labels,
+    chats_of,
+    short_labels,
+    with_absent,
+)
 from smart_context.cli.evaluation.remembered import RememberingEmbedder
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
 from smart_context.relevance.evidence.features import CHAT_FEATURES, with_products

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
-from smart_context.base.text.stopwords import STOP_WORDS_OF
+from smart_context.base.text.word_lists import STOP_WORDS_OF
 
 _MOST_READ = 2_000
 _SCRIPTS = (

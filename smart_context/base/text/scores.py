@@ -1,4 +1,4 @@
-"""Scores of messages in words."""
+"""Scores and counts in words."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,3 +22,8 @@ def score_in_words(score: float, beside: float | None = None) -> str:
 def cut_in_words(result: Mapping[str, Any]) -> str:
     """From which score on messages were kept, of a result with `cut`; empty without a filter."""
     return "" if result.get("cut") is None else f"kept from {score_in_words(result['cut'])}"
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 file`, `1,200 files`: for nouns with a plural in s."""
+    return f"1 {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -1,8 +1,13 @@
-"""Facts about characters that Python's `unicodedata` does not know.
+"""Facts about characters that Python's `unicodedata` does not know, and normal forms.
 
 From the Unicode Character Database 17.0, unless said otherwise. A table is a list of code points
 and ranges in hexadecimal digits, and the text of a pattern for one such character.
 """
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Literal
 
 
 def _characters(ranges: str) -> str:
@@ -78,3 +83,30 @@ RIGHT_TO_LEFT = _characters(
     " fbd3-fd3d fd50-fdfc fe70-fefc 10800-10fff 1e800-1e943 1ec71-1eef1"
 )
 """DerivedBidiClass: the letters of Bidi_Class R and AL."""
+
+
+Form = Literal["NFC", "NFKC"]
+
+_PIECE = 1_000
+_BORDER = r"[\s\u3001-\u3020\u3400-\u9fff]"
+"""Characters that never compose with the previous one: white space, Chinese and its marks."""
+
+_PIECES = re.compile(rf"(?s:.{{1,{_PIECE}}}(?={_BORDER}|\Z)|.{{{_PIECE}}})")
+
+
+def normalized(form: Form, text: str) -> str:
+    """The text in a normal form; a stretch of 1,000 characters without a border may differ."""
+    return "".join(normal_pieces(form, text))
+
+
+def normal_pieces(form: Form, text: str) -> Iterator[str]:
+    """As `normalized`, piece by piece, so that long texts can be changed in little memory.
+
+    `unicodedata` sorts accents in quadratic time, and no other thread runs meanwhile: a million of
+    them in a row would stop the server for an hour.
+    """
+    if len(text) <= _PIECE or text.isascii():
+        yield unicodedata.normalize(form, text)
+        return
+    for piece in _PIECES.finditer(text):
+        yield unicodedata.normalize(form, piece.group())

@@ -1,4 +1,4 @@
-"""Lists of words and of lines in files of the package."""
+"""Lists of words in files of the package: stop words of fifteen languages, Chinese, Japanese."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,3 +23,22 @@ def lines_of(file: Path) -> tuple[str, ...]:
         OSError: The file can't be read: the installation is damaged.
     """
     return tuple(file.read_text(encoding="utf-8").splitlines())
+
+
+STOP_WORDS_OF: Mapping[str, frozenset[str]] = word_lists(Path(__file__).with_name("stop_words.txt"))
+"""The stop words of each language by its ISO 639-1 code."""
+
+_ENGLISH_TOO = frozenset(["var", "bile", "ten", "pod", "sam", "ale", "hem", "sen", "mam"])
+"""Stop words of Polish and Turkish that are content words of English."""
+
+STOP_WORDS: frozenset[str] = frozenset().union(*STOP_WORDS_OF.values()) - _ENGLISH_TOO
+
+PARTICLES: frozenset[str] = frozenset("的了吗嗎呢吧啊呀哦们們这這那哪么麼はがをにへ")
+"""Characters that serve grammar only: a pair that holds one of them is no content word."""
+
+FUNCTION_CHARACTERS: frozenset[str] = frozenset(
+    "是我你他她它也就还還很与與在有没沒不要会會能可以把被让讓给給从從到对對为為什怎样樣个個些之而但或如"
+    "果因所请請谢謝您想说說去来來做好再又太更最都和一下多少几幾点點时時候上里裡"
+    "とでのもやかねよなだすまるれたてっいしこそあどうくりけさらんせ"
+)
+"""Characters that often serve grammar: a pair of two of them is no content word."""

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from smart_context.base.text.normal_forms import normalized
-from smart_context.base.text.stopwords import FUNCTION_CHARACTERS, PARTICLES, STOP_WORDS
+from smart_context.base.text.unicode_tables import normalized
+from smart_context.base.text.word_lists import FUNCTION_CHARACTERS, PARTICLES, STOP_WORDS
 
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer

@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from smart_context.base.text.normal_forms import normal_pieces
+from smart_context.base.text.unicode_tables import normal_pieces
 from smart_context.chat.documents.document import Version
 from smart_context.chat.listed.rows import title_of, unmarked
 from smart_context.chat.messages import ChatId, MessageId

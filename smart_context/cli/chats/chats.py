@@ -10,8 +10,8 @@ import click
 
 from smart_context.app.composition import open_storage
 from smart_context.base.errors import CommandFailed
-from smart_context.base.text.counts import counted
 from smart_context.base.text.names import shown
+from smart_context.base.text.scores import counted
 from smart_context.base.values import OWNER
 from smart_context.chat.documents.branches import show_version, versions_of
 from smart_context.chat.exported import as_json, as_markdown

@@ -14,8 +14,8 @@ from smart_context.base.disk.files import atomic_write
 from smart_context.base.environment import environment
 from smart_context.base.errors import CommandFailed
 from smart_context.base.text.names import shown
+from smart_context.cli.evaluation.data.dialogues import PARTS, Part, part_of
 from smart_context.cli.evaluation.data.formats import KINDS, read_dialogues
-from smart_context.cli.evaluation.data.parts import PARTS, Part, part_of
 from smart_context.cli.terminal.failures import BadUsage
 from smart_context.cli.terminal.output import json_format, say, show, table
 from smart_context.cli.terminal.progress import draw

@@ -1,12 +1,15 @@
-"""Replays dialogues turn by turn, with the extractor that a vault without a model has."""
+"""Replays dialogues turn by turn, as in a vault without a model; compares topics with subjects."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from smart_context.chat.messages import Message
+import numpy as np
+from numpy.typing import NDArray
+
+from smart_context.chat.messages import Message, MessageId
 from smart_context.cli.evaluation.data.dialogues import Dialogue
-from smart_context.cli.evaluation.measures.agreement import agreement
-from smart_context.cli.evaluation.measures.growth import Growth, growth_of, narrowest
+from smart_context.cli.evaluation.measures.growth import Groups, Growth, growth_of, narrowest
+from smart_context.cli.evaluation.measures.measures import Agreement, Counts
 from smart_context.topics.extraction import TopicExtractor
 from smart_context.topics.identity import with_ids
 from smart_context.topics.values import Extraction, Previous, Topic
@@ -45,3 +48,43 @@ async def steps_of(
         previous = Previous(topics=topics, seen=messages[end - 1].id)
         steps.append(topics)
     return steps
+
+
+def agreement(ids: Sequence[MessageId], found: Groups, wide: Groups, subjects: Groups) -> Agreement:
+    """Compare topics with subjects; messages without a topic count as one more group.
+
+    Args:
+        found: The narrowest topics, disjoint.
+        wide: The top-level topics.
+    """
+    wanted = _numbers(ids, subjects)
+    known = wanted >= 0
+    best = [max((Counts.of(topic, one).match.f1 for topic in found), default=0) for one in subjects]
+    return Agreement(
+        adjusted_rand=adjusted_rand(_numbers(ids, found)[known], wanted[known]),
+        coverage=sum(best) / max(len(best), 1),
+        topics_each=len(found) / max(len(subjects), 1),
+        largest=max(map(len, wide), default=0) / max(len(ids), 1),
+        is_single=len(found) == 1,
+    )
+
+
+def adjusted_rand(one: NDArray[np.intp], other: NDArray[np.intp]) -> float:
+    """The adjusted Rand index of two groupings of the same things."""
+    table = np.zeros((len(np.unique(one)), len(np.unique(other))))
+    np.add.at(
+        table, (np.unique(one, return_inverse=True)[1], np.unique(other, return_inverse=True)[1]), 1
+    )
+    pairs, rows, columns = (_pairs(v) for v in (table, table.sum(axis=1), table.sum(axis=0)))
+    expected = rows * columns / max(_pairs(np.array([len(one)])), 1)
+    most = (rows + columns) / 2
+    return 1.0 if most == expected else float((pairs - expected) / (most - expected))
+
+
+def _pairs(counts: NDArray[np.float64] | NDArray[np.intp]) -> float:
+    return float((counts * (counts - 1) / 2).sum())
+
+
+def _numbers(ids: Sequence[MessageId], groups: Groups) -> NDArray[np.intp]:
+    number = {one: place for place, group in enumerate(groups) for one in group}
+    return np.array([number.get(one, -1) for one in ids], dtype=np.intp)

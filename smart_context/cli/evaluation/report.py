@@ -7,7 +7,7 @@ from smart_context.base.values import JsonObject
 from smart_context.cli.evaluation.data.formats import Kind
 from smart_context.cli.evaluation.measures.growth import Growth
 from smart_context.cli.evaluation.measures.measures import DEPTHS, Counts, Findings, mean_match
-from smart_context.cli.evaluation.measures.reliability import reliability_of
+from smart_context.cli.evaluation.measures.picture import reliability_of
 
 _ROWS = (
     ("dialogues", ("dialogues",)),

@@ -13,12 +13,11 @@ import numpy as np
 from smart_context.base.errors import ModelFailed
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.cli.evaluation.data.dialogues import Dialogue
-from smart_context.cli.evaluation.measures.agreement import agreement
-from smart_context.cli.evaluation.measures.baselines import Baselines
 from smart_context.cli.evaluation.measures.growth import Growth
 from smart_context.cli.evaluation.measures.measures import (
     Agreement,
     Asked,
+    Baselines,
     Counts,
     Findings,
     Kept,
@@ -26,7 +25,7 @@ from smart_context.cli.evaluation.measures.measures import (
     best_match,
     recalls_of,
 )
-from smart_context.cli.evaluation.replay import replayed
+from smart_context.cli.evaluation.replay import agreement, replayed
 from smart_context.llm.models import Embedder
 from smart_context.llm.tokens import count_tokens
 from smart_context.plugin.choices.sidecar import ChatSidecar

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from smart_context.base.text.counts import counted
 from smart_context.base.text.names import shown
+from smart_context.base.text.scores import counted
 from smart_context.cli.terminal.output import table
 from smart_context.contexts import Compiled, ContextOptions, Snapshot
 from smart_context.llm.tokens import count_tokens

@@ -11,8 +11,8 @@ import click
 
 from smart_context.base.config import read_memory_dir
 from smart_context.base.errors import CommandFailed, StoreFailed
-from smart_context.base.text.counts import counted
 from smart_context.base.text.names import encodable, one_line, shown
+from smart_context.base.text.scores import counted
 from smart_context.cli.notes.context_options import context_options, options_given
 from smart_context.cli.notes.notes import found_as_link, opened_index
 from smart_context.cli.terminal.failures import BadUsage

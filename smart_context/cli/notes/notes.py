@@ -17,8 +17,8 @@ from smart_context.cli.terminal.progress import ProgressBar
 from smart_context.cli.terminal.vault import vault_root
 from smart_context.storage.files.caches import FileCaches
 from smart_context.vault.guarded.paths import confine
-from smart_context.vault.index.similar import similar_paths
 from smart_context.vault.index.vault_index import VaultIndex
+from smart_context.vault.markdown.links import similar_paths
 
 _MAX_NAMED = 5
 

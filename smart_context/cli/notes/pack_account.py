@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from smart_context.base.text.counts import counted
 from smart_context.base.text.names import encodable, one_line, shown
+from smart_context.base.text.scores import counted
 from smart_context.cli.terminal.output import table
 from smart_context.packing.plan import PackPlan
 from smart_context.packing.request import NO_BUDGET

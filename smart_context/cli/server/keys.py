@@ -21,7 +21,7 @@ def keys() -> None:
 @click.argument("name")
 def new(name: str) -> None:
     """Create a key and print it; it can't be shown again."""
-    from smart_context.app.client_keys import key_file  # noqa: PLC0415 - keeps --help fast
+    from smart_context.app.browsers import key_file  # noqa: PLC0415 - keeps --help fast
 
     say(key_file().new(name))
 
@@ -30,7 +30,7 @@ def new(name: str) -> None:
 @json_format
 def list_(output: str) -> None:
     """List the keys by name."""
-    from smart_context.app.client_keys import key_file  # noqa: PLC0415 - keeps --help fast
+    from smart_context.app.browsers import key_file  # noqa: PLC0415 - keeps --help fast
 
     rows = [
         {"name": name, "created_at": utc_stamp(key.created_at)}
@@ -43,7 +43,7 @@ def list_(output: str) -> None:
 @click.argument("name")
 def revoke(name: str) -> None:
     """Remove a key. Running servers refuse it within 5 seconds."""
-    from smart_context.app.client_keys import key_file  # noqa: PLC0415 - keeps --help fast
+    from smart_context.app.browsers import key_file  # noqa: PLC0415 - keeps --help fast
 
     key_file().revoke(name)
     say(f"Revoked the key {name!r}.")
@@ -54,7 +54,7 @@ def revoke(name: str) -> None:
 @click.option("--model", default="MODEL", help="The model's id, as your provider names it.")
 def connect(client: str | None, model: str) -> None:
     """Print the settings that connect CLIENT to Smart Context."""
-    from smart_context.app.client_keys import base_url  # noqa: PLC0415 - keeps --help fast
+    from smart_context.app.browsers import base_url  # noqa: PLC0415 - keeps --help fast
     from smart_context.gateway.connecting import CLIENTS  # noqa: PLC0415 - keeps --help fast
 
     address = base_url()

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from smart_context.base.text.counts import counted
 from smart_context.base.text.names import shown
+from smart_context.base.text.scores import counted
 from smart_context.base.times import utc_stamp
 from smart_context.cli.terminal.failures import BadUsage
 from smart_context.cli.terminal.output import json_format, say, show, table

@@ -1,6 +1,10 @@
-"""The data files of the multilingual models; those of the model itself are checked by digest."""
+"""The name and data files of the multilingual models; the model's own are checked by digest."""
 
 from pathlib import Path
+
+MULTILINGUAL = "embedded/multilingual-2/"
+"""How the name of an embedder begins that knows all of them; another number for other vectors."""
+
 
 FOLDER = Path(__file__).parent
 WEIGHTS = "weights.safetensors"

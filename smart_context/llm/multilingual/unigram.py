@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from smart_context.base.text.normal_forms import normalized
+from smart_context.base.text.unicode_tables import normalized
 
 SPACE = "\u2581"
 """Stands for the space before a word."""

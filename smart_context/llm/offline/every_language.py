@@ -17,7 +17,7 @@ from smart_context.llm.multilingual.encoder import (
     into_english,
     load_e5,
 )
-from smart_context.llm.multilingual.languages import MULTILINGUAL
+from smart_context.llm.multilingual.files import MULTILINGUAL
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
 
 NAME = f"{MULTILINGUAL}all-MiniLM-L6-v2"

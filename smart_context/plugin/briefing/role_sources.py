@@ -14,8 +14,7 @@ from smart_context.packing.roles.folder import RoleFolder
 from smart_context.packing.sections.sections import STAGED_DIFF, UNSTAGED_DIFF, GitUse
 from smart_context.packing.templates.own import OwnTemplates, own_of, read_own
 from smart_context.vault.trust.files import ROLES_FOLDER, TEMPLATES_FOLDER
-from smart_context.vault.trust.repository import is_repository
-from smart_context.vault.trust.vault import OwnRoles, VaultTrust
+from smart_context.vault.trust.vault import OwnRoles, VaultTrust, is_repository
 
 GIT_IS_OFF = "Git is off until you trust this vault, so changes are not sent."
 

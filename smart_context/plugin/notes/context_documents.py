@@ -12,7 +12,7 @@ from smart_context.llm.tokens import estimate
 from smart_context.plugin.notes.context_prompt import MAX_CHARACTERS, ContextShare, bounded
 from smart_context.vault.guarded.files import Unreadable, read_text
 from smart_context.vault.guarded.paths import confine
-from smart_context.vault.index.similar import similar_paths
+from smart_context.vault.markdown.links import similar_paths
 from smart_context.vault.markdown.notes import Outline
 
 SHOWN_ROWS = 300

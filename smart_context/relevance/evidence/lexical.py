@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smart_context.base.text.bm25 import MOST_GAIN, gains, rarity
-from smart_context.base.text.normal_forms import normal_pieces
+from smart_context.base.text.unicode_tables import normal_pieces
 from smart_context.base.text.words import UNSPACED_RUN, content_words, stem
 from smart_context.chat.messages import Message
 from smart_context.llm.models import Matrix

@@ -18,7 +18,7 @@ from smart_context.base.errors import ModelFailed, StoreFailed
 from smart_context.base.text.languages import with_language
 from smart_context.chat.messages import ChatId, Message
 from smart_context.llm.models import Embedder, Matrix
-from smart_context.llm.multilingual.languages import MULTILINGUAL
+from smart_context.llm.multilingual.files import MULTILINGUAL
 from smart_context.relevance.vectors.cosines import unit
 from smart_context.relevance.vectors.warm import WarmChat
 from smart_context.storage.ports import Vectors, no_vectors

@@ -2,7 +2,7 @@
 
 import re
 
-from smart_context.base.text.stopwords import STOP_WORDS_OF
+from smart_context.base.text.word_lists import STOP_WORDS_OF
 from smart_context.topics.naming.words.weak_words import weak_words_of
 
 _HANGUL = re.compile("[\uac00-\ud7a3]+")

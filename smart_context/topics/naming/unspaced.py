@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from functools import cache
 
-from smart_context.base.text.stopwords import PARTICLES
+from smart_context.base.text.word_lists import PARTICLES
 from smart_context.base.text.words import UNSPACED_RUN
 from smart_context.topics.naming.keyphrases import Phrase
 from smart_context.topics.naming.korean import is_korean, korean_noun

@@ -1,5 +1,6 @@
-"""Resolves links among the names of a vault, as Obsidian does."""
+"""Resolves links among the names of a vault, as Obsidian does; suggests similar names."""
 
+import difflib
 import posixpath
 import unicodedata
 from collections.abc import Iterable
@@ -110,3 +111,23 @@ class Names:
         if self._nearest:
             for key in keys_of(path):
                 self._nearest.pop(key, None)
+
+
+MOST = 3
+
+
+def similar_paths(wanted: str, paths: Iterable[str], most: int = MOST) -> list[str]:
+    """The paths with the closest file names, ignoring case, folder and `.md`.
+
+    Args:
+        wanted: A path or a name, perhaps with `#heading`.
+    """
+    by_name: dict[str, str] = {}
+    for path in paths:
+        by_name.setdefault(_name(path), path)
+    near = difflib.get_close_matches(_name(wanted.partition("#")[0]), by_name, most)
+    return [by_name[name] for name in near]
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2].removesuffix(".md").casefold()

@@ -32,7 +32,6 @@ from smart_context.vault.trust.parts import (
     parts_of,
 )
 from smart_context.vault.trust.record import TrustRecord
-from smart_context.vault.trust.repository import is_repository
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,3 +158,16 @@ def _plugins_part(files: FileSet, enabled: set[str]) -> Part:
     named = files_by_folder([*files.files, *files.refused])
     used = tuple(sorted(enabled.intersection(named)))
     return Part(pin=Pin("plugins", files.digest), files=files, used_for=used, is_in_use=bool(used))
+
+
+_BARE = ("HEAD", "objects", "refs")
+
+
+def is_repository(root: Path) -> bool:
+    """True if `root`, or a folder above it, has a `.git` or is a bare repository."""
+    folder = root.resolve()
+    return any(_is_top(above) for above in (folder, *folder.parents))
+
+
+def _is_top(folder: Path) -> bool:
+    return (folder / ".git").exists() or all((folder / name).exists() for name in _BARE)

@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from smart_context.base.config.addresses import displayed_address, host_warning
-from smart_context.base.text.counts import counted
 from smart_context.base.text.names import shown
+from smart_context.base.text.scores import counted
 from smart_context.base.values import JsonObject
 from smart_context.vault.trust.files import TEMPLATES_FOLDER
 from smart_context.vault.trust.parts import Part, Review, files_by_folder, parts_of

@@ -1,4 +1,4 @@
-"""A listening socket for asyncio that copes with a system out of descriptors.
+"""A listening socket that copes with a system out of descriptors, and the limit of these.
 
 asyncio logs a traceback for each connection that it can't accept, thousands of them, and then
 accepts none for a second. This socket reports instead that nobody is waiting.
@@ -9,11 +9,13 @@ import errno
 import logging
 import os
 import socket
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from typing_extensions import override
 
+from smart_context.web.limits import WANTED_DESCRIPTORS
 from smart_context.web.log_throttle import LogThrottle
 
 _log = logging.getLogger(__name__)
@@ -69,3 +71,25 @@ class ListeningSocket(socket.socket):
         if self._spare is not None:
             os.close(self._spare)
             self._spare = None
+
+
+if sys.platform == "win32":
+
+    def raised_limit(wanted: int = WANTED_DESCRIPTORS) -> int:
+        """The wanted number; this system sets no limit."""
+        return wanted
+
+else:
+    import resource
+
+    def raised_limit(wanted: int = WANTED_DESCRIPTORS) -> int:
+        """Raise the limit towards the wanted one; returns the limit in force."""
+        limit, ceiling = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = wanted if ceiling == resource.RLIM_INFINITY else min(wanted, ceiling)
+        if limit == resource.RLIM_INFINITY or limit >= wanted:
+            return wanted
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, ceiling))
+        except (OSError, ValueError):
+            return limit
+        return wanted

@@ -44,6 +44,7 @@ from smart_context.chat.listed.rows import ChatRow
 from smart_context.chat.messages import instructions_in, messages_of
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.host.reading import Reading
+from smart_context.web.assets import CheckedFiles, favicon
 from smart_context.web.gate.entrance import SHEETS
 from smart_context.web.gate.gate import admitted
 from smart_context.web.limits import MAX_UPLOAD_BYTES
@@ -52,12 +53,10 @@ from smart_context.web.pages.markup.live_markdown import LiveMarkdown
 from smart_context.web.pages.markup.message_html import MessageHtml
 from smart_context.web.pages.note_page import NotePage, Notes
 from smart_context.web.pages.smart_context import SmartContextCommands
-from smart_context.web.pages.static_files import CheckedFiles, favicon
 from smart_context.web.pages.templates import NO_STORE, PageTemplates
 from smart_context.web.pages.versions import other_versions
 from smart_context.web.pages.views import message_views, turn_view
-from smart_context.web.pages.views.chat_groups import ChatGroup, chat_groups
-from smart_context.web.pages.views.hit_views import hits_view
+from smart_context.web.pages.views.chat_groups import ChatGroup, chat_groups, hits_view
 from smart_context.web.pages.views.message_states import message_states
 from smart_context.web.pages.views.message_window import window_asked_for
 from smart_context.web.pages.views.summary_views import compaction_view

@@ -2,7 +2,7 @@
 
 import pytest
 
-from smart_context.base.text.counts import counted
+from smart_context.base.text.scores import counted
 
 
 @pytest.mark.parametrize(

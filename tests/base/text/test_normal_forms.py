@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.base.text.normal_forms import normal_pieces, normalized
+from smart_context.base.text.unicode_tables import normal_pieces, normalized
 
 FORMS = ("NFC", "NFKC")
 TEXTS = st.text(

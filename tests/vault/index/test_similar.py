@@ -2,7 +2,7 @@
 
 import pytest
 
-from smart_context.vault.index.similar import similar_paths
+from smart_context.vault.markdown.links import similar_paths
 
 PATHS = ["Kitchen/Sourdough.md", "Kitchen/Bread.md", "Trips/Japan.md", "plan.txt"]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from smart_context.web.pages.views.failure_views import failure_view
+from smart_context.web.pages.views.message_views import failure_view
 
 AT = "The chat model gpt at http://127.0.0.1:9/v1"
 

@@ -7,7 +7,7 @@ import pytest
 from starlette.applications import Starlette
 
 from smart_context.app.composition import running_host
-from smart_context.app.status import register_status
+from smart_context.app.serving import register_status
 from smart_context.base.errors import ChatUnreadable
 from smart_context.base.values import OWNER
 from smart_context.host.commands.registry import Caller

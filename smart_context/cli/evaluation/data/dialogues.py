@@ -1,7 +1,9 @@
-"""Dialogues with known answers, the input of the measures."""
+"""Dialogues with known answers, the input of the measures; in parts to fit to and to report on."""
 
-from collections.abc import Mapping
+import random
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal, TypeVar, get_args
 
 from smart_context.base.text.languages import main_language
 from smart_context.chat.messages import Message, MessageId
@@ -65,3 +67,28 @@ class Dialogue:
     def language(self) -> str:
         """The ISO 639-1 code of the language of most messages; empty if unknown."""
         return main_language([message.text for message in self.messages])
+
+
+Part = Literal["all", "fit", "choose", "report"]
+PARTS: tuple[Part, ...] = get_args(Part)
+
+T = TypeVar("T")
+
+_SHARES = {"fit": (0.0, 0.6), "choose": (0.6, 0.8), "report": (0.8, 1.0)}
+_SEED = 3
+_FEW = 10
+
+
+def part_of(dialogues: Sequence[T], part: Part) -> list[T]:
+    """Three fifths to fit to, one to choose by, one to report on; the same in each run.
+
+    Up to ten dialogues are divided in order; more are shuffled first.
+    """
+    if part == "all":
+        return list(dialogues)
+    count = len(dialogues)
+    order = list(range(count))
+    if count > _FEW:
+        order = random.Random(_SEED).sample(order, count)  # noqa: S311 -- repeatable
+    begin, end = (int(share * count) for share in _SHARES[part])
+    return [dialogues[place] for place in sorted(order[begin:end])]

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import tomli
 
 from smart_context.base.text.languages import language_of_words
-from smart_context.base.text.stopwords import STOP_WORDS, STOP_WORDS_OF
+from smart_context.base.text.word_lists import STOP_WORDS, STOP_WORDS_OF
 from smart_context.base.values import JsonObject
 from smart_context.topics.naming.words.grammar import Grammar
 from smart_context.topics.naming.words.weak_words import weak_words_of

@@ -1,12 +1,17 @@
-"""The browser sessions of one server, in step with the record in the user's folder."""
+"""The browser sessions of one server, in step with the file in the user's folder."""
 
 import logging
 import secrets
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import TypeVar
 
+from pydantic import TypeAdapter
+
+from smart_context.base.disk.places import Place
+from smart_context.base.disk.shared_file import SharedFile
 from smart_context.base.errors import StoreFailed
 from smart_context.base.threads import in_daemon_thread
 from smart_context.web.gate.sessions.browser_sessions import (
@@ -14,7 +19,20 @@ from smart_context.web.gate.sessions.browser_sessions import (
     RunningServer,
     SessionRecord,
 )
-from smart_context.web.gate.sessions.session_file import SessionFile
+
+FILE_NAME = "sessions.json"
+SessionFile = SharedFile[SessionRecord]
+_RECORD = TypeAdapter(SessionRecord)
+
+
+def session_file(folder: Path) -> SessionFile:
+    """The record in the user's folder for settings, which several servers and commands share.
+
+    A damaged one reads as empty, so nobody gets in by it.
+    """
+    place = Place(folder, (FILE_NAME,))
+    return SharedFile(place=place, adapter=_RECORD, empty=SessionRecord())
+
 
 _log = logging.getLogger(__name__)
 

@@ -21,8 +21,11 @@ from markdown_it.utils import OptionsDict
 
 from smart_context.web.pages.markup import note_markup
 from smart_context.web.pages.markup.highlighting import highlight
-from smart_context.web.pages.markup.note_markup import enable_note_markup
-from smart_context.web.pages.markup.tables import TooManyCells, enable_bounded_tables
+from smart_context.web.pages.markup.note_markup import (
+    TooManyCells,
+    enable_bounded_tables,
+    enable_note_markup,
+)
 
 MAX_MARKDOWN_CHARS = 200_000
 """Longest text that is rendered; longer ones are shown as written, so any page opens."""

@@ -1,12 +1,14 @@
-"""The list of chats by date, so that each can be told from all others."""
+"""The list of chats by date, so that each can be told from all others; and what a search found."""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import groupby
+from typing import Any
 
 from smart_context.chat.listed.rows import ChatRow
+from smart_context.chat.listed.search import MOST_HITS, ChatHit, marked, query_words
 from smart_context.topics.identity import hue_of
 
 
@@ -98,3 +100,20 @@ def _name(day: date, today: date) -> str:
         if days <= most:
             return name
     return f"{day:%B}" if day.year == today.year else f"{day:%B %Y}"
+
+
+def hits_view(hits: Sequence[ChatHit], query: str) -> dict[str, Any]:
+    """The values of `frame/chat_hits.html`: chats in the order of their first hit."""
+    words = query_words(query)
+    found: dict[str, dict[str, Any]] = {}
+    for hit in hits:
+        entry = {"chat_id": hit.chat_id, "title": hit.title, "hits": []}
+        chat = found.setdefault(hit.chat_id, entry)
+        pieces = marked(hit.snippet, words)
+        chat["hits"].append({"message_id": hit.message_id, "pieces": pieces})
+    return {
+        "found": list(found.values()),
+        "count": len(hits),
+        "is_cut": len(hits) >= MOST_HITS,
+        "query": query,
+    }

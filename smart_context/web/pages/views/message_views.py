@@ -1,4 +1,4 @@
-"""A chat's messages as a page shows them, with safe HTML."""
+"""A chat's messages as a page shows them, with safe HTML, and why an answer failed."""
 
 import json
 import re
@@ -11,8 +11,37 @@ from markupsafe import Markup
 from smart_context.chat.messages import Message, MessageId, Part
 from smart_context.web.pages.markup.markdown import visible
 from smart_context.web.pages.views.attached_views import AttachedView, attached_views
-from smart_context.web.pages.views.failure_views import FailureView, failure_view
 from smart_context.web.pages.views.summary_views import SummaryView, summary_view
+
+_ADDRESS = re.compile(r" at https?://\S+(?= )")
+_SENTENCE = re.compile(r"(.+?)(?:[.!?]\s|:\s|[.!?:]?$)", re.DOTALL)
+_WAIT = re.compile(r"Wait (\d{1,4}) s, then try again")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureView:
+    """A failure.
+
+    Attributes:
+        headline: What happened, in one sentence without addresses.
+        details: The whole text; empty if the headline says all.
+        wait_s: Seconds after which to try again; 0 if that is not known.
+    """
+
+    headline: str
+    details: str
+    wait_s: int
+
+
+def failure_view(error: str) -> FailureView:
+    """A failure from its text."""
+    text = error.strip()
+    found = _SENTENCE.match(_ADDRESS.sub("", text, count=1))
+    headline = f"{found.group(1).strip()}." if found else "This answer failed."
+    wait = _WAIT.search(text)
+    details = "" if text.rstrip(".") == headline.rstrip(".") else text
+    return FailureView(headline=headline, details=details, wait_s=int(wait.group(1)) if wait else 0)
+
 
 _SOURCE = re.compile(r"^\*\*(\d)\.\*\* `([^`\[\]|\n]+\.md(?:#[^`\[\]|\n]*)?)`$", re.MULTILINE)
 """How the answer without a model names a note that it quotes."""

@@ -2,7 +2,7 @@
 
 from smart_context.chat.messages import Message
 from smart_context.cli.evaluation.data.dialogues import Dialogue, Question
-from smart_context.cli.evaluation.data.short_labels import short_labels
+from smart_context.cli.evaluation.data.typed import short_labels
 
 
 def labels_of(*asked, texts=("I run a pottery class in town", "Nice, Ann!")):

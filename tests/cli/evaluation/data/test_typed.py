@@ -4,8 +4,7 @@ import pytest
 
 from smart_context.base.text.words import content_words
 from smart_context.chat.messages import Message
-from smart_context.cli.evaluation.data.dialogues import Dialogue, Question
-from smart_context.cli.evaluation.data.parts import part_of
+from smart_context.cli.evaluation.data.dialogues import Dialogue, Question, part_of
 from smart_context.cli.evaluation.data.typed import (
     absent_labels,
     as_chats,

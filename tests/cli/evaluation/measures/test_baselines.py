@@ -1,6 +1,6 @@
 import numpy as np
 
-from smart_context.cli.evaluation.measures.baselines import Baselines
+from smart_context.cli.evaluation.measures.measures import Baselines
 
 TEXTS = ["the kite is red", "tea", "bread and salt", "my boat", "a kite again", "the newest one"]
 ROWS = np.eye(6, dtype=np.float32)

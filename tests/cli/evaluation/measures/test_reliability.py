@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from smart_context.cli.evaluation.measures.measures import Sample
-from smart_context.cli.evaluation.measures.reliability import BINS, reliability_of
+from smart_context.cli.evaluation.measures.picture import BINS, reliability_of
 
 
 def sample(scores, belongs, *, are_probabilities=True):

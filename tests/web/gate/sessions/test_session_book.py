@@ -9,8 +9,7 @@ from smart_context.web.gate.sessions.browser_sessions import (
     SessionRecord,
     StartLink,
 )
-from smart_context.web.gate.sessions.session_book import SEEN_STEP_S, SessionBook
-from smart_context.web.gate.sessions.session_file import session_file
+from smart_context.web.gate.sessions.session_book import SEEN_STEP_S, SessionBook, session_file
 
 NOW = 1_800_000_000
 

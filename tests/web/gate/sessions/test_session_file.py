@@ -14,7 +14,7 @@ from smart_context.web.gate.sessions.browser_sessions import (
     SessionRecord,
     StartLink,
 )
-from smart_context.web.gate.sessions.session_file import session_file
+from smart_context.web.gate.sessions.session_book import session_file
 
 SESSION = BrowserSession(
     vault="/v", browser="Firefox", cookie="c", key="k", created_at=0, seen_at=1, server="s"
