@@ -69,6 +69,7 @@ function showOpener(bubble, { label }, parts) {
   const button = /** @type {HTMLElement | null} */ (bubble.querySelector(".bubble-open"));
   if (!button) return;
   button.hidden = parts < 1;
+  button.textContent = `${parts} parts ›`;
   button.title = `Show ${parts} parts of ${visible(label)}`;
   button.setAttribute("aria-label", button.title);
 }

@@ -59,6 +59,10 @@ export class ContextFile {
       this.#say("Give it a name first.");
       return "";
     }
+    if (this.#isEmpty) {
+      this.#say("Choose a note first.");
+      return "";
+    }
     this.#isSaving = true;
     try {
       const saved = await this.#store(name);
@@ -82,6 +86,7 @@ export class ContextFile {
   /** Saves it if necessary, and attaches it to a chat. @param {HTMLSelectElement} chat */
   async attach(chat) {
     if (!chat.value) return toast("No chat to attach it to yet.");
+    if (this.#isEmpty) return toast("Choose a note first: this context is empty.");
     const key = this.#key && !this.#isChanged ? this.#key : await this.save();
     if (!key) return undefined;
     try {
@@ -124,7 +129,7 @@ export class ContextFile {
     const isNew = this.#name.value.trim() !== this.#key;
     const save = /** @type {HTMLButtonElement} */ (find("save-context"));
     save.textContent = this.#key && isNew ? "Save as new" : "Save";
-    save.disabled = !this.#isChanged;
+    save.disabled = !this.#isChanged || this.#isEmpty;
     find("delete-context").hidden = !this.#key;
     this.#say(!this.#key && !this.#isChanged ? "" : this.#isChanged ? "Not saved" : "Saved");
     document.title = document.title.replace(/^.*? · /, `${visible(this.#key) || "New context"} · `);
@@ -153,6 +158,10 @@ export class ContextFile {
     } catch (error) {
       toast(reasonOf(error));
     }
+  }
+
+  get #isEmpty() {
+    return !this.#draft().items.length;
   }
 
   get #mark() {

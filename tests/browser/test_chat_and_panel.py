@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.steps import asked, bubble, lit, open_chat, pick, send, status
-from tests.fake_openai import EMBEDDINGS, Reply, failure
+from tests.fake_openai import EMBEDDINGS, Reply, failure, held
 from tests.product.test_filter_over_the_wire import MIXED, TOPICS
 from tests.serving import TOKEN, lasting_port
 from tests.vaults import about, write_chat
@@ -149,9 +149,12 @@ def test_messages_that_move_out_of_a_picked_topic_are_told_and_put_back(new_page
 
     texts = [f"about number {n}" for n in range(10)]
     write_chat(server.vault, "moving", about(*texts))
-    endpoint.reply_with(found(Boats="m0 m1 m2 m3 m4 m5", Knots="m6 m7 m8 m9"))
-    server.ask("smart_context.refresh_topics", chat_id="moving", wait=True)
+    gate = threading.Event()
+    endpoint.reply_with(held(found(Boats="m0 m1 m2 m3 m4 m5", Knots="m6 m7 m8 m9"), gate))
     page = open_chat(new_page, server, "moving")
+    server.ask("smart_context.refresh_topics", chat_id="moving")
+    expect(page.locator(".cloud-empty-title")).to_have_text("Reading 10 messages for topics…")
+    gate.set()
     pick(page, "Knots")
     endpoint.reply_with("answer", found(Boats="m0 m1 m2 m3 m4 m5 m8 m9", Knots="m6 m7"))
     send(page, "and now?")

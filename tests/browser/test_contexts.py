@@ -251,8 +251,9 @@ def test_what_has_the_focus_keeps_it_when_a_file_comes(new_page, server):
 def test_a_name_that_is_taken_is_not_overwritten_unasked(new_page, server):
     server.ask("smart_context.save_context", key="House", items=["Home/"])
     page = open_builder(new_page, server)
-    tick(page, "Kitchen/").check()
     page.get_by_label("Name of the context").fill("House")
+    expect(page.get_by_role("button", name="Save", exact=True)).to_be_disabled()  # it is empty
+    tick(page, "Kitchen/").check()
     page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
     assert server.ask("smart_context.get_context", key="House")["items"] == ["Home/"]

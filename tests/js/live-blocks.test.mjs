@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cutAt, LONGEST_PART } from "../../static/messages/answers/live-blocks.js";
+import { cutAt, LONGEST_PART, withoutBegunTable } from "../../static/messages/answers/live-blocks.js";
 
 /** @param {string} text @param {number} [from] */
 function cut(text, from = 0) {
@@ -49,3 +49,15 @@ test("whatever comes piece by piece: nothing is lost, no part is too long, all o
   }
   assert.equal(parts, text.slice(0, settled));
 });
+
+for (const [name, text, shown] of /** @type {const} */ ([
+  ["a head alone", "Look:\n\n| a | b", "Look:\n"],
+  ["a head and half of the line below it", "Look:\n\n| a | b |\n|--", "Look:\n"],
+  ["that line, not ended yet", "| a |\n|---|", ""],
+  ["a table that has begun", "| a |\n|---|\n", "| a |\n|---|\n"],
+  ["one with half a row", "| a |\n|---|\n| x", "| a |\n|---|\n| x"],
+  ["pipes that are no table", "| a\nwords", "| a\nwords"],
+  ["no pipes", "Look:\n\nwords", "Look:\n\nwords"],
+])) {
+  test(`of a table no pipes are shown: ${name}`, () => assert.equal(withoutBegunTable(text), shown));
+}

@@ -6,7 +6,7 @@
 
 import { postForFragment } from "../../lib/fragments.js";
 import { visible } from "../../lib/text.js";
-import { cutAt, LONGEST_PART } from "./live-blocks.js";
+import { cutAt, LONGEST_PART, withoutBegunTable } from "./live-blocks.js";
 import { hasGap, NO_PIECES, withPiece } from "./pieces.js";
 
 const PAUSE_MS = 40;
@@ -63,7 +63,7 @@ export class LiveAnswer {
       return;
     }
     const tail = text.slice(settled, settled + LONGEST_PART);
-    const parts = [text.slice(this.#settled, settled), tail];
+    const parts = [text.slice(this.#settled, settled), code ? tail : withoutBegunTable(tail)];
     if (!parts.join("").trim()) return;
     const rendered = await postForFragment("/markdown", parts);
     const [complete, open] = [...rendered.children].map((part) => [...part.childNodes]);

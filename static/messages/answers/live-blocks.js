@@ -51,6 +51,22 @@ export function cutAt(text, from) {
   return { settled, code: settled === text.length ? "" : opening };
 }
 
+/** The line below the head of a table, as far as it is there. */
+const TABLE_RULE = /^ {0,3}\|?[\s:|-]*$/;
+
+/**
+ * The text without a table that has only begun: until the line below its head is whole, its pipes
+ * would be shown as they are.
+ * @param {string} text  What may still change.
+ */
+export function withoutBegunTable(text) {
+  const lines = text.split("\n");
+  const first = lines.findLastIndex((line) => !line.trim()) + 1;
+  const [head = "", rule, ...rest] = lines.slice(first);
+  const isBegun = head.trimStart().startsWith("|") && (rule === undefined || (!rest.length && TABLE_RULE.test(rule)));
+  return isBegun ? lines.slice(0, first).join("\n") : text;
+}
+
 /** The end of the last whole line that fits into one part. @param {string} text @param {number} from */
 function lineEnd(text, from) {
   const end = from + LONGEST_PART;

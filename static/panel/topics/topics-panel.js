@@ -143,6 +143,9 @@ export class TopicsPanel {
   #showExtraction({ state, reason }) {
     this.#root.dataset.extraction = state;
     const failed = `Couldn’t find topics: ${reason || "the model gave no reason"}`;
+    const isFirst = state === "running" && !this.state.all.length && this.state.total > 0;
+    this.#find(".cloud-empty-title").textContent = isFirst ? `Reading ${messagesCounted(this.state.total)} for topics…` : "Topics appear here";
+    this.#find(".cloud-empty-words").hidden = isFirst;
     this.#find(".extraction-text").textContent = { running: "Finding topics…", failed }[state] ?? "";
   }
 

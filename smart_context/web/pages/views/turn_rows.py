@@ -8,6 +8,7 @@ from typing import Any
 from smart_context.base.results import TopicResult
 from smart_context.base.values import JsonObject
 from smart_context.topics.identity import Colour, colours_of, hue_of, new_topic_id
+from smart_context.topics.values import STICKY_LABEL
 
 MAX_ROWS = 1_000
 """Most messages of a kind on the page; the counts say how many there are."""
@@ -20,8 +21,8 @@ class TopicRows:
     """Messages about one topic.
 
     Attributes:
-        name: The topic's label, or `OTHERS`.
-        hue: The number of its colour; `None` for other messages.
+        name: The topic's label, that of standing instructions, or `OTHERS`.
+        hue: The topic's colour; `None` if it is no topic.
         count: How many messages there are.
         tokens: What all of them cost.
         rows: The messages to show, chronological.
@@ -57,13 +58,15 @@ class TopicsOfMessages:
 
     def label_of(self, row: Mapping[str, Any]) -> str:
         """The topic that kept a message, or the one that it belongs to; empty if there is none."""
+        if row.get("kind") == "sticky":
+            return STICKY_LABEL
         if row.get("kind") == "topic" and row.get("topic"):
             return str(row["topic"])
         return self._labels.get(str(row.get("id")), "")
 
     def hue(self, label: str) -> Colour | None:
         """A topic's colour."""
-        if not label:
+        if not label or label == STICKY_LABEL:
             return None
         return self._hues.get(label, hue_of(new_topic_id(label, ())))
 

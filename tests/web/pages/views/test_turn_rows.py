@@ -1,6 +1,7 @@
 """The messages of a receipt by topic."""
 
 from smart_context.topics.identity import hue_of
+from smart_context.topics.values import STICKY_LABEL
 from smart_context.web.pages.views.turn_rows import MAX_ROWS, OTHERS, TopicsOfMessages, grouped
 
 TOPICS = [
@@ -41,6 +42,11 @@ def test_messages_are_grouped_by_their_topic_the_costliest_first_and_the_rest_la
 def test_the_topic_that_kept_a_message_comes_before_the_one_it_belongs_to():
     assert [g.name for g in groups(row("a", kind="topic", topic="Sails"))] == ["Sails"]
     assert [g.name for g in groups(row("a", kind="below", topic="Sails"))] == ["Cats"]
+
+
+def test_a_standing_instruction_is_no_other_message():
+    found = groups(row("a", kind="sticky"), row("d", 9))
+    assert [(g.name, g.hue) for g in found] == [(STICKY_LABEL, None), (OTHERS, None)]
 
 
 def test_a_topic_that_is_gone_has_a_colour():
