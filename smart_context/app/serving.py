@@ -20,8 +20,11 @@ from smart_context.app.settings import SettingsCommands
 from smart_context.app.trusting import TrustCommands
 from smart_context.base.config import VaultConfig
 from smart_context.gateway.edge.gateway import make_gateway
+from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host
 from smart_context.host.request.window import window_of
+from smart_context.mcp_server.endpoint import McpEndpoint
+from smart_context.mcp_server.toolbox import Toolbox
 from smart_context.web.gate.access import Access
 from smart_context.web.gate.gate import admitted
 from smart_context.web.gate.security import check_exposure
@@ -92,11 +95,13 @@ def vault_app(host: Host, follower: Follower, access: Access, address: str) -> S
     ModelCommands(host).register()
     gateway = make_gateway(host, admitted)
     ClientCommands(host, gateway.activity).register()
+    agents = McpEndpoint(Toolbox(host), lambda scope: Caller(admitted(scope).person))
     pages = [
         *page_routes(host, host.services.children.texts, host.notes),
         *panel_routes(host.panels),
         *file_routes(host.files, host.reading),
         *gateway.routes(),
+        *agents.routes(),
     ]
     return create_web_app(
         host,
@@ -104,7 +109,7 @@ def vault_app(host: Host, follower: Follower, access: Access, address: str) -> S
         allowed_hosts=[address],
         pages=pages,
         client_keys=key_file(),
-        closing=[gateway],
+        closing=[gateway, agents],
         not_found=unknown_address,
     )
 

@@ -40,6 +40,7 @@ class VaultConfig:
         user_roles: The folder of the user's own roles; `None` when it was not asked for.
         restricted: The categories whose endpoints in `named` are not trusted for them.
         named_instructions: Instructions for every chat that the vault brings; empty for none.
+        agents_may_write: Agents that use MCP may also set filters, pin and hide.
         instructions: Those in use: the vault's if it is trusted with them, else the user's own.
     """
 
@@ -55,6 +56,7 @@ class VaultConfig:
     user_roles: Path | None = None
     restricted: frozenset[str] = frozenset()
     named_instructions: str = ""
+    agents_may_write: bool = False
     instructions: str = ""
 
     @property
@@ -90,9 +92,11 @@ def read_config(
     root = root.resolve()
     path = root / CONFIG_NAME
     with settings_in(path, text=text) as top:
-        top.allow(("vault", "llm", "plugins", "chat"))
+        top.allow(("vault", "llm", "plugins", "chat", "mcp"))
         vault = top.table("vault")
         vault.allow(("name", "memory_dir"))
+        agents = top.table("mcp")
+        agents.allow(("write",))
         config = VaultConfig(
             root=root,
             name=vault.text("name", root.name or "Vault", max_chars=200),
@@ -101,6 +105,7 @@ def read_config(
             path=path if path.exists() else None,
             named=read_endpoints(top.table("llm")),
             named_instructions=read_instructions(top.table("chat")),
+            agents_may_write=agents.boolean("write", default=False),
         )
         refuse_secrets(top)
     return config

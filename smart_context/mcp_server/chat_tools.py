@@ -1,0 +1,306 @@
+"""The tools about chats: list, read, explain; filter, pin and hide."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from smart_context.base.errors import CommandFailed
+from smart_context.base.text.normal_forms import normalized
+from smart_context.base.values import CountTokens, JsonObject
+from smart_context.chat.messages import Message
+from smart_context.host.commands.registry import Caller, CommandRegistry
+from smart_context.host.reading import Reading
+from smart_context.mcp_server.paging import DEFAULT_TOKENS, Asked, page_of_rows
+
+MOST_LISTED = 200
+_REASONS_AT_ONCE = 2_000
+
+ChatName = Annotated[str, Field(description="The chat's id, as list_chats gives it.")]
+Topics = Annotated[
+    list[str] | None, Field(description="Labels of topics; left out: those selected in the chat.")
+]
+Cursor = Annotated[
+    str, Field(description="The next_cursor of the page before; left out: the first page.")
+]
+MaxTokens = Annotated[int, Field(description="The most tokens of the result.")]
+MessageIds = Annotated[list[str], Field(description="Ids of messages, as read_chat gives them.")]
+
+
+class ChatTools:
+    """Tools about chats; each asks the commands and the reading service of the host.
+
+    Args:
+        commands: The host's commands.
+        reading: What callers may see of chats.
+        count: Counts tokens for the chat model.
+    """
+
+    def __init__(self, commands: CommandRegistry, reading: Reading, count: CountTokens) -> None:
+        self._commands = commands
+        self._reading = reading
+        self._count = count
+
+    async def list_chats(
+        self,
+        caller: Caller,
+        query: Annotated[
+            str, Field(description="Words that a chat's title or a message must contain.")
+        ] = "",
+        limit: Annotated[int, Field(description="The most chats on a page.")] = 50,
+        cursor: Cursor = "",
+        max_tokens: MaxTokens = DEFAULT_TOKENS,
+    ) -> JsonObject:
+        """List the chats, newest first: id, title, number of messages, time of the last."""
+        summaries = await self._reading.rows(caller)
+        if query.strip():
+            found = {hit.chat_id for hit in await self._reading.search(caller, query)}
+            terms = _folded(query).split()
+            summaries = [
+                row
+                for row in summaries
+                if row.id in found or all(term in _folded(row.title) for term in terms)
+            ]
+        rows: list[JsonObject] = [
+            {
+                "chat_id": row.id,
+                "title": row.title,
+                "messages": row.message_count,
+                "updated_at": row.updated_at,
+            }
+            for row in summaries
+        ]
+        asked = Asked(
+            tool="list_chats",
+            arguments={"query": query},
+            cursor=cursor,
+            max_tokens=max_tokens,
+        )
+        first, _ = asked.place()
+        last = first + max(1, min(limit, MOST_LISTED))
+        page = await self._page(asked, {"total": len(rows)}, "chats", rows[:last])
+        if page["next_cursor"] is None and last < len(rows):
+            page["next_cursor"] = asked.cursor_at(last)
+        return page
+
+    async def read_chat(
+        self,
+        chat_id: ChatName,
+        caller: Caller,
+        topics: Annotated[
+            list[str] | None,
+            Field(description="Only the messages that these topics keep; left out: all."),
+        ] = None,
+        query: Annotated[str, Field(description="Only messages with all of these words.")] = "",
+        cursor: Cursor = "",
+        max_tokens: MaxTokens = DEFAULT_TOKENS,
+    ) -> JsonObject:
+        """Read the messages of a chat, oldest first; with topics, only those that they keep."""
+        messages = await self._existing(caller, chat_id)
+        if topics is not None:
+            reasons = await self._reasons(caller, chat_id, messages, topics)
+            messages = [m for m in messages if reasons.get(m.id, {}).get("in")]
+        terms = _folded(query).split()
+        if terms:
+            messages = [m for m in messages if all(term in _folded(m.text) for term in terms)]
+        asked = Asked(
+            tool="read_chat",
+            arguments={"chat_id": chat_id, "topics": topics, "query": query},
+            cursor=cursor,
+            max_tokens=max_tokens,
+        )
+        document = await self._reading.document(caller, chat_id)
+        head = {"chat_id": chat_id, "title": document.get("title", ""), "total": len(messages)}
+        return await self._page(asked, head, "messages", [_row(m) for m in messages])
+
+    async def topics(
+        self,
+        caller: Caller,
+        chat_id: Annotated[
+            str | None, Field(description="The chat's id; left out: the topics of all chats.")
+        ] = None,
+        cursor: Cursor = "",
+        max_tokens: MaxTokens = DEFAULT_TOKENS,
+    ) -> JsonObject:
+        """List the topics of a chat with their messages, the selected ones, and what is sent."""
+        asked = Asked(
+            tool="topics", arguments={"chat_id": chat_id}, cursor=cursor, max_tokens=max_tokens
+        )
+        if chat_id is None:
+            rows = [
+                {"chat_id": row.id, "title": row.title, "topics": [*row.topics]}
+                for row in await self._reading.rows(caller)
+                if row.topics
+            ]
+            return await self._page(asked, {"total": len(rows)}, "chats", rows)
+        await self._existing(caller, chat_id)
+        found = await self._call("get_topics", caller, chat_id=chat_id)
+        rows = found.pop("topics")
+        return await self._page(asked, {"chat_id": chat_id, **found}, "topics", rows)
+
+    async def explain(
+        self,
+        chat_id: ChatName,
+        caller: Caller,
+        message: Annotated[
+            str | None, Field(description="The id of one message; left out: all.")
+        ] = None,
+        topics: Topics = None,
+        cursor: Cursor = "",
+        max_tokens: MaxTokens = DEFAULT_TOKENS,
+    ) -> JsonObject:
+        """Say for each message whether it would be sent, why, with its score and tokens."""
+        messages = await self._existing(caller, chat_id)
+        wanted = [m for m in messages if message in {None, m.id}]
+        if message is not None and not wanted:
+            raise CommandFailed(f"There is no message {message!r} in this chat; see read_chat.")
+        reasons = await self._reasons(caller, chat_id, wanted, topics)
+        rows = [reasons[m.id] for m in wanted if m.id in reasons]
+        asked = Asked(
+            tool="explain",
+            arguments={"chat_id": chat_id, "message": message, "topics": topics},
+            cursor=cursor,
+            max_tokens=max_tokens,
+        )
+        return await self._page(asked, {"chat_id": chat_id}, "messages", rows)
+
+    async def what_if(
+        self,
+        chat_id: ChatName,
+        topics: Annotated[list[str], Field(description="Labels of topics; empty: no filter.")],
+        caller: Caller,
+        threshold: Annotated[
+            float | None, Field(description="Similarity from -1 to 1; left out: the chat's.")
+        ] = None,
+        cursor: Cursor = "",
+        max_tokens: MaxTokens = DEFAULT_TOKENS,
+    ) -> JsonObject:
+        """Show what other topics would send: tokens, messages in and out, the change; no change."""
+        await self._existing(caller, chat_id)
+        found = await self._call(
+            "preview", caller, chat_id=chat_id, topics=topics, threshold=threshold
+        )
+        rows = found.pop("messages")
+        del found["prompt"]  # is in the body
+        asked = Asked(
+            tool="what_if",
+            arguments={"chat_id": chat_id, "topics": topics, "threshold": threshold},
+            cursor=cursor,
+            max_tokens=max_tokens,
+        )
+        return await self._page(asked, {"chat_id": chat_id, **found}, "messages", rows)
+
+    async def receipt(
+        self,
+        chat_id: ChatName,
+        caller: Caller,
+        turn: Annotated[
+            str | None,
+            Field(description="The id of a turn, its question or answer; left out: the newest."),
+        ] = None,
+        cursor: Cursor = "",
+        max_tokens: MaxTokens = DEFAULT_TOKENS,
+    ) -> JsonObject:
+        """Show what a turn sent to the model, and why each message was in or out."""
+        await self._existing(caller, chat_id)
+        found = await self._call("receipt", caller, chat_id=chat_id, turn=turn)
+        rows = found.pop("messages")
+        if found.get("body"):
+            found.pop("prompt", None)  # is in the body
+        asked = Asked(
+            tool="receipt",
+            arguments={"chat_id": chat_id, "turn": turn},
+            cursor=cursor,
+            max_tokens=max_tokens,
+        )
+        return await self._page(asked, found, "messages", rows)
+
+    async def set_filter(
+        self,
+        chat_id: ChatName,
+        topics: Annotated[list[str], Field(description="Labels of topics; empty: no filter.")],
+        caller: Caller,
+        max_tokens: MaxTokens = DEFAULT_TOKENS,
+    ) -> JsonObject:
+        """Select the topics that a chat's next message sends."""
+        return await self._change("set_filter", caller, chat_id, max_tokens, topics=topics)
+
+    async def pin(
+        self,
+        chat_id: ChatName,
+        message_ids: MessageIds,
+        caller: Caller,
+        max_tokens: MaxTokens = DEFAULT_TOKENS,
+    ) -> JsonObject:
+        """Always send these messages, whatever the filter says."""
+        return await self._change("pin", caller, chat_id, max_tokens, message_ids=message_ids)
+
+    async def hide(
+        self,
+        chat_id: ChatName,
+        message_ids: MessageIds,
+        caller: Caller,
+        max_tokens: MaxTokens = DEFAULT_TOKENS,
+    ) -> JsonObject:
+        """Never send these messages, whatever the filter says."""
+        return await self._change("hide", caller, chat_id, max_tokens, message_ids=message_ids)
+
+    async def release(
+        self,
+        chat_id: ChatName,
+        message_ids: MessageIds,
+        caller: Caller,
+        max_tokens: MaxTokens = DEFAULT_TOKENS,
+    ) -> JsonObject:
+        """Let the filter decide about these messages again."""
+        return await self._change("release", caller, chat_id, max_tokens, message_ids=message_ids)
+
+    async def _change(
+        self, name: str, caller: Caller, chat_id: str, max_tokens: int, **params: Any
+    ) -> JsonObject:
+        asked = Asked(tool=name, arguments={}, cursor="", max_tokens=max_tokens)
+        _ = asked.budget  # before anything is changed
+        await self._existing(caller, chat_id)
+        found = await self._call(name, caller, chat_id=chat_id, **params)
+        return await self._page(asked, {"chat_id": chat_id, **found}, "rows", [])
+
+    async def _existing(self, caller: Caller, chat_id: str) -> Sequence[Message]:
+        if not await self._reading.has_chat(caller, chat_id):
+            raise CommandFailed(f"There is no chat {chat_id[:80]!r}; list_chats lists them.")
+        return await self._reading.messages(caller, chat_id)
+
+    async def _reasons(
+        self,
+        caller: Caller,
+        chat_id: str,
+        messages: Sequence[Message],
+        topics: Sequence[str] | None,
+    ) -> Mapping[str, Any]:
+        reasons: dict[str, Any] = {}
+        for start in range(0, len(messages), _REASONS_AT_ONCE):
+            ids = [message.id for message in messages[start : start + _REASONS_AT_ONCE]]
+            found = await self._call(
+                "reasons", caller, chat_id=chat_id, message_ids=ids, topics=topics
+            )
+            reasons.update(found["reasons"])
+        return reasons
+
+    async def _call(self, name: str, caller: Caller, **params: Any) -> JsonObject:
+        return await self._commands.call(f"smart_context.{name}", params, caller)
+
+    async def _page(
+        self, asked: Asked, head: Mapping[str, Any], name: str, rows: Sequence[Any]
+    ) -> JsonObject:
+        return await asyncio.to_thread(page_of_rows, asked, head, name, rows, self._count)
+
+
+def _row(message: Message) -> JsonObject:
+    document = message.to_dict()
+    row = {"id": message.id, "role": message.role, "content": message.text}
+    kept = ("created_at", "model", "error")
+    return row | {name: document[name] for name in kept if name in document}
+
+
+def _folded(text: str) -> str:
+    return normalized("NFC", text).casefold()

@@ -1,0 +1,278 @@
+"""The tools about notes: search, read, links, contexts, and prompts of files.
+
+They see what `readable_files` gives, and no file that holds keys or passwords.
+"""
+
+import asyncio
+import posixpath
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from smart_context.base.config import VaultConfig
+from smart_context.base.errors import CommandFailed, InvalidParams
+from smart_context.base.values import CountTokens, JsonObject
+from smart_context.contexts import SmartContext, SmartContexts
+from smart_context.contexts.render import path_of
+from smart_context.host.commands.registry import Caller, CommandRegistry
+from smart_context.mcp_server.chat_tools import Cursor, MaxTokens
+from smart_context.mcp_server.paging import DEFAULT_TOKENS, Asked, page_of_rows, page_of_text
+from smart_context.packing.files.secret_scan import find_secret
+from smart_context.packing.request import PackRequest, plan_of
+from smart_context.storage.ports import VaultDocuments
+from smart_context.vault.followed import FollowedVault
+from smart_context.vault.guarded.paths import confine
+from smart_context.vault.guarded.walk import stamp_of
+from smart_context.vault.index.similar import similar_paths
+from smart_context.vault.index.vault_index import VaultIndex
+from smart_context.vault.markdown.sections import section_of
+from smart_context.vault.search import by_closeness, may_be_searched, query_of, search_notes
+
+MOST_CHARACTERS = 2_000_000
+MOST_DEPTH = 10
+_LINE_CHARACTERS = 300
+
+NotePath = Annotated[
+    str, Field(description="The note's path in the vault, or its name as in a link.")
+]
+
+
+class NoteTools:
+    """Tools about the vault's files.
+
+    Args:
+        commands: The host's commands, which know whose contexts are whose.
+        notes: The vault's notes.
+        documents: Keeps the named contexts.
+        config: The settings in use now.
+        count: Counts tokens for the chat model.
+    """
+
+    def __init__(
+        self,
+        commands: CommandRegistry,
+        notes: FollowedVault,
+        documents: VaultDocuments,
+        *,
+        config: Callable[[], VaultConfig],
+        count: CountTokens,
+    ) -> None:
+        self._commands = commands
+        self._notes = notes
+        self._config = config
+        self._count = count
+        self._contexts = SmartContexts(
+            notes.root, None, notes.memory_dir, index=notes.index, documents=documents
+        )
+
+    async def search_notes(
+        self,
+        query: Annotated[
+            str, Field(description='Words that all must occur; "a phrase"; -word must not.')
+        ],
+        cursor: Cursor = "",
+        max_tokens: MaxTokens = DEFAULT_TOKENS,
+    ) -> JsonObject:
+        """Find the notes that contain all words, the closest first, each with its best line."""
+        wanted = query_of(query)
+        if not wanted.wanted:
+            raise InvalidParams("query: expected words to look for, found none")
+        root = self._notes.root
+
+        def found(index: VaultIndex) -> list[JsonObject]:
+            paths = [path for path in index.files_below("") if may_be_searched(path)]
+            hits = sorted(search_notes(root, paths, wanted), key=by_closeness)
+            return [
+                {"path": hit.path, "line": hit.line, "text": hit.text[:_LINE_CHARACTERS]}
+                for hit in hits
+                if not find_secret(hit.path, hit.text)
+            ]
+
+        asked = Asked(
+            tool="search_notes", arguments={"query": query}, cursor=cursor, max_tokens=max_tokens
+        )
+        rows = await self._notes.ask(found)
+        return await asyncio.to_thread(
+            page_of_rows, asked, {"total": len(rows)}, "notes", rows, self._count
+        )
+
+    async def read_note(
+        self,
+        path: NotePath,
+        heading: Annotated[
+            str, Field(description="Only the section below this heading; Heading#Sub heading.")
+        ] = "",
+        block: Annotated[str, Field(description="Only the block ^name.")] = "",
+        cursor: Cursor = "",
+        max_tokens: MaxTokens = DEFAULT_TOKENS,
+    ) -> JsonObject:
+        """Read a note, a section or a block of it, in pages."""
+        if heading and block:
+            raise InvalidParams("heading, block: expected one of them, found both")
+        fragment = f"^{block.removeprefix('^')}" if block else heading
+
+        def read(index: VaultIndex) -> tuple[str, str]:
+            found = self._readable(index, path)
+            return found, _part_of(index, found, fragment)
+
+        found, text = await self._notes.ask(read)
+        asked = Asked(
+            tool="read_note",
+            arguments={"path": found, "part": fragment},
+            cursor=cursor,
+            max_tokens=max_tokens,
+        )
+        head = {"path": found, "characters": len(text)}
+        return await asyncio.to_thread(page_of_text, asked, head, text, self._count)
+
+    async def links(
+        self, path: NotePath, cursor: Cursor = "", max_tokens: MaxTokens = DEFAULT_TOKENS
+    ) -> JsonObject:
+        """List what a note links to, and where that leads, and the notes that link to it."""
+
+        def listed(index: VaultIndex) -> tuple[str, list[JsonObject]]:
+            found = self._readable(index, path)
+            outgoing = dict.fromkeys((link.target, to) for link, to in index.links(found))
+            rows: list[JsonObject] = [
+                {"link": target, "path": to.path or "", "or": [*to.candidates[1:]]}
+                for target, to in outgoing
+            ]
+            return found, rows + [{"backlink": source} for source in index.backlinks(found)]
+
+        found, rows = await self._notes.ask(listed)
+        asked = Asked(tool="links", arguments={"path": found}, cursor=cursor, max_tokens=max_tokens)
+        head = {"path": found, "total": len(rows)}
+        return await asyncio.to_thread(page_of_rows, asked, head, "links", rows, self._count)
+
+    async def build_context(
+        self,
+        caller: Caller,
+        name: Annotated[str | None, Field(description="A named context.")] = None,
+        items: Annotated[
+            list[str] | None,
+            Field(description="In place of a name: notes, folders, note#Heading, note#^block."),
+        ] = None,
+        depth: Annotated[
+            int | None, Field(description="How many links to follow; left out: the context's own.")
+        ] = None,
+        cursor: Cursor = "",
+        max_tokens: MaxTokens = DEFAULT_TOKENS,
+    ) -> JsonObject:
+        """Build the text of a named context, or of items, with its notes and what is left out."""
+        if (name is None) == (items is None):
+            raise InvalidParams("name, items: expected one of them")
+        if depth is not None and not 0 <= depth <= MOST_DEPTH:
+            raise InvalidParams(f"depth: expected 0 to {MOST_DEPTH}, found {depth}")
+        options: dict[str, Any] = {}
+        wanted = items or []
+        if name is not None:
+            stored = await self._commands.call("smart_context.get_context", {"key": name}, caller)
+            wanted, options = stored["items"], stored["options"]
+        if depth is not None:
+            options = {**options, "link_depth": depth}
+        head, text = await self._notes.ask(lambda _index: self._built(wanted, options))
+        asked = Asked(
+            tool="build_context",
+            arguments={"name": name, "items": items, "depth": depth},
+            cursor=cursor,
+            max_tokens=max_tokens,
+        )
+        counted = {"tokens": self._count(text), **head}
+        return await asyncio.to_thread(page_of_text, asked, counted, text, self._count)
+
+    async def pack(
+        self,
+        role: Annotated[str, Field(description="A role of the vault's roles folder.")] = "",
+        task: Annotated[str, Field(description="The task, in words.")] = "",
+        target: Annotated[str, Field(description="The file or folder that it is about.")] = "",
+        cursor: Cursor = "",
+        max_tokens: MaxTokens = DEFAULT_TOKENS,
+    ) -> JsonObject:
+        """Pack the files of a role and a task into one prompt that fits, and say what is out."""
+        asked = Asked(
+            tool="pack",
+            arguments={"role": role, "task": task, "target": target},
+            cursor=cursor,
+            max_tokens=max_tokens,
+        )
+        config = self._config()
+        if target:
+            confine(config.root, target)
+        request = PackRequest(
+            repo=config.root,
+            role=role,
+            task=task,
+            targets=(target,) if target else (),
+            token_budget=asked.budget,
+        )
+        if request.is_empty:
+            raise InvalidParams("role, task, target: expected at least one of them")
+        plan = await asyncio.to_thread(plan_of, request, config.user_roles)
+        head = {
+            "tokens": plan.tokens,
+            "is_whole": plan.is_whole,
+            "dropped": [s.heading for s in plan.sections if not s.is_kept],
+            "warnings": [*plan.warnings],
+        }
+        return await asyncio.to_thread(page_of_text, asked, head, plan.render(), self._count)
+
+    def _readable(self, index: VaultIndex, request: str) -> str:
+        """The path of the file that is named, by its path or as in a link.
+
+        Raises:
+            CommandFailed: If there is none that may be read; says which are like it.
+            PathRefused: If the request leads out of the vault.
+        """
+        confine(self._notes.root, request)
+        plain = posixpath.normpath(request.strip("/") or ".")
+        for path in (plain, f"{plain}.md", index.names.resolve(request, "").path):
+            if path and self._may_read(path):
+                return path
+        near = ", ".join(similar_paths(request, index.names.all(), 3))
+        hint = f"Similar: {near}." if near else "search_notes finds notes by their words."
+        raise CommandFailed(f"There is no note {request[:200]!r} that may be read. {hint}")
+
+    def _may_read(self, path: str) -> bool:
+        return stamp_of(self._notes.root, path, without=self._notes.without) is not None
+
+    def _built(self, items: list[str], options: Mapping[str, Any]) -> tuple[JsonObject, str]:
+        for item in items:
+            confine(self._notes.root, path_of(item))
+        try:
+            context = SmartContext(self._contexts, "", dict.fromkeys(items, True), options)
+            chosen = context.options()
+        except (TypeError, ValueError) as error:
+            raise InvalidParams(f"options: {error}") from error
+        most = min(chosen.max_len or MOST_CHARACTERS, MOST_CHARACTERS)
+        snapshot = self._contexts.snapshot_of(
+            context.context_items, chosen.override({"max_len": most})
+        )
+        refused: list[str] = []
+        for texts in snapshot.items.values():
+            for key in [*texts]:
+                path = path_of(key)
+                if not self._may_read(path) or find_secret(path, texts[key]):
+                    refused.append(key)
+                    del texts[key]
+        compiled = context.compile(snapshot, max_len=most)
+        kept = [key for texts in snapshot.items.values() for key in texts]
+        left_out = [*snapshot.missing_items, *refused, *compiled.stats.skipped_items]
+        return {"items": kept, "not_included": left_out}, compiled.context
+
+
+def _part_of(index: VaultIndex, path: str, fragment: str) -> str:
+    found = index.read(path)
+    if found is None:
+        raise CommandFailed(f"{path!r} is not a text file.")
+    text, outline = found
+    if secret := find_secret(str(Path(path)), text):
+        raise CommandFailed(f"{path!r} is not given out, since it holds {secret}.")
+    if not fragment:
+        return text
+    section = section_of(outline, fragment)
+    if section is None:
+        known = ", ".join(repr(heading.text) for heading in outline.headings[:20])
+        raise CommandFailed(f"{path!r} has no part {fragment!r}. Its headings: {known or 'none'}.")
+    return text[section[0] : section[1]]

@@ -1,0 +1,119 @@
+"""The one list of tools: commands of the host, and what agents may call by MCP."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from smart_context.base.errors import UnknownCommand
+from smart_context.base.values import JsonObject
+from smart_context.host.commands.registry import Caller, CommandHandler
+from smart_context.host.host import Host
+from smart_context.llm.tokens import count_tokens
+from smart_context.mcp_server.chat_tools import ChatTools
+from smart_context.mcp_server.note_tools import NoteTools
+
+_PREFIX = "tools."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolInfo:
+    """A tool as an agent is told of it.
+
+    Attributes:
+        name: Its name.
+        description: What it does, in a sentence.
+        parameters: The JSON Schema of its parameters.
+        is_read_only: True if it changes nothing.
+    """
+
+    name: str
+    description: str
+    parameters: JsonObject
+    is_read_only: bool
+
+
+class Toolbox:
+    """The tools of a vault: an allow-list, so no other command can be reached.
+
+    Args:
+        host: Runs them as commands named `tools.*`.
+        is_writable: True: also those that change a chat's filter, whatever the settings say.
+    """
+
+    def __init__(self, host: Host, *, is_writable: bool = False) -> None:
+        self._host = host
+        self._is_writable = is_writable
+
+        def count(text: str) -> int:
+            return count_tokens(text, host.models.chat.name)
+
+        chats = ChatTools(host.commands, host.reading, count)
+        notes = NoteTools(
+            host.commands,
+            host.notes,
+            host.services.storage.vault_documents,
+            config=lambda: host.config,
+            count=count,
+        )
+        self._reading: Mapping[str, CommandHandler] = {
+            "list_chats": chats.list_chats,
+            "read_chat": chats.read_chat,
+            "topics": chats.topics,
+            "explain": chats.explain,
+            "what_if": chats.what_if,
+            "receipt": chats.receipt,
+            "search_notes": notes.search_notes,
+            "read_note": notes.read_note,
+            "links": notes.links,
+            "build_context": notes.build_context,
+            "pack": notes.pack,
+        }
+        self._writing: Mapping[str, CommandHandler] = {
+            "set_filter": chats.set_filter,
+            "pin": chats.pin,
+            "hide": chats.hide,
+            "release": chats.release,
+        }
+        for name, handler in {**self._reading, **self._writing}.items():
+            host.commands.register(f"{_PREFIX}{name}", handler)
+
+    @property
+    def is_writable(self) -> bool:
+        """True if agents may change filters."""
+        return self._is_writable or self._host.config.agents_may_write
+
+    async def listed(self) -> list[ToolInfo]:
+        """The tools that may be called now."""
+        names = [*self._reading, *(self._writing if self.is_writable else ())]
+        known = {
+            each["name"]: each for each in (await self._host.commands.list_commands())["commands"]
+        }
+        return [
+            ToolInfo(
+                name=name,
+                description=known[f"{_PREFIX}{name}"]["description"],
+                parameters=known[f"{_PREFIX}{name}"]["params"],
+                is_read_only=name in self._reading,
+            )
+            for name in names
+        ]
+
+    async def call(self, name: str, arguments: Mapping[str, Any], caller: Caller) -> JsonObject:
+        """Run a tool.
+
+        Raises:
+            SmartContextError: As its command; also for what is no tool, or may not be used.
+        """
+        if name in self._writing and not self.is_writable:
+            raise UnknownCommand(
+                f"{name} changes a chat, and this server only reads. Start it with --write, or set "
+                "write = true in [mcp] of .vault.toml."
+            )
+        if name not in self._reading and name not in self._writing:
+            raise UnknownCommand(f"There is no tool {name[:80]!r}; tools/list names them.")
+        return await self._host.commands.call(f"{_PREFIX}{name}", arguments, caller)
+
+    async def contexts(self, caller: Caller) -> list[str]:
+        """The names of the caller's contexts."""
+        found = await self._host.commands.call("smart_context.list_contexts", {}, caller)
+        return [each["key"] for each in found["contexts"]]
