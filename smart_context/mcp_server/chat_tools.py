@@ -16,6 +16,7 @@ from smart_context.mcp_server.paging import DEFAULT_TOKENS, Asked, page_of_rows
 
 MOST_LISTED = 200
 _REASONS_AT_ONCE = 2_000
+_READ_AT_ONCE = 50
 
 ChatName = Annotated[str, Field(description="The chat's id, as list_chats gives it.")]
 Topics = Annotated[
@@ -128,12 +129,7 @@ class ChatTools:
             tool="topics", arguments={"chat_id": chat_id}, cursor=cursor, max_tokens=max_tokens
         )
         if chat_id is None:
-            rows = [
-                {"chat_id": row.id, "title": row.title, "topics": [*row.topics]}
-                for row in await self._reading.rows(caller)
-                if row.topics
-            ]
-            return await self._page(asked, {"total": len(rows)}, "chats", rows)
+            return await self._topics_of_all(asked, caller)
         await self._existing(caller, chat_id)
         found = await self._call("get_topics", caller, chat_id=chat_id)
         rows = found.pop("topics")
@@ -255,6 +251,21 @@ class ChatTools:
     ) -> JsonObject:
         """Let the filter decide about these messages again."""
         return await self._change("release", caller, chat_id, max_tokens, message_ids=message_ids)
+
+    async def _topics_of_all(self, asked: Asked, caller: Caller) -> JsonObject:
+        """A page of the chats that have topics, with their labels; only these chats are read."""
+        summaries = [row for row in await self._reading.rows(caller) if row.topics]
+        first, _ = asked.place()
+        last = first + _READ_AT_ONCE
+        rows: list[JsonObject] = [{} for _ in summaries[:first]]
+        for row in summaries[first:last]:
+            document = await self._reading.document(caller, row.id)
+            labels = [topic.get("label", "") for topic in document.get("topics", ())]
+            rows.append({"chat_id": row.id, "title": row.title, "topics": labels})
+        page = await self._page(asked, {"total": len(summaries)}, "chats", rows)
+        if page["next_cursor"] is None and last < len(summaries):
+            page["next_cursor"] = asked.cursor_at(last)
+        return page
 
     async def _change(
         self, name: str, caller: Caller, chat_id: str, max_tokens: int, **params: Any

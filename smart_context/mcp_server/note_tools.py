@@ -199,7 +199,7 @@ class NoteTools:
         )
         config = self._config()
         if target:
-            confine(config.root, target)
+            await self._notes.ask(lambda index: self._check_target(index, target))
         request = PackRequest(
             repo=config.root,
             role=role,
@@ -233,6 +233,22 @@ class NoteTools:
         near = ", ".join(similar_paths(request, index.names.all(), 3))
         hint = f"Similar: {near}." if near else "search_notes finds notes by their words."
         raise CommandFailed(f"There is no note {request[:200]!r} that may be read. {hint}")
+
+    def _check_target(self, index: VaultIndex, request: str) -> None:
+        """Let a readable file or folder be packed: the packer takes what is named, though ignored.
+
+        Raises:
+            CommandFailed: For another.
+            PathRefused: If the request leads out of the vault.
+        """
+        confine(self._notes.root, request)
+        path = posixpath.normpath(request.strip("/") or ".")
+        below = index.files_below("" if path == "." else path)
+        if not (self._may_read(path) or any(True for _ in below)):
+            raise CommandFailed(
+                f"There is no file or folder {request[:200]!r} that may be read; "
+                "search_notes finds notes by their words."
+            )
 
     def _may_read(self, path: str) -> bool:
         return stamp_of(self._notes.root, path, without=self._notes.without) is not None

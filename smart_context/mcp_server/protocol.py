@@ -171,7 +171,7 @@ class _Protocol:
         message = types.PromptMessage(role="user", content=_text(text))
         return types.GetPromptResult(messages=[message])
 
-    async def _call(self, context: Context, name: str, **arguments: Any) -> JsonObject:
+    async def _call(self, context: Context, name: str, /, **arguments: Any) -> JsonObject:
         return await self._toolbox.call(name, arguments, self._caller_of(context.request))
 
     async def _resource(self, context: Context, uri: str) -> str:
@@ -205,7 +205,7 @@ class _Protocol:
         parts = [f"## {row['role']}\n\n{row.get('content', '')}" for row in page["messages"]]
         return _with_end("\n\n".join(parts), page, "read_chat")
 
-    async def _text(self, context: Context, tool: str, **arguments: Any) -> str:
+    async def _text(self, context: Context, tool: str, /, **arguments: Any) -> str:
         page = await self._call(context, tool, max_tokens=RESOURCE_TOKENS, **arguments)
         return _with_end(page["text"], page, tool)
 

@@ -38,22 +38,27 @@ NO_FILE = "0" * 64
 NAMING = {
     "chat_id": (CHAT, NO_CHAT),
     "key": (CONTEXT, NO_CONTEXT),
+    "name": (CONTEXT, NO_CONTEXT),
     "contexts": ([CONTEXT], [NO_CONTEXT]),
     "client": (KEY, NO_KEY),
 }
 """Parameters that name something owned: the owner's, and what nobody has."""
 
 OTHER = {
+    "block": "",
     "brief": True,
     "category": "chat",
     "context_budget_tokens": 100,
+    "cursor": "",
     "deletion": "",
+    "depth": 0,
     "diff": None,
     "digest": "",
     "embedding_search": True,
     "endpoint": None,
     "enabled": True,
     "folder": "",
+    "heading": "",
     "hidden": [],
     "items": ["note.md"],
     "keep_pairs": True,
@@ -61,6 +66,7 @@ OTHER = {
     "labels": ["Ferries", "Trains"],
     "limit": 5,
     "links": [],
+    "max_tokens": 8_000,
     "message": "And now?",
     "message_id": "m1",
     "message_ids": ["m1"],
@@ -83,7 +89,9 @@ OTHER = {
     "scope": "user",
     "select": True,
     "stream": False,
+    "target": "",
     "targets": [],
+    "task": "",
     "text": "Changed",
     "threshold": 0.5,
     "title": "Changed",
@@ -106,6 +114,10 @@ OF_NOBODY = {
     "system.commands": "what the program can do",
     "system.plugins": "what the program can do",
     "system.status": "which vault this is and which models answer",
+    "tools.links": "the notes are of all who use the vault",
+    "tools.pack": "made of the vault's files, from names that the caller gives",
+    "tools.read_note": "the notes are of all who use the vault",
+    "tools.search_notes": "the notes are of all who use the vault",
     "system.trust": "what the vault may do, as on the command line; nobody's chat",
 }
 """Commands that neither name nor list what belongs to a person, and why."""
@@ -116,6 +128,7 @@ LISTS = {
     "memory.search",
     "smart_context.list_contexts",
     "system.clients",
+    "tools.list_chats",
 }
 """Commands that list what is the caller's."""
 
@@ -149,6 +162,7 @@ OPEN = {
     "/api/files": "takes a file in, and gives nothing but what it took",
     "/favicon.ico": "ours",
     "/healthz": "open to anybody",
+    "/mcp": "the tools, which are commands, for whom the gate let in",
     "/markdown": "formats the text that it is sent",
     "/new": "leads to an id that nobody has",
     "/notes": "the notes are of all who use the vault",

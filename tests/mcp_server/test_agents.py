@@ -1,0 +1,252 @@
+"""Agents use the vault by MCP with the official client."""
+
+import json
+import sys
+from contextlib import asynccontextmanager
+
+import httpx2
+import pytest
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+
+from smart_context.app.client_keys import key_file
+from smart_context.app.composition import running_host
+from smart_context.base.values import OWNER
+from smart_context.host.commands.registry import Caller
+from smart_context.llm.tokens import count_tokens
+from smart_context.mcp_server import endpoint
+from smart_context.mcp_server.protocol import make_server
+from smart_context.mcp_server.toolbox import Toolbox
+from tests.app.test_who_asks import CHAT, CONTEXT, serving
+from tests.app.test_who_asks import KEY as CLIENT
+from tests.web.asking import asked_by
+
+pytestmark = pytest.mark.anyio
+
+KEY = "sk-" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY"
+MESSAGES = [
+    {"id": "m1", "role": "user", "content": "The ferry to Lisbon?", "_private": "x"},
+    {"id": "m2", "role": "assistant", "content": "It leaves at nine. " * 400},
+    {"id": "m3", "role": "user", "content": "And bread with rye?"},
+]
+WRITERS = {"set_filter", "pin", "hide", "release"}
+
+
+def fill(folder):
+    folder.mkdir()
+    (folder / ".vault.toml").write_text("[plugins.smart_context]\nenabled = true\n")
+    (folder / ".gitignore").write_text("drafts/\n")
+    (folder / "drafts").mkdir()
+    (folder / "drafts" / "Plan.md").write_text("rye hidden")
+    (folder / "Bread.md").write_text("# Bread\nrye\n## Oven\nhot ^heat\n\n[[Ferry]]\n")
+    (folder / "Ferry.md").write_text("# Ferry\nrye on board\n")
+    (folder / "Keys.md").write_text(f"rye {KEY}\n")
+    return folder
+
+
+class Agent:
+    def __init__(self, client, host):
+        self.client, self.host = client, host
+
+    async def ask(self, tool, **arguments):
+        result = await self.client.call_tool(tool, arguments)
+        assert not result.is_error, result.content[0].text
+        assert json.loads(result.content[0].text) == result.structured_content
+        return result.structured_content
+
+    async def refused(self, tool, **arguments):
+        result = await self.client.call_tool(tool, arguments)
+        assert result.is_error
+        assert "Traceback" not in result.content[0].text
+        return result.content[0].text
+
+    async def call(self, name, **params):
+        return await self.host.commands.call(name, params, Caller(OWNER))
+
+
+@asynccontextmanager
+async def agent_of(folder, *, writes=False):
+    async with running_host(folder) as host:
+        server = make_server(Toolbox(host, is_writable=writes), lambda _: Caller(OWNER))
+        async with Client(server) as client:
+            agent = Agent(client, host)
+            data = {"title": "Ferries", "messages": MESSAGES}
+            await agent.call("memory.save_chat", chat_id="c1", data=data)
+            await agent.call("smart_context.save_context", key="Baking", items=["Bread.md"])
+            yield agent
+
+
+@pytest.fixture
+async def agent(tmp_path):
+    async with agent_of(fill(tmp_path / "vault")) as agent:
+        yield agent
+
+
+async def test_tools_only_read_and_say_so_unless_more_is_allowed(agent, tmp_path):
+    tools = (await agent.client.list_tools()).tools
+
+    assert all(tool.annotations.read_only_hint and tool.description for tool in tools)
+    assert not WRITERS & {tool.name for tool in tools}
+    for tool in tools:
+        assert all(p["description"] for p in tool.input_schema["properties"].values())
+    told = await agent.refused("set_filter", chat_id="c1", topics=[])
+    assert "--write" in told
+    for name in ("system.status", "memory.delete_chat", "tools.read_note", "nothing"):
+        assert "There is no tool" in await agent.refused(name)
+
+
+@pytest.mark.parametrize("how", ["the option", "the settings"])
+async def test_writing_is_allowed_by_option_or_settings(tmp_path, how):
+    folder = fill(tmp_path / "vault")
+    if how == "the settings":
+        with (folder / ".vault.toml").open("a") as settings:
+            settings.write("[mcp]\nwrite = true\n")
+    async with agent_of(folder, writes=how == "the option") as agent:
+        tools = {tool.name: tool for tool in (await agent.client.list_tools()).tools}
+        assert not any(tools[name].annotations.read_only_hint for name in WRITERS)
+        await agent.ask("hide", chat_id="c1", message_ids=["m3"])
+        rows = (await agent.ask("explain", chat_id="c1", message="m3"))["messages"]
+        assert [row["in"] for row in rows] == [False]
+        await agent.ask("release", chat_id="c1", message_ids=["m3"])
+        assert "100 or more" in await agent.refused(
+            "pin", chat_id="c1", message_ids=["m1"], max_tokens=1
+        )
+        assert (await agent.call("smart_context.get_topics", chat_id="c1"))["pinned"] == []
+
+
+async def test_chats_are_listed_searched_and_read_in_pages(agent):
+    assert (await agent.ask("list_chats"))["chats"][0]["chat_id"] == "c1"
+    assert (await agent.ask("list_chats", query="rye"))["total"] == 1
+    assert (await agent.ask("list_chats", query="nowhere"))["chats"] == []
+    found = await agent.ask("read_chat", chat_id="c1", query="RYE")
+    assert [row["id"] for row in found["messages"]] == ["m3"]
+
+    text, cursor = "", ""
+    while cursor is not None:
+        page = await agent.ask("read_chat", chat_id="c1", max_tokens=300, cursor=cursor)
+        assert count_tokens(json.dumps(page, ensure_ascii=False)) <= 330
+        assert "_private" not in json.dumps(page)
+        text += "".join(row["content"] for row in page["messages"])
+        cursor = page["next_cursor"]
+    assert text == "".join(message["content"] for message in MESSAGES)
+
+
+async def test_what_if_shows_what_other_topics_would_send_and_changes_nothing(agent):
+    await agent.call("smart_context.refresh_topics", chat_id="c1", wait=True)
+    before = await agent.ask("topics", chat_id="c1")
+    shown = await agent.ask("what_if", chat_id="c1", topics=["Ferry"])
+
+    assert shown["total"] == 3
+    assert {row["id"] for row in shown["messages"]} == {"m1", "m2", "m3"}
+    assert await agent.ask("topics", chat_id="c1") == before
+
+
+async def test_notes_are_searched_read_by_part_and_their_links_listed(agent):
+    found = await agent.ask("search_notes", query="rye")
+    assert {row["path"] for row in found["notes"]} == {"Bread.md", "Ferry.md"}
+    assert (await agent.ask("read_note", path="Bread", heading="oven"))["text"].startswith(
+        "## Oven"
+    )
+    assert "hot" in (await agent.ask("read_note", path="Bread.md", block="heat"))["text"]
+    assert "'Oven'" in await agent.refused("read_note", path="Bread.md", heading="Cellar")
+    links = (await agent.ask("links", path="Ferry.md"))["links"]
+    assert links == [{"backlink": "Bread.md"}]
+
+
+async def test_contexts_are_built_by_name_or_items_to_a_depth(agent):
+    shallow = await agent.ask("build_context", name="Baking")
+    deep = await agent.ask("build_context", name="Baking", depth=1)
+
+    assert shallow["items"] == ["Bread.md"]
+    assert deep["items"] == ["Bread.md", "Ferry.md"]
+    assert "There is no context" in await agent.refused("build_context", name="Nothing")
+    assert "expected one" in await agent.refused("build_context")
+    packed = await agent.ask("pack", task="Bake it", target="Bread.md")
+    assert "Bake it" in packed["text"]
+    assert "rye" in packed["text"]
+
+
+@pytest.mark.parametrize(
+    "path", ["../outside.md", "/etc/passwd", "drafts/Plan.md", ".vault.toml", ".memory", "Keys.md"]
+)
+async def test_hidden_ignored_secret_and_outside_files_stay_out(agent, path):
+    for tool in ("read_note", "links"):
+        result = await agent.client.call_tool(tool, {"path": path})
+        assert result.is_error or (tool == "links" and path == "Keys.md")
+    result = await agent.client.call_tool("build_context", {"items": [path, "Bread.md"]})
+    told = result.content[0].text
+    assert result.is_error or json.loads(told)["items"] == ["Bread.md"]
+    assert KEY not in told
+    assert "hidden" not in told
+    packed = await agent.client.call_tool("pack", {"task": "x", "target": path})
+    assert KEY not in packed.content[0].text
+    assert "rye hidden" not in packed.content[0].text
+
+
+async def test_resources_and_prompts_give_the_same_texts(agent):
+    uris = {str(each.uri) for each in (await agent.client.list_resources()).resources}
+    assert uris == {"chat://c1", "context://Baking"}
+    for uri, words in (
+        ("chat://c1", "rye?"),
+        ("context://Baking", "hot"),
+        ("note://Bread.md#Oven", "hot"),
+    ):
+        found = await agent.client.read_resource(uri)
+        assert words in found.contents[0].text
+    for uri in ("note://../x", "chat://none", "file:///etc/passwd", "context://"):
+        with pytest.raises(MCPError):
+            await agent.client.read_resource(uri)
+    prompt = await agent.client.get_prompt("with_context", {"name": "Baking", "task": "Bake."})
+    assert prompt.messages[0].content.text.startswith("Bake.\n\n")
+    prompt = await agent.client.get_prompt("continue_chat", {"chat_id": "c1"})
+    assert "ferry to Lisbon" in prompt.messages[0].content.text
+
+
+@asynccontextmanager
+async def served(folder):
+    async with serving(folder) as vault:
+        transport = httpx2.ASGITransport(app=asked_by(vault.app.router, OWNER))
+        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http:
+            try:
+                yield vault, http
+            finally:
+                key_file().revoke(CLIENT)
+
+
+async def test_two_clients_use_the_server_by_http_and_see_each_others_changes(tmp_path):
+    async with served(tmp_path / "vault") as (vault, http):
+        url = "http://localhost/mcp"
+        async with (
+            Client(streamable_http_client(url, http_client=http)) as one,
+            Client(streamable_http_client(url, http_client=http)) as two,
+        ):
+            found = (await one.call_tool("build_context", {"name": CONTEXT})).structured_content
+            assert found["items"] == ["note.md"]
+            params = {"chat_id": CHAT, "message_ids": ["m1"]}
+            await vault.call(OWNER, "smart_context.hide", **params)
+            shown = (await two.call_tool("explain", {"chat_id": CHAT})).structured_content
+            assert [row["in"] for row in shown["messages"]] == [False]
+
+
+async def test_without_the_extra_the_address_says_how_to_install_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mcp.server.streamable_http_manager", None)
+    async with served(tmp_path / "vault") as (_, http):
+        answer = await http.post("/mcp", json={})
+
+    assert answer.status_code == 404
+    assert endpoint.INSTALL in answer.json()["error"]["message"]
+
+
+@pytest.mark.slow
+async def test_a_process_on_stdio_speaks_only_the_protocol_and_shares_the_vault(tmp_path):
+    folder = fill(tmp_path / "vault")
+    async with agent_of(folder) as beside:
+        args = ["-m", "smart_context", "mcp", str(folder), "--write"]
+        async with Client(StdioServerParameters(command=sys.executable, args=args)) as client:
+            assert len((await client.list_tools()).tools) == 15
+            params = {"chat_id": "c1", "message_ids": ["m1"]}
+            result = await client.call_tool("pin", params)
+            assert result.structured_content["pinned"] == ["m1"]
+            assert (await beside.ask("topics", chat_id="c1"))["pinned"] == ["m1"]
