@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from smart_context.base.errors import CommandFailed
-from smart_context.base.text.normal_forms import normalized
+from smart_context.base.text.unicode_tables import normalized
 from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.messages import Message
 from smart_context.host.commands.registry import Caller, CommandRegistry

@@ -25,8 +25,8 @@ from smart_context.storage.ports import VaultDocuments
 from smart_context.vault.followed import FollowedVault
 from smart_context.vault.guarded.paths import confine
 from smart_context.vault.guarded.walk import stamp_of
-from smart_context.vault.index.similar import similar_paths
 from smart_context.vault.index.vault_index import VaultIndex
+from smart_context.vault.markdown.links import similar_paths
 from smart_context.vault.markdown.sections import section_of
 from smart_context.vault.search import by_closeness, may_be_searched, query_of, search_notes
 

@@ -10,8 +10,8 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
-from smart_context.app.client_keys import key_file
 
+from smart_context.app.browsers import key_file
 from smart_context.app.composition import running_host
 from smart_context.base.values import OWNER
 from smart_context.host.commands.registry import Caller
