@@ -1,5 +1,6 @@
 """Agents use the vault by MCP with the official client."""
 
+import asyncio
 import json
 import sys
 from contextlib import asynccontextmanager
@@ -19,7 +20,7 @@ from smart_context.llm.tokens import count_tokens
 from smart_context.mcp_server import endpoint
 from smart_context.mcp_server.protocol import make_server
 from smart_context.mcp_server.toolbox import Toolbox
-from tests.app.test_who_asks import CHAT, CONTEXT, serving
+from tests.app.test_who_asks import CHAT, CONTEXT, STRANGER, serving
 from tests.app.test_who_asks import KEY as CLIENT
 from tests.web.asking import asked_by
 
@@ -205,9 +206,9 @@ async def test_resources_and_prompts_give_the_same_texts(agent):
 
 
 @asynccontextmanager
-async def served(folder):
+async def served(folder, person=OWNER):
     async with serving(folder) as vault:
-        transport = httpx2.ASGITransport(app=asked_by(vault.app.router, OWNER))
+        transport = httpx2.ASGITransport(app=asked_by(vault.app.router, person))
         async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as http:
             try:
                 yield vault, http
@@ -228,6 +229,29 @@ async def test_two_clients_use_the_server_by_http_and_see_each_others_changes(tm
             await vault.call(OWNER, "smart_context.hide", **params)
             shown = (await two.call_tool("explain", {"chat_id": CHAT})).structured_content
             assert [row["in"] for row in shown["messages"]] == [False]
+
+
+async def test_a_stranger_finds_nothing_of_the_owners_by_http(tmp_path):
+    async with served(tmp_path / "vault", STRANGER) as (_, http):
+        transport = streamable_http_client("http://localhost/mcp", http_client=http)
+        async with Client(transport) as client:
+            assert (await client.list_resources()).resources == []
+            chat = await client.call_tool("read_chat", {"chat_id": CHAT})
+            context = await client.call_tool("build_context", {"name": CONTEXT})
+
+    assert chat.is_error
+    assert context.is_error
+
+
+async def test_a_cancelled_call_leaves_the_next_one_its_answer(agent):
+    async with asyncio.TaskGroup() as group:
+        calls = [group.create_task(agent.ask("search_notes", query="rye")) for _ in range(5)]
+        await asyncio.sleep(0)
+        for call in calls[:4]:
+            call.cancel()
+
+    assert calls[4].result()["total"] == 2
+    assert (await agent.ask("search_notes", query="rye"))["total"] == 2
 
 
 async def test_without_the_extra_the_address_says_how_to_install_it(tmp_path, monkeypatch):
