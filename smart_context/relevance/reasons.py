@@ -84,7 +84,7 @@ class Reason:
 
     @property
     def short(self) -> str:
-        """The reason in a few words, such as `Left out – weak match (0.06)`."""  # noqa: RUF002 - a dash for people
+        """The reason in a few words, such as `Not sent – weak match (0.06)`."""  # noqa: RUF002 - a dash for people
         match self.kind:
             case ReasonKind.TOPIC:
                 cause = f"{self.topic or 'match'} ({self._own})"
@@ -94,7 +94,7 @@ class Reason:
                 cause = f"weak match ({self._own})"
             case _:
                 cause = _SHORT[self.kind]
-        return f"{'Sent' if self.is_in else 'Left out'} – {cause}"  # noqa: RUF001 - a dash for people
+        return f"{'Sent' if self.is_in else 'Not sent'} – {cause}"  # noqa: RUF001 - a dash for people
 
     @property
     def _own(self) -> str:

@@ -69,7 +69,7 @@ def test_a_chat_is_compacted_goes_on_and_is_put_back_in_both_tabs(new_page, serv
         expect(undo(tab)).to_be_visible()
         assert compacted(tab, 4) == ["m0", "m1", "m2", "m3"]
     expect(page.get_by_text("Summing up the chat…")).to_have_count(0)
-    expect(page.locator("#m-m1 .marks")).to_have_text("compacted")
+    expect(page.locator("#m-m1 .marks")).to_have_text("summed up")
     expect(page.get_by_text("Sail on Sunday.")).to_be_hidden()
     card(page, "Summary of 4").locator("summary").press("Enter")
     expect(page.get_by_text("Sail on Sunday.")).to_be_visible()
@@ -170,7 +170,7 @@ def test_what_a_summary_stands_for_is_no_filter_and_a_pin_outlives_it(new_page, 
     server.ask("chat.clear_context", chat_id="c1")
     page = open_chat(new_page, server, "c1")
     expect(page.locator("#m-m1 .marks")).to_have_text("pinned")
-    expect(page.locator("#m-m0 .marks")).to_have_text("compacted")
+    expect(page.locator("#m-m0 .marks")).to_have_text("summed up")
     expect(page.locator("#m-m1")).not_to_have_class(re.compile("left-out"))
     expect(page.locator("#m-m0")).to_have_class(re.compile("left-out"))
     expect(status(page)).to_have_text("2 of 5 messages in context · 3 before the clearing")

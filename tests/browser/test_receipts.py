@@ -206,7 +206,7 @@ def test_each_message_says_why_it_is_in_or_out(new_page, server):
     unfold(page)
     expect(message(page, "m2")).to_have_attribute("data-mark", "out")
     why = message(page, "m2").locator(".why")
-    expect(why).to_have_text(re.compile(r"^Left out – weak match \(\d\.\d\d\) · \d+ tokens$"))
+    expect(why).to_have_text(re.compile(r"^Not sent – weak match \(\d\.\d\d\) · \d+ tokens$"))
     expect(message(page, "m0").locator(".why")).to_have_text(
         re.compile(r"^Sent – cats sleep \(\d\.\d\d\) · ")
     )
@@ -215,7 +215,7 @@ def test_each_message_says_why_it_is_in_or_out(new_page, server):
     message(page, "m2").hover()
     expect(why).to_have_css("opacity", "1")
     toolbar = message(page, "m2").get_by_role("toolbar")
-    expect(toolbar).to_have_accessible_description(re.compile("^Left out"))
+    expect(toolbar).to_have_accessible_description(re.compile("^Not sent"))
 
 
 def test_on_a_narrow_screen_the_reason_covers_no_words(new_page, server):
@@ -239,7 +239,7 @@ def test_pin_and_hide_by_key_and_range_and_back_again(new_page, server):
     expect(message(page, "m2")).to_have_attribute("data-mark", "pinned")
     message(page, "m3").hover()
     message(page, "m3").get_by_role("button", name="Hide").click()
-    expect(message(page, "m3").locator(".why")).to_contain_text("Left out – hidden")
+    expect(message(page, "m3").locator(".why")).to_contain_text("Not sent – hidden")
     message(page, "m5").hover()
     message(page, "m5").get_by_role("button", name="Hide").click(modifiers=["Shift"])
     expect(status(page)).to_have_text("3 of 6 messages in context")
@@ -346,7 +346,7 @@ def test_a_receipt_groups_messages_by_topic_and_shows_the_chat_over_time(new_pag
     expect(columns).to_have_count(2)
     expect(columns.last).to_have_attribute("aria-current", "page")
     expect(columns.last).to_have_accessible_name(
-        re.compile(r"second question: \d+ tokens sent, \d+ left out")
+        re.compile(r"second question: \d+ tokens sent, \d+ not sent")
     )
     cats = page.locator(".turn-sent .turn-topic", has_text="cats sleep")
     expect(cats.locator("h3")).to_contain_text("2 messages")
@@ -354,7 +354,7 @@ def test_a_receipt_groups_messages_by_topic_and_shows_the_chat_over_time(new_pag
         re.compile(r"^Sent – cats sleep \(\d\.\d\d\)$")
     )
     assert float(cats.locator(".score-value").first.get_attribute("width")) >= 50
-    page.locator("summary", has_text="Left out: 5 messages").click()
+    page.locator("summary", has_text="Not sent: 5 messages").click()
     weak = page.locator(".turn-left-out .turn-topic", has_text="boats sail")
     expect(weak.locator(".turn-reason").first).to_have_text(re.compile(r"weak match \(0\.\d\d\)$"))
     hues = [one.get_attribute("data-hue") for one in (cats, weak)]
@@ -369,7 +369,7 @@ def test_a_receipt_groups_messages_by_topic_and_shows_the_chat_over_time(new_pag
 def test_a_turn_is_compared_and_replayed_beside_its_receipt(new_page, server, endpoint):
     page = new_page(server, f"/chats/mixed/turns/{ask_twice(server)}")
     requests = len(endpoint.chat_requests)
-    page.locator("summary", has_text="Left out").click()
+    page.locator("summary", has_text="Not sent").click()
     page.get_by_label("With the turn").select_option(index=1)
     expect(page.locator(".turn-changes")).to_contain_text("Topics: none → cats sleep")
     expect(page.locator(".turn-difference")).to_contain_text("0 added, 3 removed")
@@ -416,7 +416,7 @@ def test_what_is_opened_on_the_way_has_no_fault_that_a_program_finds(
     )
     unfold(page)
     page.locator(".message").last.evaluate(SCROLL_AS_READER)
-    expect(page.locator(".why").last).to_have_text(re.compile("^(Sent|Left out)"))
+    expect(page.locator(".why").last).to_have_text(re.compile("^(Sent|Not sent)"))
     if width < 1000:
         page.get_by_role("button", name="Smart Context panel").click()
     open_options(page, "Edit topics")

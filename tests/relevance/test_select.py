@@ -201,14 +201,14 @@ def test_each_message_knows_why_it_is_in_or_out():
     assert [selection.reasons[i].short for i in ("m1", "m5", "m6")] == [
         "Sent – LangGraph (0.47)",
         "Sent – pinned",
-        "Left out – weak match (0.21)",
+        "Not sent – weak match (0.21)",
     ]
 
 
 def test_every_kind_of_reason_has_a_few_words():
     for kind in ReasonKind:
         words = Reason(kind=kind, score=0.5, topic="Tax").short
-        assert words.startswith("Left out" if kind in OUT else "Sent")
+        assert words.startswith("Not sent" if kind in OUT else "Sent")
 
 
 def test_hiding_is_given_as_the_reason_whatever_else_holds():

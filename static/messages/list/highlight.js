@@ -191,9 +191,9 @@ export class Highlight {
   #wordsFor(id, isOut, isCompacted) {
     if (this.#state?.hidden.has(id)) return "hidden";
     if (this.#state?.pinned.has(id)) return "pinned";
-    if (this.#state?.sticky.has(id)) return "always in context";
-    if (isCompacted) return "compacted";
-    return isOut ? "left out" : "";
+    if (this.#state?.sticky.has(id)) return "always sent";
+    if (isCompacted) return "summed up";
+    return isOut ? "not sent" : "";
   }
 }
 
