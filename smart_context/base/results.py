@@ -33,6 +33,7 @@ class FilterResult(TypedDict):
     hidden: list[str]
     sticky: list[str]
     kept_by: dict[str, list[str]]
+    summed_up: dict[str, int]
     role: str
     undo_steps: int
     undo_words: str

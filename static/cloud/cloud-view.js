@@ -20,7 +20,7 @@ export function showCloud(root, state) {
     const bubble = before.get(topic.id) ?? clone(template);
     before.delete(topic.id);
     const isActive = state.active.includes(topic.label);
-    showBubble(bubble, topic, isActive, state.colours.get(topic.id) ?? "");
+    showBubble(bubble, topic, isActive, state);
     showOpener(bubble, topic, topic.id === state.inside ? 0 : partsOfTopic(state, topic.id).length);
     if (!bubble.isConnected) cloud.append(bubble);
   }
@@ -48,20 +48,28 @@ export function inputOf(bubble) {
  * @param {HTMLElement} bubble
  * @param {import("./topic-state.js").Topic} topic
  * @param {boolean} isActive
- * @param {string} colour
+ * @param {import("./topic-state.js").PanelState} state
  */
-function showBubble(bubble, { id, label, count }, isActive, colour) {
+function showBubble(bubble, { id, label, count }, isActive, { colours, summedUp }) {
   const input = inputOf(bubble);
   const shown = visible(label);
   bubble.dataset.topic = id;
-  bubble.dataset.hue = colour;
+  bubble.dataset.hue = colours.get(id) ?? "";
   bubble.dataset.count = String(count);
-  bubble.title = shown;
+  const gone = summedUpInWords(Number(summedUp.get(id) ?? 0), count);
+  bubble.toggleAttribute("data-summed-up", gone === "all summed up");
+  bubble.title = gone ? `${shown}: ${gone}` : shown;
   input.value = label;
   input.checked = isActive;
-  input.setAttribute("aria-label", `${shown}, ${messagesCounted(count)}`);
+  input.setAttribute("aria-label", [shown, messagesCounted(count), gone].filter(Boolean).join(", "));
   setText(bubble, ".bubble-label", shown);
   setText(bubble, ".bubble-count", String(count));
+}
+
+/** How much of a topic a summary is sent for: picking it changes nothing if that is all. @param {number} gone @param {number} count */
+export function summedUpInWords(gone, count) {
+  if (!gone) return "";
+  return gone < count ? `${gone} summed up` : "all summed up";
 }
 
 /** The button that shows the parts of a topic. @param {HTMLElement} bubble @param {{ label: string }} topic @param {number} parts */

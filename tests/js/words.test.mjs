@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { summedUpInWords } from "../../static/cloud/cloud-view.js";
 import { fit, roomFor } from "../../static/cloud/fit.js";
 import { coloursOf, fnv1a, hueOf } from "../../static/cloud/hues.js";
 import { silenceInWords } from "../../static/messages/answers/silence.js";
@@ -78,4 +79,8 @@ test("a silence is told once it is noteworthy", () => {
 
 test("the button counts down to when it makes sense", () => {
   assert.deepEqual([4, 1, 0, -1].map(tryAgainInWords), ["Try again in 4 s", "Try again in 1 s", "Try again", "Try again"]);
+});
+
+test("a bubble says how much of its topic is summed up", () => {
+  assert.deepEqual([[0, 4], [3, 4], [4, 4]].map(([gone, count]) => summedUpInWords(gone, count)), ["", "3 summed up", "all summed up"]);
 });

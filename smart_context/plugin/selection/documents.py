@@ -2,8 +2,10 @@
 
 from smart_context.base.results import FilterResult
 from smart_context.plugin.choices.undo import Undoable
+from smart_context.plugin.selection.absences import NOTICE, absences
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.selection.status_line import status_line
+from smart_context.relevance.reasons import ReasonKind
 
 HELD_BY_PROVIDER = (
     "The provider holds this chat's history: the client sends only what is new, so the filter "
@@ -36,11 +38,25 @@ def filter_result(
         "hidden": list(state.hidden),
         "sticky": [m.id for m in view.messages if m.id in sticky],
         "kept_by": _kept_by(decision),
+        "summed_up": _summed_up(view, decision),
         "role": state.role,
         "undo_steps": undoable.count,
         "undo_words": undoable.words,
         "moved": [move.told for move in undoable.moves],
     }
+
+
+def _summed_up(view: ChatView, decision: Decision) -> dict[str, int]:
+    """How many messages of each topic a summary or clearing stands for, by the topic's id."""
+    if not any(message.is_summary for message in view.messages):
+        return {}
+    gone = {
+        message_id
+        for message_id, absence in absences(view.messages, decision.candidates).items()
+        if absence is not NOTICE and absence.reason.kind is ReasonKind.SUMMARISED
+    }
+    counts = {topic.id: len(gone.intersection(topic.message_ids)) for topic in view.sidecar.topics}
+    return {topic_id: count for topic_id, count in counts.items() if count}
 
 
 def _kept_by(decision: Decision) -> dict[str, list[str]]:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from smart_context.chat.compaction import summary_message
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.plugin.choices.sidecar import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
@@ -13,6 +14,7 @@ from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.selection.status_line import status_line
 from smart_context.relevance.score import Scores
 from smart_context.relevance.select import select_messages
+from smart_context.topics.values import Topic
 
 MESSAGES = tuple(
     Message(id=MessageId(name), role="user", content=name) for name in ("a", "b", "c", "d", "e")
@@ -84,10 +86,29 @@ def test_a_filter_tells_what_is_sent_and_what_the_user_chose():
         "hidden": ["b"],
         "sticky": ["c"],
         "kept_by": {"Bread": ["a"], "Travel": ["d"]},
+        "summed_up": {},
         "role": "baker",
         "undo_steps": 3,
         "undo_words": "a pinned",
         "moved": [],
+    }
+
+
+def test_topics_tell_how_much_of_them_a_summary_stands_for():
+    a, b, c, *_ = MESSAGES
+    summary = summary_message(
+        MessageId("s"), "About a and b.", boundary=b.id, created_at="", kind="compacted"
+    )
+    topics = (
+        Topic(id="t1", label="Bread", count=2, message_ids=(a.id, b.id)),
+        Topic(id="t2", label="Travel", count=2, message_ids=(b.id, c.id)),
+        Topic(id="t3", label="Tea", count=1, message_ids=(c.id,)),
+    )
+    view, decision = decided()
+    view = replace(view, messages=(a, b, summary, c), sidecar=replace(view.sidecar, topics=topics))
+    assert document_of(view, replace(decision, candidates=(summary, c)))["summed_up"] == {
+        "t1": 2,
+        "t2": 1,
     }
 
 
