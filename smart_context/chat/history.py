@@ -225,7 +225,7 @@ def _oldest_kept_round(messages: Sequence[Message], positions: Sequence[int], ke
 def _keep_pairs(
     messages: Sequence[Message], positions: list[int], pairs: ToolPairs, changed: dict[int, Message]
 ) -> list[int]:
-    """The positions without results whose call was removed, and calls whose result was."""
+    """The positions without results that lost their call, and calls that lost their result."""
     if not pairs.caller_of:
         return positions
 

@@ -57,7 +57,7 @@ class Echoes:
         return self._pattern.sub(IN_PLACE_OF_A_KEY, text)
 
     def error(self, words: str) -> str:
-        """The words of an error, in which parts of a key count, too."""
+        """The text of an error without keys, and without parts of keys."""
         words = self.text(words)
         for key in self._keys:
             words = redacted(words, key)

@@ -1,15 +1,15 @@
 """Commands over HTTP: the same as on the socket, one per request."""
 
-import asyncio
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from smart_context.host.commands.registry import Caller
+from smart_context.web.bodies import BodyTooLarge, read_body
 from smart_context.web.gate.gate import admitted
 from smart_context.web.gate.refusals import error_response
-from smart_context.web.limits import MAX_DROPPED_BYTES, MAX_FRAME_BYTES, MAX_STALL_S, MIB
+from smart_context.web.limits import MAX_FRAME_BYTES, MAX_STALL_S, MIB
 from smart_context.web.wire.calls import Commands, Failure, render_outcome, run_command
 from smart_context.web.wire.frames import (
     COMMAND_FAILED,
@@ -24,10 +24,6 @@ _STATUS = {UNKNOWN_COMMAND: 404, INVALID_PARAMS: 422, COMMAND_FAILED: 500}
 _BAD_REQUEST = 400
 _TIMED_OUT = 408
 _TOO_LARGE = 413
-
-
-class BodyTooLarge(Exception):
-    """A body larger than `MAX_FRAME_BYTES`."""
 
 
 async def healthz(request: Request) -> Response:  # noqa: ARG001  (an endpoint has this form)
@@ -67,30 +63,8 @@ async def read_params(request: Request) -> dict[str, Any]:
         BodyTooLarge: If the body is too large.
         JsonRefused: If the body is not a valid JSON object.
     """
-    body = await _read_body(request)
+    body = await read_body(request, MAX_FRAME_BYTES, within_s=MAX_STALL_S)
     params = read_json(body) if body else {}
     if not isinstance(params, dict):
         raise JsonRefused(INVALID_REQUEST, "the body must be a JSON object of parameters")
     return params
-
-
-async def _read_body(request: Request) -> bytes:
-    """The body; if it is too large, the rest is read and dropped, up to a limit.
-
-    A client that is still sending when the connection closes never sees the answer.
-    """
-    announced = request.headers.get("content-length", "")
-    if announced.isdecimal() and int(announced) > MAX_DROPPED_BYTES:
-        raise BodyTooLarge
-    body = bytearray()
-    received = 0
-    async with asyncio.timeout(MAX_STALL_S):
-        async for chunk in request.stream():
-            received += len(chunk)
-            if received <= MAX_FRAME_BYTES:
-                body += chunk
-            elif received > MAX_DROPPED_BYTES:
-                break
-    if received > MAX_FRAME_BYTES:
-        raise BodyTooLarge
-    return bytes(body)

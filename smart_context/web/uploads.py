@@ -3,8 +3,6 @@
 The body is the file, and `X-File-Name` its percent-encoded name: no form, nothing to parse.
 """
 
-import asyncio
-from collections.abc import AsyncIterator
 from typing import Any, Protocol
 from urllib.parse import quote, unquote
 
@@ -15,11 +13,13 @@ from starlette.routing import BaseRoute, Route
 
 from smart_context.base.errors import SmartContextError, StoreFailed
 from smart_context.host.commands.registry import Caller
+from smart_context.web.bodies import BodyTooLarge, read_body
 from smart_context.web.gate.gate import admitted
 from smart_context.web.gate.refusals import error_response
 from smart_context.web.limits import MAX_DROPPED_BYTES, MAX_STALL_S, MAX_UPLOAD_BYTES, MIB
 from smart_context.web.pages.views.attached_views import SHOWN_IMAGES
 
+_MOST_READ = MAX_UPLOAD_BYTES + MAX_DROPPED_BYTES
 _NO_NAME, _TIMED_OUT, _TOO_LARGE, _REFUSED, _DISK_FULL = 400, 408, 413, 422, 507
 
 
@@ -61,12 +61,8 @@ def file_routes(files: Files, reading: FileReading) -> list[BaseRoute]:
     ]
 
 
-class _Refused(Exception):
-    """A refused file, with the reason."""
-
-    def __init__(self, status: int, message: str) -> None:
-        self.status = status
-        super().__init__(message)
+class _NoName(Exception):
+    pass
 
 
 class _Endpoints:
@@ -77,13 +73,12 @@ class _Endpoints:
     async def upload(self, request: Request) -> Response:
         try:
             name = _name(request)
-            stored = await self._files.put(name, await _body(request))
-        except _Refused as refused:
-            return error_response(refused.status, refused.status, str(refused))
-        except StoreFailed as error:
-            return error_response(_DISK_FULL, _DISK_FULL, str(error))
-        except SmartContextError as error:
-            return error_response(_REFUSED, _REFUSED, str(error))
+            stored = await self._files.put(
+                name, await read_body(request, MAX_UPLOAD_BYTES, most_read=_MOST_READ)
+            )
+        except (_NoName, BodyTooLarge, TimeoutError, SmartContextError) as error:
+            status, why = _refusal(error)
+            return error_response(status, status, why)
         return JSONResponse(stored.to_dict(), headers={"Cache-Control": "no-store"})
 
     async def download(self, request: Request) -> Response:
@@ -107,39 +102,18 @@ class _Endpoints:
 def _name(request: Request) -> str:
     if name := unquote(request.headers.get("x-file-name", ""), errors="replace").strip():
         return name
-    raise _Refused(_NO_NAME, "X-File-Name must hold the file's name, percent-encoded")
+    raise _NoName
 
 
-async def _body(request: Request) -> bytes:
-    """The body; if it is too large, the rest is dropped, up to a limit.
-
-    A large file may take long, as long as bytes arrive.
-    """
-    too_large = _Refused(_TOO_LARGE, f"the file is larger than {MAX_UPLOAD_BYTES // MIB} MiB")
-    announced = request.headers.get("content-length", "")
-    if announced.isdecimal() and int(announced) > MAX_UPLOAD_BYTES + MAX_DROPPED_BYTES:
-        raise too_large
-    body = bytearray()
-    received = 0
-    async for chunk in _chunks(request):
-        received += len(chunk)
-        if received <= MAX_UPLOAD_BYTES:
-            body += chunk
-        elif received > MAX_UPLOAD_BYTES + MAX_DROPPED_BYTES:
-            break
-    if received > MAX_UPLOAD_BYTES:
-        raise too_large
-    return bytes(body)
-
-
-async def _chunks(request: Request) -> AsyncIterator[bytes]:
-    stream = request.stream()
-    while True:
-        try:
-            async with asyncio.timeout(MAX_STALL_S):
-                chunk = await anext(stream, None)
-        except TimeoutError:
-            raise _Refused(_TIMED_OUT, f"no bytes arrived for {MAX_STALL_S:g} s") from None
-        if chunk is None:
-            return
-        yield chunk
+def _refusal(error: Exception) -> tuple[int, str]:
+    match error:
+        case _NoName():
+            return _NO_NAME, "X-File-Name must hold the file's name, percent-encoded"
+        case BodyTooLarge():
+            return _TOO_LARGE, f"the file is larger than {MAX_UPLOAD_BYTES // MIB} MiB"
+        case TimeoutError():
+            return _TIMED_OUT, f"no bytes arrived for {MAX_STALL_S:g} s"
+        case StoreFailed():
+            return _DISK_FULL, str(error)
+        case _:
+            return _REFUSED, str(error)

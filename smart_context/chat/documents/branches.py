@@ -170,7 +170,7 @@ def count_in_branches(document: Mapping[str, Any]) -> int:
 
 
 def ids_in_branches(document: Mapping[str, Any]) -> frozenset[str]:
-    """The ids of the messages in branches, without those of messages that have none."""
+    """The ids of the messages in branches; a message without an id is left out."""
     return frozenset().union(*(_ids(branch["messages"]) for branch in branches_of(document)))
 
 

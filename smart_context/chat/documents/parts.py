@@ -41,7 +41,7 @@ def part_since(version: Version, first: int) -> Version:
 
 
 def followed_by(version: Version, first: int, rest: Version) -> Version:
-    """The document whose messages from `first` on, and whose other keys, are those of `rest`."""
+    """The messages before `first`, then those of `rest`, with the other keys of `rest`."""
     entries = (*version.entries[:first], *rest.entries)
     joined = Version(entries, rest.other, rest.place, rest.encoded)
     if first and len(version.messages) == len(version.entries):

@@ -87,7 +87,7 @@ def examined(name: str, content: bytes, read_text: ReadText) -> Examined:
 
 
 def text_in(key: str, content: bytes) -> str | None:
-    """The text of a file whose text is its content; `None` for an image or anything else."""
+    """The content of a plain text file; `None` for an image or anything else."""
     if image_type(content):
         return None
     try:

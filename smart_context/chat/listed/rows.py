@@ -75,7 +75,7 @@ class DeletedChat:
 
 
 def in_order(rows: Iterable[tuple[Written, ChatRow]]) -> list[ChatRow]:
-    """The rows, newest first; those of one second in the order in which they were written."""
+    """The rows, newest first; within one second, the file that was written last comes first."""
     newest_first = sorted(
         rows, key=lambda row: (row[1].updated_at, row[0].mtime_ns, row[1].id), reverse=True
     )

@@ -6,12 +6,12 @@ revoked in another process counts at once.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from smart_context.base.config import Endpoints, VaultConfig
 from smart_context.base.errors import TrustRequired
 from smart_context.base.text.names import shown
+from smart_context.base.times import utc_stamp
 from smart_context.vault.trust.admission import endpoint_pin, instructions_pin
 from smart_context.vault.trust.files import (
     FoundFiles,
@@ -120,8 +120,7 @@ class VaultTrust:
                     f"{self.root / part.pin.kind}: these can't be trusted, since they are links, "
                     f"special files, too large or unreadable: {names}. Replace or remove them"
                 )
-        granted_at = datetime.now(UTC).isoformat(timespec="seconds")
-        grant = granted_after(review, parts, granted_at=granted_at)
+        grant = granted_after(review, parts, granted_at=utc_stamp())
         self._record.store(self.root, grant)
 
     def revoke(self) -> None:

@@ -7,6 +7,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
+from smart_context.web.bodies import BodyTooLarge, read_body
 from smart_context.web.pages.markup.markdown import Markdown, uncoloured
 from smart_context.web.pages.markup.message_html import QUICK_CHARS
 
@@ -26,7 +27,10 @@ class LiveMarkdown:
 
     async def answer(self, request: Request) -> Response:
         """The texts as `<div>`s in one `<div>`."""
-        texts = _texts(await _body(request))
+        try:
+            texts = _texts(await read_body(request, _MAX_BYTES))
+        except (BodyTooLarge, TimeoutError):
+            texts = None
         if texts is None:
             problem = f"Expected at most {_MAX_PARTS} texts of {QUICK_CHARS:,} characters as JSON."
             return PlainTextResponse(problem, status_code=422, headers=_HEADERS)
@@ -37,15 +41,6 @@ class LiveMarkdown:
         return Markup("<div>{}</div>").format(
             Markup().join(Markup("<div>{}</div>").format(part) for part in parts)
         )
-
-
-async def _body(request: Request) -> bytes:
-    """The body; empty if it is too large, but read: who is still sending sees no answer."""
-    body = bytearray()
-    async for chunk in request.stream():
-        if len(body) <= _MAX_BYTES:
-            body += chunk
-    return bytes(body) if len(body) <= _MAX_BYTES else b""
 
 
 def _texts(body: bytes) -> list[str] | None:
