@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from smart_context.app.digests import Digests
-from smart_context.app.histories import Histories
+from smart_context.app.histories import Digests, Histories
 from smart_context.base.caches import Caches
 from smart_context.base.config import (
     CONFIG_NAME,
@@ -25,8 +24,7 @@ from smart_context.base.config.provider_keys import FILE_NAME as KEYS_NAME
 from smart_context.base.config.provider_keys import provider_keys
 from smart_context.base.config.user import NOTHING
 from smart_context.base.environment import environment
-from smart_context.base.processes.child import Child
-from smart_context.base.processes.children import Children
+from smart_context.base.processes.child import Child, Children
 from smart_context.base.values import OWNER
 from smart_context.chat.files.costly_files import reading_in
 from smart_context.host.commands.registry import Caller

@@ -1,4 +1,4 @@
-"""Builds the history of each turn from the stored messages, as the settings say."""
+"""Builds the history of each turn from the stored messages, and summaries, as the settings say."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -10,8 +10,16 @@ from smart_context.chat.history import ContextBuilderOptions, build_context
 from smart_context.chat.messages import Message
 from smart_context.host.models import NOTHING
 from smart_context.host.request.results import with_results_within
-from smart_context.host.request.window import ATTACHED_SHARE, Window, window_of
+from smart_context.host.request.window import (
+    ATTACHED_SHARE,
+    DIGEST_PART_SHARE,
+    SUMMARY_SHARE,
+    Window,
+    window_of,
+)
+from smart_context.llm.models import ChatModel
 from smart_context.llm.tally import utf8_bytes
+from smart_context.topics.summaries.digest import PART_TOKENS, SUMMARY_TOKENS, DigestLimits, digest
 
 _SAFELY = 0.95
 
@@ -78,3 +86,30 @@ def _reads_files(config: VaultConfig) -> bool:
     settings = config.plugins.get("smart_context", {})
     offers = settings.get("enabled") is True and settings.get("file_tools") != "off"
     return offers and config.chat is not None
+
+
+class Digests:
+    """Writes summaries; a `Summarizer`.
+
+    Args:
+        config: Returns the settings in use now.
+    """
+
+    def __init__(self, config: Callable[[], VaultConfig]) -> None:
+        self._config = config
+
+    async def __call__(
+        self, messages: Sequence[Message], previous: str, model: ChatModel | None
+    ) -> str:
+        """A summary in Markdown; see `digest`."""
+        return await digest(messages, previous, model, self._limits())
+
+    def _limits(self) -> DigestLimits:
+        config = self._config()
+        reader, answerer = window_of(config.fast), window_of(config.chat)
+        windows = [window for window in (reader, answerer) if window is not None]
+        part = reader.share(DIGEST_PART_SHARE) if reader else PART_TOKENS
+        summary = min((window.share(SUMMARY_SHARE) for window in windows), default=SUMMARY_TOKENS)
+        return DigestLimits(
+            part_tokens=min(part, PART_TOKENS), summary_tokens=min(summary, SUMMARY_TOKENS)
+        )

@@ -10,7 +10,7 @@ from typing import Any
 
 from smart_context.base.config import VaultConfig
 from smart_context.base.errors import CommandFailed, Fault
-from smart_context.base.processes.children import Children
+from smart_context.base.processes.child import Children
 from smart_context.chat.messages import ChatId, Message
 from smart_context.host.access import EVERYBODY, Access, Audience, OwnerOnly
 from smart_context.host.commands.chat import ChatCommands

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from smart_context.base.config import VaultConfig
-from smart_context.base.processes.children import Children
+from smart_context.base.processes.child import Children
 from smart_context.host.access import Access
 from smart_context.host.commands.registry import CommandRegistry
 from smart_context.host.events.bus import EventBus, EventRelay

@@ -13,11 +13,10 @@ from smart_context.packing.fences import Markup, Style
 from smart_context.packing.files.patterns import PatternSet
 from smart_context.packing.files.sources import SizeLimits, Sources
 from smart_context.packing.plan import OVER_BUDGET, PackPlan, SectionOutcome
-from smart_context.packing.roles.role import RoleConfig
+from smart_context.packing.roles.role import RoleConfig, variables_of
 from smart_context.packing.sections.section_names import heading_of
 from smart_context.packing.sections.sections import GatheredSection, Gathering, GitUse, RepomixUse
 from smart_context.packing.templates.allowed import check_allowed
-from smart_context.packing.variables import variables_of
 
 if TYPE_CHECKING:  # jinja2 takes 50 ms, and only templates need it
     from contextlib import AbstractContextManager

@@ -114,7 +114,7 @@ sys.addaudithook(audit)
 
 from smart_context.base.values import OWNER
 from smart_context.app.composition import Parts, make_host, notes_of
-from smart_context.base.processes.children import Children
+from smart_context.base.processes.child import Children
 from smart_context.gateway.identity.issued import answer_of
 from smart_context.gateway.turns.chats import ChatFinder
 from smart_context.host.commands.registry import Caller

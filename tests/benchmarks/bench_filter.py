@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from smart_context.app.composition import Parts, make_host, notes_of, read_vault
-from smart_context.base.processes.children import Children
+from smart_context.base.processes.child import Children
 from smart_context.base.values import OWNER
 from smart_context.chat.messages import Message
 from smart_context.host.commands.registry import Caller

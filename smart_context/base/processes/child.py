@@ -9,6 +9,7 @@ import contextlib
 import pickle
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from smart_context.base.errors import CommandFailed
@@ -165,3 +166,21 @@ class Child:
             self._process = None
         with contextlib.suppress(ChildFailed):  # the next job reports it
             self._started()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Children:
+    """Two processes at most, each started by its first job.
+
+    Attributes:
+        files: Reads attached files, which may take seconds.
+        texts: Does what a page or a turn waits for: templates, Markdown, colours of code.
+    """
+
+    files: Child = field(default_factory=Child)
+    texts: Child = field(default_factory=Child)
+
+    def close(self) -> None:
+        """Kill both; no others are started."""
+        self.files.close()
+        self.texts.close()

@@ -1,7 +1,8 @@
 """A role: the instructions and files for one kind of task."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 DEFAULT_TOKEN_BUDGET = 20_000
 
@@ -49,3 +50,21 @@ class RoleConfig:
     token_budget: int = DEFAULT_TOKEN_BUDGET
     context: RoleContext = field(default_factory=RoleContext)
     template: str = ""
+
+
+def variables_of(
+    role: RoleConfig, task_description: str, given: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """The variables of a template; extra values can't replace the role and the task."""
+    context = given.get("context", given.get("file_context", ""))
+    return {
+        "target_files": (),
+        "extra_context": {},
+        **given,
+        "context": context,
+        "file_context": context,
+        "role": role,
+        "system_prompt": role.system_prompt,
+        "task_description": task_description,
+        "task": task_description,
+    }
