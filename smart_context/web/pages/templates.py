@@ -9,12 +9,13 @@ from starlette.responses import HTMLResponse, Response
 
 from smart_context import __version__
 from smart_context.base.resources import asset
+from smart_context.base.text.scores import counted
 from smart_context.chat.listed.rows import unmarked
 from smart_context.chat.messages import Message
 from smart_context.web.assets import assets_version
 from smart_context.web.pages.markup.markdown import visible
 from smart_context.web.pages.markup.message_html import MessageHtml
-from smart_context.web.pages.views import message_views, panel_view
+from smart_context.web.pages.views import message_views
 
 NO_STORE = {"Cache-Control": "no-store"}
 
@@ -62,6 +63,6 @@ def _environment() -> jinja2.Environment:
     templates.filters["visible"] = lambda text: visible(str(text))
     templates.filters["unmarked"] = lambda text: unmarked(str(text))
     templates.filters["view"] = _view
-    templates.filters["messages"] = panel_view.messages_counted
+    templates.filters["messages"] = lambda count: counted(count, "message")
     templates.globals["version"] = __version__
     return templates

@@ -119,10 +119,5 @@ def bubbles(
     return tuple(views), tuple(gone)
 
 
-def messages_counted(count: int) -> str:
-    """`1 message`, `4 messages`."""
-    return "1 message" if count == 1 else f"{count:,} messages"
-
-
 def _sticky_count(topics: Sequence[TopicResult]) -> int:
     return sum(topic["count"] for topic in topics if topic.get("sticky"))

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from starlette.datastructures import QueryParams
 
 from smart_context.base.results import TopicResult
-from smart_context.base.text.scores import score_in_words
+from smart_context.base.text.scores import counted, score_in_words
 from smart_context.base.values import JsonObject
 from smart_context.topics.identity import Colour
 from smart_context.web.pages.views.chat_over_time import ChatOverTime, chat_over_time
-from smart_context.web.pages.views.panel_view import TopicView, bubbles, messages_counted
+from smart_context.web.pages.views.panel_view import TopicView, bubbles
 from smart_context.web.pages.views.turn_rows import OTHERS, TopicRows, TopicsOfMessages, grouped
 
 SETTING_NAMES: Mapping[str, str] = {
@@ -223,7 +223,7 @@ def _changes(difference: JsonObject) -> tuple[str, ...]:
 
 def _setting_in_words(key: str, value: object) -> str:
     if key in {"pinned", "hidden"} and isinstance(value, list) and value:
-        return messages_counted(len(value))
+        return counted(len(value), "message")
     return _in_words(value)
 
 

@@ -1,4 +1,4 @@
-from smart_context.web.pages.views.panel_view import early_panel, messages_counted, panel_view
+from smart_context.web.pages.views.panel_view import early_panel, panel_view
 
 TOPICS = [
     {"label": "LangGraph", "count": 4, "id": "t1"},
@@ -56,7 +56,3 @@ def test_a_topic_keeps_its_hue_when_it_is_renamed_and_when_others_come():
     hues = [early_panel(shown).topics[0].hue for shown in (topics, renamed)]
 
     assert hues[0] == hues[1]
-
-
-def test_one_message_is_not_one_messages():
-    assert [messages_counted(n) for n in (0, 1, 2)] == ["0 messages", "1 message", "2 messages"]
