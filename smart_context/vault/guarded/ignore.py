@@ -2,7 +2,8 @@
 
 Plain names are looked up in a table; patterns with wildcards become a few regular expressions that
 can't backtrack without bound. The number of patterns with wildcards is limited, because each path
-is matched against all of them.
+is matched against all of them. (`pathspec` 1.1.1 takes 36 s to match `*a*a*a*a*a*ab` with a name of
+120 letters, and eight seconds to read 100,000 patterns.)
 """
 
 import re

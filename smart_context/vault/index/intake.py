@@ -14,8 +14,7 @@ from smart_context.vault.guarded.walk import (
     stamp_of,
 )
 from smart_context.vault.index.cache import VaultChanges
-from smart_context.vault.index.entries import digest_of, entry_of, is_note
-from smart_context.vault.index.rows import IndexEntry
+from smart_context.vault.index.rows import IndexEntry, digest_of, entry_of, is_note
 from smart_context.vault.index.store import IndexStore
 
 _logger = logging.getLogger(__name__)

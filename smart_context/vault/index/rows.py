@@ -1,12 +1,17 @@
-"""Converts the index's entries to rows of its database, and back."""
+"""The index's entries: made of files that were read, and converted to rows of its database."""
 
 import json
+import marshal
+import time
 from collections.abc import Iterable, Iterator
+from hashlib import blake2b
 from typing import NamedTuple
 
+from smart_context.vault.guarded.files import FileText
 from smart_context.vault.guarded.walk import FileStamp
+from smart_context.vault.markdown.canvas import canvas_outline
 from smart_context.vault.markdown.links import link_key
-from smart_context.vault.markdown.notes import Outline
+from smart_context.vault.markdown.notes import Outline, outline_of
 
 NOT_TEXT = -1
 """A file's length in the database if it is not text; `NULL` if it was never opened."""
@@ -79,3 +84,34 @@ def decoded(outline: str) -> Outline:
         ValueError, TypeError, RecursionError: If it is damaged.
     """
     return Outline.from_json(json.loads(outline))
+
+
+_PLAIN_MARSHAL = 2  # equal values give equal bytes; written, never read
+_SETTLED_NS = 50_000_000  # a file changed less than 50 ms ago may change again within its stamp
+
+
+def is_note(path: str) -> bool:
+    """True for a file that is read for the index; others are read when asked for."""
+    return path[-7:].lower().endswith((".md", ".canvas"))
+
+
+def entry_of(path: str, found: FileText) -> IndexEntry:
+    """The entry of a file that was read.
+
+    The stamp of a file that changed just now gets the time 0, so that it is read again: it may
+    change once more within the same tick of the clock.
+    """
+    is_settled = time.time_ns() - found.mtime_ns > _SETTLED_NS
+    stamp = (path, found.mtime_ns if is_settled else 0, found.size, found.inode)
+    return IndexEntry(stamp, _outline(path, found.text.removeprefix("\ufeff")))
+
+
+def digest_of(stamps: list[FileStamp]) -> bytes:
+    """A digest of the stamps in their order."""
+    return blake2b(marshal.dumps(stamps, _PLAIN_MARSHAL), digest_size=16).digest()
+
+
+def _outline(path: str, text: str) -> Outline:
+    if not is_note(path):
+        return Outline(len(text))
+    return outline_of(text) if path[-3:].lower() == ".md" else canvas_outline(text)

@@ -16,10 +16,9 @@ from smart_context.base.caches import Caches
 from smart_context.vault.guarded.files import SIGNED, FileText, Unreadable, VaultFiles
 from smart_context.vault.guarded.walk import FileStamp, readable_files, rest_after
 from smart_context.vault.index.cache import IndexCache, VaultChanges, VaultNames
-from smart_context.vault.index.entries import entry_of
 from smart_context.vault.index.intake import Intake, Progress, Taken
 from smart_context.vault.index.place import IndexPlace
-from smart_context.vault.index.rows import IndexEntry
+from smart_context.vault.index.rows import IndexEntry, entry_of
 from smart_context.vault.index.store import IndexDamaged, IndexStore
 from smart_context.vault.markdown.links import Resolution
 from smart_context.vault.markdown.notes import Link, Outline
