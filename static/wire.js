@@ -49,7 +49,7 @@ export class Wire {
    * @param {string} url
    * @param {Partial<Ports>} [ports]
    */
-  constructor(url, { open = (address) => new WebSocket(address, keyProtocols()), random = Math.random, report = reportError } = {}) {
+  constructor(url, { open = opened, random = Math.random, report = reportError } = {}) {
     this.#url = url;
     this.#open = open;
     this.#random = random;
@@ -170,4 +170,9 @@ function parsed(frame) {
   } catch {
     return null;
   }
+}
+
+/** @param {string} address */
+function opened(address) {
+  return new WebSocket(address, keyProtocols());
 }

@@ -31,7 +31,8 @@ const NO_LOWER = 0.9;
  */
 export function arrange(bubbles, room, before, isHeld = false) {
   const known = before && isSame(before, room) ? before : null;
-  const { placed, scale } = known && bubbles.some(({ id }) => known.at[id]) ? rearranged(bubbles, room, known, isHeld) : fresh(bubbles, room);
+  const isKnown = known !== null && bubbles.some(({ id }) => known.at[id]);
+  const { placed, scale } = isKnown ? rearranged(bubbles, room, known, isHeld) : fresh(bubbles, room);
   const at = Object.fromEntries(bubbles.map(({ id }, i) => [id, /** @type {[number, number]} */ ([round(placed[i].x), round(placed[i].y)])]));
   return { placed, places: { ...room, scale, at, of: ofWhat(bubbles) } };
 }
@@ -62,7 +63,8 @@ function rearranged(bubbles, { width, height }, before, isHeld) {
   const was = before.scale * ratio;
   const isNear = Math.abs(ideal / was - 1) <= SLACK;
   const hasLeft = Object.keys(before.at).some((id) => !bubbles.some((bubble) => bubble.id === id));
-  const stay = (isNear || before.of === ofWhat(bubbles)) && !hasLeft && stayed(bubbles, sizesAt(was, counts, width, leastOf(bubbles), height), before, ratio);
+  const mayStay = (isNear || before.of === ofWhat(bubbles)) && !hasLeft;
+  const stay = mayStay && stayed(bubbles, sizesAt(was, counts, width, leastOf(bubbles), height), before, ratio);
   if (stay) return { placed: stay, scale: was };
   let scale = isHeld || isNear ? was : Math.min(was * (1 + SLACK), Math.max(was * (1 - SLACK), ideal));
   for (;;) {
@@ -70,7 +72,9 @@ function rearranged(bubbles, { width, height }, before, isHeld) {
     const circles = bubbles.map(({ id }, i) => ({ r: sizes[i], at: scaled(before.at[id], ratio) }));
     const spots = settle(circles, width, GAP, !isHeld && (hasLeft || scale < was));
     const moved = circles.map(({ r, at }, i) => (at ? Math.hypot(at.x - spots[i].x, at.y - spots[i].y) / (2 * r) : 0));
-    if (Math.max(...moved) <= FURTHEST || isHeld || scale < was * SMALLEST) return { placed: spots.map((spot, i) => ({ ...spot, r: sizes[i] })), scale };
+    if (Math.max(...moved) <= FURTHEST || isHeld || scale < was * SMALLEST) {
+      return { placed: spots.map((spot, i) => ({ ...spot, r: sizes[i] })), scale };
+    }
     scale *= SMALLER;
   }
 }
@@ -118,7 +122,8 @@ export function placesIn(text) {
   try {
     const { width, height = width, scale, at, of = "" } = JSON.parse(text);
     const isSound = [width, height, scale, ...Object.values(at).flat()].every((value) => Number.isFinite(value));
-    return isSound && Math.min(width, height, scale) > 0 ? { width, height, scale, at, ...(of && { of: String(of) }) } : null;
+    if (!isSound || Math.min(width, height, scale) <= 0) return null;
+    return { width, height, scale, at, ...(of && { of: String(of) }) };
   } catch {
     return null;
   }

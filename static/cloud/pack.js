@@ -41,7 +41,8 @@ export function cloud(counts, width, gap, least = [], room = TALLEST * width) {
  */
 export function sizesAt(scale, counts, width, least = [], room = Infinity) {
   const largest = largestIn(width, room);
-  return counts.map((count, i) => Math.min(largest, Math.max(least[i] ?? SMALLEST, scale * Math.sqrt(Math.max(1, count)))));
+  const ideal = (/** @type {number} */ count) => scale * Math.sqrt(Math.max(1, count));
+  return counts.map((count, i) => Math.min(largest, Math.max(least[i] ?? SMALLEST, ideal(count))));
 }
 
 /**

@@ -69,7 +69,9 @@ function gather(circles, width, gap) {
       for (const [dx, dy] of [[side, -STEP], [0, -STEP], [side, 0]]) {
         const next = inside({ x: circle.x + dx, y: circle.y + dy }, circle.r, width);
         const isNear = Math.hypot(next.x - starts[i].x, next.y - starts[i].y) <= 2 * circle.r * REACH;
-        const isFree = circles.every((other) => other === circle || Math.hypot(other.x - next.x, other.y - next.y) >= other.r + circle.r + gap);
+        const isFree = circles.every((other) => {
+          return other === circle || Math.hypot(other.x - next.x, other.y - next.y) >= other.r + circle.r + gap;
+        });
         if (!isNear || !isFree) continue;
         Object.assign(circle, next);
         break;

@@ -101,7 +101,8 @@ function topicById(keptBy) {
 function topicsOf(stored) {
   const named = stored.filter((topic) => topic && typeof topic.label === "string");
   const sticky = named.filter((topic) => topic.sticky);
-  const all = named.filter((topic) => !topic.sticky).map((topic) => ({ ...topic, id: String(topic.id ?? topic.label) }));
+  const found = named.filter((topic) => !topic.sticky);
+  const all = found.map((topic) => ({ ...topic, id: String(topic.id ?? topic.label) }));
   const colours = coloursOf(all);
   return {
     all,

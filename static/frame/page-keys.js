@@ -27,7 +27,8 @@ export function startPageKeys(page) {
   const finder = new Palette(palette, () => entries(page, keys), (query) => fromVault(page, query));
   finder.start();
   keys.addEventListener("click", (event) => event.target === keys && keys.close());
-  startKeys({ openPalette: () => finder.open(), openKeys: () => keys.showModal(), close: closeDrawer, panel: page.panel });
+  const openKeys = () => keys.showModal();
+  startKeys({ openPalette: () => finder.open(), openKeys, close: closeDrawer, panel: page.panel });
 }
 
 /** @param {Page} page @param {HTMLDialogElement} keys @returns {Entry[]} */

@@ -2,6 +2,7 @@
 /** The bar that says what is off in a vault that is not trusted, and the review of what it wants. */
 
 import { reasonOf, visible } from "../lib/text.js";
+import { toast } from "../lib/toasts.js";
 
 /** @typedef {{ name: string, is_on: boolean, files: readonly string[] }} Group */
 /**
@@ -83,6 +84,8 @@ class Review {
     try {
       this.#hear(await this.#wire.call("system.grant_trust", { digest: this.#digest, parts }));
       this.#dialog.close();
+      const titles = [...ticked].map((box) => box.closest("li")?.querySelector(".trust-title")?.textContent ?? "");
+      toast(`On now: ${titles.filter(Boolean).join(", ")}.`, { label: "Dismiss", act: () => {} });
     } catch (error) {
       // The files may have changed since the review: show them again before granting anything.
       const wanted = await this.#wire.call("system.trust").catch(() => null);

@@ -21,6 +21,7 @@ import { Reasons } from "../panel/sends/reasons.js";
 import { startForesight } from "../panel/topics/foresight.js";
 import { startGuide } from "../panel/guide.js";
 import { startFrame } from "../frame/page-frame.js";
+import { startSideWidth } from "../frame/side-width.js";
 import { startPageKeys } from "../frame/page-keys.js";
 import { startNotices } from "../panel/plugin-notices.js";
 import { messagesIn } from "../lib/reconcile.js";
@@ -42,6 +43,7 @@ import { startTrust } from "../frame/trust.js";
 import { VaultPicker } from "../composer/vault-picker.js";
 
 const SETTLE_MS = 120;
+const WRITING = "(writing) ";
 
 /** @param {string} selector */
 const find = (selector) => /** @type {HTMLElement} */ (document.querySelector(selector));
@@ -63,7 +65,7 @@ const messages = new MessageList(find("#scroll"), chatId, (added) => {
   receiptLinks?.show(added);
   showWelcome();
   highlight.show();
-  composer.setAnswering(messages.isAnswering);
+  setAnswering(messages.isAnswering);
 }, async () => (await wire.call("chat.open", { chat_id: chatId })).answering?.text ?? "");
 const highlight = new Highlight(measure, scroll, async (id) => isDetached || messages.loadUntil(id));
 const receiptLinks = panel && new ReceiptLinks(measure, wire, chatId);
@@ -108,6 +110,13 @@ async function send(text, attached) {
     showPending("");
     composer.focus();
   }
+}
+
+/** @param {boolean} isAnswering */
+function setAnswering(isAnswering) {
+  composer.setAnswering(isAnswering);
+  // Seen in the tab of a page that is in the background.
+  document.title = `${isAnswering ? WRITING : ""}${document.title.replace(WRITING, "")}`;
 }
 
 function showWelcome() {
@@ -175,7 +184,7 @@ function onOurs(event, listener) {
 
 onOurs("memory.chat_changed", syncSoon);
 onOurs("chat.started", async ({ message_id: id }) => {
-  composer.setAnswering(true);
+  setAnswering(true);
   announce("The answer begins.");
   await sync();
   showPending("");
@@ -202,7 +211,7 @@ function showUnsaved(problem) {
 async function endAnswer(words) {
   announce(words);
   await messages.end().catch((error) => toast(reasonOf(error)));
-  composer.setAnswering(messages.isAnswering);
+  setAnswering(messages.isAnswering);
 }
 
 wire.onStatus(async (status) => {
@@ -220,6 +229,7 @@ topics?.addEventListener("panel-changed", (event) => {
 });
 
 startFrame();
+startSideWidth();
 equip(messagesIn(measure));
 listen(measure, { wire, chatId, panel, show: showMessage, announce });
 highlight.start();
@@ -237,13 +247,19 @@ trash.start();
 startInstructions(wire, chatId);
 startMenus();
 startChatMenu(wire, chatId);
-startPageKeys({ wire, chatId, panel, openTrash: () => void trash.open(), run: (command) => compaction.run(command).catch((error) => toast(reasonOf(error))) });
+startPageKeys({
+  wire,
+  chatId,
+  panel,
+  openTrash: () => void trash.open(),
+  run: (command) => compaction.run(command).catch((error) => toast(reasonOf(error))),
+});
 composer.start();
 watchSilence(measure);
 compaction.start();
 if (!isDetached) startWays(find("main"), attachments);
 if (panel) new VaultPicker(wire, chatId, attachments).start();
-composer.setAnswering(messages.isAnswering);
+setAnswering(messages.isAnswering);
 startNotices(wire);
 startGuide(wire, chatId);
 startTrust(wire);

@@ -23,6 +23,8 @@
     if (theme === "light" || theme === "dark") root.dataset.theme = theme;
     if (localStorage.getItem("chats") === "closed") root.dataset.chats = "closed";
     if (localStorage.getItem("guide") === "done") root.dataset.guide = "done";
+    const width = Number(localStorage.getItem("side-width"));
+    if (width) root.style.setProperty("--side-width", `min(${width}px, 50vw)`);
     if (localStorage.getItem("side") === "closed") root.dataset.side = "closed";
   } catch {
     // Without storage the page follows the system.

@@ -101,6 +101,23 @@ def test_each_script_and_each_medium_has_what_it_needs(new_page, server):
     check_other_media(page)
 
 
+def test_the_panel_is_as_wide_as_one_likes(new_page, server):
+    page = open_chat(new_page, server)
+    border = page.get_by_role("separator", name="Width of the panel")
+    before = page.locator("#side").bounding_box()
+    page.mouse.move(before["x"] + 2, 300)
+    page.mouse.down()
+    page.mouse.move(before["x"] - 98, 300, steps=3)
+    page.mouse.up()
+    wide = page.locator("#side").bounding_box()["width"]
+    assert abs(wide - before["width"] - 98) <= 4
+    border.press("ArrowRight")
+    page.reload()
+    assert page.locator("#side").bounding_box()["width"] == pytest.approx(wide - 24, abs=1)
+    page.get_by_role("separator", name="Width of the panel").dblclick()
+    assert page.locator("#side").bounding_box()["width"] == before["width"]
+
+
 def test_an_address_that_leads_nowhere_looks_like_the_rest(server):
     status, page = server.request("GET", "/nothing/here", headers={"Accept": "text/html"})
     assert status == 404

@@ -102,6 +102,7 @@ def test_a_message_waits_for_the_answer_before_it_and_a_silence_is_told(
     expect(answer(page).locator("strong")).to_have_text("bowline")
     page.clock.run_for(8_000)
     expect(answer(page).locator(".writing")).to_contain_text(re.compile(r"No text for \d s"))
+    expect(page).to_have_title(re.compile(r"^\(writing\) Cats and boats"))
     waiting = page.get_by_role("list", name="Sent after this answer")
     for text in ("And a sheet bend?", "Never mind", "And a clove hitch?"):
         write(page, text)
@@ -114,6 +115,7 @@ def test_a_message_waits_for_the_answer_before_it_and_a_silence_is_told(
     sent = [text for text in asked(endpoint) if isinstance(text, str)]
     assert "And a sheet bend?" in sent
     assert "Never mind" not in sent
+    expect(page).to_have_title(re.compile("^Cats and boats"))
 
     again = threading.Event()
     hold(endpoint, ANSWER, again)

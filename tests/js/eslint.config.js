@@ -7,12 +7,23 @@ const HTML_BY_STRING = ["innerHTML", "outerHTML", "insertAdjacentHTML"].map((pro
   message: "Clone a <template> and set textContent.",
 }));
 
+/** Words and types are not broken for it. */
+const LENGTH = {
+  code: 120,
+  ignoreComments: true,
+  ignoreStrings: true,
+  ignoreTemplateLiterals: true,
+  ignoreRegExpLiterals: true,
+  ignorePattern: "^import |@type",
+};
+
 export default [
   js.configs.recommended,
   {
     languageOptions: { globals: globals.browser },
     rules: {
       eqeqeq: "error",
+      "max-len": ["error", LENGTH],
       "no-eval": "error",
       "no-implied-eval": "error",
       "no-restricted-properties": ["error", ...HTML_BY_STRING],

@@ -5,6 +5,7 @@ import { fit, roomFor } from "../../static/cloud/fit.js";
 import { coloursOf, fnv1a, hueOf } from "../../static/cloud/hues.js";
 import { silenceInWords } from "../../static/messages/answers/silence.js";
 import { tryAgainInWords } from "../../static/messages/answers/try-again.js";
+import { possibleWidth } from "../../static/frame/side-width.js";
 import { decoded, messagesCounted, reasonOf, visible } from "../../static/lib/text.js";
 
 test("a hash is the one that the server computes", () => {
@@ -83,4 +84,8 @@ test("the button counts down to when it makes sense", () => {
 
 test("a bubble says how much of its topic is summed up", () => {
   assert.deepEqual([[0, 4], [3, 4], [4, 4]].map(([gone, count]) => summedUpInWords(gone, count)), ["", "3 summed up", "all summed up"]);
+});
+
+test("a panel is wide enough to be read, and leaves room for the chat", () => {
+  assert.deepEqual([[100, 1280], [400, 1280], [900, 1280]].map(([wanted, window]) => possibleWidth(wanted, window)), [280, 400, 640]);
 });

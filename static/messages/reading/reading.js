@@ -61,7 +61,8 @@ export class Reading {
     this.#picked = pickedIn(state) ?? this.#picked;
     if (before === null || !isNew || !state) {
       this.#stay(place);
-      if (before === null && state && this.#picked?.length && !messages.some(isDrawn)) this.#goToOlder(this.#picked, state, messages);
+      const isFirst = before === null && !messages.some(isDrawn);
+      if (isFirst && state && this.#picked?.length) this.#goToOlder(this.#picked, state, messages);
       return;
     }
     if (!this.#picked?.length) {
@@ -85,7 +86,9 @@ export class Reading {
   #stay({ isAtEnd, seen }) {
     const kept = seen.find(({ message }) => isDrawn(message));
     if (isAtEnd) this.#scroll.toEnd();
-    else if (kept && Math.abs(kept.message.getBoundingClientRect().top - kept.top) > 1) this.#scroll.hold(kept.message, kept.top);
+    else if (kept && Math.abs(kept.message.getBoundingClientRect().top - kept.top) > 1) {
+      this.#scroll.hold(kept.message, kept.top);
+    }
   }
 
   /**
@@ -98,9 +101,11 @@ export class Reading {
   #goTo(labels, place, state, messages) {
     /** @param {HTMLElement} message */
     const isWanted = (message) => isDrawn(message) && labels.includes(state.keptBy.get(idOf(message)) ?? "");
-    const read = place.seen.find(({ message }) => isWanted(message)) ?? place.seen.find(({ message }) => isDrawn(message));
+    const { seen } = place;
+    const read = seen.find(({ message }) => isWanted(message)) ?? seen.find(({ message }) => isDrawn(message));
     if (read) this.#scroll.hold(read.message, read.top);
-    if (read && this.place().seen.some(({ message }) => isWanted(message) && isInView(this.#scroll.element, message))) return;
+    const isThere = (/** @type {HTMLElement} */ one) => isWanted(one) && isInView(this.#scroll.element, one);
+    if (read && this.place().seen.some(({ message }) => isThere(message))) return;
     const nearest = nearestTo(place.seen[0]?.message, messages, isWanted);
     if (nearest) this.#scroll.show(nearest);
     else this.#goToOlder(labels, state, messages);

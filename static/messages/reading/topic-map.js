@@ -126,7 +126,8 @@ class TopicMap {
 
   /** @param {KeyboardEvent} event */
   #press(event) {
-    if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.target !== event.currentTarget) return;
+    const isPlain = !(event.altKey || event.ctrlKey || event.metaKey || event.shiftKey);
+    if (!isPlain || event.target !== event.currentTarget) return;
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     const isFiltered = this.#nav.closest("[data-filtered]") !== null;
     if (!step || !(isFiltered || event.currentTarget === this.#nav)) return;
@@ -138,7 +139,8 @@ class TopicMap {
 /** @param {number} at */
 function rectAt(at) {
   const shape = document.createElementNS(SVG, "rect");
-  for (const [name, value] of Object.entries({ y: at, width: 1, height: 1.03 })) shape.setAttribute(name, String(value));
+  const box = { y: at, width: 1, height: 1.03 };
+  for (const [name, value] of Object.entries(box)) shape.setAttribute(name, String(value));
   return shape;
 }
 

@@ -29,7 +29,8 @@ export function withTopics(parts, byTopic) {
   return parts.flatMap((part) => {
     if (part.part !== "history") return [part];
     const topics = Object.entries(byTopic).sort(([, a], [, b]) => b - a);
-    const shown = topics.map(([topic, tokens]) => ({ ...part, topic, name: topic, tokens, share: (part.share * tokens) / part.tokens }));
+    const shareOf = (/** @type {number} */ tokens) => (part.share * tokens) / part.tokens;
+    const shown = topics.map(([topic, tokens]) => ({ ...part, topic, name: topic, tokens, share: shareOf(tokens) }));
     const rest = part.tokens - shown.reduce((sum, { tokens }) => sum + tokens, 0);
     return rest > 0 ? [...shown, { ...part, name: topics.length ? "Other messages" : part.name, tokens: rest, share: (part.share * rest) / part.tokens }] : shown;
   });

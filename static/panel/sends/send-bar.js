@@ -71,7 +71,9 @@ export class SendBar {
   }
 
   /** @param {any} news */
-  #show({ tokens, unfiltered, by_topic: byTopic, parts: byPart, part_names: names, window: room, unseen, file_tools: files, cut_texts: cuts }) {
+  #show(news) {
+    const { tokens, unfiltered, by_topic: byTopic, parts: byPart, part_names: names } = news;
+    const { window: room, unseen, file_tools: files, cut_texts: cuts } = news;
     const parts = partsOf(byPart, names, unfiltered);
     const pieces = withTopics(parts, byTopic);
     const total = totalInWords(tokens, unfiltered);

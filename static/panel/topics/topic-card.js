@@ -69,7 +69,8 @@ export class TopicCard {
     const cloud = /** @type {Element} */ (this.#card.parentElement).getBoundingClientRect();
     const { width, height } = this.#card.getBoundingClientRect();
     const isBeside = cloud.left - width - 3 * GAP > 0;
-    const left = isBeside ? cloud.left - width - 3 * GAP : Math.min(Math.max(GAP, bubble.left + bubble.width / 2 - width / 2), innerWidth - width - GAP);
+    const middle = Math.max(GAP, bubble.left + bubble.width / 2 - width / 2);
+    const left = isBeside ? cloud.left - width - 3 * GAP : Math.min(middle, innerWidth - width - GAP);
     const top = isBeside ? bubble.top + bubble.height / 2 - height / 2 : bubble.bottom + GAP;
     this.#card.style.setProperty("left", `${left}px`);
     this.#card.style.setProperty("top", `${Math.min(Math.max(GAP, top), innerHeight - height - GAP)}px`);
