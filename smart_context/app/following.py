@@ -75,7 +75,7 @@ class Follower:
         """What the vault asks for and what is granted, as pages show it."""
         return await self._view_under(self._host.config)
 
-    async def take_up(self) -> None:
+    async def load_now(self) -> None:
         """Load the current settings and trust."""
         async with self._changing:
             await self._load(await self._stamps_now())

@@ -183,7 +183,7 @@ class SettingsCommands:
         check_owner(caller.person)
         root = self._host.config.root
         await asyncio.to_thread(change_settings, root, values, scope, revision)
-        await self._follower.take_up()
+        await self._follower.load_now()
         return await asyncio.to_thread(settings_of, root)
 
 

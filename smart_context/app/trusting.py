@@ -42,14 +42,14 @@ class TrustCommands:
         """
         check_owner(caller.person)
         await asyncio.to_thread(self._grant, digest, parts)
-        await self._follower.take_up()
+        await self._follower.load_now()
         return await self._follower.view()
 
     async def revoke_trust(self, caller: Caller) -> JsonObject:
         """Revoke the vault's trust: all that it asks for is off."""
         check_owner(caller.person)
         await asyncio.to_thread(self._host.services.trust.revoke)
-        await self._follower.take_up()
+        await self._follower.load_now()
         return await self._follower.view()
 
     def _grant(self, digest: str, parts: list[str] | None) -> None:

@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * Fetches the page with this browser's key, and writes it in the entrance's place.
+ * Fetches the page with this browser's key, and writes it in the key page's place.
  *
  * The browser waits for this script before it reads on, and then reads the page that is written
  * here. So styles, scripts, anchors and whoever waits for the page to load find it as if it had

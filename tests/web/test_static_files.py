@@ -5,7 +5,7 @@ import re
 import pytest
 
 from smart_context.base.resources import asset
-from smart_context.web.gate.entrance import SHEETS
+from smart_context.web.gate.key_page import SHEETS
 
 STATIC, TEMPLATES = asset("static"), asset("templates")
 SCRIPTS = sorted(STATIC.rglob("*.js"))
@@ -24,7 +24,7 @@ def test_a_script_is_short_typed_and_makes_no_html(script):
     assert text.startswith("// @ts-check\n")
     assert len(text.splitlines()) <= 260
     makers = re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(", text)
-    # The entrance writes the page that the server sent in its own place.
+    # The key page writes the page that the server sent in its own place.
     assert makers == (["document.write"] if script.name == "enter.js" else [])
 
 

@@ -3,7 +3,7 @@
 Authorization: Bearer TOKEN    programs: everything
 Authorization: Bearer KEY      clients of the API: that, and nothing else
 cookie and key                 pages of ours: everything
-cookie alone                   the entrance, which fetches the page with the key, and what
+cookie alone                   the key page, which fetches the page with the key, and what
                                a page loads without a script's help: our styles and scripts,
                                the files of plugins' panels
 a start link                   a cookie, and a code for the key
@@ -54,7 +54,7 @@ class Admitted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyPage:
-    """Let in to the entrance only, which fetches the page with the key."""
+    """Let in to the key page only, which fetches the page with the key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,8 +22,8 @@ from smart_context.web.gate.door import (
     Redirect,
     Verdict,
 )
-from smart_context.web.gate.entrance import entrance
 from smart_context.web.gate.headers import security_headers
+from smart_context.web.gate.key_page import key_page
 from smart_context.web.gate.refusals import forward, refuse
 from smart_context.web.gate.request_facts import RequestFacts, named_host
 from smart_context.web.gate.security import Refusal, check_site
@@ -109,7 +109,7 @@ async def _response(facts: RequestFacts, verdict: Verdict) -> Response:
     if isinstance(verdict, Redirect):
         return _redirect(verdict)
     version = await run_in_threadpool(assets_version, asset("static"))
-    return HTMLResponse(entrance(facts.path, version), headers=_NO_STORE)
+    return HTMLResponse(key_page(facts.path, version), headers=_NO_STORE)
 
 
 def _redirect(verdict: Redirect) -> Response:

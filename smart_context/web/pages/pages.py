@@ -45,8 +45,8 @@ from smart_context.chat.messages import instructions_in, messages_of
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.host.reading import Reading
 from smart_context.web.assets import CheckedFiles, favicon
-from smart_context.web.gate.entrance import SHEETS
 from smart_context.web.gate.gate import admitted
+from smart_context.web.gate.key_page import SHEETS
 from smart_context.web.limits import MAX_UPLOAD_BYTES
 from smart_context.web.pages.bundles import Bundles
 from smart_context.web.pages.markup.live_markdown import LiveMarkdown

@@ -84,7 +84,7 @@ def test_the_cookie_alone_opens_nothing_that_is_the_vaults(asked, alone):
 
 
 @EVERYTHING
-def test_a_wrong_key_does_not_even_open_the_entrance(asked, alone):
+def test_a_wrong_key_does_not_even_open_the_key_page(asked, alone):
     access = Access(TOKEN)
     browser, other = let_in(access), let_in(access)
     for key in ("", "guess", other.key):

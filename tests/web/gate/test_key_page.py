@@ -1,10 +1,10 @@
-"""The entrance asks for what the page will need, which its own script asks for later."""
+"""The key page asks for what the page will need, which its own script asks for later."""
 
 import re
 
 import pytest
 
-from smart_context.web.gate.entrance import entrance
+from smart_context.web.gate.key_page import key_page
 
 
 @pytest.mark.parametrize(
@@ -17,12 +17,13 @@ from smart_context.web.gate.entrance import entrance
         ("/contexts", "contexts-page"),
         ("/contexts/contexts/a", "contexts-page"),
         ("/clients", "clients-page"),
+        ("/settings", "settings-page"),
         ("/panels/smart_context", "panel-page"),
     ],
 )
 def test_it_preloads_the_script_of_the_page(path, script):
     names = re.findall(
-        r'modulepreload" href="/static/joined/([^"]+).js\?v=2f"', entrance(path, "2f")
+        r'modulepreload" href="/static/joined/([^"]+).js\?v=2f"', key_page(path, "2f")
     )
     has_cloud = script in {"chat-page", "turn-page", "panel-page"}
     assert names == [*(["bubble-cloud-define"] if has_cloud else []), script]

@@ -2,8 +2,8 @@
 
 A cookie goes to every port of a host, so any program on this machine that a browser visits
 could show it. The key is in storage that only pages of our own origin can read; but a browser
-does not send it by itself. So each page is asked for twice: the browser gets the entrance, and
-`static/pages/enter.js` fetches the page with the key and writes it in the entrance's place.
+does not send it by itself. So each page is asked for twice: the browser gets the key page, and
+`static/pages/enter.js` fetches the page with the key and writes it in the key page's place.
 """
 
 import re
@@ -33,7 +33,7 @@ SHEETS = (
 )
 """The style sheets of our pages, in order."""
 
-_ENTRANCE = """<!doctype html>
+_KEY_PAGE = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -49,12 +49,12 @@ _ENTRANCE = """<!doctype html>
 _SCRIPT = '<link rel="modulepreload" href="/static/joined/{name}.js?v={version}">'
 _WITH_CLOUD = frozenset({"chat", "turn", "panel"})
 _PAGES = re.compile(
-    r"/(?:(?P<contexts>contexts)|(?P<clients>clients)|(?P<panel>panels)|chats/[^/]+/(?P<turn>turns))/?"
+    r"/(?:(?P<contexts>contexts)|(?P<clients>clients)|(?P<panel>panels)|(?P<settings>settings)|chats/[^/]+/(?P<turn>turns))/?"
 )
 
 
-def entrance(path: str, version: str) -> str:
-    """The entrance to a page; it ends with the script, so that nothing follows the written page.
+def key_page(path: str, version: str) -> str:
+    """The key page; it ends with the script, so that nothing follows the page that this writes.
 
     What the page will need is asked for along with the script, and not only after it.
 
@@ -66,4 +66,4 @@ def entrance(path: str, version: str) -> str:
     page = (found and found.lastgroup) or "chat"
     names = [*(["bubble-cloud-define"] if page in _WITH_CLOUD else []), f"{page}-page"]
     scripts = "\n".join(_SCRIPT.format(name=name, version=version) for name in names)
-    return _ENTRANCE.format(scripts=scripts, version=version)
+    return _KEY_PAGE.format(scripts=scripts, version=version)
