@@ -1,13 +1,123 @@
-"""A chat as a file to take elsewhere. Pure."""
+"""Chats as texts to take elsewhere: Markdown, JSON, OpenAI messages, one HTML page. Pure."""
 
+import html
 import json
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from smart_context.base.text.names import one_line
+from smart_context.base.values import JsonObject
 from smart_context.chat.documents.branches import Versions
 from smart_context.chat.messages import Message, messages_of
+
+Form = Literal["markdown", "json", "openai", "html"]
+ENDINGS: Mapping[str, str] = {"markdown": "md", "json": "json", "openai": "json", "html": "html"}
+
+_CALLOUTS = {"user": "question", "assistant": "quote", "system": "info", "tool": "example"}
+_SPEAKERS = {"user": "You", "assistant": "Assistant", "system": "System", "tool": "Tool"}
+_NOT_IN_NAMES = re.compile(r'[\\/:*?"<>|#^\[\]\x00-\x1f]+')
+_LONGEST_NAME = 80
+_STYLE = (
+    "body{font:16px/1.6 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;"
+    "color-scheme:light dark}article{margin:0 0 1.5rem;padding:1rem;border:1px solid #8884;"
+    "border-radius:.75rem}h2{font-size:1rem;margin:0 0 .5rem}time,summary{opacity:.7;"
+    "font-size:.85rem}pre{white-space:pre-wrap;overflow-wrap:anywhere;font:inherit;margin:0}"
+)
+
+
+def exported(chat_id: str, document: JsonObject, form: Form) -> str:
+    """A chat as a text of this form, ending with a line break."""
+    if form == "json":
+        return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    if form == "openai":
+        body = {"messages": [_openai(message) for message in _said(document)]}
+        return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
+    return _html(document) if form == "html" else _markdown(chat_id, document)
+
+
+def file_name(chat_id: str, document: Mapping[str, Any], form: Form) -> str:
+    """The name of a chat's file: `<title>-<chat_id>.md`."""
+    title = document.get("title")
+    words = _NOT_IN_NAMES.sub(" ", one_line(title)) if isinstance(title, str) else ""
+    named = " ".join(words.split())[:_LONGEST_NAME].strip(" .")
+    return f"{named + '-' if named else ''}{chat_id}.{ENDINGS[form]}"
+
+
+def _said(document: Mapping[str, Any]) -> list[Message]:
+    return [message for message in messages_of(document) if not message.is_extracted]
+
+
+def _openai(message: Message) -> JsonObject:
+    return {"role": message.role, "content": message.text}
+
+
+def _markdown(chat_id: str, document: Mapping[str, Any]) -> str:
+    title = document.get("title")
+    front = {
+        "title": title if isinstance(title, str) else chat_id,
+        "chat_id": chat_id,
+        "created": document.get("created_at") or "",
+    }
+    lines = [
+        "---",
+        *(f"{key}: {json.dumps(v, ensure_ascii=False)}" for key, v in front.items() if v),
+    ]
+    blocks = ["\n".join([*lines, "tags: [chat]", "---"])]
+    for message in messages_of(document):
+        kind = "note" if message.is_extracted else _CALLOUTS[message.role]
+        at = f" · {message.created_at}" if message.created_at else ""
+        body = [f"> [!{kind}] {_SPEAKERS[message.role]}{at}"]
+        body += [f"> {line}".rstrip() for line in _all_text(message).split("\n")]
+        blocks.append("\n".join([*body, f"^{_block_id(message.id)}"]))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _block_id(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9-]+", "-", name)
+
+
+def _all_text(message: Message) -> str:
+    """What a message says, with its thoughts and its tool calls."""
+    texts: list[str] = []
+    for part in message.parts:
+        if part.get("type") == "tool_call":
+            texts.append(
+                f"`{part.get('tool_name')}` {json.dumps(part.get('args'), ensure_ascii=False)}"
+            )
+            if part.get("result") is not None:
+                texts.append(_as_text(part["result"]))
+        elif part.get("type") == "reasoning":
+            texts.append("*Thinking:* " + str(part.get("text") or ""))
+        else:
+            texts.append(str(part.get("text") or ""))
+    return "\n\n".join(filter(None, texts))
+
+
+def _as_text(value: object) -> str:
+    return value if isinstance(value, str) else _json(value)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _html(document: Mapping[str, Any]) -> str:
+    title = html.escape(str(document.get("title") or "Chat"))
+    articles = [_article(message) for message in messages_of(document)]
+    head = (
+        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{title}</title>\n<style>{_STYLE}</style>\n<h1>{title}</h1>\n"
+    )
+    return head + "\n".join(articles) + "\n</html>\n"
+
+
+def _article(message: Message) -> str:
+    who, at = _SPEAKERS[message.role], html.escape(message.created_at)
+    said = html.escape(_all_text(message))
+    return f'<article><h2>{who} <time>{at}</time></h2><pre dir="auto">{said}</pre></article>'
 
 
 def as_markdown(
@@ -41,8 +151,3 @@ def _in_words(message_id: str, versions: Mapping[str, Versions]) -> str:
 
 def _speaker(message: Message) -> str:
     return "notice" if message.is_extracted else one_line(message.role)
-
-
-def as_json(document: dict[str, Any]) -> str:
-    """A chat's document, indented."""
-    return json.dumps(document, ensure_ascii=False, indent=2)

@@ -10,16 +10,27 @@ import click
 
 from smart_context.app.composition import open_storage
 from smart_context.base.errors import CommandFailed
-from smart_context.base.text.names import shown
+from smart_context.base.text.names import one_line, shown
 from smart_context.base.text.scores import counted
 from smart_context.base.values import OWNER
 from smart_context.chat.documents.branches import show_version, versions_of
-from smart_context.chat.exported import as_json, as_markdown
+from smart_context.chat.exported import ENDINGS, Form, as_markdown, exported, file_name
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.messages import ChatId, messages_of
 from smart_context.cli.chats.asking import existing_chat
-from smart_context.cli.terminal.output import ask, deliver, json_format, say, show, table, write_to
+from smart_context.cli.terminal.output import (
+    ask,
+    deliver,
+    json_format,
+    say,
+    show,
+    table,
+    tell_progress,
+    write_to,
+)
 from smart_context.cli.terminal.vault import vault_option, vault_root
+from smart_context.importing.recognised import FORMATS
+from smart_context.importing.taking_in import Importer, Wishes
 from smart_context.storage.ports import Chats
 
 MAX_IMPORT_BYTES = 64 * 1024 * 1024
@@ -101,34 +112,92 @@ def search(query: str, vault: Path | None, output: str) -> None:
 
 
 @chats.command()
-@click.argument("chat")
-@click.option("-o", "--output", "target", type=click.Path(path_type=Path), help="Default: stdout.")
-@click.option("--as", "form", type=click.Choice(["markdown", "json"]), default="markdown")
+@click.argument("chats", nargs=-1, metavar="CHAT...")
+@click.option("--all", "is_all", is_flag=True, help="Export every chat.")
+@click.option(
+    "-o", "--output", "target", type=click.Path(path_type=Path), help="A file or a folder."
+)
+@click.option(
+    "--as",
+    "--format",
+    "form",
+    type=click.Choice(list(ENDINGS)),
+    default="markdown",
+    help="Markdown for Obsidian, JSON as stored, OpenAI messages, or one HTML page.",
+)
 @vault_option
-def export(chat: str, target: Path | None, form: str, vault: Path | None) -> None:
-    """Write a chat as Markdown or JSON."""
-    document = asyncio.run(_existing(open_storage(vault_root(vault)).chats, chat))
-    text = as_markdown(document) if form == "markdown" else as_json(document)
-    if target is None:
-        deliver(text + "\n")
-    else:
-        write_to(target, text + "\n")
-
-
-@chats.command("import", short_help="Read a chat from a file.")
-@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--chat-id", help="Default: a new id.")
-@vault_option
-def import_(file: Path, chat_id: str | None, vault: Path | None) -> None:
-    """Read a chat from FILE: a chat document, or a JSON list of {"role", "content"}."""
-    document = _imported(file)
-    if not document["messages"]:
-        raise CommandFailed(f"{shown(file)}: holds no messages, so nothing was imported.")
+def export(
+    chats: tuple[str, ...], is_all: bool, target: Path | None, form: Form, vault: Path | None
+) -> None:
+    """Write chats for other programs; one goes to stdout, or to the file or folder of -o."""
+    if is_all == bool(chats):
+        raise click.UsageError("Name the chats to export, or give --all.")
     store = open_storage(vault_root(vault)).chats
-    chosen = check_chat_id(chat_id) if chat_id else new_chat_id()
-    asyncio.run(_store_new(store, chosen, document))
+    names = asyncio.run(_all_ids(store)) if is_all else [*chats]
+    if len(names) == 1 and not is_all and (target is None or not target.is_dir()):
+        text = exported(names[0], asyncio.run(_existing(store, names[0])), form)
+        if target is None:
+            deliver(text)
+        else:
+            write_to(target, text)
+        return
+    folder = target or Path()
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        document = asyncio.run(_existing(store, name))
+        write_to(folder / file_name(name, document, form), exported(name, document, form))
+    say(f"Wrote {counted(len(names), 'chat')} to {shown(folder)}.")
+
+
+async def _all_ids(store: Chats) -> list[str]:
+    return [str(row.id) for row in await store.listing.rows(OWNER)]
+
+
+@chats.command("import", short_help="Bring in chats of other programs.")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.option("--from", "client", type=click.Choice(FORMATS), help="Default: by the content.")
+@click.option("--dry-run", "is_dry", is_flag=True, help="Only say what would be done.")
+@click.option("--into", "folder", default="", help="The folder of the list of chats for new ones.")
+@click.option("--chat-id", help="The id of a single chat document or list of messages.")
+@vault_option
+@json_format
+def import_(
+    files: tuple[Path, ...],
+    client: str | None,
+    is_dry: bool,
+    folder: str,
+    chat_id: str | None,
+    vault: Path | None,
+    output: str,
+) -> None:
+    """Bring in the chats of FILE...: files, folders or ZIP archives.
+
+    Known are the exports of ChatGPT, Claude, Gemini, Open WebUI, LibreChat, LobeChat, SillyTavern
+    and Chatbox, the sessions of Claude Code, Codex, aider and llm, messages as OpenAI's API takes
+    them, and chats exported from here. Importing again adds only what is new.
+    """
+    storage = open_storage(vault_root(vault))
+    if chat_id:
+        _import_one(storage.chats, files, check_chat_id(chat_id))
+        return
+    wishes = Wishes(client=client or "", folder=one_line(folder), is_dry=is_dry)
+    importer = Importer(storage, wishes, tell_progress)
+    account = asyncio.run(importer.run(files))
+    show(account.row(), output, account.words)
+    if account.failed:
+        raise click.exceptions.Exit(1)
+
+
+def _import_one(store: Chats, files: tuple[Path, ...], chat_id: ChatId) -> None:
+    """Import a single document under an id of the user's."""
+    if len(files) != 1 or files[0].is_dir():
+        raise click.UsageError("--chat-id takes exactly one file.")
+    document = _imported(files[0])
+    if not document["messages"]:
+        raise CommandFailed(f"{shown(files[0])}: holds no messages, so nothing was imported.")
+    asyncio.run(_store_new(store, chat_id, document))
     count = len(document["messages"])
-    say(f"Imported {counted(count, 'message')} as chat {chosen}.")
+    say(f"Imported {counted(count, 'message')} as chat {chat_id}.")
 
 
 @chats.command()

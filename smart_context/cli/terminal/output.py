@@ -25,6 +25,9 @@ json_format = click.option(
 )
 
 
+_TOLD_EACH = 100
+
+
 def say(text: str, *, err: bool = False) -> None:
     """Print lines for people."""
     click.echo(lines_shown(text), err=err)
@@ -81,6 +84,12 @@ def ask(question: str, *, default: bool = False) -> None:
         click.Abort: If the answer is no.
     """
     click.confirm(lines_shown(question), default=default, abort=True, err=True)
+
+
+def tell_progress(name: str, done: int, _count: int) -> None:
+    """On a terminal, say now and then how many chats were read, and from which file."""
+    if done and done % _TOLD_EACH == 0 and sys.stderr.isatty():
+        say(f"{done:,} chats so far; reading {name}", err=True)
 
 
 def answer_to(question: str, *, default: str = "", is_secret: bool = False) -> str:

@@ -24,7 +24,7 @@ the content security policy is a second line of defence.
 import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from cachetools import LRUCache
 from starlette.concurrency import run_in_threadpool
@@ -38,7 +38,7 @@ from smart_context.base.resources import asset
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.clients import is_of_client, keeps_its_history
 from smart_context.chat.documents.branches import versions_of
-from smart_context.chat.exported import as_json, as_markdown
+from smart_context.chat.exported import ENDINGS, Form, exported
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.listed.rows import ChatRow
 from smart_context.chat.messages import instructions_in, messages_of
@@ -62,6 +62,12 @@ from smart_context.web.pages.views.message_window import window_asked_for
 from smart_context.web.pages.views.summary_views import compaction_view
 
 _LISTED_CHATS = 500
+_EXPORTED: Mapping[Form, str] = {
+    "markdown": "text/markdown",
+    "json": "application/json",
+    "openai": "application/json",
+    "html": "application/octet-stream",  # a file to keep, never a page of this server
+}
 _NEW_CHATS = 1_000
 _UNKNOWN_CHAT = (
     "There is no chat at this address. It may have been deleted, or the link is incomplete."
@@ -191,12 +197,14 @@ class _Pages:
         if not document or not messages_of(document):
             missing = problem or "There is nothing to export in this chat."
             return PlainTextResponse(missing, status_code=404, headers=NO_STORE)
-        is_json = request.query_params.get("as") == "json"
-        text = await run_in_threadpool(as_json if is_json else as_markdown, document)
-        name = f"{request.path_params['chat_id']}.{'json' if is_json else 'md'}"  # a checked id
+        wanted = request.query_params.get("as", "markdown")
+        form = cast("Form", wanted) if wanted in ENDINGS else "markdown"
+        chat_id = request.path_params["chat_id"]  # which was checked
+        text = await run_in_threadpool(exported, chat_id, document, form)
+        name = f"{chat_id}.{ENDINGS[form]}"
         return Response(
-            f"{text}\n",
-            media_type="application/json" if is_json else "text/markdown",
+            text,
+            media_type=_EXPORTED[form],
             headers={**NO_STORE, "Content-Disposition": f'attachment; filename="{name}"'},
         )
 

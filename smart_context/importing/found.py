@@ -1,0 +1,282 @@
+"""A chat as another program's file has it, before it becomes one of ours. Pure."""
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from smart_context.base.text.names import storable
+from smart_context.base.times import utc_stamp
+from smart_context.base.values import JsonObject
+from smart_context.chat.messages import ChatId, MessageId, Role
+
+LONGEST_TITLE = 200
+_MILLISECONDS = 10**11
+"""Numbers from here on are milliseconds: as seconds they would be after the year 5138."""
+
+
+class NotReadable(ValueError):
+    """A conversation, or a file, that is not as its program writes it; says what is wrong."""
+
+
+@dataclass(slots=True, kw_only=True)
+class FoundMessage:
+    """One message.
+
+    Attributes:
+        id: Its id in the other program; unique in its chat.
+        role: Who wrote it.
+        parts: Its content: parts of our messages.
+        parent: The id of the message before it; `None` at the beginning.
+        created_at: When, ISO 8601 in UTC; empty if unknown.
+        model: The model that wrote it; empty if unknown.
+        is_summary: It stands for earlier messages.
+        assets: Names of attached files in the archive, with the names that people see.
+    """
+
+    id: str
+    role: Role
+    parts: list[JsonObject] = field(default_factory=list)
+    parent: str | None = None
+    created_at: str = ""
+    model: str = ""
+    is_summary: bool = False
+    assets: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing was said."""
+        return not self.assets and not any(
+            part.get("type") == "tool_call" or str(part.get("text") or "").strip()
+            for part in self.parts
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class FoundChat:
+    """One chat.
+
+    Attributes:
+        client: The program, as `source.client` has it.
+        id: Its id there.
+        title: Its title; empty for none.
+        created_at: When it began, ISO 8601 in UTC; empty if unknown.
+        messages: All messages, in order; a tree by their parents.
+        current: The last message of the current path; `None`: the last of all.
+    """
+
+    client: str
+    id: str
+    title: str = ""
+    created_at: str = ""
+    messages: list[FoundMessage] = field(default_factory=list)
+    current: str | None = None
+
+    @property
+    def chat_id(self) -> ChatId:
+        """The id that the chat has here, the same for each import."""
+        digest = hashlib.sha256(f"{self.client}\0{self.id}".encode(errors="replace"))
+        return ChatId(digest.hexdigest()[:16])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnChat:
+    """A chat that was exported from here.
+
+    Attributes:
+        chat_id: Its id.
+        document: Its document.
+    """
+
+    chat_id: ChatId
+    document: JsonObject
+
+    @property
+    def title(self) -> str:
+        """Its title; empty for none."""
+        return title_of(self.document.get("title"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paths:
+    """A tree of messages as a path and its branches.
+
+    Attributes:
+        path: The current path, oldest first.
+        branches: Each with the message that it follows; `None` at the beginning.
+    """
+
+    path: Sequence[FoundMessage]
+    branches: Sequence[tuple[FoundMessage | None, Sequence[FoundMessage]]]
+
+
+def paths_of(chat: FoundChat) -> Paths:
+    """The current path of a chat and its branches.
+
+    Empty messages are left out; what followed one follows the one before. A circle of parents is
+    cut, and a parent that is not there is the beginning.
+    """
+    known = {message.id: message for message in chat.messages}
+    parent = {message.id: _parent(message, known) for message in chat.messages}
+    told = [message for message in chat.messages if not message.is_empty]
+    if not told:
+        return Paths(path=(), branches=())
+    leaf = chat.current if chat.current in known else told[-1].id
+    path = [known[name] for name in reversed(list(_way_up(leaf, parent)))]
+    path = [message for message in path if not message.is_empty]
+    placed = {message.id for message in path}
+    branches: list[tuple[FoundMessage | None, list[FoundMessage]]] = []
+    rows = {message.id: path for message in path}
+    for message in told:
+        if message.id in placed:
+            continue
+        before = next(
+            (name for name in _way_up(parent[message.id], parent) if name in placed), None
+        )
+        row = rows.get(before) if before is not None else None
+        if row is not None and row is not path and row[-1].id == before:
+            row.append(message)
+        else:
+            row = [message]
+            branches.append((known[before] if before is not None else None, row))
+        rows[message.id] = row
+        placed.add(message.id)
+    return Paths(path=path, branches=branches)
+
+
+def _parent(message: FoundMessage, known: Mapping[str, FoundMessage]) -> str | None:
+    return message.parent if message.parent in known else None
+
+
+def _way_up(name: str | None, parent: Mapping[str, str | None]) -> Iterable[str]:
+    """The ids from a message to the beginning; ends where a circle closes."""
+    seen: set[str] = set()
+    while name is not None and name not in seen:
+        seen.add(name)
+        yield name
+        name = parent[name]
+
+
+def message_id(chat: FoundChat, message: FoundMessage) -> MessageId:
+    """The id that a message has here, the same for each import."""
+    text = f"{chat.client}\0{chat.id}\0{message.id}"
+    return MessageId(f"m{hashlib.sha256(text.encode(errors='replace')).hexdigest()[:12]}")
+
+
+def entry_of(chat: FoundChat, message: FoundMessage) -> JsonObject:
+    """The message as a chat document has it, without its files."""
+    parts = [_clean(part) for part in message.parts]
+    plain = len(parts) == 1 and parts[0].get("type") == "text"
+    entry: JsonObject = {
+        "id": message_id(chat, message),
+        "role": message.role,
+        "content": parts[0]["text"] if plain else parts,
+    }
+    if message.created_at:
+        entry["created_at"] = message.created_at
+    if message.model:
+        entry["model"] = message.model
+    if message.is_summary:
+        entry["is_summary"] = True
+    return entry
+
+
+def _clean(value: Any) -> Any:
+    """A JSON value that can be stored: half characters are replaced."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, Mapping):
+        return {storable(str(key)): _clean(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def text_part(text: str) -> JsonObject:
+    """A part of text."""
+    return {"type": "text", "text": text}
+
+
+def thought(text: str) -> JsonObject:
+    """What a model thought before it answered."""
+    return {"type": "reasoning", "text": text}
+
+
+def call(
+    call_id: str, name: str, args: object, result: object = None, *, is_done: bool = False
+) -> JsonObject:
+    """A tool call, with its result if there is one."""
+    part: JsonObject = {
+        "type": "tool_call",
+        "state": "result" if is_done else "call",
+        "tool_call_id": call_id,
+        "tool_name": name,
+        "args": args,
+    }
+    return {**part, "result": result} if is_done else part
+
+
+def answered(messages: Sequence[FoundMessage], call_id: str, result: object) -> bool:
+    """Add a result to the call that it answers; `False` if there is none."""
+    for message in reversed(messages):
+        for part in message.parts:
+            if part.get("tool_call_id") == call_id and part.get("state") == "call":
+                part.update(state="result", result=result)
+                return True
+    return False
+
+
+def moment(value: object) -> str:
+    """A time as ISO 8601 in UTC; empty if it is none, or none that a calendar has.
+
+    Args:
+        value: Seconds or milliseconds since 1970, a number in a text, or an ISO 8601 text.
+    """
+    if isinstance(value, bool) or value is None:
+        return ""
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return _from_text(str(value))
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        return ""
+    seconds = value / 1000 if abs(value) >= _MILLISECONDS else value
+    try:
+        return utc_stamp(float(seconds))
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
+def _from_text(text: str) -> str:
+    try:
+        found = datetime.fromisoformat(text.strip())
+        return utc_stamp(found if found.tzinfo else found.replace(tzinfo=UTC))
+    except (ValueError, OverflowError):
+        return ""
+
+
+def text_of(value: object) -> str:
+    """A text; empty for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def objects(value: object) -> list[Mapping[str, Any]]:
+    """The objects of a list; empty for anything else."""
+    return (
+        [entry for entry in value if isinstance(entry, Mapping)] if isinstance(value, list) else []
+    )
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """An object; an empty one for anything else."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def title_of(value: object) -> str:
+    """A title on one line, of at most 200 characters."""
+    return " ".join(storable(text_of(value)).split())[:LONGEST_TITLE]

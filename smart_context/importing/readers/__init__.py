@@ -1,0 +1,1 @@
+"""One reader for each program: pure functions from what a file holds to chats."""

@@ -1,0 +1,279 @@
+"""Recognises by its content whose chats a file holds, and reads them one by one."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import IO, Any
+
+import ijson  # type: ignore[import-untyped] # it brings no types
+
+from smart_context.base.errors import ChatIdInvalid
+from smart_context.chat.ids import check_chat_id
+from smart_context.importing.found import FoundChat, NotReadable, OwnChat, mapping, text_of
+from smart_context.importing.readers import agents, assistants, servers
+from smart_context.importing.sources import Source
+
+FORMATS = (
+    *("chatgpt", "claude", "claude-code", "codex", "gemini", "open-webui", "sillytavern"),
+    *("lobechat", "chatbox", "librechat", "aider", "llm", "openai", "smart-context"),
+)
+"""The programs whose chats are read, as `source.client` names them."""
+
+_SQLITE = b"SQLite format 3\0"
+_MOST_WHOLE = 512 << 20
+"""The largest file that is one JSON object or one text: it is read whole."""
+
+_LONGEST_LINE = 256 << 20
+_PEEKED = 64 << 10
+_AIDER = b"# aider chat started at"
+_OWN_NAME = re.compile(r"(?:.*-)?([A-Za-z0-9_]{1,128})")
+_OWN_KEYS = {"branches", "topics", "source", "version_order", "split_from", "forked_from"}
+
+Found = FoundChat | OwnChat
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broken:
+    """A conversation that could not be read; the others go on.
+
+    Attributes:
+        id: Its id, if it has one.
+        title: Its title, if it has one.
+        error: What is wrong.
+    """
+
+    id: str
+    title: str
+    error: str
+
+
+def chats_in(source: Source, wanted: str = "") -> Iterator[Found | Broken]:
+    """The chats of a file, one by one; nothing if it holds none.
+
+    Args:
+        source: The file.
+        wanted: One of `FORMATS`: read it as that; empty recognises it.
+
+    Raises:
+        NotReadable: If the file as a whole can't be read.
+    """
+    with source.opened() as stream:
+        start = stream.read(_PEEKED)
+    if start.startswith(_SQLITE):
+        if source.path is not None and wanted in {"", "llm"}:
+            yield from agents.llm_logs(str(source.path))
+        return
+    if source.name.lower().endswith(".md") or _AIDER in start[:_PEEKED]:
+        if _AIDER in start and wanted in {"", "aider"}:
+            yield from agents.aider(_text(source), source.stem)
+        return
+    first = start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    if first == b"[":
+        yield from _listed(source, wanted)
+    elif first == b"{" and _is_lines(start, source):
+        yield from _lined(source, wanted)
+    elif first == b"{":
+        yield from _of_object(_whole(source), source, wanted)
+    else:
+        raise NotReadable("expected JSON, JSON lines, or aider's history; found something else")
+
+
+def _is_lines(start: bytes, source: Source) -> bool:
+    """True for JSON lines: a first line that is a whole object, or the ending says so."""
+    if source.name.lower().endswith(".jsonl"):
+        return True
+    line, newline, rest = start.partition(b"\n")
+    if not newline or not rest.strip():
+        return False
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _listed(source: Source, wanted: str) -> Iterator[Found | Broken]:
+    """The chats of a file that is one list, without reading it whole."""
+    with source.opened() as stream:
+        items = _items(stream)
+        first = next(items, None)
+        if first is None:
+            return
+        if isinstance(first, Mapping) and "role" in first:
+            rows = [first, *islice(items, 1_000_000)]
+            yield servers.openai_messages({"messages": rows}, source.stem)
+            return
+        client = wanted
+        for number, item in enumerate(_chained(first, items)):
+            yield from _read(item, source, client, number)
+            client = client or _client_of(item)  # what follows is of the same program
+
+
+def _chained(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
+    yield first
+    yield from rest
+
+
+def _items(stream: IO[bytes]) -> Iterator[Any]:
+    try:
+        yield from ijson.items(stream, "item", use_float=True)
+    except (ijson.JSONError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        raise NotReadable(f"the file is damaged: {_short(error)}") from error
+
+
+def _lined(source: Source, wanted: str) -> Iterator[Found | Broken]:
+    rows: list[Mapping[str, Any]] = []
+    damaged = 0
+    with source.opened() as stream:
+        while line := stream.readline(_LONGEST_LINE):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError):
+                damaged += 1
+                continue
+            if not isinstance(row, dict):
+                damaged += 1
+            elif "chat" in row or "messages" in row or "mapping" in row or "chat_messages" in row:
+                yield from _read(row, source, wanted, len(rows))
+            else:
+                rows.append(row)
+    if rows and (found := _session(rows, source, wanted)) is not None:
+        yield found
+    elif damaged and not rows:
+        raise NotReadable("none of its lines is a JSON object of a known program")
+
+
+def _session(rows: Sequence[Mapping[str, Any]], source: Source, wanted: str) -> Found | None:
+    """The chat that all lines of a file make up; `None` if they are not of a known program."""
+    few = rows[:50]
+    if any("payload" in row and "type" in row for row in few):
+        return agents.codex(rows, source.stem) if wanted in {"", "codex"} else None
+    if any("uuid" in row or "sessionId" in row or "leafUuid" in row for row in few):
+        return agents.claude_code(rows, source.stem) if wanted in {"", "claude-code"} else None
+    if any("mes" in row or "chat_metadata" in row for row in few):
+        return servers.sillytavern(rows, source.stem) if wanted in {"", "sillytavern"} else None
+    if any("role" in row and "content" in row for row in few):
+        asked = {"messages": list(rows)}
+        return servers.openai_messages(asked, source.stem) if wanted in {"", "openai"} else None
+    return None
+
+
+def _of_object(document: object, source: Source, wanted: str) -> Iterator[Found | Broken]:
+    data = mapping(document)
+    inner = mapping(data.get("data")) or mapping(data.get("state"))
+    if "messages" in inner and wanted in {"", "lobechat"}:
+        yield from _guarded(lambda: servers.lobechat(data), source)
+    elif _is_chatbox(data) and wanted in {"", "chatbox"}:
+        yield from _guarded(lambda: servers.chatbox(data), source)
+    else:
+        yield from _read(data, source, wanted, 0)
+
+
+def _is_chatbox(data: Mapping[str, Any]) -> bool:
+    return "chat-sessions" in data or any(str(key).startswith("session:") for key in data)
+
+
+def _guarded(read: Callable[[], Iterator[FoundChat]], source: Source) -> Iterator[Found | Broken]:
+    try:
+        yield from read()
+    except NotReadable as error:
+        yield Broken(id="", title=source.stem, error=str(error))
+
+
+_BY_KEYS: Sequence[tuple[str, Callable[[Mapping[str, Any]], bool]]] = (
+    ("chatgpt", lambda item: "mapping" in item or "conversation_id" in item),
+    ("claude", lambda item: "chat_messages" in item),
+    ("open-webui", lambda item: "history" in mapping(item.get("chat")) or "history" in item),
+    (
+        "librechat",
+        lambda item: "conversationId" in item or "messagesTree" in item,
+    ),
+    ("gemini", lambda item: "safeHtmlItem" in item or "Gemini" in text_of(item.get("header"))),
+    ("smart-context", lambda item: "messages" in item and not _OWN_KEYS.isdisjoint(item)),
+    ("openai", lambda item: "messages" in item),
+)
+"""How an object shows whose it is; the first that fits."""
+
+
+def _client_of(item: object) -> str:
+    """The program that an object is of; empty if none is known."""
+    if not isinstance(item, Mapping):
+        return ""
+    return next((name for name, fits in _BY_KEYS if fits(item)), "")
+
+
+def _read(item: object, source: Source, wanted: str, number: int) -> Iterator[Found | Broken]:
+    """The chat of one object; nothing if it is not of a known program."""
+    if not isinstance(item, Mapping):
+        if wanted:
+            error = f"entry {number}: expected an object, found {type(item).__name__}"
+            yield Broken(id="", title="", error=error)
+        return
+    client = wanted or _client_of(item)
+    try:
+        if chat := _as(client, item, source, number):
+            yield chat
+    except (NotReadable, ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+        yield Broken(
+            id=text_of(item.get("id")) or text_of(item.get("uuid")),
+            title=text_of(item.get("title")) or text_of(item.get("name")),
+            error=_short(error),
+        )
+
+
+def _as(client: str, item: Mapping[str, Any], source: Source, number: int) -> Found | None:
+    if client == "smart-context" or (client == "openai" and _is_own(item)):
+        return _own(item, source)
+    readers: Mapping[str, Callable[[], FoundChat]] = {
+        "chatgpt": lambda: assistants.chatgpt(item),
+        "claude": lambda: assistants.claude(item),
+        "gemini": lambda: assistants.gemini(item, number),
+        "open-webui": lambda: servers.open_webui(item),
+        "librechat": lambda: servers.librechat(item),
+        "openai": lambda: servers.openai_messages(item, f"{source.stem}-{number}"),
+    }
+    return readers[client]() if client in readers else None
+
+
+def _is_own(item: Mapping[str, Any]) -> bool:
+    """True if each message has an id of its own: ours have, OpenAI's don't."""
+    messages = item.get("messages")
+    return (
+        isinstance(messages, list)
+        and bool(messages)
+        and all(isinstance(row, Mapping) and isinstance(row.get("id"), str) for row in messages)
+    )
+
+
+def _own(item: Mapping[str, Any], source: Source) -> OwnChat:
+    found = _OWN_NAME.fullmatch(source.stem)
+    try:
+        chat_id = check_chat_id(found[1] if found else source.stem)
+    except ChatIdInvalid:
+        raise NotReadable("expected a file named TITLE-CHAT_ID.json, found another name") from None
+    if not isinstance(item.get("messages"), list):
+        raise NotReadable("expected a list of messages, found none")
+    return OwnChat(chat_id=chat_id, document=dict(item))
+
+
+def _whole(source: Source) -> object:
+    if source.size > _MOST_WHOLE:
+        raise NotReadable(
+            f"is one object of {source.size:,} bytes; at most {_MOST_WHOLE:,} are read"
+        )
+    try:
+        return json.loads(_text(source))
+    except (ValueError, RecursionError) as error:
+        raise NotReadable(f"expected JSON, found something else: {_short(error)}") from error
+
+
+def _text(source: Source) -> str:
+    with source.opened() as stream:
+        return stream.read(_MOST_WHOLE).decode("utf-8-sig", "replace")
+
+
+def _short(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__

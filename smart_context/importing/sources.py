@@ -1,0 +1,167 @@
+"""The files to read chats from: a file, a folder, or a ZIP that nothing is unpacked from.
+
+Everything here blocks.
+"""
+
+import os
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from smart_context.importing.found import NotReadable
+
+MOST_BYTES = 8 << 30
+"""The largest file that is read, unpacked."""
+
+MOST_ASSET_BYTES = 64 << 20
+_MOST_FILES = 200_000
+_RATIO, _SMALL = 400, 64 << 20
+_READ = (".json", ".jsonl", ".md", ".db", ".sqlite", ".zip")
+_ENCRYPTED = 0x1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One file that may hold chats.
+
+    Attributes:
+        name: Its path, for people.
+        size: Its bytes.
+        path: The file itself; `None` inside an archive.
+        archive: The archive that it is in.
+        assets: Where attached files may lie.
+    """
+
+    name: str
+    size: int
+    path: Path | None = None
+    archive: zipfile.ZipFile | None = None
+    assets: "Assets"
+
+    @property
+    def stem(self) -> str:
+        """The file's name without its ending."""
+        return Path(self.name).stem
+
+    @contextmanager
+    def opened(self) -> Iterator[IO[bytes]]:
+        """The file's bytes.
+
+        Raises:
+            NotReadable: If it can't be opened.
+        """
+        try:
+            if self.archive is not None:
+                with self.archive.open(self.name) as stream:
+                    yield stream
+            elif self.path is not None:
+                with self.path.open("rb") as stream:
+                    yield stream
+        except (OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile, EOFError) as error:
+            raise NotReadable(f"can't be read: {error}") from error
+        except Exception as error:
+            if type(error).__module__ == "zlib":
+                raise NotReadable(f"is damaged: {error}") from error
+            raise
+
+
+@dataclass(slots=True)
+class Assets:
+    """The files that messages may name, by a part of their names.
+
+    Attributes:
+        files: How to read each, by its file name.
+    """
+
+    files: dict[str, Path | zipfile.ZipInfo] = field(default_factory=dict)
+    archive: zipfile.ZipFile | None = None
+
+    def read(self, name: str) -> bytes | None:
+        """The content of the file whose name holds `name`; `None` if there is none."""
+        wanted = next(
+            (found for known, found in self.files.items() if name and name in known), None
+        )
+        try:
+            if isinstance(wanted, Path):
+                return wanted.read_bytes() if wanted.stat().st_size <= MOST_ASSET_BYTES else None
+            if wanted is not None and self.archive is not None:
+                _check(wanted)
+                if wanted.file_size <= MOST_ASSET_BYTES:
+                    return self.archive.read(wanted)
+        except (OSError, RuntimeError, NotReadable, NotImplementedError, zipfile.BadZipFile):
+            return None
+        return None
+
+
+@contextmanager
+def sources_of(path: Path) -> Iterator[list[Source]]:
+    """The files below a path that may hold chats; an archive stays open meanwhile.
+
+    Raises:
+        NotReadable: If it is an archive that is damaged, encrypted, or unpacks to too much.
+    """
+    if path.is_dir():
+        yield list(_in_folder(path))
+        return
+    if not zipfile.is_zipfile(path):
+        size = path.stat().st_size
+        yield [Source(name=str(path), size=size, path=path, assets=Assets())]
+        return
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield list(_in_archive(archive))
+    except (zipfile.BadZipFile, OSError) as error:
+        raise NotReadable(f"expected a ZIP, found a damaged one: {error}") from error
+
+
+def _in_folder(folder: Path) -> Iterator[Source]:
+    assets = Assets()
+    found: list[Path] = []
+    for parent, _, names in os.walk(folder):
+        for name in sorted(names):
+            path = Path(parent) / name
+            if path.is_symlink() or not path.is_file():
+                continue
+            found.append(path)
+            assets.files[name] = path
+            if len(found) > _MOST_FILES:
+                raise NotReadable(f"has more than {_MOST_FILES:,} files; give a smaller folder")
+    for path in found:
+        if path.suffix.lower() in _READ and path.suffix.lower() != ".zip":
+            size = path.stat().st_size
+            yield Source(name=str(path), size=size, path=path, assets=assets)
+
+
+def _in_archive(archive: zipfile.ZipFile) -> Iterator[Source]:
+    entries = archive.infolist()
+    if len(entries) > _MOST_FILES:
+        raise NotReadable(f"has more than {_MOST_FILES:,} files")
+    assets = Assets(archive=archive)
+    for entry in entries:
+        if not entry.is_dir():
+            assets.files[entry.filename.rpartition("/")[2]] = entry
+    for entry in entries:
+        suffix = Path(entry.filename).suffix.lower()
+        if suffix in {".json", ".jsonl", ".md"} and not entry.is_dir():
+            _check(entry)
+            yield Source(name=entry.filename, size=entry.file_size, archive=archive, assets=assets)
+
+
+def _check(entry: zipfile.ZipInfo) -> None:
+    """Refuse an entry that can't be read safely.
+
+    Raises:
+        NotReadable: If it is encrypted, or unpacks to far more than any export.
+    """
+    if entry.flag_bits & _ENCRYPTED:
+        raise NotReadable(
+            f"{entry.filename} is encrypted; unpack it yourself, then import the folder"
+        )
+    is_bomb = entry.file_size > _SMALL and entry.file_size > _RATIO * max(entry.compress_size, 1)
+    if entry.file_size > MOST_BYTES or is_bomb:
+        raise NotReadable(
+            f"{entry.filename} would unpack to {entry.file_size:,} bytes, which no export needs"
+        )

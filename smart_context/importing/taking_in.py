@@ -1,0 +1,344 @@
+"""Brings found chats into a vault: what is new is added, what was changed here stays.
+
+A chat is known by its program and its id there, whatever file it came in. What was imported once is
+remembered beside the chat, so that a message that was deleted here does not come back.
+"""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from smart_context.base.errors import CommandFailed, SmartContextError
+from smart_context.base.text.scores import counted
+from smart_context.base.times import utc_stamp
+from smart_context.base.values import OWNER, JsonObject
+from smart_context.chat.documents.branches import branches_of, set_branches
+from smart_context.chat.messages import SOURCE, ChatId, messages_of
+from smart_context.importing.found import (
+    FoundChat,
+    FoundMessage,
+    NotReadable,
+    OwnChat,
+    entry_of,
+    message_id,
+    paths_of,
+)
+from smart_context.importing.recognised import Broken, Found, chats_in
+from smart_context.importing.sources import Source, sources_of
+from smart_context.storage.ports import Conflict, Storage
+
+T = TypeVar("T")
+Outcome = Literal["new", "grown", "unchanged", "deleted"]
+Progress = Callable[[str, int, int], None]
+"""Told which file is read, how many chats were read so far, and how many files there are."""
+
+RECORD = "import"
+"""The document beside a chat that lists which messages were imported."""
+
+_MOST_FAILURES = 1_000
+
+
+@dataclass(slots=True, kw_only=True)
+class Account:
+    """What an import did.
+
+    Attributes:
+        new: Chats that were not here.
+        grown: Chats that got messages.
+        unchanged: Chats with nothing new.
+        deleted: Chats that lie in the trash, where they stay.
+        failed: What could not be read, each `{"file", "id", "title", "error"}`.
+        messages: Messages that were added.
+        files: Attached files that were added.
+    """
+
+    new: int = 0
+    grown: int = 0
+    unchanged: int = 0
+    deleted: int = 0
+    failed: list[JsonObject] = field(default_factory=list)
+    messages: int = 0
+    files: int = 0
+
+    def row(self) -> JsonObject:
+        """The account as JSON."""
+        return {
+            "new": self.new,
+            "grown": self.grown,
+            "unchanged": self.unchanged,
+            "deleted": self.deleted,
+            "failed": list(self.failed),
+            "messages": self.messages,
+            "files": self.files,
+        }
+
+    def words(self) -> str:
+        """The account in words."""
+        chats = f"{counted(self.new, 'new chat')}, {self.grown} grown, {self.unchanged} unchanged"
+        added = f"{counted(self.messages, 'message')} and {counted(self.files, 'file')} added"
+        lines = [f"{chats}; {added}."]
+        if self.deleted:
+            lines.append(f"{counted(self.deleted, 'chat')} stayed in the trash.")
+        if self.failed:
+            lines.append(f"{counted(len(self.failed), 'conversation')} could not be read:")
+            for entry in self.failed[:20]:
+                named = entry["title"] or entry["id"] or "unnamed"
+                lines.append(f"  {entry['file']}: {named}: {entry['error']}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """How to import.
+
+    Attributes:
+        client: One of `FORMATS`, to read every file as that; empty recognises each.
+        folder: The folder of the list of chats to put new chats in; empty for none.
+        is_dry: Only count what would be done.
+    """
+
+    client: str = ""
+    folder: str = ""
+    is_dry: bool = False
+
+
+class Importer:
+    """Imports into one vault.
+
+    Args:
+        storage: The vault's storage.
+        wishes: How to import.
+        progress: Told of what is read.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        wishes: Wishes | None = None,
+        progress: Progress = lambda *_: None,
+    ) -> None:
+        self._storage = storage
+        self._wishes = wishes or Wishes()
+        self._progress = progress
+        self.account = Account()
+
+    async def run(self, paths: Sequence[Path]) -> Account:
+        """Import files, folders and archives; a broken one never stops the others."""
+        in_trash = {str(row.id) for row in (await self._storage.chats.trash.listed(OWNER))[0]}
+        for path in paths:
+            with ExitStack() as opened:
+                try:
+                    found = sources_of(path)
+                    sources = await asyncio.to_thread(opened.enter_context, found)
+                except (NotReadable, OSError) as error:
+                    self._fail(str(path), Broken(id="", title="", error=str(error)))
+                    continue
+                for source in sources:
+                    await self._read(source, in_trash, len(sources))
+        return self.account
+
+    async def _read(self, source: Source, in_trash: set[str], count: int) -> None:
+        try:
+            async for found in _in_threads(chats_in(source, self._wishes.client)):
+                done = self.account.new + self.account.grown + self.account.unchanged
+                self._progress(source.name, done, count)
+                if isinstance(found, Broken):
+                    self._fail(source.name, found)
+                    continue
+                await self._take(source, found, in_trash)
+        except NotReadable as error:
+            if count == 1 or self._wishes.client:
+                self._fail(source.name, Broken(id="", title="", error=str(error)))
+
+    async def _take(self, source: Source, found: Found, in_trash: set[str]) -> None:
+        if found.chat_id in in_trash:
+            self.account.deleted += 1
+            return
+        try:
+            if isinstance(found, OwnChat):
+                outcome = await self._own(found)
+            else:
+                outcome = await self._foreign(source, found)
+        except SmartContextError as error:
+            name = "" if isinstance(found, OwnChat) else found.id
+            self._fail(source.name, Broken(id=name, title=found.title, error=str(error)))
+            return
+        setattr(self.account, outcome, getattr(self.account, outcome) + 1)
+
+    def _fail(self, file: str, broken: Broken) -> None:
+        if len(self.account.failed) < _MOST_FAILURES:
+            self.account.failed.append(
+                {"file": file, "id": broken.id, "title": broken.title, "error": broken.error}
+            )
+
+    async def _own(self, found: OwnChat) -> Outcome:
+        chats = self._storage.chats
+        if not await chats.exists(found.chat_id):
+            self.account.messages += len(messages_of(found.document))
+            if not self._wishes.is_dry:
+                reader = secrets.token_hex(4)
+                await chats.save(found.chat_id, found.document, reader=reader)
+            return "new"
+        rows = [row for row in found.document["messages"] if isinstance(row, dict)]
+        return await self._grown(found.chat_id, rows, [])
+
+    async def _foreign(self, source: Source, found: FoundChat) -> Outcome:
+        paths = paths_of(found)
+        if not paths.path:
+            return "unchanged"
+        entries = [await self._entry(source, found, message) for message in paths.path]
+        branches = [
+            (
+                None if before is None else str(message_id(found, before)),
+                [await self._entry(source, found, message) for message in row],
+            )
+            for before, row in paths.branches
+        ]
+        if await self._storage.chats.exists(found.chat_id):
+            return await self._grown(found.chat_id, entries, branches)
+        self.account.messages += len(entries) + sum(len(row) for _, row in branches)
+        if not self._wishes.is_dry:
+            document = _document(found, entries, branches, self._wishes.folder)
+            await self._storage.chats.save(found.chat_id, document, reader=secrets.token_hex(4))
+            await self._remember(found.chat_id, _ids(entries, branches))
+        return "new"
+
+    async def _entry(self, source: Source, found: FoundChat, message: FoundMessage) -> JsonObject:
+        """The message as it is stored, with the files that the archive has."""
+        entry = entry_of(found, message)
+        files: list[JsonObject] = []
+        for place, (name, shown) in enumerate(message.assets):
+            content = await asyncio.to_thread(source.assets.read, name)
+            if content is None:
+                continue
+            try:
+                kept = await self._kept(shown, content)
+            except CommandFailed:
+                continue  # neither text nor an image
+            self.account.files += 1
+            files.append({**kept, "id": f"{entry['id']}-{place}"})
+        return {**entry, "files": files} if files else entry
+
+    async def _kept(self, name: str, content: bytes) -> JsonObject:
+        """A file as a message refers to it, stored unless this is a trial."""
+        if self._wishes.is_dry:
+            return {}
+        kept = await self._storage.blobs.put(name, content)
+        key = kept.storage_key
+        return {"name": kept.name, "file_type": kept.file_type, "storage_key": key}
+
+    async def _grown(
+        self,
+        chat_id: ChatId,
+        entries: Sequence[JsonObject],
+        branches: Sequence[tuple[str | None, Sequence[JsonObject]]],
+    ) -> Outcome:
+        """Add the messages that are not known to a chat that is here."""
+        (record,) = await self._storage.documents.read(chat_id, RECORD)
+        listed = record.value.get("ids")
+        known = set(map(str, listed)) if isinstance(listed, list) else set[str]()
+        document = await self._storage.chats.load(chat_id)
+        for path in (document, *branches_of(document)):
+            known.update(str(message.id) for message in messages_of(path))
+        fresh = [name for name in _ids(entries, branches) if name not in known]
+        if not fresh:
+            return "unchanged"
+        self.account.messages += len(fresh)
+        if self._wishes.is_dry:
+            return "grown"
+        await self._storage.chats.update(
+            chat_id, lambda document: _add(document, entries, branches, known), creates=False
+        )
+        await self._remember(chat_id, [*known, *fresh])
+        return "grown"
+
+    async def _remember(self, chat_id: ChatId, ids: Sequence[str]) -> None:
+        """Note which messages were imported, so that those deleted here don't come back."""
+        for _ in range(3):
+            (record,) = await self._storage.documents.read(chat_id, RECORD)
+            try:
+                await self._storage.documents.replace(
+                    chat_id, RECORD, {"ids": list(ids)}, expected=record.revision
+                )
+            except Conflict:
+                continue
+            return
+
+
+def _document(
+    found: FoundChat,
+    entries: Sequence[JsonObject],
+    branches: Sequence[tuple[str | None, Sequence[JsonObject]]],
+    folder: str,
+) -> JsonObject:
+    document: JsonObject = {"messages": list(entries)}
+    if found.title:
+        document["title"] = found.title
+    if found.created_at:
+        document["created_at"] = found.created_at
+    document[SOURCE] = {"client": found.client, "id": found.id}
+    if folder:
+        document["folder"] = folder
+    if branches:
+        set_branches(document, [_branch(after, row) for after, row in reversed(branches)])
+    return document
+
+
+def _branch(after: str | None, row: Sequence[JsonObject]) -> JsonObject:
+    first = str(row[0]["id"])
+    at = str(row[0].get("created_at") or utc_stamp())
+    return {"id": f"b{first[1:]}", "after": after, "created_at": at, "messages": list(row)}
+
+
+def _ids(
+    entries: Sequence[JsonObject], branches: Sequence[tuple[str | None, Sequence[JsonObject]]]
+) -> list[str]:
+    return [str(row["id"]) for row in (*entries, *(row for _, rows in branches for row in rows))]
+
+
+def _add(
+    document: JsonObject,
+    entries: Sequence[JsonObject],
+    branches: Sequence[tuple[str | None, Sequence[JsonObject]]],
+    known: set[str],
+) -> None:
+    """Add what is not known: at the end of the path if it goes on there, else as a branch."""
+    made: list[JsonObject] = []
+    start = _first_new(entries, known)
+    if start < len(entries):
+        added = [dict(entry) for entry in entries[start:] if entry["id"] not in known]
+        after = str(entries[start - 1]["id"]) if start else None
+        if _goes_on(document, after, known):
+            document["messages"].extend(added)
+        else:
+            made.append(_branch(after, added))
+    for before, row in branches:
+        start = _first_new(row, known)
+        if start < len(row):
+            fresh = [dict(entry) for entry in row[start:] if entry["id"] not in known]
+            made.append(_branch(str(row[start - 1]["id"]) if start else before, fresh))
+    if made:
+        set_branches(document, [*made, *branches_of(document)])
+
+
+def _first_new(entries: Sequence[JsonObject], known: set[str]) -> int:
+    places = (place for place, entry in enumerate(entries) if entry["id"] not in known)
+    return next(places, len(entries))
+
+
+def _goes_on(document: JsonObject, after: str | None, known: set[str]) -> bool:
+    """True if what follows `after` may follow the path: nothing else of the import does."""
+    ids = [str(row.get("id")) for row in document["messages"] if isinstance(row, Mapping)]
+    last = next((name for name in reversed(ids) if name in known), None)
+    return after in {None, last} or after not in ids
+
+
+async def _in_threads(items: Iterator[T]) -> AsyncIterator[T]:
+    """The items of an iterator whose steps block."""
+    end: Any = object()
+    while (item := await asyncio.to_thread(next, items, end)) is not end:
+        yield item

@@ -1,0 +1,220 @@
+"""Chats of other programs: read whole, known again, never twice, and never in the way of others."""
+
+import json
+import random
+import zipfile
+
+import pytest
+
+from smart_context.base.values import OWNER
+from smart_context.chat.exported import exported, file_name
+from smart_context.importing.recognised import FORMATS
+from smart_context.importing.taking_in import Importer, Wishes
+from smart_context.storage.memory.storage import memory_storage
+from tests.importing.samples import CHATGPT, MAPPING, SAMPLES, listed, llm_log
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def storage():
+    return memory_storage()
+
+
+def put(folder, client):
+    if client == "llm":
+        return llm_log(folder / "logs.db")
+    name, content = SAMPLES[client]
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+async def taken(storage, *paths, **wishes):
+    return (await Importer(storage, Wishes(**wishes)).run(paths)).row()
+
+
+async def only_chat(storage):
+    (row,) = await storage.chats.listing.rows(OWNER)
+    return row.id, await storage.chats.load(row.id)
+
+
+def texts(document):
+    found = []
+    for message in document["messages"]:
+        content = message["content"]
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        found += [part["text"] for part in parts if part["type"] == "text"]
+    return found
+
+
+@pytest.mark.parametrize("client", [*SAMPLES, "llm"])
+async def test_a_chat_of_each_program_is_recognised_and_read(storage, tmp_path, client):
+    path = put(tmp_path, client)
+    account = await taken(storage, path)
+    assert (account["new"], account["failed"]) == (1, [])
+    _, document = await only_chat(storage)
+    assert document["source"]["client"] == client
+    said = texts(document)
+    assert said[0] == "Hello"
+    assert said[-1].startswith("Second")
+
+    again = await taken(storage, path)
+    assert (again["new"], again["grown"], again["unchanged"]) == (0, 0, 1)
+
+
+def test_every_format_that_can_be_named_has_a_sample():
+    assert {*SAMPLES, "llm", "smart-context"} == set(FORMATS)
+
+
+async def test_branches_thoughts_calls_and_models_survive(storage, tmp_path):
+    await taken(storage, put(tmp_path, "chatgpt"))
+    _, document = await only_chat(storage)
+    assert [branch["messages"][0]["content"] for branch in document["branches"]] == ["First"]
+    parts = [
+        p for m in document["messages"] if isinstance(m["content"], list) for p in m["content"]
+    ]
+    assert {"type": "reasoning", "text": "Let me look"} in parts
+    (called,) = [part for part in parts if part["type"] == "tool_call"]
+    assert (called["tool_name"], called["state"], called["result"]) == (
+        "web.search",
+        "result",
+        "ferries",
+    )
+    assert document["messages"][-1]["model"] == "gpt-4o"
+
+
+async def test_an_archive_brings_its_files_and_passes_over_the_rest(storage, tmp_path):
+    path = tmp_path / "export.zip"
+    picture = b"\x89PNG\r\n\x1a\n" + b"0" * 40
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("conversations.json", SAMPLES["chatgpt"][1])
+        archive.writestr("file_abc-sail.txt", "The sail is red.")
+        archive.writestr("users.json", "[]")
+        archive.writestr("chat.html", "<html>")
+        archive.writestr("photo.png", picture)
+    account = await taken(storage, path, folder="Old")
+    assert (account["new"], account["files"], account["failed"]) == (1, 1, [])
+    _, document = await only_chat(storage)
+    assert document["folder"] == "Old"
+    (file,) = document["messages"][0]["files"]
+    assert await storage.blobs.read(file["storage_key"]) == "The sail is red."
+
+
+async def test_only_what_is_new_is_added_and_what_was_changed_here_stays(storage, tmp_path):
+    path = put(tmp_path, "chatgpt")
+    await taken(storage, path)
+    chat, document = await only_chat(storage)
+    gone = document["messages"][1]["id"]
+
+    def edit(changed):
+        changed["messages"][0]["content"] = "Changed here"
+        del changed["messages"][1]
+
+    await storage.chats.update(chat, edit)
+    more = {"author": {"role": "user"}, "content": {"content_type": "text", "parts": ["And now?"]}}
+    longer = {**MAPPING, "e": {"parent": "d", "message": more}}
+    path.write_bytes(listed({**CHATGPT, "current_node": "e", "mapping": longer}))
+    account = await taken(storage, path)
+    assert (account["new"], account["grown"], account["messages"]) == (0, 1, 1)
+    _, document = await only_chat(storage)
+    assert document["messages"][0]["content"] == "Changed here"
+    assert document["messages"][-1]["content"] == "And now?"
+    assert gone not in {message["id"] for message in document["messages"]}
+
+    await storage.chats.delete(chat)
+    assert (await taken(storage, path))["new"] == 0
+    assert await storage.chats.listing.rows(OWNER) == []
+
+
+async def test_one_broken_conversation_stops_no_other_and_is_named(storage, tmp_path):
+    path = tmp_path / "conversations.json"
+    whole = {**CHATGPT, "mapping": MAPPING}
+    path.write_bytes(listed(whole, {"title": "Odd", "id": ""}, {**whole, "conversation_id": "g2"}))
+    account = await taken(storage, path)
+    assert account["new"] == 2
+    (failed,) = account["failed"]
+    assert (failed["title"], failed["file"]) == ("Odd", str(path))
+
+
+async def test_a_trial_changes_nothing(storage, tmp_path):
+    account = await taken(storage, put(tmp_path, "claude"), is_dry=True)
+    assert (account["new"], account["messages"]) == (1, 2)
+    assert await storage.chats.listing.rows(OWNER) == []
+
+
+async def test_what_was_exported_as_json_comes_back_the_same(storage, tmp_path):
+    await taken(storage, put(tmp_path, "chatgpt"))
+    chat, document = await only_chat(storage)
+    path = tmp_path / file_name(chat, document, "json")
+    path.write_text(exported(chat, document, "json"), encoding="utf-8")
+    other = memory_storage()
+    assert (await taken(other, path))["new"] == 1
+    assert await only_chat(other) == (chat, document)
+
+
+@pytest.mark.parametrize("form", ["markdown", "openai", "html"])
+async def test_other_forms_hold_what_was_said_and_nothing_that_runs(storage, tmp_path, form):
+    path = tmp_path / "asked.json"
+    hostile = "<script>alert(1)</script>\n---\n> [!x]"
+    path.write_text(json.dumps({"messages": [{"role": "user", "content": hostile}]}))
+    await taken(storage, path)
+    chat, document = await only_chat(storage)
+    text = exported(chat, document, form)
+    assert "alert(1)" in text
+    if form == "html":
+        assert "<script>" not in text
+    if form == "markdown":
+        assert all(line.startswith(">") for line in text.splitlines() if "alert" in line)
+
+
+@pytest.mark.parametrize("client", [*SAMPLES, "llm"])
+async def test_damaged_files_give_an_account_and_never_more(storage, tmp_path, client):
+    dice = random.Random(client)
+    content = put(tmp_path, client).read_bytes()
+    path = tmp_path / ("damaged.jsonl" if b"}\n{" in content else "damaged.json")
+    for number in range(60):
+        damaged = bytearray(content)
+        for _ in range(dice.randint(1, 12)):
+            damaged[dice.randrange(len(damaged))] = dice.choice(b'"[]{}0nx\\,:\xff')
+        if number % 4 == 0:
+            del damaged[dice.randrange(len(damaged)) :]
+        path.write_bytes(bytes(damaged))
+        account = await taken(storage, path)
+        assert all(failed["error"] for failed in account["failed"])
+
+
+@pytest.mark.parametrize("value", [None, 5, "x", [], {}, [[]], {"a": {"b": []}}, True, 1e300])
+@pytest.mark.parametrize("client", ["chatgpt", "claude", "gemini", "open-webui", "librechat"])
+async def test_values_of_other_types_give_an_account(storage, tmp_path, client, value):
+    (entry,) = (
+        json.loads(SAMPLES[client][1])
+        if SAMPLES[client][1][:1] == b"["
+        else [json.loads(SAMPLES[client][1])]
+    )
+    path = tmp_path / "odd.json"
+    path.write_bytes(listed(*({**entry, key: value} for key in entry)))
+    await taken(storage, path, client=client)
+
+
+async def test_archives_that_are_bombs_or_damaged_are_refused_in_words(storage, tmp_path):
+    bomb, damaged = tmp_path / "bomb.zip", tmp_path / "damaged.zip"
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", b"[" + b" " * (80 << 20))
+    damaged.write_bytes(bomb.read_bytes()[:-30])
+    account = await taken(storage, bomb, damaged)
+    assert [failed["file"] for failed in account["failed"]] == [str(bomb), str(damaged)]
+    assert "unpack to" in account["failed"][0]["error"]
+
+
+async def test_circles_and_missing_parents_end(storage, tmp_path):
+    asked = {"author": {"role": "user"}, "content": {"content_type": "text", "parts": ["Hello"]}}
+    nodes = {
+        "a": {"parent": "b", "message": asked},
+        "b": {"parent": "a", "message": asked},
+        "c": {"parent": "nowhere", "message": asked},
+    }
+    path = tmp_path / "conversations.json"
+    path.write_bytes(listed({**CHATGPT, "current_node": "a", "mapping": nodes}))
+    account = await taken(storage, path)
+    assert (account["new"], account["messages"]) == (1, 3)
