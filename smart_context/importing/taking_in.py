@@ -39,7 +39,7 @@ Progress = Callable[[str, int, int], None]
 RECORD = "import"
 """The document beside a chat that lists which messages were imported."""
 
-_MOST_FAILURES = 1_000
+_MOST_FAILURES, _MOST_SHOWN = 1_000, 20
 
 
 @dataclass(slots=True, kw_only=True)
@@ -83,11 +83,16 @@ class Account:
         lines = [f"{chats}; {added}."]
         if self.deleted:
             lines.append(f"{counted(self.deleted, 'chat')} stayed in the trash.")
-        if self.failed:
-            lines.append(f"{counted(len(self.failed), 'conversation')} could not be read:")
-            for entry in self.failed[:20]:
-                named = entry["title"] or entry["id"] or "unnamed"
-                lines.append(f"  {entry['file']}: {named}: {entry['error']}")
+        return "\n".join(lines)
+
+    def problems(self) -> str:
+        """What could not be read, in words; empty if all could."""
+        if not self.failed:
+            return ""
+        lines = [f"{counted(len(self.failed), 'conversation or file')} could not be read:"]
+        for entry in self.failed[:_MOST_SHOWN]:
+            named = entry["title"] or entry["id"]
+            lines.append(f"  {entry['file']}: {named + ': ' if named else ''}{entry['error']}")
         return "\n".join(lines)
 
 
@@ -142,17 +147,21 @@ class Importer:
         return self.account
 
     async def _read(self, source: Source, in_trash: set[str], count: int) -> None:
+        is_empty = True
         try:
             async for found in _in_threads(chats_in(source, self._wishes.client)):
+                is_empty = False
                 done = self.account.new + self.account.grown + self.account.unchanged
                 self._progress(source.name, done, count)
                 if isinstance(found, Broken):
                     self._fail(source.name, found)
                     continue
                 await self._take(source, found, in_trash)
+            problem = "holds no chats of a known program" if is_empty and count == 1 else ""
         except NotReadable as error:
-            if count == 1 or self._wishes.client:
-                self._fail(source.name, Broken(id="", title="", error=str(error)))
+            problem = str(error) if count == 1 or self._wishes.client else ""
+        if problem:
+            self._fail(source.name, Broken(id="", title="", error=problem))
 
     async def _take(self, source: Source, found: Found, in_trash: set[str]) -> None:
         if found.chat_id in in_trash:

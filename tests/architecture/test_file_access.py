@@ -45,6 +45,8 @@ ALLOWED = {
     "cli/evaluation/data/formats.py": "files that the user names on the command line",
     "cli/evaluation/remembered.py": "the user's cache folder",
     "host/plugins/loader.py": "names of the plugins' folders; they run only once trusted",
+    "importing/sources.py": "files, folders and archives that the user names",
+    "importing/readers/agents.py": "a database that the user names, read only",
     "llm/offline/blas.py": "libraries of the system",
     "llm/minilm/convert.py": "for those who make a release",
     "llm/multilingual/convert.py": "the same",

@@ -95,7 +95,7 @@ def test_half_a_character_goes_out_as_a_question_mark(smart_context, tmp_path):
 @pytest.mark.skipif(sys.platform == "win32", reason="has no such device")
 def test_what_goes_to_a_device_is_written_to_it(smart_context, vault):
     for verb, written in (
-        (("chats", "export", "short-story"), "## user"),
+        (("chats", "export", "short-story"), "> [!question] You"),
         (("contexts", "build", "Start here.md"), "# Start here"),
         (("pack", "--task", "Be brief.", "--target", "Home"), "Be brief."),
     ):

@@ -185,6 +185,8 @@ def import_(
     account = asyncio.run(importer.run(files))
     show(account.row(), output, account.words)
     if account.failed:
+        if output != "json":
+            say(account.problems(), err=True)
         raise click.exceptions.Exit(1)
 
 
