@@ -86,6 +86,9 @@ def test_a_vault_without_chats_says_what_can_be_done(new_page, configured, serve
     for title in ("Ask your notes", "Import chats", "Connect a model", "Connect a client"):
         expect(starts.get_by_text(title)).to_be_visible()
     assert_accessible(page)
+    connect = starts.get_by_role("link", name="Connect a model")
+    expect(connect).to_have_attribute("href", "/settings")
+    expect(page.locator("body")).not_to_contain_text(".vault.toml", use_inner_text=True)
     page.set_viewport_size({"width": 360, "height": 740})
     for start in starts.get_by_role("listitem").all():
         box = start.bounding_box()

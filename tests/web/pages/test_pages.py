@@ -353,7 +353,7 @@ async def test_models_and_failed_plugins_are_told():
     }
     page = (await fetch(host, "/chats/c")).text
 
-    assert "No chat model is configured" in page
+    assert "No model is connected yet" in page
     assert "embedded/passages" in page
     assert "it raised" in page
     assert "Beta" not in page
