@@ -86,6 +86,7 @@ def test_a_vault_without_chats_says_what_can_be_done(new_page, configured, serve
     for title in ("Ask your notes", "Import chats", "Connect a model", "Connect a client"):
         expect(starts.get_by_text(title)).to_be_visible()
     assert_accessible(page)
+    expect(page.locator(".always-count")).to_have_text("none yet")
     connect = starts.get_by_role("link", name="Connect a model")
     expect(connect).to_have_attribute("href", "/settings")
     expect(page.locator("body")).not_to_contain_text(".vault.toml", use_inner_text=True)

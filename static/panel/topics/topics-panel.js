@@ -119,7 +119,7 @@ export class TopicsPanel {
     this.state = withNews(this.state, news);
     const { state } = this;
     showCloud(this.#root, state);
-    this.#find(".always-count").textContent = messagesCounted(state.stickyCount);
+    this.#find(".always-count").textContent = state.stickyCount ? messagesCounted(state.stickyCount) : "none yet";
     this.#find(".cloud").toggleAttribute("disabled", !state.isOn);
     this.#find("[data-panel=clear]").hidden = state.active.length === 0;
     const similarity = /** @type {HTMLInputElement} */ (this.#find("[data-panel=similarity]"));
