@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from smart_context.base.environment import user_folder
 from smart_context.base.errors import CommandFailed
+from smart_context.base.text.names import shown
 from smart_context.gateway.connecting import DEFAULT_BASE_URL
 from smart_context.web.gate.access import link_digest, start_link
 from smart_context.web.gate.client_keys import KeyFile
@@ -127,8 +128,22 @@ def key_file() -> KeyFile:
     return KeyFile(user_folder())
 
 
-def base_url() -> str:
-    """The base URL of the server that runs; the usual one if none does, or several do."""
-    servers = session_file().read()[1].servers.values()
-    addresses = {server.address for server in servers}
-    return f"{addresses.pop()}/v1" if len(addresses) == 1 else DEFAULT_BASE_URL
+def base_url(vault: Path | None, here: Path) -> str:
+    """The base URL of the running server that is meant; the usual one if no such server runs.
+
+    Args:
+        vault: The vault that it serves; `None`: whichever server runs.
+        here: The vault that is meant if several run and none is named.
+
+    Raises:
+        CommandFailed: If several run, none of them for `here`.
+    """
+    record = session_file().read()[1]
+    running = record.without_servers(_gone_servers(record)).servers.values()
+    meant = [server for server in running if vault is None or Path(server.vault) == vault]
+    if len({server.vault for server in meant}) > 1:
+        vaults = ", ".join(sorted({shown(server.vault) for server in meant}))
+        meant = [server for server in meant if Path(server.vault) == here]
+        if not meant:
+            raise CommandFailed(f"several servers run; name one with --vault: {vaults}")
+    return f"{meant[-1].address}/v1" if meant else DEFAULT_BASE_URL

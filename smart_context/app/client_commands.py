@@ -42,10 +42,17 @@ class ClientCommands:
         commands.register("system.revoke_client_key", self.revoke_client_key)
         commands.register("memory.copy_chat", self.copy_chat)
 
-    async def clients(self, caller: Caller) -> JsonObject:
-        """List the keys, the clients that have asked, and how to connect others."""
+    async def clients(self, caller: Caller, origin: str = "") -> JsonObject:
+        """List the keys, the clients that have asked, and how to connect others.
+
+        Args:
+            origin: Where the page was opened, such as `http://127.0.0.1:8377`; without it, the
+                address of a server of this vault is given.
+        """
         keys = await asyncio.to_thread(lambda: key_file().read().keys)
-        address = await asyncio.to_thread(base_url)
+        root = self._host.config.root
+        here = f"{origin.rstrip('/')}/v1" if origin else ""
+        address = here or await asyncio.to_thread(base_url, root, root)
         model = self._host.config.chat.model if self._host.config.chat else "embedded/passages"
         return {
             "base_url": address,

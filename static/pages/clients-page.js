@@ -12,6 +12,7 @@ const made = /** @type {HTMLElement | null} */ (document.querySelector(".made-ke
 const problem = /** @type {HTMLElement | null} */ (document.querySelector(".problem"));
 const keys = document.querySelector(".client-keys");
 const noKeys = document.querySelector(".client-keys + .nothing");
+let filled = "";
 const row = /** @type {HTMLTemplateElement | null} */ (document.querySelector("#client-key-row"));
 
 /** Does what was asked for, or says why it can't be done. @param {() => Promise<void>} work */
@@ -34,8 +35,18 @@ async function makeKey() {
     shown.textContent = key;
     made.hidden = false;
   }
+  fillIn(key);
   listKey(name);
   form?.reset();
+}
+
+/** Puts a fresh key into the settings that are shown. @param {string} key */
+function fillIn(key) {
+  for (const place of document.querySelectorAll("[data-with-key]")) {
+    const text = place.textContent ?? "";
+    place.textContent = text.replaceAll(filled || /\bKEY\b/g, key);
+  }
+  filled = key;
 }
 
 /** @param {string} name */

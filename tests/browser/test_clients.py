@@ -57,6 +57,11 @@ def test_a_client_is_connected_seen_and_sent_away(new_page, served):
     expect(made).not_to_be_empty()
     expect(page.get_by_role("list", name="Keys")).to_contain_text("opencode")
     expect(page.get_by_text("No keys yet.")).to_be_hidden()
+    page.get_by_text("Codex", exact=True).click()
+    setup = page.locator(".setup[open]")
+    expect(setup).to_contain_text(f"export SMART_CONTEXT_KEY={made.inner_text()}")
+    expect(setup).to_contain_text('env_key = "SMART_CONTEXT_KEY"')
+    expect(setup).to_contain_text(f'base_url = "{server.origin}/v1"')
     client = ApiClient(server, made.inner_text())
     provider.reply_with(failure(400, "the provider knows no such model"))
     assert client.chat(user("Hello"), headers={"User-Agent": "opencode/1.0"}).status == 400

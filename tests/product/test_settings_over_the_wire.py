@@ -179,3 +179,12 @@ def test_clients_keys_and_strangers_cannot_call_them(server):
             "POST", f"/api/commands/{name}", b"{}", {"Authorization": f"Bearer {made}"}
         )
         assert status == 401
+
+
+def test_each_server_tells_clients_its_own_address(server, tmp_path):
+    env = {"XDG_CONFIG_HOME": str(server.config.parent)}
+    (tmp_path / "other").mkdir()
+    with serving(tmp_path / "other", env=env, trusted=False) as other:
+        for one in (server, other):
+            assert f"<code>{one.origin}/v1</code>" in one.request("GET", "/clients")[1]
+            assert one.ask("system.clients")["base_url"] == f"{one.origin}/v1"

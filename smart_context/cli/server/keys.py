@@ -1,10 +1,13 @@
 """`smart-context keys`: new, list, revoke; `smart-context connect`."""
 
+from pathlib import Path
+
 import click
 
 from smart_context.base.times import utc_stamp
 from smart_context.cli.terminal.failures import BadUsage
 from smart_context.cli.terminal.output import json_format, say, show, table
+from smart_context.cli.terminal.vault import vault_option, vault_root
 
 NEW_KEY = "smart-context keys new NAME"
 
@@ -52,12 +55,13 @@ def revoke(name: str) -> None:
 @click.command()
 @click.argument("client", required=False)
 @click.option("--model", default="MODEL", help="The model's id, as your provider names it.")
-def connect(client: str | None, model: str) -> None:
+@vault_option
+def connect(client: str | None, model: str, vault: Path | None) -> None:
     """Print the settings that connect CLIENT to Smart Context."""
     from smart_context.app.browsers import base_url  # noqa: PLC0415 - keeps --help fast
     from smart_context.gateway.connecting import CLIENTS  # noqa: PLC0415 - keeps --help fast
 
-    address = base_url()
+    address = base_url(vault_root(vault) if vault else None, vault_root(None))
     if client is None:
         names = "\n".join(f"  {name:<18}{setup.name}" for name, setup in CLIENTS.items())
         say(f"Base URL: {address}\nA key:    {NEW_KEY}\n\nsmart-context connect CLIENT\n{names}")

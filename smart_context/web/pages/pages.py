@@ -275,7 +275,7 @@ class _Pages:
         )
 
     async def clients(self, request: Request) -> Response:
-        view = await self._plugin(request).ask("system.clients", {})
+        view = await self._plugin(request).ask("system.clients", {"origin": str(request.base_url)})
         return await self._page("pages/clients.html", view=view, **await self._system(request))
 
     async def settings(self, request: Request) -> Response:
