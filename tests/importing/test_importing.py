@@ -197,6 +197,27 @@ async def test_values_of_other_types_give_an_account(storage, tmp_path, client, 
     await taken(storage, path, client=client)
 
 
+@pytest.mark.parametrize("client", ["claude-code", "codex", "sillytavern", "openai"])
+async def test_values_of_other_types_at_any_depth_of_a_line_give_an_account(
+    storage, tmp_path, client
+):
+    dice = random.Random(client)
+
+    def strange(value):
+        if dice.random() < 0.06:
+            return dice.choice([None, 7, "x", [], {}, [[]], {"a": [1]}, True, 1e300])
+        if isinstance(value, dict):
+            return {key: strange(part) for key, part in value.items()}
+        return [strange(part) for part in value] if isinstance(value, list) else value
+
+    rows = [json.loads(line) for line in SAMPLES[client][1].decode().splitlines() if line]
+    path = tmp_path / "odd.jsonl"
+    for _ in range(60):
+        path.write_text("\n".join(json.dumps(strange(row)) for row in rows), encoding="utf-8")
+        account = await taken(storage, path)
+        assert all(failed["error"] for failed in account["failed"])
+
+
 async def test_archives_that_are_bombs_or_damaged_are_refused_in_words(storage, tmp_path):
     bomb, damaged = tmp_path / "bomb.zip", tmp_path / "damaged.zip"
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -48,7 +48,7 @@ def claude_code(rows: Rows, name: str) -> FoundChat:
         if (
             row.get("isSidechain")
             or row.get("isMeta")
-            or row.get("type") not in {"user", "assistant"}
+            or text_of(row.get("type")) not in {"user", "assistant"}
         ):
             continue
         found = FoundMessage(
@@ -100,13 +100,14 @@ def codex(rows: Rows, name: str) -> FoundChat:
 
 
 def _codex_item(item: Mapping[str, Any], chat: FoundChat, at: str, model: str) -> None:
-    kind, last = item.get("type"), chat.messages[-1] if chat.messages else None
+    kind, last = text_of(item.get("type")), chat.messages[-1] if chat.messages else None
     if kind in {"function_call_output", "custom_tool_call_output"}:
         answered(chat.messages, text_of(item.get("call_id")), text_in(item.get("output")))
         return
     if kind == "message":
         text = text_in(item.get("content"))
-        if item.get("role") not in {"user", "assistant"} or text.lstrip().startswith(_ENVIRONMENT):
+        said_by = text_of(item.get("role"))
+        if said_by not in {"user", "assistant"} or text.lstrip().startswith(_ENVIRONMENT):
             return
         role, part = item["role"], text_part(text)
     elif kind == "reasoning":

@@ -93,7 +93,7 @@ def _chatgpt_message(key: str, node: Mapping[str, Any]) -> FoundMessage:
 
 
 def _chatgpt_text(content: Mapping[str, Any], found: FoundMessage) -> str:
-    if content.get("content_type") not in _TEXTS | {None} and not content.get("parts"):
+    if text_of(content.get("content_type")) not in _TEXTS | {""} and not content.get("parts"):
         return text_of(content.get("text")) or text_of(content.get("result"))
     texts = [text_of(content.get("text"))]
     parts = content.get("parts")
