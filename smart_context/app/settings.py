@@ -43,6 +43,7 @@ from smart_context.llm.providers import PROVIDERS
 Scope = Literal["user", "vault"]
 
 _MISSING = object()
+_TRUSTED_BY_CHANGE = frozenset({"endpoint", "instructions", "agents"})
 _MOST_KEY_CHARS = 4_000
 _ENDPOINT = {
     "base_url": SettingSpec(
@@ -140,6 +141,14 @@ def known_settings(
         ),
         group="context",
     )
+    found["mcp.write"] = Setting(
+        spec=SettingSpec(
+            type="boolean",
+            default=False,
+            description="Whether agents that use MCP may set filters, pin and hide messages.",
+        ),
+        group="context",
+    )
     for plugin, specs in plugin_settings.items():
         group = "context" if plugin == "smart_context" else "plugins"
         for name, spec in specs.items():
@@ -223,8 +232,8 @@ def settings_of(root: Path) -> JsonObject:
 def change_settings(root: Path, values: Mapping[str, Any], scope: Scope, revision: str) -> None:
     """Write settings into one of the files; blocks.
 
-    The other values, comments and the order of the file stay. A vault's endpoints and instructions
-    are trusted as far as they are written here.
+    The other values, comments and the order of the file stay. A vault's endpoints, instructions
+    and changes by agents are trusted as far as they are written here.
 
     Raises:
         CommandFailed: If a name is unknown or not for that file, or the files have changed since
@@ -354,13 +363,13 @@ def _restricted(root: Path) -> frozenset[str]:
 
 
 def _trust_new(root: Path, before: frozenset[str]) -> None:
-    """Trust the endpoints and instructions that were not there before this change."""
+    """Trust the endpoints and other settings that were not there before this change."""
     trust = trust_of(root)
     review = trust.review(read_vault(root))
     made = [
         part
         for part in review.restricted
-        if part.pin.kind in {"endpoint", "instructions"} and part.id not in before
+        if part.pin.kind in _TRUSTED_BY_CHANGE and part.id not in before
     ]
     if made:
         trust.trust(review, tuple(made))

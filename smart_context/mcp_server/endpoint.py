@@ -1,6 +1,7 @@
 """`/mcp`: the tools by streamable HTTP, behind the server's gate."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,11 @@ if TYPE_CHECKING:  # an extra
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 INSTALL = "pip install 'smart-context[mcp]'"
+NOT_RUNNING = "MCP does not run. Ask again; the server's log says why if it still does not."
 
 _STOP_S = 1.0
+
+_logger = logging.getLogger(__name__)
 
 
 class McpEndpoint:
@@ -33,7 +37,7 @@ class McpEndpoint:
         self._manager: StreamableHTTPSessionManager | None = None
         self._stopping = asyncio.Event()
         self._running: asyncio.Task[None] | None = None
-        self._ready = asyncio.Event()
+        self._tried = asyncio.Event()
 
     def routes(self) -> list[BaseRoute]:
         """The one route."""
@@ -46,25 +50,41 @@ class McpEndpoint:
             await asyncio.wait([self._running], timeout=_STOP_S)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; 404 with a hint without the SDK."""
-        try:
-            from mcp.server.streamable_http_manager import (  # noqa: PLC0415 - an extra
-                StreamableHTTPSessionManager,
-            )
-
-            from smart_context.mcp_server.protocol import make_server  # noqa: PLC0415 - the same
-        except ImportError:
-            hint = f"MCP is not installed. Run: {INSTALL}"
-            await JSONResponse({"error": {"message": hint}}, 404)(scope, receive, send)
-            return
+        """Answer one request; 404 with a hint without the SDK, 503 if it does not start."""
+        if self._running is None or self._running.done():
+            try:
+                manager = self._new_manager()
+            except ImportError:
+                hint = f"MCP is not installed. Run: {INSTALL}"
+                await JSONResponse({"error": {"message": hint}}, 404)(scope, receive, send)
+                return
+            self._tried = asyncio.Event()
+            self._running = asyncio.create_task(self._run(manager, self._tried))
+        await self._tried.wait()
         if self._manager is None:
-            server = make_server(self._toolbox, lambda request: self._caller_of(request.scope))
-            self._manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
-            self._running = asyncio.create_task(self._run(self._manager))
-        await self._ready.wait()
+            await JSONResponse({"error": {"message": NOT_RUNNING}}, 503)(scope, receive, send)
+            return
         await self._manager.handle_request(scope, receive, send)
 
-    async def _run(self, manager: "StreamableHTTPSessionManager") -> None:
-        async with manager.run():
-            self._ready.set()
-            await self._stopping.wait()
+    def _new_manager(self) -> "StreamableHTTPSessionManager":
+        from mcp.server.streamable_http_manager import (  # noqa: PLC0415 - an extra
+            StreamableHTTPSessionManager,
+        )
+
+        from smart_context.mcp_server.protocol import make_server  # noqa: PLC0415 - the same
+
+        server = make_server(self._toolbox, lambda request: self._caller_of(request.scope))
+        return StreamableHTTPSessionManager(server, json_response=True, stateless=True)
+
+    async def _run(self, manager: "StreamableHTTPSessionManager", tried: asyncio.Event) -> None:
+        """Answer until the server stops; after a failure the next request tries again."""
+        try:
+            async with manager.run():
+                self._manager = manager
+                tried.set()
+                await self._stopping.wait()
+        except Exception:
+            _logger.exception("MCP does not run")
+        finally:
+            self._manager = None
+            tried.set()

@@ -5,13 +5,12 @@ They see what `readable_files` gives, and no file that holds keys or passwords.
 
 import asyncio
 import posixpath
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from smart_context.base.config import VaultConfig
 from smart_context.base.errors import CommandFailed, InvalidParams
 from smart_context.base.values import CountTokens, JsonObject
 from smart_context.contexts import SmartContext, SmartContexts
@@ -20,9 +19,13 @@ from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.mcp_server.chat_tools import Cursor, MaxTokens
 from smart_context.mcp_server.paging import DEFAULT_TOKENS, Asked, page_of_rows, page_of_text
 from smart_context.packing.files.secret_scan import find_secret
-from smart_context.packing.request import PackRequest, plan_of
+from smart_context.packing.packer import ContextPacker
+from smart_context.packing.plan import PackPlan
+from smart_context.packing.role_sources import RoleSources, UsableRole
+from smart_context.packing.roles.role import RoleConfig
 from smart_context.storage.ports import VaultDocuments
 from smart_context.vault.followed import FollowedVault
+from smart_context.vault.guarded.files import FileText, VaultFiles
 from smart_context.vault.guarded.paths import confine
 from smart_context.vault.guarded.walk import stamp_of
 from smart_context.vault.index.vault_index import VaultIndex
@@ -46,7 +49,7 @@ class NoteTools:
         commands: The host's commands, which know whose contexts are whose.
         notes: The vault's notes.
         documents: Keeps the named contexts.
-        config: The settings in use now.
+        roles: Finds the roles that may be used.
         count: Counts tokens for the chat model.
     """
 
@@ -56,12 +59,12 @@ class NoteTools:
         notes: FollowedVault,
         documents: VaultDocuments,
         *,
-        config: Callable[[], VaultConfig],
+        roles: RoleSources,
         count: CountTokens,
     ) -> None:
         self._commands = commands
         self._notes = notes
-        self._config = config
+        self._roles = roles
         self._count = count
         self._contexts = SmartContexts(
             notes.root, None, notes.memory_dir, index=notes.index, documents=documents
@@ -83,11 +86,10 @@ class NoteTools:
 
         def found(index: VaultIndex) -> list[JsonObject]:
             paths = [path for path in index.files_below("") if may_be_searched(path)]
-            hits = sorted(search_notes(root, paths, wanted), key=by_closeness)
+            hits = search_notes(root, paths, wanted, is_withheld=find_secret)
             return [
                 {"path": hit.path, "line": hit.line, "text": hit.text[:_LINE_CHARACTERS]}
-                for hit in hits
-                if not find_secret(hit.path, hit.text)
+                for hit in sorted(hits, key=by_closeness)
             ]
 
         asked = Asked(
@@ -134,12 +136,19 @@ class NoteTools:
 
         def listed(index: VaultIndex) -> tuple[str, list[JsonObject]]:
             found = self._readable(index, path)
+            with VaultFiles(self._notes.root) as files:
+                _check_no_secret(found, _text_of(files, found))
+                sources = [
+                    source
+                    for source in index.backlinks(found)
+                    if not find_secret(source, _text_of(files, source))
+                ]
             outgoing = dict.fromkeys((link.target, to) for link, to in index.links(found))
             rows: list[JsonObject] = [
                 {"link": target, "path": to.path or "", "or": [*to.candidates[1:]]}
                 for target, to in outgoing
             ]
-            return found, rows + [{"backlink": source} for source in index.backlinks(found)]
+            return found, rows + [{"backlink": source} for source in sources]
 
         found, rows = await self._notes.ask(listed)
         asked = Asked(tool="links", arguments={"path": found}, cursor=cursor, max_tokens=max_tokens)
@@ -197,26 +206,41 @@ class NoteTools:
             cursor=cursor,
             max_tokens=max_tokens,
         )
-        config = self._config()
+        if not (role or task.strip() or target):
+            raise InvalidParams("role, task, target: expected at least one of them")
         if target:
             await self._notes.ask(lambda index: self._check_target(index, target))
-        request = PackRequest(
-            repo=config.root,
-            role=role,
-            task=task,
-            targets=(target,) if target else (),
-            token_budget=asked.budget,
-        )
-        if request.is_empty:
-            raise InvalidParams("role, task, target: expected at least one of them")
-        plan = await asyncio.to_thread(plan_of, request, config.user_roles)
+        usable, plan = await asyncio.to_thread(self._packed, role, task, target, asked.budget)
         head = {
             "tokens": plan.tokens,
             "is_whole": plan.is_whole,
             "dropped": [s.heading for s in plan.sections if not s.is_kept],
-            "warnings": [*plan.warnings],
+            "warnings": [*usable.problems, *plan.warnings],
         }
         return await asyncio.to_thread(page_of_text, asked, head, plan.render(), self._count)
+
+    def _packed(
+        self, role: str, task: str, target: str, budget: int
+    ) -> tuple[UsableRole, PackPlan]:
+        """The prompt, and the role as far as it may be used; no role lets keys out to agents.
+
+        Raises:
+            CommandFailed: If the role is the vault's, and the vault isn't trusted.
+            ConfigInvalid: If there is no such role, or its file has faults.
+        """
+        usable = self._roles.role(role) if role else UsableRole(config=RoleConfig(name=""))
+        if usable.config is None:
+            told = " ".join(usable.problems)
+            raise CommandFailed(f"{told} Trust it on the page, or with smart-context trust.")
+        context = usable.config.context
+        folders = (f"/{folder}/" for folder in self._notes.without)
+        limited = replace(
+            usable.config,
+            token_budget=budget,
+            context=replace(context, exclude=(*context.exclude, *folders), allow_secrets=False),
+        )
+        packer = ContextPacker(self._notes.root, git=usable.git)
+        return usable, packer.plan(limited, task, [target] if target else [])
 
     def _readable(self, index: VaultIndex, request: str) -> str:
         """The path of the file that is named, by its path or as in a link.
@@ -283,8 +307,7 @@ def _part_of(index: VaultIndex, path: str, fragment: str) -> str:
     if found is None:
         raise CommandFailed(f"{path!r} is not a text file.")
     text, outline = found
-    if secret := find_secret(str(Path(path)), text):
-        raise CommandFailed(f"{path!r} is not given out, since it holds {secret}.")
+    _check_no_secret(path, text)
     if not fragment:
         return text
     section = section_of(outline, fragment)
@@ -292,3 +315,14 @@ def _part_of(index: VaultIndex, path: str, fragment: str) -> str:
         known = ", ".join(repr(heading.text) for heading in outline.headings[:20])
         raise CommandFailed(f"{path!r} has no part {fragment!r}. Its headings: {known or 'none'}.")
     return text[section[0] : section[1]]
+
+
+def _text_of(files: VaultFiles, path: str) -> str:
+    """The text of a file; empty if it has none."""
+    found = files.read(path)
+    return found.text if isinstance(found, FileText) else ""
+
+
+def _check_no_secret(path: str, text: str) -> None:
+    if secret := find_secret(path, text):
+        raise CommandFailed(f"{path!r} is not given out, since it holds {secret}.")

@@ -11,6 +11,7 @@ from smart_context.host.host import Host
 from smart_context.llm.tokens import count_tokens
 from smart_context.mcp_server.chat_tools import ChatTools
 from smart_context.mcp_server.note_tools import NoteTools
+from smart_context.packing.role_sources import RoleSources
 
 _PREFIX = "tools."
 
@@ -52,7 +53,7 @@ class Toolbox:
             host.commands,
             host.notes,
             host.services.storage.vault_documents,
-            config=lambda: host.config,
+            roles=RoleSources(host.services.trust, lambda: host.config.user_roles),
             count=count,
         )
         self._reading: Mapping[str, CommandHandler] = {
@@ -107,7 +108,7 @@ class Toolbox:
         if name in self._writing and not self.is_writable:
             raise UnknownCommand(
                 f"{name} changes a chat, and this server only reads. Start it with --write, or set "
-                "write = true in [mcp] of .vault.toml."
+                "write = true in [mcp] of your config.toml."
             )
         if name not in self._reading and name not in self._writing:
             raise UnknownCommand(f"There is no tool {name[:80]!r}; tools/list names them.")

@@ -8,11 +8,11 @@ from functools import partial
 from smart_context.host.commands.registry import CommandHandler
 from smart_context.host.plugins.api import PluginContext
 from smart_context.llm.models import Embedder
+from smart_context.packing.role_sources import RoleSources
 from smart_context.plugin.briefing.briefing import Briefings
 from smart_context.plugin.briefing.chat_contexts import ChatContexts
 from smart_context.plugin.briefing.chat_roles import ChatRoles, role_problem
 from smart_context.plugin.briefing.role_packing import RolePacking
-from smart_context.plugin.briefing.role_sources import RoleSources
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.undo import UndoSteps
 from smart_context.plugin.forecast.commands import PreviewCommands

@@ -1,7 +1,7 @@
 """Full-text search: reads note after note and keeps nothing."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,17 +60,27 @@ def may_be_searched(path: str) -> bool:
     return path.lower().endswith(_SUFFIXES)
 
 
-def search_notes(root: Path, paths: Iterable[str], query: Query) -> Iterator[Hit]:
+def search_notes(
+    root: Path,
+    paths: Iterable[str],
+    query: Query,
+    *,
+    is_withheld: Callable[[str, str], object] = lambda _path, _text: False,
+) -> Iterator[Hit]:
     """The files that match the query, in the order of `paths`; never raises.
 
     Args:
         paths: The files to search, relative to the vault.
         query: The query; an empty one matches nothing.
+        is_withheld: Called with path and text of each match; true leaves it out.
     """
     with VaultFiles(root) as files:
         for path in paths if query.wanted else ():
             found = files.read(path)
-            if isinstance(found, FileText) and (hit := hit_in(path, found.text, query)):
+            if not isinstance(found, FileText):
+                continue
+            hit = hit_in(path, found.text, query)
+            if hit and not is_withheld(path, found.text):
                 yield hit
 
 

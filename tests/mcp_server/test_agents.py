@@ -10,6 +10,7 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 
 from smart_context.app.browsers import key_file
@@ -22,6 +23,7 @@ from smart_context.mcp_server.protocol import make_server
 from smart_context.mcp_server.toolbox import Toolbox
 from tests.app.test_who_asks import CHAT, CONTEXT, STRANGER, serving
 from tests.app.test_who_asks import KEY as CLIENT
+from tests.trusting import trust
 from tests.web.asking import asked_by
 
 pytestmark = pytest.mark.anyio
@@ -32,6 +34,7 @@ MESSAGES = [
     {"id": "m2", "role": "assistant", "content": "It leaves at nine. " * 400},
     {"id": "m3", "role": "user", "content": "And bread with rye?"},
 ]
+URL = "http://localhost/mcp"
 WRITERS = {"set_filter", "pin", "hide", "release"}
 
 
@@ -43,7 +46,7 @@ def fill(folder):
     (folder / "drafts" / "Plan.md").write_text("rye hidden")
     (folder / "Bread.md").write_text("# Bread\nrye\n## Oven\nhot ^heat\n\n[[Ferry]]\n")
     (folder / "Ferry.md").write_text("# Ferry\nrye on board\n")
-    (folder / "Keys.md").write_text(f"rye {KEY}\n")
+    (folder / "Keys.md").write_text(f"rye at the door\n{KEY}\n[[Ferry]]\n")
     return folder
 
 
@@ -80,6 +83,14 @@ async def agent_of(folder, *, writes=False):
 
 
 @pytest.fixture
+def own_settings(tmp_path, monkeypatch):
+    """The user's own `config.toml`, not written yet."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    (tmp_path / "config" / "smart-context").mkdir(parents=True)
+    return tmp_path / "config" / "smart-context" / "config.toml"
+
+
+@pytest.fixture
 async def agent(tmp_path):
     async with agent_of(fill(tmp_path / "vault")) as agent:
         yield agent
@@ -98,12 +109,22 @@ async def test_tools_only_read_and_say_so_unless_more_is_allowed(agent, tmp_path
         assert "There is no tool" in await agent.refused(name)
 
 
-@pytest.mark.parametrize("how", ["the option", "the settings"])
-async def test_writing_is_allowed_by_option_or_settings(tmp_path, how):
+WRITE = "[mcp]\nwrite = true\n"
+
+
+def add(folder, text):
+    with (folder / ".vault.toml").open("a") as settings:
+        settings.write(text)
+
+
+@pytest.mark.parametrize("how", ["the option", "the user", "the trusted vault"])
+async def test_writing_is_allowed_by_option_user_or_trusted_vault(tmp_path, how, own_settings):
     folder = fill(tmp_path / "vault")
-    if how == "the settings":
-        with (folder / ".vault.toml").open("a") as settings:
-            settings.write("[mcp]\nwrite = true\n")
+    if how == "the user":
+        own_settings.write_text(WRITE)
+    if how == "the trusted vault":
+        add(folder, WRITE)
+        trust(folder)
     async with agent_of(folder, writes=how == "the option") as agent:
         tools = {tool.name: tool for tool in (await agent.client.list_tools()).tools}
         assert not any(tools[name].annotations.read_only_hint for name in WRITERS)
@@ -115,6 +136,40 @@ async def test_writing_is_allowed_by_option_or_settings(tmp_path, how):
             "pin", chat_id="c1", message_ids=["m1"], max_tokens=1
         )
         assert (await agent.call("smart_context.get_topics", chat_id="c1"))["pinned"] == []
+
+
+@pytest.mark.parametrize("told", ["true by a stranger", "false by the vault"])
+async def test_a_vault_may_forbid_writing_but_not_allow_it_untrusted(tmp_path, told, own_settings):
+    folder = fill(tmp_path / "vault")
+    if told == "true by a stranger":
+        add(folder, WRITE)
+    else:
+        own_settings.write_text(WRITE)
+        add(folder, "[mcp]\nwrite = false\n")
+    async with agent_of(folder) as agent:
+        assert not WRITERS & {tool.name for tool in (await agent.client.list_tools()).tools}
+        assert "only reads" in await agent.refused("hide", chat_id="c1", message_ids=["m3"])
+
+
+async def test_roles_of_a_vault_are_packed_once_it_is_trusted_and_let_no_keys_out(
+    tmp_path, own_settings
+):
+    folder = fill(tmp_path / "vault")
+    role = 'system_prompt = "You bake."\n[context]\ninclude = ["*.md"]\n'
+    (folder / "roles").mkdir()
+    (folder / "roles" / "baker.toml").write_text(role)
+    (own_settings.parent / "roles").mkdir()
+    (own_settings.parent / "roles" / "cook.toml").write_text(f"{role}allow_secrets = true\n")
+    async with agent_of(folder) as agent:
+        told = await agent.refused("pack", role="baker")
+        assert "until you trust it" in told
+        assert "You bake" not in told
+        trust(folder)
+        for name in ("baker", "cook"):
+            packed = (await agent.ask("pack", role=name))["text"]
+            assert "You bake." in packed
+            assert "rye on board" in packed
+            assert KEY not in packed
 
 
 async def test_chats_are_listed_searched_and_read_in_pages(agent):
@@ -174,8 +229,7 @@ async def test_contexts_are_built_by_name_or_items_to_a_depth(agent):
 )
 async def test_hidden_ignored_secret_and_outside_files_stay_out(agent, path):
     for tool in ("read_note", "links"):
-        result = await agent.client.call_tool(tool, {"path": path})
-        assert result.is_error or (tool == "links" and path == "Keys.md")
+        assert KEY not in await agent.refused(tool, path=path)
     result = await agent.client.call_tool("build_context", {"items": [path, "Bread.md"]})
     told = result.content[0].text
     assert result.is_error or json.loads(told)["items"] == ["Bread.md"]
@@ -217,23 +271,22 @@ async def served(folder, person=OWNER):
 
 
 async def test_two_clients_use_the_server_by_http_and_see_each_others_changes(tmp_path):
-    async with served(tmp_path / "vault") as (vault, http):
-        url = "http://localhost/mcp"
-        async with (
-            Client(streamable_http_client(url, http_client=http)) as one,
-            Client(streamable_http_client(url, http_client=http)) as two,
-        ):
-            found = (await one.call_tool("build_context", {"name": CONTEXT})).structured_content
-            assert found["items"] == ["note.md"]
-            params = {"chat_id": CHAT, "message_ids": ["m1"]}
-            await vault.call(OWNER, "smart_context.hide", **params)
-            shown = (await two.call_tool("explain", {"chat_id": CHAT})).structured_content
-            assert [row["in"] for row in shown["messages"]] == [False]
+    async with (
+        served(tmp_path / "vault") as (vault, http),
+        Client(streamable_http_client(URL, http_client=http)) as one,
+        Client(streamable_http_client(URL, http_client=http)) as two,
+    ):
+        found = (await one.call_tool("build_context", {"name": CONTEXT})).structured_content
+        assert found["items"] == ["note.md"]
+        params = {"chat_id": CHAT, "message_ids": ["m1"]}
+        await vault.call(OWNER, "smart_context.hide", **params)
+        shown = (await two.call_tool("explain", {"chat_id": CHAT})).structured_content
+        assert [row["in"] for row in shown["messages"]] == [False]
 
 
 async def test_a_stranger_finds_nothing_of_the_owners_by_http(tmp_path):
     async with served(tmp_path / "vault", STRANGER) as (_, http):
-        transport = streamable_http_client("http://localhost/mcp", http_client=http)
+        transport = streamable_http_client(URL, http_client=http)
         async with Client(transport) as client:
             assert (await client.list_resources()).resources == []
             chat = await client.call_tool("read_chat", {"chat_id": CHAT})
@@ -261,6 +314,22 @@ async def test_without_the_extra_the_address_says_how_to_install_it(tmp_path, mo
 
     assert answer.status_code == 404
     assert endpoint.INSTALL in answer.json()["error"]["message"]
+
+
+async def test_an_endpoint_that_does_not_start_says_so_and_tries_again(tmp_path, monkeypatch):
+    started = StreamableHTTPSessionManager.run
+
+    def fail(self):
+        raise OSError("no more threads")
+
+    async with served(tmp_path / "vault") as (_, http):
+        monkeypatch.setattr(StreamableHTTPSessionManager, "run", fail)
+        answers = await asyncio.gather(*(http.post("/mcp", json={}) for _ in range(3)))
+        assert [answer.status_code for answer in answers] == [503] * 3
+        assert endpoint.NOT_RUNNING in answers[0].json()["error"]["message"]
+        monkeypatch.setattr(StreamableHTTPSessionManager, "run", started)
+        async with Client(streamable_http_client(URL, http_client=http)) as client:
+            assert (await client.list_tools()).tools
 
 
 @pytest.mark.slow

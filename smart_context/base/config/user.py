@@ -14,7 +14,11 @@ from smart_context.base.config.document import settings_in
 from smart_context.base.config.endpoints import Endpoints, read_endpoints
 from smart_context.base.config.settings import SettingSpec, read_settings
 from smart_context.base.config.table import Table
-from smart_context.base.config.vault import read_instructions, refuse_secrets
+from smart_context.base.config.vault import (
+    read_agents_may_write,
+    read_instructions,
+    refuse_secrets,
+)
 
 USER_CONFIG_NAME = "config.toml"
 ROLES_FOLDER = "roles"
@@ -30,12 +34,14 @@ class UserConfig:
         roles: The user's own roles, `<name>.toml`, with `templates/` below; may not exist.
         plugins: Values of plugins' settings, for vaults that set none.
         instructions: Instructions for every chat, for vaults that have none.
+        agents_may_write: Agents that use MCP may also set filters, pin and hide.
     """
 
     endpoints: Endpoints = field(default_factory=dict)
     roles: Path
     plugins: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     instructions: str = ""
+    agents_may_write: bool = False
 
     def defaults(
         self, plugin_settings: Mapping[str, Mapping[str, SettingSpec]]
@@ -67,12 +73,13 @@ def read_user_config(
         ConfigInvalid: With every fault and its line.
     """
     with settings_in(folder / USER_CONFIG_NAME, may_be_link=True, text=text) as top:
-        top.allow(("llm", "roles", "plugins", "chat"))
+        top.allow(("llm", "roles", "plugins", "chat", "mcp"))
         config = UserConfig(
             endpoints=read_endpoints(top.table("llm")),
             roles=_read_roles_folder(top.table("roles"), folder),
             plugins=_read_plugins(top.table("plugins"), plugin_settings),
             instructions=read_instructions(top.table("chat")),
+            agents_may_write=read_agents_may_write(top.table("mcp")) or False,
         )
         refuse_secrets(top)
     return config

@@ -40,7 +40,9 @@ class VaultConfig:
         user_roles: The folder of the user's own roles; `None` when it was not asked for.
         restricted: The categories whose endpoints in `named` are not trusted for them.
         named_instructions: Instructions for every chat that the vault brings; empty for none.
-        agents_may_write: Agents that use MCP may also set filters, pin and hide.
+        named_agents_may_write: What the vault says of the next; `None` when it says nothing.
+        agents_may_write: Agents that use MCP may also set filters, pin and hide; if only the vault
+            says so, it has to be trusted with it.
         instructions: Those in use: the vault's if it is trusted with them, else the user's own.
     """
 
@@ -56,6 +58,7 @@ class VaultConfig:
     user_roles: Path | None = None
     restricted: frozenset[str] = frozenset()
     named_instructions: str = ""
+    named_agents_may_write: bool | None = None
     agents_may_write: bool = False
     instructions: str = ""
 
@@ -95,8 +98,6 @@ def read_config(
         top.allow(("vault", "llm", "plugins", "chat", "mcp"))
         vault = top.table("vault")
         vault.allow(("name", "memory_dir"))
-        agents = top.table("mcp")
-        agents.allow(("write",))
         config = VaultConfig(
             root=root,
             name=vault.text("name", root.name or "Vault", max_chars=200),
@@ -105,7 +106,7 @@ def read_config(
             path=path if path.exists() else None,
             named=read_endpoints(top.table("llm")),
             named_instructions=read_instructions(top.table("chat")),
-            agents_may_write=agents.boolean("write", default=False),
+            named_agents_may_write=read_agents_may_write(top.table("mcp")),
         )
         refuse_secrets(top)
     return config
@@ -115,6 +116,12 @@ def read_instructions(chat: Table) -> str:
     """The instructions for every chat, of `[chat]`."""
     chat.allow(("instructions",))
     return chat.text("instructions", max_chars=MOST_INSTRUCTIONS).strip()
+
+
+def read_agents_may_write(mcp: Table) -> bool | None:
+    """What `[mcp]` says about changes by agents; `None` for nothing."""
+    mcp.allow(("write",))
+    return mcp.boolean("write", default=False) if "write" in mcp else None
 
 
 def read_memory_dir(root: Path) -> Path:

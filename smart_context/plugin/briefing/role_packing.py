@@ -15,9 +15,9 @@ from smart_context.packing import RoleConfig
 from smart_context.packing.files.patterns import PatternSet
 from smart_context.packing.git.changes import GitChanges
 from smart_context.packing.git.folder import work_tree_of
+from smart_context.packing.role_sources import RoleSources, asks_git
 from smart_context.packing.sections.sections import STAGED_DIFF, UNSTAGED_DIFF
 from smart_context.plugin.briefing.role_part import NO_ROLE, RolePart, pack_role
-from smart_context.plugin.briefing.role_sources import RoleSources, asks_git
 from smart_context.vault.guarded.paths import status_of
 from smart_context.vault.guarded.walk import file_stamps, rest_after
 

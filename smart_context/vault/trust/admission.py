@@ -7,6 +7,9 @@ from dataclasses import replace
 from smart_context.base.config import CATEGORIES, EndpointSettings, UserConfig, VaultConfig
 from smart_context.vault.trust.parts import Grant, Pin
 
+AGENTS_PIN = Pin("agents")
+"""The pin of a vault's wish that agents may change filters."""
+
 
 def admitted(
     config: VaultConfig,
@@ -45,12 +48,21 @@ def admitted(
     return replace(
         config,
         instructions=named if named and is_told else user.instructions,
+        agents_may_write=_may_agents_write(config, user, grant),
         chat=in_use["chat"],
         fast=in_use["fast"],
         embedding=in_use["embedding"],
         user_roles=user.roles,
         restricted=restricted,
     )
+
+
+def _may_agents_write(config: VaultConfig, user: UserConfig, grant: Grant) -> bool:
+    """What the user says; a vault may forbid it, but allow it only if it is trusted with that."""
+    named = config.named_agents_may_write
+    if named is None:
+        return user.agents_may_write
+    return named and (user.agents_may_write or AGENTS_PIN in grant.pins)
 
 
 def endpoint_pin(category: str, endpoint: EndpointSettings) -> Pin:

@@ -20,6 +20,7 @@ _CONTENT_KEYS = {
     "plugins": "digest",
     "roles": "digest",
     "instructions": "digest",
+    "agents": "",
     "git": "",
 }
 

@@ -12,7 +12,7 @@ from smart_context.base.config import Endpoints, VaultConfig
 from smart_context.base.errors import TrustRequired
 from smart_context.base.text.names import shown
 from smart_context.base.times import utc_stamp
-from smart_context.vault.trust.admission import endpoint_pin, instructions_pin
+from smart_context.vault.trust.admission import AGENTS_PIN, endpoint_pin, instructions_pin
 from smart_context.vault.trust.files import (
     FoundFiles,
     RoleFiles,
@@ -76,6 +76,8 @@ class VaultTrust:
             parts.append(Part(pin=Pin("roles", roles.digest), files=roles))
         if config.named_instructions:
             parts.append(Part(pin=instructions_pin(config.named_instructions)))
+        if config.named_agents_may_write:
+            parts.append(Part(pin=AGENTS_PIN))
         if is_repository(self.root):
             parts.append(Part(pin=Pin("git"), is_in_use=self._missed_git))
         return Review(parts=tuple(parts), grant=self.grant())

@@ -27,12 +27,20 @@ _DOES = {
     "plugins": "Programs that run with your rights.",
     "roles": "They shape what the model is told.",
     "instructions": "They are told to the model in every chat.",
+    "agents": "Programs that use MCP may set filters, pin and hide messages.",
     "git": "Roles may ask git what has changed in this folder.",
 }
+_ONE_THING = {
+    "git": (1, "git"),
+    "instructions": (2, "instructions"),
+    "agents": (2, "changes by agents"),
+}
+"""Parts that are one thing: whether its verb is singular or plural, and its words."""
 _TITLES = {
     "plugins": "Plugins",
     "roles": "Roles and templates",
     "instructions": "Instructions",
+    "agents": "Changes by agents",
     "git": "git",
 }
 
@@ -75,10 +83,8 @@ def _endpoints(review: Review) -> tuple[int, str]:
 
 def _things(part: Part) -> list[tuple[int, str]]:
     """The contents of a part other than an endpoint, counted and in words."""
-    if part.pin.kind == "git":
-        return [(1, "git")]
-    if part.pin.kind == "instructions":
-        return [(2, "instructions")]
+    if thing := _ONE_THING.get(part.pin.kind):
+        return [thing]
     if part.pin.kind == "plugins":
         return [_amount(len(part.used_for), "plugin")]
     if part.pin.kind == "roles":

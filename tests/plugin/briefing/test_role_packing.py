@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from smart_context.llm.tokens import estimate
+from smart_context.packing.role_sources import RoleSources
 from smart_context.plugin.briefing.role_packing import MAX_PACKED, RolePacking
-from smart_context.plugin.briefing.role_sources import RoleSources
 from smart_context.vault.trust.record import TrustRecord
 from smart_context.vault.trust.vault import VaultTrust
 from tests.trusting import grant_all, settings_of
