@@ -15,6 +15,7 @@ from smart_context.app.browsers import key_file, session_file
 from smart_context.app.client_commands import ClientCommands
 from smart_context.app.composition import composed, make_host, read_vault, settings_files
 from smart_context.app.following import Follower, stamps_of
+from smart_context.app.import_commands import Imports
 from smart_context.app.model_commands import ModelCommands
 from smart_context.app.settings import SettingsCommands
 from smart_context.app.trusting import TrustCommands
@@ -93,6 +94,8 @@ def vault_app(host: Host, follower: Follower, access: Access, address: str) -> S
     TrustCommands(host, follower).register()
     SettingsCommands(host, follower).register()
     ModelCommands(host).register()
+    imports = Imports(host)
+    imports.register()
     gateway = make_gateway(host, admitted)
     ClientCommands(host, gateway.activity).register()
     agents = McpEndpoint(Toolbox(host), lambda scope: Caller(admitted(scope).person))
@@ -100,6 +103,7 @@ def vault_app(host: Host, follower: Follower, access: Access, address: str) -> S
         *page_routes(host, host.services.children.texts, host.notes),
         *panel_routes(host.panels),
         *file_routes(host.files, host.reading),
+        *imports.routes(),
         *gateway.routes(),
         *agents.routes(),
     ]
@@ -109,7 +113,7 @@ def vault_app(host: Host, follower: Follower, access: Access, address: str) -> S
         allowed_hosts=[address],
         pages=pages,
         client_keys=key_file(),
-        closing=[gateway, agents],
+        closing=[gateway, agents, imports],
         not_found=unknown_address,
     )
 

@@ -11,14 +11,10 @@ _KEEP_ALL_ROUNDS = -1
 
 
 def is_of_client(document: Mapping[str, Any]) -> bool:
-    """True if a chat belongs to another program; its document needs no messages."""
-    return isinstance(document.get(SOURCE), Mapping)
+    """True if another program sends its own list with each request, which the chat follows.
 
-
-def keeps_its_history(document: Mapping[str, Any]) -> bool:
-    """True if the program sends its own list with each request, which the chat follows.
-
-    Not so a chat that was only imported from a program: it has no client key.
+    Not so a chat that was only imported from a program: it has no client key. The document needs
+    no messages.
     """
     source = document.get(SOURCE)
     return isinstance(source, Mapping) and bool(source.get("key"))

@@ -3,7 +3,8 @@
 import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -44,6 +45,12 @@ class FoundMessage:
     model: str = ""
     is_summary: bool = False
     assets: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def is_wordless(self) -> bool:
+        """An answer that has only thought and called so far."""
+        kinds = {part.get("type") for part in self.parts}
+        return self.role == "assistant" and bool(kinds) and kinds <= {"reasoning", "tool_call"}
 
     @property
     def is_empty(self) -> bool:
@@ -115,8 +122,9 @@ class Paths:
 def paths_of(chat: FoundChat) -> Paths:
     """The current path of a chat and its branches.
 
-    Empty messages are left out; what followed one follows the one before. A circle of parents is
-    cut, and a parent that is not there is the beginning.
+    Empty messages are left out; what followed one follows the one before. What an answer thought
+    and called before it spoke is part of it. A circle of parents is cut, and a parent that is not
+    there is the beginning.
     """
     known = {message.id: message for message in chat.messages}
     parent = {message.id: _parent(message, known) for message in chat.messages}
@@ -143,7 +151,29 @@ def paths_of(chat: FoundChat) -> Paths:
             branches.append((known[before] if before is not None else None, row))
         rows[message.id] = row
         placed.add(message.id)
-    return Paths(path=path, branches=branches)
+    forks = {before.id for before, _ in branches if before is not None}
+    return Paths(
+        path=_whole_answers(path, forks),
+        branches=[(before, _whole_answers(row, forks)) for before, row in branches],
+    )
+
+
+def _whole_answers(row: Sequence[FoundMessage], forks: AbstractSet[str]) -> list[FoundMessage]:
+    """The messages, with thoughts and calls joined to the answer that follows them."""
+    joined: list[FoundMessage] = []
+    for message in row:
+        last = joined[-1] if joined else None
+        is_rest = last is not None and last.is_wordless and message.role == "assistant"
+        if last is not None and is_rest and last.id not in forks:
+            joined[-1] = replace(
+                last,
+                parts=[*last.parts, *message.parts],
+                model=message.model or last.model,
+                assets=[*last.assets, *message.assets],
+            )
+        else:
+            joined.append(message)
+    return joined
 
 
 def _parent(message: FoundMessage, known: Mapping[str, FoundMessage]) -> str | None:

@@ -1,11 +1,10 @@
 """Brings found chats into a vault: what is new is added, what was changed here stays.
 
-A chat is known by its program and its id there, whatever file it came in. What was imported once is
-remembered beside the chat, so that a message that was deleted here does not come back.
+A chat is known by its program and its id there, whatever file it came in. Its document lists what
+was imported, so that a message that was deleted here does not come back.
 """
 
 import asyncio
-import secrets
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -29,15 +28,15 @@ from smart_context.importing.found import (
 )
 from smart_context.importing.recognised import Broken, Found, chats_in
 from smart_context.importing.sources import Source, sources_of
-from smart_context.storage.ports import Conflict, Storage
+from smart_context.storage.ports import Storage
 
 T = TypeVar("T")
 Outcome = Literal["new", "grown", "unchanged", "deleted"]
 Progress = Callable[[str, int, int], None]
 """Told which file is read, how many chats were read so far, and how many files there are."""
 
-RECORD = "import"
-"""The document beside a chat that lists which messages were imported."""
+IMPORTED = "imported"
+"""The key of the ids of all messages that a chat got by imports."""
 
 _MOST_FAILURES, _MOST_SHOWN = 1_000, 20
 
@@ -188,9 +187,7 @@ class Importer:
         chats = self._storage.chats
         if not await chats.exists(found.chat_id):
             self.account.messages += len(messages_of(found.document))
-            if not self._wishes.is_dry:
-                reader = secrets.token_hex(4)
-                await chats.save(found.chat_id, found.document, reader=reader)
+            await self._made(found.chat_id, found.document)
             return "new"
         rows = [row for row in found.document["messages"] if isinstance(row, dict)]
         return await self._grown(found.chat_id, rows, [])
@@ -210,11 +207,13 @@ class Importer:
         if await self._storage.chats.exists(found.chat_id):
             return await self._grown(found.chat_id, entries, branches)
         self.account.messages += len(entries) + sum(len(row) for _, row in branches)
-        if not self._wishes.is_dry:
-            document = _document(found, entries, branches, self._wishes.folder)
-            await self._storage.chats.save(found.chat_id, document, reader=secrets.token_hex(4))
-            await self._remember(found.chat_id, _ids(entries, branches))
+        document = _document(found, entries, branches, self._wishes.folder)
+        await self._made(found.chat_id, document)
         return "new"
+
+    async def _made(self, chat_id: ChatId, document: JsonObject) -> None:
+        if not self._wishes.is_dry:
+            await self._storage.chats.update(chat_id, lambda made: made.update(document))
 
     async def _entry(self, source: Source, found: FoundChat, message: FoundMessage) -> JsonObject:
         """The message as it is stored, with the files that the archive has."""
@@ -247,10 +246,9 @@ class Importer:
         branches: Sequence[tuple[str | None, Sequence[JsonObject]]],
     ) -> Outcome:
         """Add the messages that are not known to a chat that is here."""
-        (record,) = await self._storage.documents.read(chat_id, RECORD)
-        listed = record.value.get("ids")
-        known = set(map(str, listed)) if isinstance(listed, list) else set[str]()
         document = await self._storage.chats.load(chat_id)
+        listed = document.get(IMPORTED)
+        known = set(map(str, listed)) if isinstance(listed, list) else set[str]()
         for path in (document, *branches_of(document)):
             known.update(str(message.id) for message in messages_of(path))
         fresh = [name for name in _ids(entries, branches) if name not in known]
@@ -262,20 +260,7 @@ class Importer:
         await self._storage.chats.update(
             chat_id, lambda document: _add(document, entries, branches, known), creates=False
         )
-        await self._remember(chat_id, [*known, *fresh])
         return "grown"
-
-    async def _remember(self, chat_id: ChatId, ids: Sequence[str]) -> None:
-        """Note which messages were imported, so that those deleted here don't come back."""
-        for _ in range(3):
-            (record,) = await self._storage.documents.read(chat_id, RECORD)
-            try:
-                await self._storage.documents.replace(
-                    chat_id, RECORD, {"ids": list(ids)}, expected=record.revision
-                )
-            except Conflict:
-                continue
-            return
 
 
 def _document(
@@ -290,6 +275,7 @@ def _document(
     if found.created_at:
         document["created_at"] = found.created_at
     document[SOURCE] = {"client": found.client, "id": found.id}
+    document[IMPORTED] = _ids(entries, branches)
     if folder:
         document["folder"] = folder
     if branches:
@@ -332,6 +318,7 @@ def _add(
             made.append(_branch(str(row[start - 1]["id"]) if start else before, fresh))
     if made:
         set_branches(document, [*made, *branches_of(document)])
+    document[IMPORTED] = list(dict.fromkeys([*known, *_ids(entries, branches)]))
 
 
 def _first_new(entries: Sequence[JsonObject], known: set[str]) -> int:

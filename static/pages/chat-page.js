@@ -32,6 +32,7 @@ import { SidePanels } from "../panel/side-panels.js";
 import { reasonOf, visible } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 import { startInstructions } from "../frame/instructions.js";
+import { startChatImport } from "../messages/chat-import.js";
 import { Trash } from "../messages/trash.js";
 import { startNoteSheet } from "../messages/note-sheet.js";
 import { startMap } from "../messages/reading/topic-map.js";
@@ -245,6 +246,7 @@ contexts?.start();
 chats.start();
 trash.start();
 startInstructions(wire, chatId);
+startChatImport(wire);
 startMenus();
 startChatMenu(wire, chatId);
 startPageKeys({

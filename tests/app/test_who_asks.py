@@ -54,6 +54,7 @@ OTHER = {
     "depth": 0,
     "diff": None,
     "digest": "",
+    "dry_run": True,
     "embedding_search": True,
     "endpoint": None,
     "enabled": True,
@@ -79,6 +80,7 @@ OTHER = {
     "path": "note.md",
     "paths": ["note.md"],
     "pinned": [],
+    "program": "",
     "query": "Lisbon",
     "recent_messages": 3,
     "regroup": False,
@@ -98,6 +100,7 @@ OTHER = {
     "topics": [],
     "turn": "t1",
     "until": "",
+    "upload": "",
     "values": {},
     "version": 1,
     "wait": False,
@@ -159,6 +162,7 @@ def addresses(file):
 
 OPEN = {
     "/api/commands/{name:path}": "the commands, each of which is tried here",
+    "/api/imports": "refused to all but the owner of the installation",
     "/api/files": "takes a file in, and gives nothing but what it took",
     "/favicon.ico": "ours",
     "/healthz": "open to anybody",

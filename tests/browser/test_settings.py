@@ -6,6 +6,7 @@ from playwright.sync_api import expect
 from tests.browser.checker import assert_accessible
 from tests.browser.steps import open_page
 from tests.fake_openai import FakeOpenAI
+from tests.importing.samples import SAMPLES
 
 KEY = "sk-proj-Ab3dEf6hIj9kLmNoPqRsTuVwXyZ012345"
 
@@ -61,3 +62,14 @@ def test_a_chat_is_given_instructions_that_its_next_message_shows(new_page, empt
     page.get_by_role("button", name="Instructions…").click()
     box = page.get_by_role("textbox", name="Instructions of this chat")
     expect(box).to_have_value("Answer in rhymes.")
+
+
+def test_chats_of_another_program_are_brought_in_from_the_list(new_page, empty, tmp_path):
+    file = tmp_path / "conversations.json"
+    file.write_bytes(SAMPLES["chatgpt"][1])
+    page = open_page(new_page, empty, "/new")
+    page.locator("[data-import-file]").set_input_files(file)
+    expect(page.get_by_text("1 new chat.")).to_be_visible()
+    page.get_by_role("link", name="Boats").click()
+    expect(page.get_by_role("region", name="Messages").get_by_text("Second")).to_be_visible()
+    expect(page.get_by_role("button", name="Previous version")).to_be_enabled()

@@ -7,7 +7,7 @@ from smart_context.base.config.vault import MOST_INSTRUCTIONS
 from smart_context.base.errors import ChatBusy, CommandFailed, InvalidParams
 from smart_context.base.text.names import storable
 from smart_context.base.values import JsonObject
-from smart_context.chat.clients import keeps_its_history
+from smart_context.chat.clients import is_of_client
 from smart_context.chat.documents import branches
 from smart_context.chat.documents.branches import Versions, versions_of
 from smart_context.chat.documents.parts import since_unfinished
@@ -185,7 +185,7 @@ class ChatCommands:
         shown: list[tuple[str, Versions]] = []
 
         def show(document: JsonObject) -> None:
-            if keeps_its_history(document):
+            if is_of_client(document):
                 raise CommandFailed(
                     "another program keeps the history of this chat; "
                     "choose the version there, or continue in a copy"

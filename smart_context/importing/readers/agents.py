@@ -182,7 +182,10 @@ def llm_logs(path: str) -> Iterator[FoundChat]:
         NotReadable: If it is no such database.
     """
     try:
-        with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as database:
+        address = f"file:{path}?mode=ro&immutable=1"
+        # Its steps run in one thread after the other.
+        opened = sqlite3.connect(address, uri=True, check_same_thread=False)
+        with closing(opened) as database:
             database.row_factory = sqlite3.Row
             tables = {row[0] for row in database.execute("SELECT name FROM sqlite_master")}
             if "responses" in tables:

@@ -36,7 +36,7 @@ from smart_context.base.errors import ChatIdInvalid, SmartContextError
 from smart_context.base.processes.child import Child
 from smart_context.base.resources import asset
 from smart_context.base.values import JsonObject, PersonId
-from smart_context.chat.clients import is_of_client, keeps_its_history
+from smart_context.chat.clients import is_of_client
 from smart_context.chat.documents.branches import versions_of
 from smart_context.chat.exported import ENDINGS, Form, exported
 from smart_context.chat.ids import check_chat_id, new_chat_id
@@ -307,7 +307,7 @@ class _Pages:
             "total": len(messages),
             "compaction": compaction_view(messages, window.messages),
             "versions": versions_of(document),
-            "may_switch": not keeps_its_history(document),
+            "may_switch": not is_of_client(document),
             "is_of_client": is_of_client(document),
             "file_pass": admitted(request.scope).file_pass,
         }

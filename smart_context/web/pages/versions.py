@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from smart_context.base.values import JsonObject
-from smart_context.chat.clients import keeps_its_history
+from smart_context.chat.clients import is_of_client
 from smart_context.chat.documents.branches import branches_of, is_reachable
 from smart_context.chat.messages import messages_of
 from smart_context.web.pages.views.message_views import SPEAKERS
@@ -18,7 +18,7 @@ def other_versions(document: Mapping[str, Any]) -> list[JsonObject]:
 
     Those of a program that keeps its history itself, and those that follow a message that is gone.
     """
-    is_followed = keeps_its_history(document)
+    is_followed = is_of_client(document)
     return [
         {
             "created_at": created if isinstance(created := branch.get("created_at"), str) else "",

@@ -1,0 +1,133 @@
+"""`memory.import`: chats of other programs, from a file that a page sent or a path."""
+
+import asyncio
+import secrets
+import tempfile
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from smart_context.base.errors import CommandFailed
+from smart_context.base.values import JsonObject
+from smart_context.host.access import EVERYBODY
+from smart_context.host.commands.registry import Caller, check_owner
+from smart_context.host.events.events import Event
+from smart_context.host.host import Host
+from smart_context.importing.recognised import FORMATS
+from smart_context.importing.taking_in import Importer, Wishes
+from smart_context.web.gate.gate import admitted
+from smart_context.web.gate.refusals import error_response
+
+IMPORT_PROGRESS: Event[Any] = Event("memory.import_progress")
+"""An import goes on; carries `file`, `chats` read so far, and `files`, how many there are."""
+
+MOST_BYTES = 8 << 30
+_TOLD_EACH = 20
+_TOO_LARGE, _FORBIDDEN = 413, 403
+_MOST_WAITING = 8
+
+
+class Imports:
+    """Takes in files of chats, and reads them when asked.
+
+    Args:
+        host: The host of the vault.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._waiting: dict[str, Path] = {}
+        self._reading = asyncio.Lock()
+
+    def register(self) -> None:
+        """Register the command."""
+        self._host.commands.register("memory.import", self.import_chats)
+
+    def routes(self) -> list[BaseRoute]:
+        """The route that takes a file."""
+        return [Route("/api/imports", self.upload, methods=["POST"])]
+
+    async def close(self) -> None:
+        """Remove the files that nobody asked to read."""
+        if self._folder is not None:
+            await asyncio.to_thread(self._folder.cleanup)
+
+    async def upload(self, request: Request) -> Response:
+        """Keep the body as a file until `memory.import` reads it."""
+        try:
+            check_owner(admitted(request.scope).person)
+        except CommandFailed as refused:
+            return error_response(_FORBIDDEN, _FORBIDDEN, str(refused))
+        name = unquote(request.headers.get("x-file-name", ""), errors="replace")
+        upload = secrets.token_hex(8)
+        path = await asyncio.to_thread(self._place, upload, Path(name).suffix.lower())
+        size = 0
+        with await asyncio.to_thread(path.open, "wb") as file:
+            async for chunk in request.stream():
+                size += len(chunk)
+                if size > MOST_BYTES:
+                    break
+                await asyncio.to_thread(file.write, chunk)
+        if size > MOST_BYTES:
+            await asyncio.to_thread(path.unlink)
+            return error_response(_TOO_LARGE, _TOO_LARGE, "the file is larger than 8 GiB")
+        self._waiting[upload] = path
+        while len(self._waiting) > _MOST_WAITING:
+            oldest = self._waiting.pop(next(iter(self._waiting)))
+            await asyncio.to_thread(oldest.unlink, missing_ok=True)
+        return JSONResponse({"upload": upload}, headers={"Cache-Control": "no-store"})
+
+    async def import_chats(
+        self,
+        caller: Caller,
+        upload: str = "",
+        path: str = "",
+        program: str = "",
+        folder: str = "",
+        dry_run: bool = False,
+    ) -> JsonObject:
+        """Bring in the chats of other programs; gives the account.
+
+        Args:
+            caller: Who asks.
+            upload: What `POST /api/imports` gave; either this or `path`.
+            path: A file, folder or ZIP on the server's machine.
+            program: As `source.client` names it; by the content if left out.
+            folder: The folder of the list of chats for new ones.
+            dry_run: Only say what would be done.
+        """
+        check_owner(caller.person)
+        if bool(upload) == bool(path) or (program and program not in FORMATS):
+            known = ", ".join(FORMATS)
+            raise CommandFailed(f"Give an upload or a path, and as program one of: {known}.")
+        file = self._waiting.pop(upload, None) if upload else await asyncio.to_thread(_own, path)
+        if file is None or not await asyncio.to_thread(file.exists):
+            raise CommandFailed("That file is not there; send it again.")
+        wishes = Wishes(client=program, folder=folder.strip(), is_dry=dry_run)
+        try:
+            async with self._reading:
+                importer = Importer(self._host.services.storage, wishes, self._tell)
+                return (await importer.run([file])).row()
+        finally:
+            if upload:
+                await asyncio.to_thread(file.unlink, missing_ok=True)
+
+    def _place(self, upload: str, suffix: str) -> Path:
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="smart-context-")
+        return Path(self._folder.name) / f"{upload}{suffix if suffix.isascii() else ''}"
+
+    def _tell(self, file: str, done: int, files: int) -> None:
+        if done % _TOLD_EACH == 0:
+            told = {"file": Path(file).name, "chats": done, "files": files}
+            self._host.emit(IMPORT_PROGRESS, told, EVERYBODY)
+
+
+def _own(path: str) -> Path:
+    """The path that a user wrote; it may begin with `~`."""
+    return Path(path).expanduser()

@@ -1,0 +1,77 @@
+// @ts-check
+/** Chats of other programs: dropped on the list of chats, or chosen, and brought in. */
+
+import { keyHeaders } from "../key.js";
+import { reasonOf } from "../lib/text.js";
+import { toast } from "../lib/toasts.js";
+
+/** @typedef {{ new: number, grown: number, unchanged: number, failed: { file: string, title: string, id: string, error: string }[], messages: number }} Account */
+
+/** @param {import("../wire.js").Wire} wire */
+export function startChatImport(wire) {
+  const list = /** @type {HTMLElement | null} */ (document.querySelector("#chats"));
+  const input = /** @type {HTMLInputElement | null} */ (list?.querySelector("[data-import-file]") ?? null);
+  const told = /** @type {HTMLElement | null} */ (list?.querySelector(".import-told") ?? null);
+  const words = told?.querySelector("span");
+  if (!list || !input || !told || !words) return;
+  /** @param {string} text */
+  const tell = (text) => {
+    told.hidden = !text;
+    words.textContent = text;
+  };
+
+  /** @param {File[]} files */
+  const bringIn = async (files) => {
+    for (const file of files) {
+      tell(`Sending ${file.name}…`);
+      try {
+        const headers = { ...keyHeaders(), "X-File-Name": encodeURIComponent(file.name) };
+        const sent = await fetch("/api/imports", { method: "POST", body: file, headers });
+        if (!sent.ok) throw new Error((await sent.json()).error.message);
+        tell("Reading…");
+        const account = await wire.call("memory.import", { upload: (await sent.json()).upload });
+        toast(inWords(account));
+      } catch (error) {
+        toast(`${file.name}: ${reasonOf(error)}`);
+      }
+    }
+    tell("");
+  };
+
+  list.querySelector("[data-import]")?.addEventListener("click", () => input.click());
+  input.addEventListener("change", () => {
+    void bringIn([...(input.files ?? [])]);
+    input.value = "";
+  });
+  list.addEventListener("dragover", (event) => {
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    event.stopPropagation(); // else the chat says that nothing can be dropped here
+    event.dataTransfer.dropEffect = "copy";
+    list.dataset.drop = "";
+  });
+  list.addEventListener("dragleave", () => delete list.dataset.drop);
+  list.addEventListener("drop", (event) => {
+    delete list.dataset.drop;
+    if (!event.dataTransfer?.files.length) return;
+    event.preventDefault();
+    event.stopPropagation();
+    void bringIn([...event.dataTransfer.files]);
+  });
+  wire.on("memory.import_progress", ({ chats }) => {
+    if (!told.hidden) tell(`Reading… ${chats.toLocaleString()} chats so far`);
+  });
+}
+
+/** What was brought in, in words. @param {Account} account */
+export function inWords(account) {
+  const found = [
+    account.new && `${account.new.toLocaleString()} new ${account.new === 1 ? "chat" : "chats"}`,
+    account.grown && `${account.grown.toLocaleString()} with new messages`,
+    account.unchanged && `${account.unchanged.toLocaleString()} known already`,
+  ].filter(Boolean);
+  const [first, ...more] = account.failed;
+  if (!first) return `${found.join(", ") || "No chats"}.`;
+  const rest = more.length ? ` and ${more.length.toLocaleString()} more` : "";
+  return `${found.join(", ") || "No chats came in"}. Not read: ${first.title || first.id || "a file"}${rest}: ${first.error}.`;
+}
