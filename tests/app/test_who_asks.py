@@ -76,6 +76,7 @@ OTHER = {
     "offset": 0,
     "on": True,
     "options": None,
+    "origin": "",
     "parts": [],
     "path": "note.md",
     "paths": ["note.md"],
