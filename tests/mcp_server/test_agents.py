@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 import httpx2
 import pytest
 from mcp.client.client import Client
-from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
@@ -270,20 +269,6 @@ async def served(folder, person=OWNER):
                 key_file().revoke(CLIENT)
 
 
-async def test_two_clients_use_the_server_by_http_and_see_each_others_changes(tmp_path):
-    async with (
-        served(tmp_path / "vault") as (vault, http),
-        Client(streamable_http_client(URL, http_client=http)) as one,
-        Client(streamable_http_client(URL, http_client=http)) as two,
-    ):
-        found = (await one.call_tool("build_context", {"name": CONTEXT})).structured_content
-        assert found["items"] == ["note.md"]
-        params = {"chat_id": CHAT, "message_ids": ["m1"]}
-        await vault.call(OWNER, "smart_context.hide", **params)
-        shown = (await two.call_tool("explain", {"chat_id": CHAT})).structured_content
-        assert [row["in"] for row in shown["messages"]] == [False]
-
-
 async def test_a_stranger_finds_nothing_of_the_owners_by_http(tmp_path):
     async with served(tmp_path / "vault", STRANGER) as (_, http):
         transport = streamable_http_client(URL, http_client=http)
@@ -330,16 +315,3 @@ async def test_an_endpoint_that_does_not_start_says_so_and_tries_again(tmp_path,
         monkeypatch.setattr(StreamableHTTPSessionManager, "run", started)
         async with Client(streamable_http_client(URL, http_client=http)) as client:
             assert (await client.list_tools()).tools
-
-
-@pytest.mark.slow
-async def test_a_process_on_stdio_speaks_only_the_protocol_and_shares_the_vault(tmp_path):
-    folder = fill(tmp_path / "vault")
-    async with agent_of(folder) as beside:
-        args = ["-m", "smart_context", "mcp", str(folder), "--write"]
-        async with Client(StdioServerParameters(command=sys.executable, args=args)) as client:
-            assert len((await client.list_tools()).tools) == 15
-            params = {"chat_id": "c1", "message_ids": ["m1"]}
-            result = await client.call_tool("pin", params)
-            assert result.structured_content["pinned"] == ["m1"]
-            assert (await beside.ask("topics", chat_id="c1"))["pinned"] == ["m1"]

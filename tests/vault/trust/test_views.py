@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from smart_context.vault.trust.admission import AGENTS_PIN
 from smart_context.vault.trust.parts import FileSet, Grant, Part, Pin, Review
 from smart_context.vault.trust.views import review_view, summary
 from tests.vault.trust.conftest import SETTINGS, write
@@ -23,6 +24,7 @@ def roles(*names):
 ONE = Part(pin=Pin("endpoint", "http://a"), used_for=("chat",))
 TWO = Part(pin=Pin("endpoint", "http://b"), used_for=("fast",))
 GIT = Part(pin=Pin("git"))
+AGENTS = Part(pin=AGENTS_PIN)
 
 
 def granting(*parts):
@@ -36,6 +38,7 @@ def granting(*parts):
         ((ONE,), "Restricted: this vault's endpoint is off until you trust it."),
         ((ONE, TWO), "Restricted: 2 endpoints are off until you trust it."),
         ((plugins("a"),), "Restricted: 1 plugin is off until you trust it."),
+        ((AGENTS,), "Restricted: changes by agents are off until you trust it."),
         (
             (ONE, plugins("a", "b"), roles("cook.toml")),
             "Restricted: this vault's endpoint, 2 plugins and 1 role are off until you trust it.",
