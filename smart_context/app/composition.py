@@ -4,6 +4,7 @@ import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -124,12 +125,18 @@ async def models_of(config: VaultConfig, notes: FollowedVault) -> AsyncIterator[
             chat = PassageResponder(embedder, notes, is_restricted="chat" in config.restricted)
         else:
             chat = _chat_model(config.chat, closing)
+
+        @cache
+        def other(endpoint: EndpointSettings) -> ChatModel:
+            return _chat_model(endpoint, closing)
+
         yield Models(
             chat=chat,
             fast=None if config.fast is None else _chat_model(config.fast, closing),
             embedder=embedder,
             chat_is_embedded=config.chat is None,
             embedder_is_embedded=config.embedding is None,
+            other=other,
         )
 
 

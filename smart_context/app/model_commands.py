@@ -30,6 +30,7 @@ class ModelCommands:
         """Register the commands."""
         self._host.commands.register("system.find_models", self.find_models)
         self._host.commands.register("system.test_model", self.test_model)
+        self._host.commands.register("system.models", self.models)
 
     async def find_models(
         self, caller: Caller, endpoint: dict[str, Any] | None = None
@@ -45,6 +46,27 @@ class ModelCommands:
             asked = await asyncio.to_thread(endpoint_of, endpoint)
             return {"base_url": asked.base_url, "models": await models_at(asked)}
         return {"servers": await servers_here(), "providers": known_providers()}
+
+    async def models(self, caller: Caller) -> JsonObject:
+        """List the models that a chat can choose, as the connected providers tell them."""
+        check_owner(caller.person)
+        config = self._host.default_config
+        connected = {"chat": config.chat, "fast": config.fast}
+        found = {name: endpoint for name, endpoint in connected.items() if endpoint}
+        listed: dict[str, str] = {}
+        asked: set[str] = set()
+        for name, endpoint in found.items():
+            listed.setdefault(endpoint.model, name)
+            if endpoint.base_url not in asked:
+                asked.add(endpoint.base_url)
+                try:
+                    others = await models_at(endpoint)
+                except ModelFailed:
+                    others = []  # the models of the settings can still be chosen
+                for model in others:
+                    listed.setdefault(model, f"{name}/{model}")
+        rows = [{"model": model, "name": name} for name, model in listed.items()]
+        return {"default": config.chat.model if config.chat else "", "models": rows}
 
     async def test_model(
         self,

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from smart_context.base.config import VaultConfig
-from smart_context.base.errors import CommandFailed, Fault
+from smart_context.base.errors import CommandFailed, Fault, SmartContextError
 from smart_context.base.processes.child import Children
 from smart_context.chat.messages import ChatId, Message
 from smart_context.host.access import EVERYBODY, Access, Audience, OwnerOnly
+from smart_context.host.chosen_model import CurrentSettings, choice_in
 from smart_context.host.commands.chat import ChatCommands
 from smart_context.host.commands.compaction import Compactions
 from smart_context.host.commands.files import FileCommands
@@ -43,7 +44,7 @@ from smart_context.host.plugins.running import LOAD_TIMEOUT_S, Plugins
 from smart_context.host.reading import Reading
 from smart_context.host.request.completion import RequestCompletion
 from smart_context.host.request.tools import ToolSupport
-from smart_context.host.services import CurrentSettings, Services
+from smart_context.host.services import Services
 from smart_context.host.tasks import TaskOwner
 from smart_context.host.turn import Turn
 from smart_context.host.turns.answering import TurnParts
@@ -138,7 +139,7 @@ class Host:
             current=self._current,
             bus=bus,
             relay=EventRelay(bus),
-            commands=CommandRegistry(options.access),
+            commands=CommandRegistry(options.access, self._model_of),
             access=options.access,
             panels=Panels(self.emit),
             storage=storage,
@@ -186,6 +187,11 @@ class Host:
     def config(self) -> VaultConfig:
         """The settings in use now."""
         return self._current.config
+
+    @property
+    def default_config(self) -> VaultConfig:
+        """The settings in use now, whichever chat's own model counts."""
+        return self._current.default_config
 
     @property
     def models(self) -> Models:
@@ -293,13 +299,23 @@ class Host:
     def _register_commands(self, repair: Callable[[ChatId], Awaitable[None]]) -> None:
         commands, store, settled = self.commands, self.store, self.services.relay.settled
         tell = self._tell_plugins
-        ChatCommands(store, self.files, self.turns, repair, tell).register(commands)
+        ChatCommands(
+            store, self.files, self.turns, repair, tell, lambda: self.default_config
+        ).register(commands)
         FileCommands(self.files, self.config.root).register(commands)
         MemoryCommands(store, self.turns, repair, settled, self.emit).register(commands)
         TrashCommands(store.trash, self.emit).register(commands)
         self.compactions.register(commands)
         commands.register("system.commands", commands.list_commands)
         commands.register("system.plugins", self.plugins.list_plugins)
+
+    async def _model_of(self, chat_id: str) -> str:
+        """The model that a chat has of its own; empty for none, or for a chat that is none."""
+        try:
+            _, others = await self.store.snapshot(chat_id)
+        except SmartContextError:
+            return ""
+        return choice_in(others)
 
     def _after(self, turn: Turn) -> None:
         self._counts.learn(turn)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Protocol
 
+from smart_context.base.config import EndpointSettings
 from smart_context.chat.messages import Message
 from smart_context.llm.models import ChatModel, Embedder
 
@@ -24,6 +25,7 @@ class Models:
         embedder: Turns texts into vectors.
         chat_is_embedded: No chat model is configured; `chat` quotes passages.
         embedder_is_embedded: The embedder runs here: what it reads costs time, and goes nowhere.
+        other: Gives another chat model, for chats that have one of their own.
     """
 
     chat: ChatModel
@@ -31,6 +33,7 @@ class Models:
     embedder: Embedder
     chat_is_embedded: bool
     embedder_is_embedded: bool = False
+    other: Callable[[EndpointSettings], ChatModel] | None = None
 
 
 class HistoryBuilder(Protocol):

@@ -2,26 +2,18 @@
 
 from dataclasses import dataclass
 
-from smart_context.base.config import VaultConfig
 from smart_context.base.processes.child import Children
 from smart_context.host.access import Access
+from smart_context.host.chosen_model import CurrentSettings
 from smart_context.host.commands.registry import CommandRegistry
 from smart_context.host.events.bus import EventBus, EventRelay
-from smart_context.host.models import HistoryBuilder, Models
+from smart_context.host.models import HistoryBuilder
 from smart_context.host.panels import Panels
 from smart_context.host.request.completion import RequestCompletion
 from smart_context.host.request.tools import ToolSupport
 from smart_context.storage.ports import Storage
 from smart_context.vault.followed import FollowedVault
 from smart_context.vault.trust.vault import VaultTrust
-
-
-@dataclass(slots=True, kw_only=True)
-class CurrentSettings:
-    """The settings and models in use now; they change when the settings file does."""
-
-    config: VaultConfig
-    models: Models
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,6 +33,7 @@ import { reasonOf, visible } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 import { startInstructions } from "../frame/instructions.js";
 import { startChatImport } from "../messages/chat-import.js";
+import { startModelChoice } from "../frame/model-choice.js";
 import { Trash } from "../messages/trash.js";
 import { startNoteSheet } from "../messages/note-sheet.js";
 import { startMap } from "../messages/reading/topic-map.js";
@@ -247,6 +248,7 @@ chats.start();
 trash.start();
 startInstructions(wire, chatId);
 startChatImport(wire);
+startModelChoice(wire, chatId);
 startMenus();
 startChatMenu(wire, chatId);
 startPageKeys({

@@ -104,6 +104,7 @@ async def test_every_command_is_listed_with_its_parameters(bench):
         "chat.regenerate",
         "chat.edit",
         "chat.set_instructions",
+        "chat.set_model",
         "chat.list_versions",
         "chat.show_version",
         "chat.attach_vault_file",

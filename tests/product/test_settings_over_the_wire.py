@@ -188,3 +188,37 @@ def test_each_server_tells_clients_its_own_address(server, tmp_path):
         for one in (server, other):
             assert f"<code>{one.origin}/v1</code>" in one.request("GET", "/clients")[1]
             assert one.ask("system.clients")["base_url"] == f"{one.origin}/v1"
+
+
+def test_a_chat_has_a_model_of_its_own_which_preview_and_receipt_follow(server, endpoint):
+    connect(server, endpoint)
+    listed = server.ask("system.models")
+    assert listed["default"] == "gpt-4o"
+    other = next(row for row in listed["models"] if row["name"] != "gpt-4o")
+    server.ask("chat.send", chat_id="own", message="First?")
+    assert endpoint.requests[-1].body["model"] == "gpt-4o"
+
+    assert server.ask("chat.set_model", chat_id="own", model=other["model"])["model"]
+    preview = server.ask("smart_context.preview", chat_id="own", message="Second?")
+    server.ask("chat.send", chat_id="own", message="Second?")
+    assert endpoint.requests[-1].body["model"] == other["name"]
+    assert preview["body"]["model"] == other["name"]
+    turn = server.ask("smart_context.turns", chat_id="own")["turns"][0]["turn"]
+    receipt = server.ask("smart_context.receipt", chat_id="own", turn=turn)
+    assert other["name"] in str(receipt["models"])
+    assert other["name"] in server.request("GET", "/chats/own")[1]
+
+    server.ask("chat.send", chat_id="elsewhere", message="Third?")
+    assert endpoint.requests[-1].body["model"] == "gpt-4o"
+    last = server.ask("memory.load_chat", chat_id="own")["messages"][-1]["id"]
+    server.ask("chat.regenerate", chat_id="own", message_id=last, model="chat")
+    assert endpoint.requests[-1].body["model"] == "gpt-4o"
+    server.ask("chat.set_model", chat_id="own")
+    assert "model" not in server.ask("memory.load_chat", chat_id="own")
+
+
+def test_a_model_that_no_connected_endpoint_has_is_refused(server, endpoint):
+    connect(server, endpoint)
+    status, said = server.command("chat.set_model", chat_id="own", model="http://evil.example/v1/m")
+    assert status != 200
+    assert "No connected endpoint" in str(said)

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
+from smart_context.base.config import VaultConfig
 from smart_context.base.config.vault import MOST_INSTRUCTIONS
 from smart_context.base.errors import ChatBusy, CommandFailed, InvalidParams
 from smart_context.base.text.names import storable
@@ -14,6 +15,7 @@ from smart_context.chat.documents.parts import since_unfinished
 from smart_context.chat.ids import check_chat_id, new_chat_id, new_message_id
 from smart_context.chat.messages import INSTRUCTIONS, ChatId, Message
 from smart_context.host.access import FilesNamed
+from smart_context.host.chosen_model import MODEL, MOST_CHARS, endpoint_of_choice
 from smart_context.host.commands.files import attached_files, attached_links
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.host.events.events import (
@@ -39,12 +41,14 @@ class ChatCommands:
         turns: Turns,
         repair: Callable[[ChatId], Awaitable[None]],
         tell_plugins: Callable[[Event[ChatChanged], ChatId], None],
+        config: Callable[[], VaultConfig],
     ) -> None:
         self._store = store
         self._files = files
         self._turns = turns
         self._repair = repair
         self._tell_plugins = tell_plugins
+        self._config = config
 
     def register(self, commands: CommandRegistry) -> None:
         """Register the commands."""
@@ -55,6 +59,7 @@ class ChatCommands:
         commands.register("chat.regenerate", self.regenerate)
         commands.register("chat.edit", self.edit)
         commands.register("chat.set_instructions", self.set_instructions)
+        commands.register("chat.set_model", self.set_model)
         commands.register("chat.list_versions", self.list_versions)
         commands.register("chat.show_version", self.show_version)
 
@@ -132,6 +137,7 @@ class ChatCommands:
         caller: Caller,
         stream: bool = True,
         text: str | None = None,
+        model: str | None = None,
     ) -> JsonObject:
         """Answer a question again; the former answer stays as a version, with all that followed.
 
@@ -141,14 +147,18 @@ class ChatCommands:
             caller: Who asks.
             stream: The new answer comes piece by piece.
             text: Ask this instead, with the same files; the former question stays as a version.
+            model: Ask this model, this once: as in `chat.set_model`.
         """
+        wanted = self._known_model(model)
         checked = check_chat_id(chat_id)
         asked = None if text is None else _checked_text("text", text)
 
         def ask(document: JsonObject) -> Message:
             return transcript.ask_again(document, message_id, text=asked, now=self._turns.now())
 
-        message_ids = await self._turns.take(checked, ask, person=caller.person, streaming=stream)
+        message_ids = await self._turns.take(
+            checked, ask, person=caller.person, streaming=stream, model=wanted
+        )
         return {"chat_id": checked, "message_ids": message_ids}
 
     async def list_versions(self, chat_id: str) -> JsonObject:
@@ -225,6 +235,38 @@ class ChatCommands:
 
         await self._store.update(checked, change, since=lambda version: len(version.entries))
         return {"chat_id": checked, "instructions": told}
+
+    async def set_model(self, chat_id: str, model: str | None = None) -> JsonObject:
+        """Choose the model that answers in a chat; without one, the default does again.
+
+        Args:
+            chat_id: The chat.
+            model: `chat`, `fast`, or a model of their endpoints: `chat/gpt-4o`, or with the
+                endpoint's base URL in place of the category.
+        """
+        checked, wanted = check_chat_id(chat_id), self._known_model(model)
+
+        def change(document: JsonObject) -> None:
+            if is_of_client(document):
+                raise CommandFailed("Another program keeps this chat, and chooses its model.")
+            if wanted:
+                document[MODEL] = wanted
+            else:
+                document.pop(MODEL, None)
+
+        await self._store.update(checked, change, since=lambda version: len(version.entries))
+        return {"chat_id": checked, "model": wanted}
+
+    def _known_model(self, model: str | None) -> str:
+        wanted = storable((model or "").strip())
+        if len(wanted) > MOST_CHARS or (
+            wanted and endpoint_of_choice(self._config(), wanted) is None
+        ):
+            raise CommandFailed(
+                "No connected endpoint has this model. Choose chat, fast, or a model of theirs, "
+                "such as chat/gpt-4o."
+            )
+        return wanted
 
     async def edit(self, chat_id: str, message_id: str, text: str) -> JsonObject:
         """Change what a message says, in place; a changed question is not asked again."""

@@ -11,6 +11,7 @@ from smart_context.base.errors import CommandFailed, NameTaken, SmartContextErro
 from smart_context.base.values import OWNER, JsonObject, PersonId
 from smart_context.chat.messages import ChatId
 from smart_context.host.access import Access, check_access
+from smart_context.host.chosen_model import chosen
 from smart_context.host.commands.parameters import Parameters
 from smart_context.host.events.bus import is_async
 from smart_context.host.tasks import was_cancelled
@@ -74,10 +75,14 @@ class CommandRegistry:
 
     Args:
         access: Is asked about everything owned that a command's parameters name.
+        model_of: Gives the model that a chat has of its own, which counts for its commands.
     """
 
-    def __init__(self, access: Access) -> None:
+    def __init__(
+        self, access: Access, model_of: Callable[[str], Awaitable[str]] | None = None
+    ) -> None:
         self._access = access
+        self._model_of = model_of
         self._commands: dict[str, _Command] = {}
 
     def register(
@@ -133,8 +138,11 @@ class CommandRegistry:
         await check_access(self._access, caller.person, command.parameters.owned(given))
         if command.parameters.caller_name:
             given[command.parameters.caller_name] = caller
+        chat_id = given.get("chat_id")
+        own = await self._model_of(chat_id) if self._model_of and isinstance(chat_id, str) else ""
         try:
-            result = await command.handler(**given)
+            with chosen(own):
+                result = await command.handler(**given)
         except SmartContextError:
             raise
         except asyncio.CancelledError as error:

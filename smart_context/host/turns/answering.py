@@ -15,6 +15,7 @@ from smart_context.chat.answers import Arrived
 from smart_context.chat.documents.parts import Since, since_message
 from smart_context.chat.ids import new_message_id
 from smart_context.chat.messages import ChatId, Message, MessageId
+from smart_context.host.chosen_model import choice_in, choose
 from smart_context.host.events.events import CHAT_FAILED, CHAT_FINISHED, CHAT_STARTED, Emit
 from smart_context.host.models import HistoryBuilder
 from smart_context.host.request.request import Request, attached_to
@@ -75,6 +76,7 @@ class Answering:
         person: Who asks.
         since: The first message that `ask` needs; unfinished ones are among those after it.
         streaming: Clients get the answer piece by piece.
+        model: Asked for this answer; empty: the chat's own.
 
     Attributes:
         answer: What has arrived of the answer.
@@ -90,6 +92,7 @@ class Answering:
         person: PersonId,
         since: Since,
         streaming: bool,
+        model: str = "",
     ) -> None:
         self.chat_id = chat_id
         message_id = new_message_id()
@@ -100,6 +103,7 @@ class Answering:
         self._ask = ask
         self._person = person
         self._since = since
+        self._model = model
         self._streaming = streaming
         self._created_at = parts.now()
         self._turn: Turn | None = None
@@ -167,15 +171,18 @@ class Answering:
         )
 
         questions: list[Message] = []
+        choices: list[str] = []
 
         def write(document: JsonObject) -> None:
             if left is not None:
                 transcript.restore_partial_answer(document, left)
             transcript.end_unfinished(document)
+            choices[:] = [self._model or choice_in(document)]
             questions[:] = [self._ask(document)]  # again, if the file changed meanwhile
             transcript.append(document, place)
 
         await self._parts.store.update(self.chat_id, write, since=self._since)
+        choose(choices[0])
         await run_uncancelled(self.answer.journal.reserve)
         question = questions[0]
         turn = Turn(

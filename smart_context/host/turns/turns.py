@@ -88,6 +88,7 @@ class Turns:
         person: PersonId,
         since: Since = whole,
         streaming: bool,
+        model: str = "",
     ) -> list[MessageId]:
         """Take one turn; it goes on in the background if the caller goes away.
 
@@ -98,6 +99,7 @@ class Turns:
             person: Who asks.
             since: The first message that `ask` needs; unfinished ones are among those after it.
             streaming: Clients get the answer piece by piece.
+            model: Asked for this answer; empty: the chat's own.
 
         Returns:
             The ids of question and answer, when the turn is over and saved.
@@ -109,7 +111,7 @@ class Turns:
         if chat_id in self._under_way:
             raise ChatBusy("this chat is still being answered; stop that first, or wait")
         answering = Answering(
-            self._parts, chat_id, ask, person=person, since=since, streaming=streaming
+            self._parts, chat_id, ask, person=person, since=since, streaming=streaming, model=model
         )
         task = self._parts.tasks.spawn(self._run(answering))
         self._under_way[chat_id] = (answering, task)

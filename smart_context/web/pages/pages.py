@@ -42,6 +42,7 @@ from smart_context.chat.exported import ENDINGS, Form, exported
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.listed.rows import ChatRow
 from smart_context.chat.messages import instructions_in, messages_of
+from smart_context.host.chosen_model import choice_in
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.host.reading import Reading
 from smart_context.web.assets import CheckedFiles, favicon
@@ -172,6 +173,7 @@ class _Pages:
             chat_id=chat_id,
             title=row.title if row else "",
             instructions=instructions_in(document),
+            model=choice_in(document),
             chat_groups=_groups(chats),
             panel=panel,
             other_versions=other_versions(document),
