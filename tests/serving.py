@@ -48,11 +48,11 @@ class Server:
     def origin(self):
         return re.match(r"https?://[^/]+", self.link).group()
 
-    def command(self, name, **params):
+    def command(self, name, /, **params):
         """Call a command over HTTP; gives the status and the JSON answer."""
         return self.request("POST", f"/api/commands/{name}", json.dumps(params).encode())
 
-    def ask(self, name, **params):
+    def ask(self, name, /, **params):
         """The result of a command over HTTP; fails the test when it is an error."""
         status, answer = self.command(name, **params)
         assert status == 200, answer

@@ -18,6 +18,7 @@ ENDINGS: Mapping[str, str] = {"markdown": "md", "json": "json", "openai": "json"
 _CALLOUTS = {"user": "question", "assistant": "quote", "system": "info", "tool": "example"}
 _SPEAKERS = {"user": "You", "assistant": "Assistant", "system": "System", "tool": "Tool"}
 _NOT_IN_NAMES = re.compile(r'[\\/:*?"<>|#^\[\]\x00-\x1f]+')
+_NOT_IN_BLOCK_IDS = re.compile(r"[^A-Za-z0-9-]+")
 _LONGEST_NAME = 80
 _STYLE = (
     "body{font:16px/1.6 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;"
@@ -75,7 +76,7 @@ def _markdown(chat_id: str, document: Mapping[str, Any]) -> str:
 
 
 def _block_id(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9-]+", "-", name)
+    return _NOT_IN_BLOCK_IDS.sub("-", name)
 
 
 def _all_text(message: Message) -> str:

@@ -7,13 +7,14 @@ import { toast } from "../lib/toasts.js";
 
 /** @typedef {{ new: number, grown: number, unchanged: number, failed: { file: string, title: string, id: string, error: string }[], messages: number }} Account */
 
+const ACCEPTED = ".zip,.json,.jsonl,.md,.db";
+
 /** @param {import("../wire.js").Wire} wire */
 export function startChatImport(wire) {
   const list = /** @type {HTMLElement | null} */ (document.querySelector("#chats"));
-  const input = /** @type {HTMLInputElement | null} */ (list?.querySelector("[data-import-file]") ?? null);
   const told = /** @type {HTMLElement | null} */ (list?.querySelector(".import-told") ?? null);
   const words = told?.querySelector("span");
-  if (!list || !input || !told || !words) return;
+  if (!list || !told || !words) return;
   /** @param {string} text */
   const tell = (text) => {
     told.hidden = !text;
@@ -38,10 +39,10 @@ export function startChatImport(wire) {
     tell("");
   };
 
-  list.querySelector("[data-import]")?.addEventListener("click", () => input.click());
-  input.addEventListener("change", () => {
-    void bringIn([...(input.files ?? [])]);
-    input.value = "";
+  list.querySelector("[data-import]")?.addEventListener("click", () => {
+    const input = Object.assign(document.createElement("input"), { type: "file", multiple: true, accept: ACCEPTED });
+    input.addEventListener("change", () => bringIn([...(input.files ?? [])]));
+    input.click();
   });
   list.addEventListener("dragover", (event) => {
     if (!event.dataTransfer?.types.includes("Files")) return;

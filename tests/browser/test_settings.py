@@ -68,7 +68,9 @@ def test_chats_of_another_program_are_brought_in_from_the_list(new_page, empty, 
     file = tmp_path / "conversations.json"
     file.write_bytes(SAMPLES["chatgpt"][1])
     page = open_page(new_page, empty, "/new")
-    page.locator("[data-import-file]").set_input_files(file)
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Import chats").click()
+    chooser.value.set_files(file)
     expect(page.get_by_text("1 new chat.")).to_be_visible()
     page.get_by_role("link", name="Boats").click()
     expect(page.get_by_role("region", name="Messages").get_by_text("Second")).to_be_visible()

@@ -225,7 +225,10 @@ def test_a_chat_is_renamed_exported_branched_duplicated_and_deleted(new_page, se
     name.fill("Other questions")
     name.press("Enter")
     expect(page.get_by_role("heading", name="Other questions")).to_be_visible()
-    for form, text in (("Markdown", "# Other questions"), ("JSON", '"title": "Other questions"')):
+    for form, text in (
+        ("Markdown", 'title: "Other questions"'),
+        ("JSON", '"title": "Other questions"'),
+    ):
         with page.expect_download() as download:
             from_the_menu(page, f"Export as {form}").click()
         assert text in download.value.path().read_text()

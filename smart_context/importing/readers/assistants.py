@@ -28,6 +28,7 @@ _ASSET = re.compile(r"(?:sediment|file-service)://([\w-]+)")
 _BLOCK_END = re.compile(r"<(?:br|/p|/div|/li|/h[1-6])[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
 _PROMPTED = re.compile(r"^(?:Prompted|Said|Asked)\s+", re.IGNORECASE)
+_MANY_BREAKS = re.compile(r"\n{3,}")
 _MOST_HTML = 2_000_000
 
 
@@ -215,7 +216,7 @@ def _plain(source: str) -> str:
     """The text of an HTML fragment, a line for each block."""
     lined = _BLOCK_END.sub("\n", source[:_MOST_HTML])
     lines = (line.strip() for line in html.unescape(_TAG.sub("", lined)).splitlines())
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+    return _MANY_BREAKS.sub("\n\n", "\n".join(lines)).strip()
 
 
 def _role(value: object) -> Role:

@@ -21,8 +21,8 @@ from smart_context.importing.found import (
     title_of,
 )
 
-_DETAILS = re.compile(r'<details type="(reasoning|tool_calls)"[^>]*>.*?</details>\s*', re.DOTALL)
-_SUMMARY = re.compile(r"<summary>.*?</summary>", re.DOTALL)
+_OPENING = re.compile(r'<details type="(reasoning|tool_calls)"[^<>]*>')
+_CLOSING, _END_OF_SUMMARY = "</details>", "</summary>"
 _QUOTED = re.compile(r"^> ?", re.MULTILINE)
 _MOST_DEEP = 10_000
 
@@ -65,18 +65,34 @@ def _webui_parts(node: Mapping[str, Any], message: FoundMessage) -> None:
     for item in objects(node.get("output")):
         _webui_output(item, message)
     text = text_of(node.get("content"))
+    thoughts, plain = _without_details(text)
     if not message.parts:
-        for match in _DETAILS.finditer(text):
-            if match[1] == "reasoning":
-                inside = _SUMMARY.sub("", match[0].partition(">")[2].rpartition("</details>")[0])
-                message.parts.append(thought(_QUOTED.sub("", inside).strip()))
-    if plain := _DETAILS.sub("", text).strip():
+        message.parts.extend(map(thought, thoughts))
+    if plain:
         message.parts.append(text_part(plain))
     for file in objects(node.get("files")):
         inner = mapping(file.get("file"))
         if content := text_of(mapping(inner.get("data")).get("content")):
             name = text_of(file.get("name")) or "Attached text"
             message.parts.append(text_part(f"{name}:\n\n{content}"))
+
+
+def _without_details(text: str) -> tuple[list[str], str]:
+    """The thoughts that a text holds between `<details>`, and the text without these."""
+    thoughts: list[str] = []
+    rest: list[str] = []
+    at = 0
+    while opening := _OPENING.search(text, at):
+        end = text.find(_CLOSING, opening.end())
+        if end < 0:
+            break
+        rest.append(text[at : opening.start()])
+        if opening[1] == "reasoning":
+            inside = text[opening.end() : end]
+            told = inside.partition(_END_OF_SUMMARY)[2] or inside
+            thoughts.append(_QUOTED.sub("", told).strip())
+        at = end + len(_CLOSING)
+    return thoughts, "".join((*rest, text[at:])).strip()
 
 
 def _webui_output(item: Mapping[str, Any], message: FoundMessage) -> None:
