@@ -30,6 +30,7 @@ from smart_context.plugin.notes.vault_notes import VaultNotes
 from smart_context.plugin.receipts.commands import ReceiptCommands
 from smart_context.plugin.receipts.recording import ReceiptRecorder
 from smart_context.plugin.receipts.replay import Replays
+from smart_context.plugin.receipts.spending import SpendingCommands
 from smart_context.plugin.receipts.stored import StoredReceipts
 from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.plugin.selection.commands import FilterCommands
@@ -132,6 +133,9 @@ async def compose(context: PluginContext) -> PluginParts:
         ).commands(),
         **accounts.previews.commands(),
         **accounts.receipts.commands(),
+        **SpendingCommands(
+            chats=context.chats, files=files, prices=lambda: context.prices
+        ).commands(),
         **material.contexts.commands(),
         **material.roles.commands(),
         **_note_commands(context, settings, model, filtering, material),

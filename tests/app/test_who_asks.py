@@ -7,6 +7,7 @@ not exist. A command, parameter or address that is new has to be entered here, o
 import asyncio
 import hashlib
 import json
+import logging
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import httpx
@@ -20,6 +21,8 @@ from smart_context.app.serving import vault_app
 from smart_context.base.errors import SmartContextError
 from smart_context.base.values import OWNER, PersonId
 from smart_context.host.commands.registry import Caller
+from smart_context.plugin.receipts.receipt import Receipt
+from smart_context.plugin.receipts.stored import StoredReceipts
 from smart_context.web.gate.access import Access
 from tests.patience import PATIENCE_S
 from tests.web.asking import asked_by
@@ -47,6 +50,7 @@ NAMING = {
 OTHER = {
     "block": "",
     "brief": True,
+    "by": "day",
     "category": "chat",
     "context_budget_tokens": 100,
     "cursor": "",
@@ -130,6 +134,7 @@ LISTS = {
     "memory.list_chats",
     "memory.list_trash",
     "memory.search",
+    "smart_context.costs",
     "smart_context.list_contexts",
     "system.clients",
     "tools.list_chats",
@@ -152,6 +157,7 @@ def addresses(file):
         "/clients": ("/clients", "/clients"),
         "/contexts": (f"/contexts?chat={CHAT}", f"/contexts?chat={NO_CHAT}"),
         "/contexts/{key:path}": (f"/contexts/{CONTEXT}", f"/contexts/{NO_CONTEXT}"),
+        "/costs": ("/costs", "/costs"),
         "/panels/smart_context": (
             f"/panels/smart_context?chat_id={CHAT}",
             f"/panels/smart_context?chat_id={NO_CHAT}",
@@ -207,6 +213,11 @@ class Vault:
         await self.call(OWNER, "smart_context.save_context", key=CONTEXT, items=["note.md"])
         await self.call(OWNER, "smart_context.add_notes", chat_id=CHAT, paths=["note.md"])
         await self.call(OWNER, "system.new_client_key", client=KEY)
+        receipts = StoredReceipts(self.host.services.storage.logs, logging.getLogger(__name__))
+        names = {"turn": "t1", "question": "m1", "answer": "m2"}
+        settings = {"threshold": 0.4, "recent_messages": 2}
+        told = {"at": "2026-11-25", "outcome": "finished", "models": {}, "usage": {"prompt": 7}}
+        await receipts.add(CHAT, Receipt(**names, **told, settings=settings))
 
     async def call(self, person, name, /, **params):
         return await self.host.commands.call(name, params, Caller(person))

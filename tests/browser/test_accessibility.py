@@ -19,6 +19,7 @@ SCREENS = {
     "a new chat": "/new",
     "connecting a client": "/clients",
     "settings": "/settings",
+    "costs": "/costs",
     "the panel alone": "/panels/smart_context?chat_id=agent-debugging",
 }
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from smart_context.base.config.document import settings_in
 from smart_context.base.config.endpoints import Endpoints, read_endpoints
+from smart_context.base.config.prices import NO_PRICES, Prices, read_prices
 from smart_context.base.config.settings import SettingSpec, read_settings
 from smart_context.base.config.table import Table
 from smart_context.base.config.vault import (
@@ -35,6 +36,7 @@ class UserConfig:
         plugins: Values of plugins' settings, for vaults that set none.
         instructions: Instructions for every chat, for vaults that have none.
         agents_may_write: Agents that use MCP may also set filters, pin and hide.
+        prices: What models cost, for vaults that name no prices.
     """
 
     endpoints: Endpoints = field(default_factory=dict)
@@ -42,6 +44,7 @@ class UserConfig:
     plugins: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     instructions: str = ""
     agents_may_write: bool = False
+    prices: Prices = NO_PRICES
 
     def defaults(
         self, plugin_settings: Mapping[str, Mapping[str, SettingSpec]]
@@ -80,6 +83,7 @@ def read_user_config(
             plugins=_read_plugins(top.table("plugins"), plugin_settings),
             instructions=read_instructions(top.table("chat")),
             agents_may_write=read_agents_may_write(top.table("mcp")) or False,
+            prices=read_prices(top.table("llm").table("prices")),
         )
         refuse_secrets(top)
     return config

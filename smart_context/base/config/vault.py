@@ -11,6 +11,7 @@ from typing import Any
 from smart_context.base.config.document import settings_in
 from smart_context.base.config.endpoints import Endpoints, EndpointSettings, read_endpoints
 from smart_context.base.config.lines import KeyPath
+from smart_context.base.config.prices import NO_PRICES, Prices, read_prices
 from smart_context.base.config.settings import ENABLED, SettingSpec, read_settings
 from smart_context.base.config.table import Table, found, looks_secret
 from smart_context.base.disk.places import Place, place_below
@@ -44,6 +45,7 @@ class VaultConfig:
         agents_may_write: Agents that use MCP may also set filters, pin and hide; if only the vault
             says so, it has to be trusted with it.
         instructions: Those in use: the vault's if it is trusted with them, else the user's own.
+        prices: What models cost: what the vault says, else the user's own.
     """
 
     root: Path
@@ -61,6 +63,7 @@ class VaultConfig:
     named_agents_may_write: bool | None = None
     agents_may_write: bool = False
     instructions: str = ""
+    prices: Prices = NO_PRICES
 
     @property
     def memory(self) -> Place:
@@ -107,6 +110,7 @@ def read_config(
             named=read_endpoints(top.table("llm")),
             named_instructions=read_instructions(top.table("chat")),
             named_agents_may_write=read_agents_may_write(top.table("mcp")),
+            prices=read_prices(top.table("llm").table("prices")),
         )
         refuse_secrets(top)
     return config

@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from smart_context.base.config.prices import Prices
 from smart_context.base.errors import NameTaken
 from smart_context.base.values import OWNER, PersonId
 from smart_context.chat.messages import Message
@@ -92,6 +93,11 @@ class PluginContext:
     def instructions(self) -> str:
         """The instructions for every chat that are in use; empty for none."""
         return self._services.current.config.instructions
+
+    @property
+    def prices(self) -> Prices:
+        """What models cost; may change, so ask each time."""
+        return self._services.current.config.prices
 
     @property
     def user_roles(self) -> Path | None:

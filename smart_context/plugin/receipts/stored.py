@@ -13,11 +13,15 @@ from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId
 from smart_context.plugin.receipts.receipt import Receipt
 from smart_context.plugin.receipts.requests import client_fields
+from smart_context.plugin.receipts.spent import Spent
 from smart_context.storage.ports import Limits, Log, Logs, Revision
 
 MAX_TURNS = 200
 MAX_CHATS = 8
 """The maximum number of chats whose newest fields are remembered."""
+
+MAX_SPENT = 4_096
+"""The maximum number of chats whose requests' sums are remembered."""
 
 LIMITS = Limits(lines=MAX_TURNS, slack=50, bytes=32 << 20)
 
@@ -42,6 +46,29 @@ class StoredReceipts:
         self._client_fields: LRUCache[ChatId, tuple[Revision | None, JsonObject]] = LRUCache(
             MAX_CHATS
         )
+        self._spent: LRUCache[ChatId, tuple[Revision | None, tuple[Spent, ...]]] = LRUCache(
+            MAX_SPENT
+        )
+
+    async def spent(self, chat_id: ChatId) -> tuple[Spent, ...]:
+        """What each turn took, newest first; read again only when the log has changed.
+
+        Raises:
+            StoreFailed: If storage refuses.
+        """
+        log = self._of(chat_id)
+        revision = await log.revision()
+        known = self._spent.get(chat_id)
+        if known is None or known[0] != revision:
+            lines = await log.lines()
+
+            def read() -> tuple[Spent, ...]:
+                found = islice(self._parsed(reversed(lines)), MAX_TURNS)
+                return tuple(filter(None, map(Spent.of, found)))
+
+            known = revision, await asyncio.to_thread(read)
+            self._spent[chat_id] = known
+        return known[1]
 
     async def add(self, chat_id: ChatId, receipt: Receipt) -> None:
         """Append a receipt; the newest 200 turns and 32 MiB are kept.

@@ -54,6 +54,7 @@ def admitted(
         embedding=in_use["embedding"],
         user_roles=user.roles,
         restricted=restricted,
+        prices=config.prices if config.prices.by_pattern else user.prices,
     )
 
 

@@ -49,7 +49,7 @@ _KEY_PAGE = """<!doctype html>
 _SCRIPT = '<link rel="modulepreload" href="/static/joined/{name}.js?v={version}">'
 _WITH_CLOUD = frozenset({"chat", "turn", "panel"})
 _PAGES = re.compile(
-    r"/(?:(?P<contexts>contexts)|(?P<clients>clients)|(?P<panel>panels)|(?P<settings>settings)|chats/[^/]+/(?P<turn>turns))/?"
+    r"/(?:(?P<contexts>contexts)|(?P<clients>clients)|(?P<panel>panels)|(?P<settings>settings)|(?P<costs>costs)|chats/[^/]+/(?P<turn>turns))/?"
 )
 
 

@@ -12,6 +12,7 @@
     /panels/smart_context?chat_id=  the panel alone
     /clients                        connecting other programs, and their keys
     /settings                       connecting a model, and all settings
+    /costs                          what the chats cost: by day, model, chat and client
     /contexts?chat=                 a new named context
     /contexts/{key}?chat=           a named context, to view and change
     /static/joined/{name}                  all styles, or all scripts of a page, as one file
@@ -101,7 +102,7 @@ def page_routes(
     messages = MessageHtml(child)
     templates = PageTemplates(messages)
     pages = _Pages(host, messages, templates)
-    names = ("chat", "clients", "contexts", "panel", "settings", "turn")
+    names = ("chat", "clients", "contexts", "costs", "panel", "settings", "turn")
     scripts = ["cloud/bubble-cloud-define.js", *(f"pages/{name}-page.js" for name in names)]
     bundles = Bundles(asset("static"), sheets=SHEETS, scripts=scripts)
     return [
@@ -119,6 +120,7 @@ def page_routes(
         Route("/trash", pages.trash),
         Route("/clients", pages.clients),
         Route("/settings", pages.settings),
+        Route("/costs", pages.costs),
         Route("/contexts", pages.contexts),
         Route("/contexts/{key:path}", pages.contexts),
         Route("/favicon.ico", favicon),
@@ -283,6 +285,10 @@ class _Pages:
     async def settings(self, request: Request) -> Response:
         view = await self._plugin(request).ask("system.settings", {})
         return await self._page("pages/settings.html", view=view, **await self._system(request))
+
+    async def costs(self, request: Request) -> Response:
+        view = await self._plugin(request).ask("smart_context.costs", {})
+        return await self._page("pages/costs.html", view=view, **await self._system(request))
 
     def _plugin(self, request: Request) -> SmartContextCommands:
         return SmartContextCommands(self._commands, _caller(request))

@@ -27,6 +27,22 @@ def test_endpoints_are_named_as_in_a_vault_and_no_key_is_looked_up(tmp_path):
     assert config.endpoints["chat"].api_key is None
 
 
+def test_the_first_pattern_that_matches_gives_a_models_price_of_which_the_beginning_is_cheaper(
+    tmp_path,
+):
+    text = """[llm.prices]
+currency = "EUR"
+"gpt-5-mini" = { input = 1, output = 2 }
+"gpt-5*" = { input = 1.25, cached = 0.125, output = 10 }
+"""
+    prices = read(tmp_path, text).prices
+    assert prices.currency == "EUR"
+    assert prices.of("llama3.1") is None
+    of_large, of_small = prices.of("GPT-5.1"), prices.of("gpt-5-mini")
+    assert of_large.of(sent=1_000_000, cached=600_000, answered=100_000) == pytest.approx(1.575)
+    assert of_small.of(sent=1_000_000, cached=600_000, answered=0) == 1
+
+
 @pytest.mark.parametrize("name", ["mine", "{home}/mine"])
 def test_roles_may_lie_elsewhere(tmp_path, name):
     (tmp_path / "mine").mkdir()
@@ -49,6 +65,10 @@ def test_the_file_may_be_a_link_since_it_is_the_users_own(tmp_path):
         ("[roles]\nfolder = 'nowhere'\n", "line 2: roles.folder: expected a folder that exists"),
         ("[roles]\nfolder = 3\n", "line 2: roles.folder"),
         ("[llm]\napi_key = 'x'\n", "a key in the file is refused"),
+        ("[llm.prices]\n'gpt-5*' = 3\n", "line 2: llm.prices.gpt-5*: expected a table"),
+        ("[llm.prices]\nm = { input = -1, output = 1 }\n", "line 2: llm.prices.m.input: expected"),
+        ("[llm.prices]\nm = { input = 1 }\n", "line 2: llm.prices.m.output: missing"),
+        ("[llm.prices]\ncurrency = 3\n", "line 2: llm.prices.currency: expected a string"),
         ("= =", "not TOML"),
     ],
 )

@@ -1,4 +1,4 @@
-"""`smart-context receipt`: turns looked up, compared and replayed without the page."""
+"""`smart-context receipt` and `costs`: turns looked up, compared, replayed and summed up."""
 
 import json
 
@@ -93,3 +93,25 @@ def test_a_chat_without_turns_says_so(smart_context, vault):
     assert (code, out) == (1, "")
     assert "no receipts of this chat yet" in err
     assert "No receipts yet" in smart_context("receipt", "gartenjahr", "--list", cwd=vault)[1]
+
+
+def test_costs_are_summed_up_with_what_the_filter_saved_and_in_money_where_prices_are_set(
+    smart_context, vault, tmp_path
+):
+    code, out, _ = smart_context("costs", vault, "--by", "model")
+    assert code == 0
+    assert "unknown" in out
+    assert "[llm.prices]" in out
+
+    config = tmp_path / "config/smart-context/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text('[llm.prices]\ncurrency = "EUR"\n"*" = { input = 10, output = 1 }\n')
+    code, out, _ = smart_context("costs", vault, "--by", "chat", "--format", "json")
+    assert code == 0
+    found = json.loads(out)
+    [row] = found["by_chat"]
+    assert (row["chat"], row["turns"]) == (CHAT, 2)
+    newest, first = run_json(smart_context, vault), run_json(smart_context, vault, "--list")[1]
+    assert row["saved"] == newest["left_out_tokens"] + first["left_out_tokens"] > 0
+    assert found["total"]["price"] == pytest.approx(row["sent"] / 100_000, abs=1e-6)
+    assert "EUR" in smart_context("costs", vault)[1]

@@ -18,6 +18,7 @@ from smart_context.web.gate.key_page import key_page
         ("/contexts/contexts/a", "contexts-page"),
         ("/clients", "clients-page"),
         ("/settings", "settings-page"),
+        ("/costs", "costs-page"),
         ("/panels/smart_context", "panel-page"),
     ],
 )

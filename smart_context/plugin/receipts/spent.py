@@ -1,0 +1,135 @@
+"""The tokens of a turn, from its receipt, and what they cost. Pure."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from smart_context.base.config.prices import Prices
+from smart_context.base.values import JsonObject
+from smart_context.plugin.receipts.receipt import Receipt
+
+By = Literal["day", "model", "chat", "client"]
+
+
+class Spent(NamedTuple):
+    """What a turn took.
+
+    Attributes:
+        day: Such as `2026-11-25`, in UTC.
+        model: The model's name.
+        client: The program that asked; empty for the page.
+        sent: Tokens of the last request: as the endpoint counted them, else as we do.
+        unchanged: Those at its beginning that the chat's previous request began with, too.
+        answered: Tokens of the answer; 0 if the endpoint did not count.
+        saved: Tokens of the messages that the filter left out.
+        is_counted: The endpoint counted.
+    """
+
+    day: str
+    model: str
+    client: str
+    sent: int
+    unchanged: int
+    answered: int
+    saved: int
+    is_counted: bool
+
+    @classmethod
+    def of(cls, receipt: Receipt) -> "Spent | None":
+        """What a receipt tells; `None` if it is damaged, nothing was sent or no answer began."""
+        try:
+            return cls._of(receipt)
+        except (TypeError, AttributeError, ValueError, OverflowError):
+            return None  # a file that another program wrote
+
+    @classmethod
+    def _of(cls, receipt: Receipt) -> "Spent | None":
+        counted = receipt.usage.get("prompt")
+        if counted is None and (receipt.outcome == "failed" or not receipt.sent):
+            return None
+        sent = int(receipt.tokens if counted is None else counted)
+        return cls(
+            day=str(receipt.at)[:10],
+            model=str(receipt.models.get("chat", "")),
+            client=str(receipt.client),
+            sent=sent,
+            unchanged=min(int(receipt.repeated_tokens or 0), sent),
+            answered=int(receipt.usage.get("completion") or 0),
+            saved=receipt.left_out_tokens,
+            is_counted=counted is not None,
+        )
+
+    def price(self, prices: Prices) -> float | None:
+        """What it cost; `None` if the model's price is unknown."""
+        price = prices.of(self.model)
+        if price is None:
+            return None
+        return price.of(sent=self.sent, cached=self.unchanged, answered=self.answered)
+
+
+@dataclass(slots=True)
+class Sum:
+    """The sum of turns.
+
+    Attributes:
+        turns: Their number.
+        sent: Tokens of their requests.
+        unchanged: Those that a provider can have cached.
+        answered: Tokens of the answers.
+        saved: Tokens that the filter left out.
+        estimated: The number of turns that no endpoint counted.
+        price: Of those with a known price; `None` if there is none.
+        unpriced: The number of turns without a known price.
+    """
+
+    turns: int = 0
+    sent: int = 0
+    unchanged: int = 0
+    answered: int = 0
+    saved: int = 0
+    estimated: int = 0
+    price: float | None = None
+    unpriced: int = 0
+
+    def add(self, spent: Spent, prices: Prices) -> None:
+        """Add a turn."""
+        self.turns += 1
+        self.sent += spent.sent
+        self.unchanged += spent.unchanged
+        self.answered += spent.answered
+        self.saved += spent.saved
+        self.estimated += not spent.is_counted
+        price = spent.price(prices)
+        if price is None:
+            self.unpriced += 1
+        else:
+            self.price = (self.price or 0.0) + price
+
+    def to_dict(self) -> JsonObject:
+        """As clients get it; money to a millionth."""
+        return {
+            "turns": self.turns,
+            "sent": self.sent,
+            "unchanged": self.unchanged,
+            "answered": self.answered,
+            "saved": self.saved,
+            "estimated": self.estimated,
+            "price": None if self.price is None else round(self.price, 6),
+            "unpriced": self.unpriced,
+        }
+
+
+def summed(
+    turns: Iterable[tuple[str, Spent]], name_of: Callable[[str, Spent], str], prices: Prices
+) -> dict[str, Sum]:
+    """The sums of turns by name.
+
+    Args:
+        turns: Each with its chat's id.
+        name_of: Gives a turn's name from its chat's id and itself.
+        prices: What models cost.
+    """
+    sums: dict[str, Sum] = {}
+    for chat_id, spent in turns:
+        sums.setdefault(name_of(chat_id, spent), Sum()).add(spent, prices)
+    return sums

@@ -1,0 +1,62 @@
+"""What a turn took and cost, from its receipt."""
+
+import pytest
+
+from smart_context.base.config.prices import NO_PRICES, Price, Prices
+from smart_context.plugin.receipts.receipt import Receipt, ReceiptRow
+from smart_context.plugin.receipts.spent import Spent, Sum
+from smart_context.relevance.reasons import Reason, ReasonKind
+
+PRICES = Prices(by_pattern=(("gpt-5*", Price(input=2, cached=0.5, output=10)),))
+
+
+def receipt(**changed):
+    out = ReceiptRow("m1", "user", Reason(kind=ReasonKind.BELOW), 300)
+    values = {
+        "turn": "t",
+        "question": "q",
+        "answer": "a",
+        "at": "2026-11-25T08:00:00Z",
+        "outcome": "finished",
+        "settings": {},
+        "models": {"chat": "gpt-5"},
+        "usage": {"prompt": 1_000, "completion": 100},
+        "parts": {"history": 900},
+        "rows": (out,),
+        "sent": {"digest": "x"},
+        "repeated_tokens": 400,
+    }
+    return Receipt(**values | changed)
+
+
+def test_what_the_endpoint_counted_is_paid_and_its_unchanged_beginning_costs_less():
+    spent = Spent.of(receipt())
+    assert (spent.sent, spent.unchanged, spent.answered, spent.saved) == (1_000, 400, 100, 300)
+    assert spent.day == "2026-11-25"
+    assert spent.price(PRICES) == pytest.approx((600 * 2 + 400 * 0.5 + 100 * 10) / 1e6)
+    assert spent.price(NO_PRICES) is None
+
+
+def test_no_more_is_cached_than_was_sent():
+    assert Spent.of(receipt(repeated_tokens=5_000)).unchanged == 1_000
+    assert Spent.of(receipt(repeated_tokens=None)).unchanged == 0
+
+
+def test_what_no_endpoint_counted_is_estimated_unless_nothing_was_read():
+    spent = Spent.of(receipt(usage={}))
+    assert (spent.sent, spent.answered, spent.is_counted) == (900, 0, False)
+    assert Spent.of(receipt(usage={}, outcome="failed")) is None
+    assert Spent.of(receipt(usage={}, sent={})) is None
+
+
+@pytest.mark.parametrize("damaged", [{"usage": []}, {"usage": {"prompt": "x"}}, {"models": 3}])
+def test_a_receipt_that_another_program_damaged_counts_for_nothing(damaged):
+    assert Spent.of(receipt(**damaged)) is None
+
+
+def test_a_sum_says_how_many_turns_have_no_price():
+    total = Sum()
+    for model in ("gpt-5", "unknown"):
+        total.add(Spent.of(receipt(models={"chat": model})), PRICES)
+    shown = total.to_dict()
+    assert (shown["turns"], shown["unpriced"], shown["price"]) == (2, 1, 0.0024)
