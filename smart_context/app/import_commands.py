@@ -1,6 +1,7 @@
 """`memory.import`: chats of other programs, from a file that a page sent or a path."""
 
 import asyncio
+import re
 import secrets
 import tempfile
 from pathlib import Path
@@ -27,7 +28,8 @@ IMPORT_PROGRESS: Event[Any] = Event("memory.import_progress")
 
 MOST_BYTES = 8 << 30
 _TOLD_EACH = 20
-_TOO_LARGE, _FORBIDDEN = 413, 403
+_TOO_LARGE, _FORBIDDEN, _NO_ROOM = 413, 403, 507
+_SUFFIX = re.compile(r"\.[a-z0-9]{1,8}")
 _MOST_WAITING = 8
 
 
@@ -66,14 +68,15 @@ class Imports:
         name = unquote(request.headers.get("x-file-name", ""), errors="replace")
         upload = secrets.token_hex(8)
         path = await asyncio.to_thread(self._place, upload, Path(name).suffix.lower())
-        size = 0
-        with await asyncio.to_thread(path.open, "wb") as file:
-            async for chunk in request.stream():
-                size += len(chunk)
-                if size > MOST_BYTES:
-                    break
-                await asyncio.to_thread(file.write, chunk)
-        if size > MOST_BYTES:
+        try:
+            is_whole = await _received(request, path)
+        except BaseException as error:  # a sender that went away leaves nothing behind either
+            path.unlink(missing_ok=True)
+            if not isinstance(error, OSError):
+                raise
+            told = f"the file can't be kept: {error.strerror}. Free space, then send it again."
+            return error_response(_NO_ROOM, _NO_ROOM, told)
+        if not is_whole:
             await asyncio.to_thread(path.unlink)
             return error_response(_TOO_LARGE, _TOO_LARGE, "the file is larger than 8 GiB")
         self._waiting[upload] = path
@@ -120,12 +123,24 @@ class Imports:
     def _place(self, upload: str, suffix: str) -> Path:
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="smart-context-")
-        return Path(self._folder.name) / f"{upload}{suffix if suffix.isascii() else ''}"
+        return Path(self._folder.name) / f"{upload}{suffix if _SUFFIX.fullmatch(suffix) else ''}"
 
     def _tell(self, file: str, done: int, files: int) -> None:
         if done % _TOLD_EACH == 0:
             told = {"file": Path(file).name, "chats": done, "files": files}
             self._host.emit(IMPORT_PROGRESS, told, EVERYBODY)
+
+
+async def _received(request: Request, path: Path) -> bool:
+    """Write the body into a file; `False` if it is larger than any import."""
+    size = 0
+    with await asyncio.to_thread(path.open, "wb") as file:
+        async for chunk in request.stream():
+            size += len(chunk)
+            if size > MOST_BYTES:
+                return False
+            await asyncio.to_thread(file.write, chunk)
+    return True
 
 
 def _own(path: str) -> Path:

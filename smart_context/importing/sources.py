@@ -5,6 +5,7 @@ Everything here blocks.
 
 import os
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -32,6 +33,7 @@ class Source:
         size: Its bytes.
         path: The file itself; `None` inside an archive.
         archive: The archive that it is in.
+        entry: Its entry there; two entries may have the same name.
         assets: Where attached files may lie.
     """
 
@@ -39,6 +41,7 @@ class Source:
     size: int
     path: Path | None = None
     archive: zipfile.ZipFile | None = None
+    entry: zipfile.ZipInfo | None = None
     assets: "Assets"
 
     @property
@@ -54,8 +57,8 @@ class Source:
             NotReadable: If it can't be opened.
         """
         try:
-            if self.archive is not None:
-                with self.archive.open(self.name) as stream:
+            if self.archive is not None and self.entry is not None:
+                with self.archive.open(self.entry) as stream:
                     yield stream
             elif self.path is not None:
                 with self.path.open("rb") as stream:
@@ -91,7 +94,9 @@ class Assets:
                 _check(wanted)
                 if wanted.file_size <= MOST_ASSET_BYTES:
                     return self.archive.read(wanted)
-        except (OSError, RuntimeError, NotReadable, NotImplementedError, zipfile.BadZipFile):
+        except (OSError, RuntimeError, NotReadable, NotImplementedError, EOFError):
+            return None
+        except (zipfile.BadZipFile, zlib.error):
             return None
         return None
 
@@ -147,7 +152,13 @@ def _in_archive(archive: zipfile.ZipFile) -> Iterator[Source]:
         suffix = Path(entry.filename).suffix.lower()
         if suffix in {".json", ".jsonl", ".md"} and not entry.is_dir():
             _check(entry)
-            yield Source(name=entry.filename, size=entry.file_size, archive=archive, assets=assets)
+            yield Source(
+                name=entry.filename,
+                size=entry.file_size,
+                archive=archive,
+                entry=entry,
+                assets=assets,
+            )
 
 
 def _check(entry: zipfile.ZipInfo) -> None:

@@ -239,3 +239,27 @@ async def test_circles_and_missing_parents_end(storage, tmp_path):
     path.write_bytes(listed({**CHATGPT, "current_node": "a", "mapping": nodes}))
     account = await taken(storage, path)
     assert (account["new"], account["messages"]) == (1, 3)
+
+
+async def test_entries_of_an_archive_with_one_name_are_both_read(storage, tmp_path):
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("conversations.json", SAMPLES["chatgpt"][1])
+        with pytest.warns(UserWarning, match="Duplicate"):
+            archive.writestr("conversations.json", SAMPLES["claude"][1])
+    account = await taken(storage, path)
+    assert (account["new"], account["failed"]) == (2, [])
+
+
+async def test_a_damaged_attachment_stops_no_chat(storage, tmp_path):
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", SAMPLES["chatgpt"][1])
+        archive.writestr("file_abc-sail.txt", "The sail is red. " * 99)
+        entry = archive.getinfo("file_abc-sail.txt")
+    content = bytearray(path.read_bytes())
+    start = entry.header_offset + 30 + len(entry.filename)
+    content[start : start + 8] = b"\xff" * 8
+    path.write_bytes(content)
+    account = await taken(storage, path)
+    assert (account["new"], account["files"]) == (1, 0)

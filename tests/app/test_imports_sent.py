@@ -1,0 +1,20 @@
+"""Files of chats that a page sends: kept until they are read, and never left behind."""
+
+from tests.serving import serving
+from tests.small_disk import small_disk
+
+
+def test_a_file_that_the_disk_can_not_hold_leaves_nothing_and_odd_names_are_taken(tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    (tmp_path / "vault").mkdir()
+    with (
+        small_disk(disk),
+        serving(tmp_path / "vault", env={"TMPDIR": str(disk)}) as server,
+    ):
+        status, answer = server.request("POST", "/api/imports", b" " * (4 << 20))
+        assert (status, "Free space" in str(answer)) == (507, True)
+        assert [path for path in disk.rglob("*") if path.is_file()] == []
+        for name in ("chats.%00", f"chats.{'j' * 300}"):
+            sent = server.request("POST", "/api/imports", b"[]", {"X-File-Name": name})
+            assert sent[0] == 200, sent
