@@ -6,6 +6,7 @@ was imported, so that a message that was deleted here does not come back.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -132,7 +133,7 @@ class Importer:
 
     async def run(self, paths: Sequence[Path]) -> Account:
         """Import files, folders and archives; a broken one never stops the others."""
-        in_trash = {str(row.id) for row in (await self._storage.chats.trash.listed(OWNER))[0]}
+        in_trash = await self._storage.chats.trash.ids(OWNER)
         for path in paths:
             with ExitStack() as opened:
                 try:
@@ -145,7 +146,7 @@ class Importer:
                     await self._read(source, in_trash, len(sources))
         return self.account
 
-    async def _read(self, source: Source, in_trash: set[str], count: int) -> None:
+    async def _read(self, source: Source, in_trash: AbstractSet[str], count: int) -> None:
         is_empty = True
         try:
             async for found in _in_threads(chats_in(source, self._wishes.client)):
@@ -162,7 +163,7 @@ class Importer:
         if problem:
             self._fail(source.name, Broken(id="", title="", error=problem))
 
-    async def _take(self, source: Source, found: Found, in_trash: set[str]) -> None:
+    async def _take(self, source: Source, found: Found, in_trash: AbstractSet[str]) -> None:
         if found.chat_id in in_trash:
             self.account.deleted += 1
             return

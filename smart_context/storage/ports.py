@@ -120,6 +120,9 @@ class ChatTrash(Protocol):
     async def listed(self, person: PersonId) -> tuple[list[DeletedChat], int]:
         """A person's deleted chats, newest first, at most `MOST_LISTED`, and the number of all."""
 
+    async def ids(self, person: PersonId) -> frozenset[ChatId]:
+        """The ids of all of a person's deleted chats, however many."""
+
     async def purge(self, chat_id: ChatId, deletion: str = "") -> int:
         """Remove a deleted chat for ever; returns the number of deletions removed.
 

@@ -6,10 +6,14 @@ import zipfile
 
 import pytest
 
+from smart_context.base.disk.places import place_of
 from smart_context.base.values import OWNER
 from smart_context.chat.exported import exported, file_name
+from smart_context.chat.listed.rows import MOST_LISTED
+from smart_context.chat.messages import ChatId
 from smart_context.importing.recognised import FORMATS
 from smart_context.importing.taking_in import Importer, Wishes
+from smart_context.storage.files.storage import file_storage
 from smart_context.storage.memory.storage import memory_storage
 from tests.importing.samples import CHATGPT, MAPPING, SAMPLES, listed, llm_log
 
@@ -263,3 +267,22 @@ async def test_a_damaged_attachment_stops_no_chat(storage, tmp_path):
     path.write_bytes(content)
     account = await taken(storage, path)
     assert (account["new"], account["files"]) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda _: memory_storage(), lambda folder: file_storage(place_of(folder / "kept"))],
+    ids=["memory", "files"],
+)
+async def test_a_chat_deep_in_the_trash_does_not_come_back(tmp_path, make):
+    storage = make(tmp_path)
+    path = put(tmp_path, "chatgpt")
+    await taken(storage, path)
+    chat_id, _ = await only_chat(storage)
+    await storage.chats.delete(chat_id)
+    for number in range(MOST_LISTED):
+        later = ChatId(f"later{number}")
+        await storage.chats.update(later, lambda document: document.update(title="Later"))
+        await storage.chats.delete(later)
+    account = await taken(storage, path)
+    assert (account["new"], account["deleted"]) == (0, 1)

@@ -47,6 +47,13 @@ class FileTrash:
             return [], 0
         return await run_uncancelled(lambda: _listed(self._chats, self._rows))
 
+    async def ids(self, person: PersonId) -> frozenset[ChatId]:
+        """The ids of all of a person's deleted chats, however many."""
+        if person != OWNER:  # all that is kept here is theirs
+            return frozenset()
+        names = await run_uncancelled(lambda: deletions(self._chats))
+        return frozenset(parsed_deletion(name)[0] for name in names)
+
     async def purge(self, chat_id: ChatId, deletion: str = "") -> int:
         """Remove a deleted chat for ever; returns the number of deletions removed."""
         check_deletion(chat_id, deletion)

@@ -113,6 +113,10 @@ class MemoryTrash:
         trash = self._held.trash
         return [_listed(deleted) for deleted in trash[: -MOST_LISTED - 1 : -1]], len(trash)
 
+    async def ids(self, person: PersonId) -> frozenset[ChatId]:
+        """The ids of all of a person's deleted chats, however many."""
+        return frozenset(d.id for d in self._held.trash if person == OWNER)
+
     async def purge(self, chat_id: ChatId, deletion: str = "") -> int:
         """Remove a deleted chat for ever; returns the number of deletions removed."""
         gone = [d for d in self._held.trash if d.id == chat_id and deletion in ("", d.name)]
