@@ -75,3 +75,20 @@ def test_chats_of_another_program_are_brought_in_from_the_list(new_page, empty, 
     page.get_by_role("link", name="Boats").click()
     expect(page.get_by_role("region", name="Messages").get_by_text("Second")).to_be_visible()
     expect(page.get_by_role("button", name="Previous version")).to_be_enabled()
+
+
+def test_what_chats_cost_is_found_from_the_settings(new_page, serve, tmp_path):
+    prices = '[llm.prices]\n"*" = { input = 1000, output = 0 }\n'
+    (tmp_path / ".vault.toml").write_text(f"[plugins.smart_context]\nenabled = true\n{prices}")
+    priced = serve(tmp_path, trusted=False, env={"XDG_CONFIG_HOME": str(tmp_path / "config")})
+    for chat_id, message in (("first", "What is a way to Lisbon?"), ("second", "去里斯本怎么走")):
+        priced.ask("chat.send", chat_id=chat_id, message=message)
+    page = open_page(new_page, priced, "/settings")
+    page.get_by_role("link", name="What your chats cost").click()
+    by_chat = page.get_by_role("region", name="By chat")
+    expect(by_chat.get_by_role("row")).to_have_count(3)
+    expect(by_chat.get_by_role("row").nth(1)).to_contain_text("USD")
+    expect(page.get_by_role("region", name="By client")).to_contain_text("This page")
+    assert_accessible(page)
+    by_chat.get_by_role("link", name="What is a way to Lisbon?").click()
+    expect(page).to_have_url(f"{priced.origin}/chats/first")
