@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from cachetools import LRUCache
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -44,6 +45,7 @@ class Imports:
         self._host = host
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._waiting: dict[str, Path] = {}
+        self._names: LRUCache[str, str] = LRUCache(_MOST_WAITING)
         self._reading = asyncio.Lock()
 
     def register(self) -> None:
@@ -80,6 +82,7 @@ class Imports:
             await asyncio.to_thread(path.unlink)
             return error_response(_TOO_LARGE, _TOO_LARGE, "the file is larger than 8 GiB")
         self._waiting[upload] = path
+        self._names[path.name] = name
         while len(self._waiting) > _MOST_WAITING:
             oldest = self._waiting.pop(next(iter(self._waiting)))
             await asyncio.to_thread(oldest.unlink, missing_ok=True)
@@ -115,7 +118,10 @@ class Imports:
         try:
             async with self._reading:
                 importer = Importer(self._host.services.storage, wishes, self._tell)
-                return (await importer.run([file])).row()
+                account = (await importer.run([file])).row()
+            for failed in account["failed"]:
+                failed["file"] = self._shown(failed["file"])
+            return account
         finally:
             if upload:
                 await asyncio.to_thread(file.unlink, missing_ok=True)
@@ -125,9 +131,13 @@ class Imports:
             self._folder = tempfile.TemporaryDirectory(prefix="smart-context-")
         return Path(self._folder.name) / f"{upload}{suffix if _SUFFIX.fullmatch(suffix) else ''}"
 
+    def _shown(self, file: str) -> str:
+        """A file as the user calls it: an upload by the name that it was sent with."""
+        return self._names.get(Path(file).name) or file
+
     def _tell(self, file: str, done: int, files: int) -> None:
         if done % _TOLD_EACH == 0:
-            told = {"file": Path(file).name, "chats": done, "files": files}
+            told = {"file": self._shown(file), "chats": done, "files": files}
             self._host.emit(IMPORT_PROGRESS, told, EVERYBODY)
 
 

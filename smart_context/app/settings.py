@@ -256,8 +256,7 @@ def change_settings(root: Path, values: Mapping[str, Any], scope: Scope, revisio
     text = _changed(place, texts[scope], values)
     _check(root, scope, text)
     before = _restricted(root) if scope == "vault" else frozenset()
-    if key is not None:
-        _put_key(text, texts, scope, key)
+    keyed = None if key is None else _keyed_address(text, texts, scope, key)
     if text != texts[scope]:
         try:
             replace_unless_changed(place, text.encode(), found[0] if found else None)
@@ -265,18 +264,31 @@ def change_settings(root: Path, values: Mapping[str, Any], scope: Scope, revisio
             raise CommandFailed(
                 f"{place} was changed by another program just now. Try again; nothing was saved."
             ) from conflict
+    if keyed is not None:
+        store_key(keyed, key)
     if scope == "vault":
-        _trust_new(root, before)
+        _trust_new(root, before, values)
 
 
-def _put_key(text: str, texts: Mapping[str, str], scope: Scope, key: object) -> None:
-    """Store the key for the endpoint that the settings will name."""
+def _keyed_address(text: str, texts: Mapping[str, str], scope: Scope, key: object) -> str:
+    """The address of the endpoint that the settings will name, which the key is for.
+
+    Raises:
+        CommandFailed: If there is none, or it is no key.
+    """
+    _check_key(key)
     base_url = _at(tomlkit.parse(text).unwrap(), "llm.base_url")
     if base_url is _MISSING and scope == "vault":
         base_url = _at(tomlkit.parse(texts["user"]).unwrap(), "llm.base_url")
     if not isinstance(base_url, str):
         raise CommandFailed("A key needs an endpoint: give llm.base_url, too.")
-    store_key(base_url, key)
+    return base_url
+
+
+def _check_key(key: object) -> None:
+    is_plain = isinstance(key, str) and key.strip().isascii() and key.strip().isprintable()
+    if not is_plain or len(str(key)) > _MOST_KEY_CHARS:
+        raise CommandFailed("A key is a text of plain letters, digits and marks, on one line.")
 
 
 def store_key(base_url: str, key: object) -> None:
@@ -285,14 +297,13 @@ def store_key(base_url: str, key: object) -> None:
     Raises:
         CommandFailed: If it can't be a key, or the address is none.
     """
-    if not isinstance(key, str) or len(key) > _MOST_KEY_CHARS or not key.isascii():
-        raise CommandFailed("A key is a text of plain letters, digits and marks.")
+    _check_key(key)
     try:
         address = plain_address(base_url).rstrip("/")
     except AddressRefused as refusal:
         raise CommandFailed(f"The address can't be used: {refusal}") from None
-    if key.strip():
-        provider_keys().put(address, key.strip())
+    if plain := str(key).strip():
+        provider_keys().put(address, plain)
     else:
         provider_keys().forget(address)
 
@@ -362,17 +373,28 @@ def _restricted(root: Path) -> frozenset[str]:
     return frozenset(part.id for part in review.restricted)
 
 
-def _trust_new(root: Path, before: frozenset[str]) -> None:
-    """Trust the endpoints and other settings that were not there before this change."""
+def _trust_new(root: Path, before: frozenset[str], values: Mapping[str, Any]) -> None:
+    """Trust what this change wrote: not an address that the vault brought, for another model."""
     trust = trust_of(root)
     review = trust.review(read_vault(root))
+    named = (v.get("base_url") if isinstance(v, Mapping) else v for v in values.values())
+    written = {_plain(address) for address in named if isinstance(address, str)}
     made = [
         part
         for part in review.restricted
-        if part.pin.kind in _TRUSTED_BY_CHANGE and part.id not in before
+        if part.pin.kind in _TRUSTED_BY_CHANGE
+        and part.id not in before
+        and (part.pin.kind != "endpoint" or part.pin.content in written)
     ]
     if made:
         trust.trust(review, tuple(made))
+
+
+def _plain(address: str) -> str:
+    try:
+        return plain_address(address).rstrip("/")
+    except AddressRefused:
+        return ""
 
 
 def _places(root: Path) -> Mapping[str, Place]:

@@ -14,6 +14,8 @@ from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId, MessageId, Role
 
 LONGEST_TITLE = 200
+_MOST_BEFORE = 400
+"""Most messages between a call and its result, so that a file of results alone is not slow."""
 _MILLISECONDS = 10**11
 """Numbers from here on are milliseconds: as seconds they would be after the year 5138."""
 
@@ -161,18 +163,17 @@ def paths_of(chat: FoundChat) -> Paths:
 def _whole_answers(row: Sequence[FoundMessage], forks: AbstractSet[str]) -> list[FoundMessage]:
     """The messages, with thoughts and calls joined to the answer that follows them."""
     joined: list[FoundMessage] = []
+    is_open = False
     for message in row:
-        last = joined[-1] if joined else None
-        is_rest = last is not None and last.is_wordless and message.role == "assistant"
-        if last is not None and is_rest and last.id not in forks:
-            joined[-1] = replace(
-                last,
-                parts=[*last.parts, *message.parts],
-                model=message.model or last.model,
-                assets=[*last.assets, *message.assets],
-            )
+        if is_open and message.role == "assistant":
+            whole = joined[-1]
+            whole.parts.extend(message.parts)
+            whole.assets.extend(message.assets)
+            whole.model = message.model or whole.model
         else:
-            joined.append(message)
+            parts, assets = [*message.parts], [*message.assets]
+            joined.append(replace(message, parts=parts, assets=assets))
+        is_open = message.is_wordless and message.id not in forks
     return joined
 
 
@@ -251,8 +252,8 @@ def call(
 
 
 def answered(messages: Sequence[FoundMessage], call_id: str, result: object) -> bool:
-    """Add a result to the call that it answers; `False` if there is none."""
-    for message in reversed(messages):
+    """Add a result to the call that it answers, a little before; `False` if there is none."""
+    for message in reversed(messages[-_MOST_BEFORE:]):
         for part in message.parts:
             if part.get("tool_call_id") == call_id and part.get("state") == "call":
                 part.update(state="result", result=result)

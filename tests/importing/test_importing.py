@@ -232,6 +232,18 @@ async def test_archives_that_are_bombs_or_damaged_are_refused_in_words(storage, 
     assert "unpack to" in account["failed"][0]["error"]
 
 
+async def test_an_answer_of_a_hundred_thousand_calls_is_one_message(storage, tmp_path):
+    calls = [
+        {"role": "assistant", "content": [{"type": "tool_call", "tool_call_id": str(n)}]}
+        for n in range(100_000)
+    ]
+    results = [{"role": "tool", "tool_call_id": "none", "content": "x"}] * 5_000
+    path = tmp_path / "asked.json"
+    path.write_bytes(json.dumps({"messages": [*calls, *results]}).encode())
+    account = await taken(storage, path)
+    assert (account["new"], account["messages"]) == (1, 1)
+
+
 async def test_circles_and_missing_parents_end(storage, tmp_path):
     asked = {"author": {"role": "user"}, "content": {"content_type": "text", "parts": ["Hello"]}}
     nodes = {

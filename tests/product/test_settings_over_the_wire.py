@@ -124,6 +124,7 @@ def test_the_vaults_file_keeps_its_comments_its_order_and_what_nobody_knows(serv
         ({"vault.name": "x"}, "user", "belongs to the vault"),
         ({"llm.categories.chat": {"model": "m", "api_key": KEY}}, "user", "refused"),
         ({"llm.api_key": KEY}, "vault", "needs an endpoint"),
+        ({"llm.base_url": "http://x/v1", "llm.api_key": f"{KEY}\nx"}, "user", "on one line"),
     ],
 )
 def test_a_wrong_value_is_named_and_nothing_is_written(server, values, scope, words):
@@ -170,6 +171,15 @@ def test_what_the_user_writes_into_the_vault_is_trusted_and_what_it_brought_is_n
     }
     assert parts[endpoint.base_url] == "trusted"
     assert parts["http://127.0.0.1:9/v1"] != "trusted"
+
+
+def test_an_address_that_a_vault_brought_is_not_trusted_by_naming_a_model_there(server):
+    path = server.vault / ".vault.toml"
+    path.write_text('[llm]\nbase_url = "http://127.0.0.1:9/v1"\n')
+    values = {"llm.categories.chat": "gpt-4o"}
+    server.ask("system.change_settings", values=values, scope="vault")
+    states = [part["state"] for part in server.ask("system.trust")["parts"]]
+    assert "trusted" not in states
 
 
 def test_clients_keys_and_strangers_cannot_call_them(server):
