@@ -10,6 +10,7 @@ from typing import Any, Literal
 from smart_context.base.text.names import one_line
 from smart_context.base.values import JsonObject
 from smart_context.chat.documents.branches import Versions
+from smart_context.chat.ids import chat_id_of
 from smart_context.chat.messages import Message, messages_of
 
 Form = Literal["markdown", "json", "openai", "html"]
@@ -40,10 +41,26 @@ def exported(chat_id: str, document: JsonObject, form: Form) -> str:
 
 def file_name(chat_id: str, document: Mapping[str, Any], form: Form) -> str:
     """The name of a chat's file: `<title>-<chat_id>.md`."""
+    return f"{_name_start(document)}{chat_id}.{ENDINGS[form]}"
+
+
+def chat_id_in(stem: str, document: Mapping[str, Any]) -> str:
+    """The chat's id in the name of its file, given without the ending; not checked.
+
+    The name is that of `file_name` or the id alone. In a name that a person changed, the id is
+    what follows the last `-`.
+    """
+    start = _name_start(document)
+    if start and stem.startswith(start):
+        return stem.removeprefix(start)
+    return stem if chat_id_of(f"{stem}.json") else stem.rpartition("-")[2]
+
+
+def _name_start(document: Mapping[str, Any]) -> str:
     title = document.get("title")
     words = _NOT_IN_NAMES.sub(" ", one_line(title)) if isinstance(title, str) else ""
     named = " ".join(words.split())[:_LONGEST_NAME].strip(" .")
-    return f"{named + '-' if named else ''}{chat_id}.{ENDINGS[form]}"
+    return f"{named}-" if named else ""
 
 
 def _said(document: Mapping[str, Any]) -> list[Message]:

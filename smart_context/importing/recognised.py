@@ -1,7 +1,6 @@
 """Recognises by its content whose chats a file holds, and reads them one by one."""
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -10,6 +9,7 @@ from typing import IO, Any
 import ijson  # type: ignore[import-untyped] # it brings no types
 
 from smart_context.base.errors import ChatIdInvalid
+from smart_context.chat.exported import chat_id_in
 from smart_context.chat.ids import check_chat_id
 from smart_context.importing.found import FoundChat, NotReadable, OwnChat, mapping, text_of
 from smart_context.importing.readers import agents, assistants, servers
@@ -28,7 +28,6 @@ _MOST_WHOLE = 512 << 20
 _LONGEST_LINE = 256 << 20
 _PEEKED = 64 << 10
 _AIDER = b"# aider chat started at"
-_OWN_NAME = re.compile(r"(?:.*-)?([A-Za-z0-9_]{1,128})")
 _OWN_KEYS = {"branches", "topics", "source", "version_order", "split_from", "forked_from"}
 
 Found = FoundChat | OwnChat
@@ -249,9 +248,8 @@ def _is_own(item: Mapping[str, Any]) -> bool:
 
 
 def _own(item: Mapping[str, Any], source: Source) -> OwnChat:
-    found = _OWN_NAME.fullmatch(source.stem)
     try:
-        chat_id = check_chat_id(found[1] if found else source.stem)
+        chat_id = check_chat_id(chat_id_in(source.stem, item))
     except ChatIdInvalid:
         raise NotReadable("expected a file named TITLE-CHAT_ID.json, found another name") from None
     if not isinstance(item.get("messages"), list):

@@ -157,6 +157,25 @@ async def test_what_was_exported_as_json_comes_back_the_same(storage, tmp_path):
     assert await only_chat(other) == (chat, document)
 
 
+@pytest.mark.parametrize(
+    ("name", "title", "chat"),
+    [
+        ("Short story-short-story", "Short story", "short-story"),
+        ("short-story", "Short story", "short-story"),
+        ("short-story", None, "short-story"),
+        ("My own story-abc", "Short story", "abc"),
+        ("a b-c-d", "a/b", "c-d"),
+    ],
+)
+async def test_the_name_of_an_exported_file_tells_its_id(storage, tmp_path, name, title, chat):
+    titled = {"title": title} if title else {}
+    document = {**titled, "branches": {}, "messages": [{"id": "m", "role": "user", "content": "x"}]}
+    path = tmp_path / f"{name}.json"
+    path.write_text(json.dumps(document))
+    assert (await taken(storage, path))["new"] == 1
+    assert (await only_chat(storage))[0] == chat
+
+
 @pytest.mark.parametrize("form", ["markdown", "openai", "html"])
 async def test_other_forms_hold_what_was_said_and_nothing_that_runs(storage, tmp_path, form):
     path = tmp_path / "asked.json"
