@@ -265,7 +265,7 @@ def change_settings(root: Path, values: Mapping[str, Any], scope: Scope, revisio
                 f"{place} was changed by another program just now. Try again; nothing was saved."
             ) from conflict
     if keyed is not None:
-        store_key(keyed, key)
+        _store_key(keyed, key)
     if scope == "vault":
         _trust_new(root, before, values)
 
@@ -291,13 +291,12 @@ def _check_key(key: object) -> None:
         raise CommandFailed("A key is a text of plain letters, digits and marks, on one line.")
 
 
-def store_key(base_url: str, key: object) -> None:
+def _store_key(base_url: str, key: object) -> None:
     """Store a provider's key, or forget it if it is empty; blocks.
 
     Raises:
-        CommandFailed: If it can't be a key, or the address is none.
+        CommandFailed: If the address is none.
     """
-    _check_key(key)
     try:
         address = plain_address(base_url).rstrip("/")
     except AddressRefused as refusal:

@@ -13,7 +13,7 @@ from smart_context.base.errors import CommandFailed, Fault, SmartContextError
 from smart_context.base.processes.child import Children
 from smart_context.chat.messages import ChatId, Message
 from smart_context.host.access import EVERYBODY, Access, Audience, OwnerOnly
-from smart_context.host.chosen_model import CurrentSettings, choice_in
+from smart_context.host.chosen_model import MODEL, CurrentSettings, choice_in
 from smart_context.host.commands.chat import ChatCommands
 from smart_context.host.commands.compaction import Compactions
 from smart_context.host.commands.files import FileCommands
@@ -312,10 +312,9 @@ class Host:
     async def _model_of(self, chat_id: str) -> str:
         """The model that a chat has of its own; empty for none, or for a chat that is none."""
         try:
-            _, others = await self.store.snapshot(chat_id)
+            return choice_in({MODEL: await self.store.value(chat_id, MODEL)})
         except SmartContextError:
             return ""
-        return choice_in(others)
 
     def _after(self, turn: Turn) -> None:
         self._counts.learn(turn)

@@ -177,6 +177,12 @@ class Chats(Protocol):
     async def snapshot(self, chat_id: str) -> tuple[tuple[Message, ...], JsonObject]:
         """The messages, oldest first, and the document's other keys, from one version."""
 
+    async def value(self, chat_id: str, key: str) -> Any:
+        """What the document has under one of its other keys; `None` for nothing.
+
+        Cheap in chats with large documents: only that value is copied.
+        """
+
     async def exists(self, chat_id: str) -> bool:
         """True if the chat is stored."""
 

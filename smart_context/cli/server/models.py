@@ -34,7 +34,7 @@ def models() -> None:
 def add(base_url: str | None, asks_key: bool, key_env: str, model: str, vault: Path | None) -> None:
     """Connect the server at BASE_URL; without one, look for servers on this machine."""
     from smart_context.app.model_commands import models_at  # noqa: PLC0415 - slow
-    from smart_context.app.settings import change_settings, store_key  # noqa: PLC0415 - slow
+    from smart_context.app.settings import change_settings  # noqa: PLC0415 - slow
 
     root = vault_root(vault)
     endpoint = _endpoint(base_url or _found_here(), key_env)
@@ -47,9 +47,9 @@ def add(base_url: str | None, asks_key: bool, key_env: str, model: str, vault: P
         "llm.api_key_env": key_env or None,
         "llm.categories.chat": chosen,
     }
-    change_settings(root, values, "user", "")
     if key:
-        store_key(endpoint.base_url, key)
+        values["llm.api_key"] = key
+    change_settings(root, values, "user", "")
     say(f"{chosen} at {endpoint.base_url} answers from now on, in running servers, too.")
     say("Try it: smart-context models test")
 

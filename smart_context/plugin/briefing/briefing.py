@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from smart_context.base.errors import SmartContextError
 from smart_context.base.processes.child import Child
 from smart_context.base.threads import in_daemon_thread
-from smart_context.chat.messages import ChatId, instructions_in
+from smart_context.chat.messages import INSTRUCTIONS, ChatId, instructions_in
 from smart_context.plugin.briefing.chat_contexts import Assembled, ChatContexts
 from smart_context.plugin.briefing.chat_roles import ChatRoles
 from smart_context.plugin.briefing.role_part import NO_ROLE, RolePart
@@ -116,8 +116,7 @@ class Briefings:
     async def instructions(self, chat_id: ChatId) -> Instructions:
         """The instructions of the vault and of a chat; none if the chat can't be read."""
         try:
-            _, others = await self.chats.snapshot(chat_id)
-            own = instructions_in(others)
+            own = instructions_in({INSTRUCTIONS: await self.chats.value(chat_id, INSTRUCTIONS)})
         except SmartContextError:
             own = ""
         text = "\n\n".join(filter(None, (self.general(), own)))

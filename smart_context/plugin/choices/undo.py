@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from cachetools import LRUCache
 
+from smart_context.base.text.scores import counted
 from smart_context.chat.messages import ChatId, MessageId
 from smart_context.plugin.choices.sidecar import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
@@ -180,7 +181,7 @@ def _shown(topic: Topic) -> tuple[str, int, str]:
 
 def _moves_in_words(moves: Sequence[Move]) -> str:
     first = moves[0]
-    count = _counted(len(first.message_ids))
+    count = counted(len(first.message_ids), "message")
     more = sum(len(move.message_ids) for move in moves[1:])
     where = f"moved from {first.origin.label} to {first.target.label}" if first.target else ""
     words = f"{count} {where}" if where else f"{count} left {first.origin.label}"
@@ -224,7 +225,8 @@ def _change_in_words(before: FilterState, after: FilterState) -> str:
             continue
         more, fewer = [i for i in new if i not in old], [i for i in old if i not in new]
         changed, verb = (more, words) if more else (fewer, undone)
-        return f"{_listed(changed) if name == 'contexts' else _counted(len(changed))} {verb}"
+        shown = _listed(changed) if name == "contexts" else counted(len(changed), "message")
+        return f"{shown} {verb}"
     changes = {
         "Strictness changed": before.threshold != after.threshold,
         "Role changed": (before.role, before.role_targets) != (after.role, after.role_targets),
@@ -242,7 +244,3 @@ def _listed(labels: Iterable[str]) -> str:
     if not others:
         return first
     return f"{first} and {others[0] if len(others) == 1 else f'{len(others):,} more'}"
-
-
-def _counted(count: int) -> str:
-    return "1 message" if count == 1 else f"{count:,} messages"

@@ -89,6 +89,12 @@ class FileChats:
             lambda version: (version.messages, copy_json(dict(version.other))),
         )
 
+    async def value(self, chat_id: str, key: str) -> Any:
+        """What the document has under one of its other keys; `None` for nothing."""
+        return await self._read(
+            check_chat_id(chat_id), lambda version: copy_json(version.other.get(key))
+        )
+
     async def exists(self, chat_id: str) -> bool:
         """True if the chat has a file."""
         place = self._files.place(check_chat_id(chat_id))

@@ -167,6 +167,10 @@ class MemoryChats:
         version = self._version(check_chat_id(chat_id))
         return version.messages, copy_json(dict(version.other))
 
+    async def value(self, chat_id: str, key: str) -> Any:
+        """What the document has under one of its other keys; `None` for nothing."""
+        return copy_json(self._version(check_chat_id(chat_id)).other.get(key))
+
     async def exists(self, chat_id: str) -> bool:
         """True if the chat is stored."""
         return check_chat_id(chat_id) in self._held.chats

@@ -28,6 +28,7 @@ async def test_a_chat_that_does_not_exist_is_empty(one):
     assert await one.chats.load("c") == {"messages": []}
     assert await one.chats.messages("c") == ()
     assert await one.chats.snapshot("c") == ((), {})
+    assert await one.chats.value("c", "model") is None
     assert not await one.chats.exists("c")
     assert await one.chats.listing.rows(OWNER) == []
 
@@ -38,6 +39,7 @@ async def test_a_bad_id_is_refused_everywhere(one, bad):
         one.chats.load(bad),
         one.chats.messages(bad),
         one.chats.snapshot(bad),
+        one.chats.value(bad, "model"),
         one.chats.exists(bad),
         one.chats.save(bad, said("a")),
         one.chats.update(bad, lambda _: None),
@@ -99,6 +101,16 @@ async def test_what_is_handed_out_is_a_copy(one):
     _, others = await one.chats.snapshot("c")
     others["new"] = 1
     assert await one.chats.load("c") == said("a")
+
+
+async def test_one_value_is_read_from_the_newest_version_and_is_a_copy(one, other):
+    await one.chats.save("c", {**said("a"), "model": "small", "tags": ["x"]})
+    assert await other.chats.value("c", "model") == "small"
+    assert await one.chats.value("c", "messages") is None
+    (await one.chats.value("c", "tags")).append("mine")
+    assert await one.chats.value("c", "tags") == ["x"]
+    await other.chats.update("c", lambda document: document.update(model="large"))
+    assert await one.chats.value("c", "model") == "large"
 
 
 async def test_changes_at_the_same_time_all_take_effect(opened):
