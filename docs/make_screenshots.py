@@ -17,6 +17,7 @@ TOPIC = "Sourdough Loaf"
 QUESTION = "And how long in the oven?"
 QUESTIONS = ("How warm should the kitchen be?", "How much water goes in?", "And overnight?")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+LOW = {"width": 1120, "height": 640}
 WIDE = {"width": 1360, "height": 850}
 SHOTS = {
     "chat-light.png": {"color_scheme": "light", "viewport": WIDE},
@@ -69,6 +70,19 @@ def take_all(browser: Browser, origin: str, shared: dict[str, object]) -> None:
     page.locator("[data-step='1']").click()
     page.locator(".depth-next:not(:empty)").wait_for()
     shoot(page, "contexts.png")
+    take_topics(browser, origin, shared)
+
+
+def take_topics(browser: Browser, origin: str, shared: dict[str, object]) -> None:
+    """The map of all topics, once every chat has been read."""
+    page = opened(browser, f"{origin}/topics", shared)
+    page.locator("main[aria-busy=false]").wait_for()
+    page.locator(".unread").wait_for(state="hidden")
+    page.context.close()
+    # In a browser that has seen no smaller map.
+    page = opened(browser, f"{origin}/topics", {"viewport": LOW, **shared})
+    page.locator(".theme .bubble").first.wait_for()
+    shoot(page, "topics.png")
 
 
 def opened(
@@ -93,8 +107,7 @@ def shoot(page: Page, name: str) -> None:
 
 def take_moving(browser: Browser, origin: str, shared: dict[str, object]) -> None:
     """Pick a topic, see the rest fold, send a message."""
-    size = {"width": 1120, "height": 640}
-    page = opened(browser, origin + CHAT, {"viewport": size, **shared}, "no-preference")
+    page = opened(browser, origin + CHAT, {"viewport": LOW, **shared}, "no-preference")
     page.locator("bubble-cloud[data-moves] .bubble").first.wait_for()
     page.locator(".message[data-mark]").first.wait_for(state="attached")
     page.mouse.move(0, 0)

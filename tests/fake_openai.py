@@ -42,6 +42,7 @@ class Reply:
         reasoning: What the model thinks aloud before; streamed before the text.
         tool_calls: Each `(id, name, arguments)`; streamed in fragments.
         usage: `(prompt_tokens, completion_tokens)`; `None` sends none.
+        cached: Those of the prompt that it says it had read before; `None` says nothing.
         vectors: Rows to answer an embeddings request with.
         status: 200, or the failure's number; then `text` is the vendor's message.
         headers: Sent beside our own, or in their place; `Connection: close` is kept.
@@ -60,6 +61,7 @@ class Reply:
     reasoning: tuple[str, ...] = ()
     tool_calls: tuple[tuple[str, str, str], ...] = ()
     usage: tuple[int, int] | None = (7, 3)
+    cached: int | None = None
     vectors: Sequence[Sequence[float]] | None = None
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -411,14 +413,16 @@ class _ClientLeft(Exception):
     """The client closed the connection while its answer was held back."""
 
 
-def _usage_body(reply: Reply) -> dict[str, int] | None:
+def _usage_body(reply: Reply) -> dict[str, Any] | None:
     if reply.usage is None:
         return None
     prompt, completion = reply.usage
+    details = {} if reply.cached is None else {"cached_tokens": reply.cached}
     return {
         "prompt_tokens": prompt,
         "completion_tokens": completion,
         "total_tokens": prompt + completion,
+        **({"prompt_tokens_details": details} if details else {}),
     }
 
 

@@ -30,8 +30,8 @@ from tests.patience import PATIENCE_S
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARIES = (
     *("anyio._backends._asyncio", "anyio.streams.tls", "click._textwrap", "uvicorn.lifespan.off"),
-    *("openai.resources.chat.completions", "openai.resources.embeddings", "watchfiles"),
-    *("httpcore2", "encodings.cp437", "encodings.idna", "encodings.utf_8_sig"),
+    *("httpx", "httpcore", "watchfiles", "encodings.cp437", "encodings.idna"),
+    "encodings.utf_8_sig",
 )
 """What the program's libraries import only once they are used."""
 _ASKING = threading.Lock()

@@ -86,10 +86,15 @@ class Server:
 def lasting_port():
     """A free port that is still free after a server on it has ended and another begins."""
     for port in random.sample(OWN_PORTS, len(OWN_PORTS)):
-        with socket.socket() as attempt:
-            if attempt.connect_ex(("127.0.0.1", port)):
-                return port
+        if is_free(port):
+            return port
     raise AssertionError("every port is taken")
+
+
+def is_free(port):
+    """True if nobody listens on a port."""
+    with socket.socket() as attempt:
+        return attempt.connect_ex(("127.0.0.1", port)) != 0
 
 
 def _decoded(response):

@@ -8,12 +8,19 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from smart_context.base.environment import user_folder
+from smart_context.app.composition import open_storage
+from smart_context.base.config import read_user_config
+from smart_context.base.config.access import command_line_person
+from smart_context.base.config.storage import may_name_storage
+from smart_context.base.environment import environment, user_folder
 from smart_context.base.errors import CommandFailed
+from smart_context.base.shared import Shared
 from smart_context.base.text.names import shown
+from smart_context.base.values import PersonId
 from smart_context.gateway.connecting import DEFAULT_BASE_URL
+from smart_context.storage.ports import SharedRecords
 from smart_context.web.gate.access import link_digest, start_link
-from smart_context.web.gate.client_keys import KeyFile
+from smart_context.web.gate.client_keys import RECORD_OF_KEYS, ClientKeys, KeyFile
 from smart_context.web.gate.door import OPEN_PATH
 from smart_context.web.gate.sessions.browser_sessions import (
     LINK_S,
@@ -21,7 +28,7 @@ from smart_context.web.gate.sessions.browser_sessions import (
     SessionRecord,
     StartLink,
 )
-from smart_context.web.gate.sessions.session_book import SessionFile
+from smart_context.web.gate.sessions.session_book import RECORD_OF_SESSIONS, SessionFile
 from smart_context.web.gate.sessions.session_book import session_file as sessions_in
 
 _ANSWER_S = 1.0
@@ -46,7 +53,7 @@ def session_file() -> SessionFile:
 
 def live_sessions() -> dict[str, BrowserSession]:
     """The valid sessions, last used first."""
-    file = session_file()
+    file = known_sessions()
     gone = _gone_servers(file.read()[1])
     _, record = file.update(lambda now: now.pruned(time.time()).without_servers(gone))
     return dict(record.sessions)
@@ -73,7 +80,7 @@ def end_sessions(ids: Iterable[str] | None) -> int:
         ended = len(chosen)
         return record.without_sessions(chosen)
 
-    session_file().update(change)
+    known_sessions().update(change)
     return ended
 
 
@@ -123,9 +130,34 @@ def _answers(address: str) -> bool:
         connection.close()
 
 
-def key_file() -> KeyFile:
-    """The keys of this user."""
-    return KeyFile(user_folder())
+def key_file(records: SharedRecords | None = None) -> KeyFile:
+    """The keys of this user, or of the team that shares records."""
+    shared = records.of("client keys", RECORD_OF_KEYS, ClientKeys()) if records else None
+    return KeyFile(user_folder(), shared=shared)
+
+
+def records_here() -> SharedRecords | None:
+    """What a team shares, if the settings of this folder, or of the user, name its database."""
+    here = Path.cwd()
+    return open_storage(here).records if may_name_storage(here) else None
+
+
+def known_sessions() -> Shared[SessionRecord]:
+    """The record of sessions: the team's, or this user's."""
+    records = records_here()
+    if records is None:
+        return session_file()
+    return records.of("sessions", RECORD_OF_SESSIONS, SessionRecord())
+
+
+def person_of_this_terminal() -> PersonId:
+    """Whose keys the command line makes and lists.
+
+    Raises:
+        ConfigInvalid: The user's settings have faults.
+        CommandFailed: `SMART_CONTEXT_USER` names nobody.
+    """
+    return command_line_person(environment(), read_user_config(user_folder()).access)
 
 
 def base_url(vault: Path | None, here: Path) -> str:

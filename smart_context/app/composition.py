@@ -1,14 +1,15 @@
 """Puts the parts together: storage, models, host. Knows every implementation."""
 
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from smart_context.app.histories import Digests, Histories
+from smart_context.base.asking import ask_as, whoever_asks
 from smart_context.base.caches import Caches
 from smart_context.base.config import (
     CONFIG_NAME,
@@ -21,13 +22,22 @@ from smart_context.base.config import (
     read_user_config,
     user_folder,
 )
+from smart_context.base.config.access import USER_VARIABLE, command_line_person
 from smart_context.base.config.provider_keys import FILE_NAME as KEYS_NAME
 from smart_context.base.config.provider_keys import provider_keys
+from smart_context.base.config.storage import (
+    NO_DRIVER,
+    StorageSettings,
+    is_database,
+    storage_in,
+    without_password,
+)
 from smart_context.base.config.user import NOTHING
 from smart_context.base.environment import environment
+from smart_context.base.errors import CommandFailed
 from smart_context.base.processes.child import Child, Children
-from smart_context.base.values import OWNER
-from smart_context.chat.files.costly_files import reading_in
+from smart_context.chat.files.costly_files import ReadText, reading_in
+from smart_context.chat.files.file_text import text_of
 from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host, HostOptions
 from smart_context.host.models import Models
@@ -36,8 +46,10 @@ from smart_context.llm.models import ChatModel, Embedder
 from smart_context.llm.offline.every_language import EveryLanguageEmbedder
 from smart_context.llm.offline.responder import PassageResponder
 from smart_context.llm.openai.models import OpenAIChatModel, OpenAIEmbedder
+from smart_context.storage.files.caches import FileCaches
 from smart_context.storage.files.storage import file_storage
-from smart_context.storage.ports import Storage
+from smart_context.storage.guarded.storage import People, guarded
+from smart_context.storage.ports import Events, Storage
 from smart_context.vault.followed import FollowedVault
 from smart_context.vault.trust.admission import admitted
 from smart_context.vault.trust.record import RECORD_NAME, TrustRecord
@@ -65,10 +77,16 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """The parts that a vault's settings call for."""
+    """The parts that a vault's settings call for.
+
+    Attributes:
+        storage: What is kept; where there are several people, each reaches their part of it.
+        people: Whose is what; `None`: all is one person's.
+    """
 
     config: VaultConfig
     storage: Storage
+    people: People | None = None
     children: Children
     notes: FollowedVault
     models: Models
@@ -85,7 +103,9 @@ def read_vault(root: Path) -> VaultConfig:
     declared = declared_settings(root)
     user = read_user(declared)
     config = read_config(root, plugin_settings=user.defaults(declared))
-    return admitted(config, user, trust_of(root).grant(), environment(), provider_keys().of)
+    environ = environment()
+    config = admitted(config, user, trust_of(root).grant(), environ, provider_keys().of)
+    return replace(config, storage=storage_in(environ, config.storage))
 
 
 def read_user(declared: Mapping[str, Mapping[str, SettingSpec]] = NOTHING) -> UserConfig:
@@ -98,8 +118,69 @@ def read_user(declared: Mapping[str, Mapping[str, SettingSpec]] = NOTHING) -> Us
 
 
 def open_storage(root: Path) -> Storage:
-    """The storage of the vault at `root`; reads and writes nothing yet."""
-    return file_storage(read_vault(root).memory)
+    """The storage of the vault at `root`, for the command line's person; reads nothing yet.
+
+    Raises:
+        CommandFailed: `SMART_CONTEXT_USER` names nobody.
+    """
+    config = read_vault(root)
+    storage = storage_of(config)
+    if people := people_of(config, storage):
+        ask_as(command_line_person(environment(), config.access))
+    return people.storage if people else storage
+
+
+def has_people(config: VaultConfig) -> bool:
+    """True if several people may have chats in a vault."""
+    return config.access.has_people or bool(environment().get(USER_VARIABLE))
+
+
+def people_of(config: VaultConfig, storage: Storage) -> People | None:
+    """The guards in front of a storage that several people share; `None` for one person's."""
+    return guarded(storage) if has_people(config) else None
+
+
+def storage_of(config: VaultConfig, read_text: ReadText = text_of) -> Storage:
+    """The storage that a vault's settings name; reads and writes nothing yet.
+
+    Raises:
+        CommandFailed: What a database needs is not installed.
+    """
+    if not config.storage.url:
+        return file_storage(config.memory, read_text=read_text, has_people=has_people(config))
+    caches = FileCaches(config.memory, makes_folder=True)
+    return database_storage(config.storage, caches, read_text=read_text)
+
+
+def database_storage(
+    settings: StorageSettings, caches: Caches, *, read_text: ReadText = text_of
+) -> Storage:
+    """The storage in a database; its driver is imported only now.
+
+    Raises:
+        CommandFailed: The URL is no database's, or its driver is not installed.
+    """
+    if not is_database(settings.url):
+        raise CommandFailed(
+            f"{without_password(settings.url)!r} can't keep chats: expected "
+            "postgresql://user@host/name"
+        )
+    try:
+        from smart_context.storage.postgres.storage import postgres_storage  # noqa: PLC0415
+    except ImportError as error:
+        raise CommandFailed(NO_DRIVER) from error
+    events = _redis(settings.events) if settings.events else None
+    return postgres_storage(settings.url, caches, read_text=read_text, events=events)
+
+
+def _redis(url: str) -> Callable[[Callable[[], Awaitable[str]]], Events]:
+    try:
+        from smart_context.storage.redis_events import RedisEvents  # noqa: PLC0415
+    except ImportError as error:
+        raise CommandFailed(
+            "Redis needs a driver that is not installed here. Install it with: pip install redis"
+        ) from error
+    return partial(RedisEvents, url)
 
 
 def notes_of(config: VaultConfig, caches: Caches) -> FollowedVault:
@@ -144,16 +225,24 @@ async def models_of(config: VaultConfig, notes: FollowedVault) -> AsyncIterator[
 async def composed(config: VaultConfig) -> AsyncIterator[Parts]:
     """Storage and models of a vault; no plugin runs."""
     children = _children()
-    storage = file_storage(config.memory, read_text=reading_in(children.files))
+    stored = storage_of(config, reading_in(children.files))
+    people = people_of(config, stored)
+    storage = people.storage if people else stored
     notes = notes_of(config, storage.caches)
     async with models_of(config, notes) as models:
         try:
             yield Parts(
-                config=config, storage=storage, children=children, notes=notes, models=models
+                config=config,
+                storage=storage,
+                people=people,
+                children=children,
+                notes=notes,
+                models=models,
             )
         finally:
             children.close()
             await storage.chats.close()
+            storage.close()
 
 
 @asynccontextmanager
@@ -164,6 +253,8 @@ async def running_host(root: Path) -> AsyncIterator[Host]:
         ConfigInvalid: If `.vault.toml` has faults.
     """
     async with composed(read_vault(root)) as parts:
+        if parts.people:
+            ask_as(command_line_person(environment(), parts.config.access))
         host = make_host(parts)
         await host.start()
         try:
@@ -182,7 +273,10 @@ def make_host(parts: Parts, *, repairs: bool = False) -> Host:
         trust=trust_of(parts.config.root),
         build_history=Histories(parts.storage.blobs, lambda: host.config),
         options=HostOptions(
-            digest=Digests(lambda: host.config), repairs=repairs, children=parts.children
+            digest=Digests(lambda: host.config),
+            repairs=repairs,
+            people=parts.people,
+            children=parts.children,
         ),
     )
     return host
@@ -192,7 +286,7 @@ async def plugin_states(root: Path) -> list[dict[str, Any]]:
     """The state of each plugin when the vault is served."""
     async with running_host(root) as host:
         plugins: list[dict[str, Any]] = (
-            await host.commands.call("system.plugins", {}, Caller(OWNER))
+            await host.commands.call("system.plugins", {}, Caller(whoever_asks()))
         )["plugins"]
         return plugins
 

@@ -76,7 +76,7 @@ def _settings(config: VaultConfig) -> Finding:
 def _effective(config: VaultConfig) -> list[Finding]:
     lines = [
         ("vault", f"{config.name} in {config.root}"),
-        ("chats are kept in", str(config.memory_dir)),
+        ("chats are kept in", config.storage.shown or str(config.memory_dir)),
     ]
     lines += [
         (f"plugins.{plugin_id}", ", ".join(f"{key} = {value!r}" for key, value in values.items()))

@@ -99,10 +99,20 @@ class Digests:
         self._config = config
 
     async def __call__(
-        self, messages: Sequence[Message], previous: str, model: ChatModel | None
+        self,
+        messages: Sequence[Message],
+        previous: str,
+        model: ChatModel | None,
+        /,
+        *,
+        instructions: str = "",
+        or_quotes: bool = True,
     ) -> str:
         """A summary in Markdown; see `digest`."""
-        return await digest(messages, previous, model, self._limits())
+        limits = self._limits()
+        return await digest(
+            messages, previous, model, limits, instructions=instructions, or_quotes=or_quotes
+        )
 
     def _limits(self) -> DigestLimits:
         config = self._config()

@@ -13,9 +13,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from smart_context.base.asking import whoever_asks
 from smart_context.base.errors import CommandFailed
-from smart_context.base.values import JsonObject
-from smart_context.host.access import EVERYBODY
+from smart_context.base.values import JsonObject, PersonId
 from smart_context.host.commands.registry import Caller, check_owner
 from smart_context.host.events.events import Event
 from smart_context.host.host import Host
@@ -44,7 +44,7 @@ class Imports:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._waiting: dict[str, Path] = {}
+        self._waiting: dict[tuple[PersonId, str], Path] = {}
         self._names: LRUCache[str, str] = LRUCache(_MOST_WAITING)
         self._reading = asyncio.Lock()
 
@@ -64,7 +64,8 @@ class Imports:
     async def upload(self, request: Request) -> Response:
         """Keep the body as a file until `memory.import` reads it."""
         try:
-            check_owner(admitted(request.scope).person)
+            person = admitted(request.scope).person
+            self._check(person, reads_server=False)
         except CommandFailed as refused:
             return error_response(_FORBIDDEN, _FORBIDDEN, str(refused))
         name = unquote(request.headers.get("x-file-name", ""), errors="replace")
@@ -81,7 +82,7 @@ class Imports:
         if not is_whole:
             await asyncio.to_thread(path.unlink)
             return error_response(_TOO_LARGE, _TOO_LARGE, "the file is larger than 8 GiB")
-        self._waiting[upload] = path
+        self._waiting[person, upload] = path
         self._names[path.name] = name
         while len(self._waiting) > _MOST_WAITING:
             oldest = self._waiting.pop(next(iter(self._waiting)))
@@ -105,13 +106,14 @@ class Imports:
             path: A file, folder or ZIP on the server's machine.
             program: As `source.client` names it; by the content if left out.
             folder: The folder of the list of chats for new ones.
-            dry_run: Only say what would be done.
+            dry_run: Only say what would be done; the upload may be named again.
         """
-        check_owner(caller.person)
+        self._check(caller.person, reads_server=bool(path))
         if bool(upload) == bool(path) or (program and program not in FORMATS):
             known = ", ".join(FORMATS)
             raise CommandFailed(f"Give an upload or a path, and as program one of: {known}.")
-        file = self._waiting.pop(upload, None) if upload else await asyncio.to_thread(_own, path)
+        sent = self._waiting.get((caller.person, upload))
+        file = sent if upload else await asyncio.to_thread(_own, path)
         if file is None or not await asyncio.to_thread(file.exists):
             raise CommandFailed("That file is not there; send it again.")
         wishes = Wishes(client=program, folder=folder.strip(), is_dry=dry_run)
@@ -123,8 +125,18 @@ class Imports:
                 failed["file"] = self._shown(failed["file"])
             return account
         finally:
-            if upload:
+            if upload and not dry_run:
+                self._waiting.pop((caller.person, upload), None)
                 await asyncio.to_thread(file.unlink, missing_ok=True)
+
+    def _check(self, person: PersonId, *, reads_server: bool) -> None:
+        """Refuse whoever may not import: where there are several people, all may send files.
+
+        Raises:
+            CommandFailed: For anybody else.
+        """
+        if reads_server or not self._host.has_people or not person:
+            check_owner(person)
 
     def _place(self, upload: str, suffix: str) -> Path:
         if self._folder is None:
@@ -138,7 +150,7 @@ class Imports:
     def _tell(self, file: str, done: int, files: int) -> None:
         if done % _TOLD_EACH == 0:
             told = {"file": self._shown(file), "chats": done, "files": files}
-            self._host.emit(IMPORT_PROGRESS, told, EVERYBODY)
+            self._host.emit(IMPORT_PROGRESS, told, whoever_asks())
 
 
 async def _received(request: Request, path: Path) -> bool:

@@ -1,6 +1,7 @@
 """Serves a vault: host, pages and socket in one process, until a signal ends it."""
 
 import asyncio
+import secrets
 import sys
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -8,28 +9,34 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
 from starlette.applications import Starlette
 
 from smart_context import __version__
-from smart_context.app.browsers import key_file, session_file
+from smart_context.app.browsers import session_file
 from smart_context.app.client_commands import ClientCommands
 from smart_context.app.composition import composed, make_host, read_vault, settings_files
+from smart_context.app.doors import check_access_settings, door_of
 from smart_context.app.following import Follower, stamps_of
 from smart_context.app.import_commands import Imports
 from smart_context.app.model_commands import ModelCommands
 from smart_context.app.settings import SettingsCommands
 from smart_context.app.trusting import TrustCommands
 from smart_context.base.config import VaultConfig
+from smart_context.base.threads import in_daemon_thread
 from smart_context.gateway.edge.gateway import make_gateway
 from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host
 from smart_context.host.request.window import window_of
 from smart_context.mcp_server.endpoint import McpEndpoint
 from smart_context.mcp_server.toolbox import Toolbox
+from smart_context.storage.ports import SharedRecords
 from smart_context.web.gate.access import Access
 from smart_context.web.gate.gate import admitted
+from smart_context.web.gate.request_facts import Hosts
 from smart_context.web.gate.security import check_exposure
-from smart_context.web.gate.sessions.session_book import SessionBook
+from smart_context.web.gate.sessions.browser_sessions import SessionRecord
+from smart_context.web.gate.sessions.session_book import RECORD_OF_SESSIONS, SessionBook
 from smart_context.web.pages.pages import page_routes, unknown_address
 from smart_context.web.pages.plugin_panels import panel_routes
 from smart_context.web.pages.templates import compile_templates
@@ -63,12 +70,16 @@ async def serve_vault(
     """
     # Rendering four pages at once delayed everybody else by 0.4 s; with this, by 0.07 s.
     sys.setswitchinterval(_SWITCH_S)
-    check_exposure(host, token)
     stamps = stamps_of(settings_files(root))
-    async with composed(read_vault(root)) as parts, AsyncExitStack() as replaced:
+    config = read_vault(root)
+    check_access_settings(config)
+    if not config.access.has_people:
+        check_exposure(host, token)
+    async with composed(config) as parts, AsyncExitStack() as replaced:
         vault_host = make_host(parts, repairs=True)
         follower = Follower(vault_host, stamps, replaced)
-        app = vault_app(vault_host, follower, _access(root, token), host)
+        access = await _access(parts.config.root, token, parts.storage.records)
+        app = vault_app(vault_host, follower, access, host)
         beside = [asyncio.create_task(follower.run())]
 
         def ready(new_link: Callable[[], str]) -> None:
@@ -107,20 +118,33 @@ def vault_app(host: Host, follower: Follower, access: Access, address: str) -> S
         *gateway.routes(),
         *agents.routes(),
     ]
-    return create_web_app(
+    settings = host.config.access
+    hosts: Hosts = [address, *settings.hosts]
+    app = create_web_app(
         host,
         access=access,
-        allowed_hosts=[address],
+        allowed_hosts=hosts,
         pages=pages,
-        client_keys=key_file(),
+        door=door_of(settings, access, host.services.storage, hosts),
         closing=[gateway, agents, imports],
         not_found=unknown_address,
     )
+    app.state.has_start_links = not settings.has_people
+    return app
 
 
-def _access(root: Path, token: str | None) -> Access:
-    book = SessionBook(str(root.resolve()), session_file(), outlives_server=bool(token))
-    return Access(token, book)
+async def _access(root: Path, token: str | None, records: SharedRecords | None) -> Access:
+    """Who is let in; where servers share records, a browser that one lets in is known to all."""
+    if records is None:
+        book = SessionBook(str(root), session_file(), outlives_server=bool(token))
+        return Access(token, book)
+    sessions = records.of("sessions", RECORD_OF_SESSIONS, SessionRecord())
+    secret = records.of("secret", TypeAdapter(str), "")
+    made = await in_daemon_thread(
+        lambda: secret.update(lambda known: known or secrets.token_urlsafe(32)), name="secret"
+    )
+    book = SessionBook("team", session_file(), shared=sessions, outlives_server=True)
+    return Access(token, book, secret=made[1])
 
 
 EMBEDDED_EXTRACTOR = "embedded topic extractor"

@@ -28,6 +28,7 @@ from smart_context.base.config import (
 )
 from smart_context.base.config.addresses import AddressRefused, plain_address
 from smart_context.base.config.document import MAX_BYTES
+from smart_context.base.config.prices import CACHE_TTL_S
 from smart_context.base.config.provider_keys import provider_keys
 from smart_context.base.config.vault import MOST_INSTRUCTIONS
 from smart_context.base.disk.files import Conflict, read_file, replace_unless_changed
@@ -43,7 +44,7 @@ from smart_context.llm.providers import PROVIDERS
 Scope = Literal["user", "vault"]
 
 _MISSING = object()
-_TRUSTED_BY_CHANGE = frozenset({"endpoint", "instructions", "agents"})
+_TRUSTED_BY_CHANGE = frozenset({"endpoint", "instructions", "agents", "storage"})
 _MOST_KEY_CHARS = 4_000
 _ENDPOINT = {
     "base_url": SettingSpec(
@@ -72,6 +73,13 @@ _ENDPOINT = {
         minimum=1_000,
         maximum=100_000_000,
         description="Tokens that the model takes, answer included, where its name does not tell.",
+    ),
+    "cache_ttl_s": SettingSpec(
+        type="number",
+        default=CACHE_TTL_S,
+        minimum=0,
+        maximum=7 * 86_400,
+        description="Seconds for which the provider keeps what it has read, at a lower price.",
     ),
     "images": SettingSpec(
         type="boolean", default=False, description="Whether the model is shown attached images."

@@ -7,6 +7,7 @@ SmartContextError
  ├─ ChatIdInvalid        a chat id that could not be a file name
  ├─ ChatUnreadable       a chat file that is damaged; it was set aside
  ├─ StoreFailed          the disk refused (full, read-only); the old file is intact
+ │   └─ StorageAway      the database can't be reached now; it is tried again
  ├─ ModelFailed          a model's endpoint: what it said and what to do
  ├─ RequestTooLong       too long for the model's window, even after shortening
  ├─ UnknownCommand       no command of that name
@@ -81,6 +82,10 @@ class ChatUnreadable(SmartContextError):
 
 class StoreFailed(SmartContextError):
     """A file could not be read or written; the old file is intact."""
+
+
+class StorageAway(StoreFailed):
+    """The database can't be reached, or does not answer; later it may."""
 
 
 class ModelFailed(SmartContextError):

@@ -25,6 +25,7 @@ class FilterResult(TypedDict):
     total_messages: int
     fell_back: bool
     status: str
+    waits: NotRequired[bool]
     problem: str
     threshold: float | None
     cut: float | None
@@ -38,6 +39,7 @@ class FilterResult(TypedDict):
     undo_steps: int
     undo_words: str
     moved: list[dict[str, Any]]
+    cost: NotRequired[dict[str, Any]]
 
 
 class PanelResult(FilterResult):
@@ -54,3 +56,5 @@ class ContextResult(TypedDict):
     chat_id: str
     items: int
     problem: str
+    shared: NotRequired[bool]
+    person: NotRequired[str]

@@ -14,3 +14,12 @@ def utc_stamp(moment: datetime | float | None = None) -> str:
     elif not isinstance(moment, datetime):
         moment = datetime.fromtimestamp(moment, UTC)
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def moment_of(text: object) -> datetime | None:
+    """The moment of an ISO 8601 text, in UTC where it names no zone; `None` for anything else."""
+    try:
+        moment = datetime.fromisoformat(text) if isinstance(text, str) else None
+        return moment and (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None

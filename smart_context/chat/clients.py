@@ -26,12 +26,11 @@ async def client_history(messages: Sequence[Message]) -> tuple[Message, ...]:
     All that the program sends itself, tool calls included; a summary replaces what it compacted.
     """
     sent = [message for message in messages if not message.extra.get(CUT)]
-    points = compaction_points(sent)
-    if not points:
+    if not any([message.is_summary for message in sent]):  # noqa: C419  a list is faster
         return tuple(sent)
     options = ContextBuilderOptions(
         attachment_resolver=_NoAttachments(),
-        compaction_points=points,
+        compaction_points=compaction_points(sent),
         keep_tool_call_rounds=_KEEP_ALL_ROUNDS,
     )
     return tuple(await build_context(sent, options))

@@ -1,6 +1,6 @@
-"""The compactions of a chat: summaries that replace older messages (docs/history.md).
+"""The compactions of a chat: summaries that replace all older messages (docs/history.md).
 
-A summary is a message with `is_summary`. It follows its boundary, the last message that it
+Such a summary is a message with `is_summary`. It follows its boundary, the last message that it
 replaces, and names it under `compaction`. So compactions are merged, edited and deleted like other
 messages.
 """
@@ -13,6 +13,7 @@ from smart_context.base.values import JsonObject
 from smart_context.chat.documents.branches import reattach
 from smart_context.chat.history import CompactionPoint
 from smart_context.chat.messages import Message, MessageId, give_ids
+from smart_context.chat.topic_summaries import standing_for, summarized_by
 
 Kind = Literal["compacted", "cleared"]
 
@@ -43,9 +44,9 @@ def compaction_points(messages: Sequence[Message]) -> list[CompactionPoint]:
 
 
 def boundary_of(summary: Message) -> str:
-    """The last message that a summary replaces; empty if it names none."""
+    """The last message that a summary replaces; empty if it names none, or stands for a topic."""
     boundary = _about(summary).get("boundary_message_id")
-    return boundary if isinstance(boundary, str) else ""
+    return boundary if isinstance(boundary, str) and not summarized_by(summary) else ""
 
 
 def is_clearing(summary: Message) -> bool:
@@ -86,13 +87,17 @@ def newest_summary(messages: Sequence[Message]) -> Message | None:
 
 
 def since(messages: Sequence[Message], summary: Message | None) -> list[Message]:
-    """The finished messages after a summary's boundary."""
+    """The finished messages after a summary's boundary, topics that are summed up as summaries."""
     boundary = boundary_of(summary) if summary else ""
     last = next((i for i, message in enumerate(messages) if message.id == boundary), -1)
+    behind = standing_for(messages)
+    standing = {each.id for each in behind.values()}
     return [
         message
         for message in messages[last + 1 :]
-        if message.is_complete and not message.is_summary
+        if message.is_complete
+        and message.id not in behind
+        and (not message.is_summary or message.id in standing)
     ]
 
 

@@ -34,7 +34,8 @@ def exported(chat_id: str, document: JsonObject, form: Form) -> str:
     if form == "json":
         return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
     if form == "openai":
-        body = {"messages": [_openai(message) for message in _said(document)]}
+        said = [m for m in _said(document) if not m.is_summary]  # what it stands for is there
+        body = {"messages": [_openai(message) for message in said]}
         return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
     return _html(document) if form == "html" else _markdown(chat_id, document)
 
@@ -86,10 +87,14 @@ def _markdown(chat_id: str, document: Mapping[str, Any]) -> str:
     for message in messages_of(document):
         kind = "note" if message.is_extracted else _CALLOUTS[message.role]
         at = f" · {message.created_at}" if message.created_at else ""
-        body = [f"> [!{kind}] {_SPEAKERS[message.role]}{at}"]
+        body = [f"> [!{kind}] {_name(message)}{at}"]
         body += [f"> {line}".rstrip() for line in _all_text(message).split("\n")]
         blocks.append("\n".join([*body, f"^{_block_id(message.id)}"]))
     return "\n\n".join(blocks) + "\n"
+
+
+def _name(message: Message) -> str:
+    return "Summary" if message.is_summary else _SPEAKERS[message.role]
 
 
 def _block_id(name: str) -> str:
@@ -133,7 +138,7 @@ def _html(document: Mapping[str, Any]) -> str:
 
 
 def _article(message: Message) -> str:
-    who, at = _SPEAKERS[message.role], html.escape(message.created_at)
+    who, at = _name(message), html.escape(message.created_at)
     said = html.escape(_all_text(message))
     return f'<article><h2>{who} <time>{at}</time></h2><pre dir="auto">{said}</pre></article>'
 

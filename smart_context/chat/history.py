@@ -24,6 +24,7 @@ from smart_context.chat.tool_pairs import (
     has_tool_calls,
     without_tool_calls,
 )
+from smart_context.chat.topic_summaries import standing_for
 
 __all__ = ["AttachmentResolver", "CompactionPoint", "ContextBuilderOptions", "build_context"]
 
@@ -141,7 +142,7 @@ def _is_plain(messages: Sequence[Message]) -> bool:
         or message.error_code
         or message.role == "tool"
         or not isinstance(message.content, str)
-        or message.is_extracted
+        or (message.extra and message.is_extracted)
     ]
 
 
@@ -152,14 +153,29 @@ def _first_in_limit(count: int, leading: int, limit: int) -> int:
 def _compact(
     messages: Sequence[Message], positions: list[int], points: Sequence[CompactionPoint]
 ) -> tuple[list[int], int | None]:
-    """The positions after the newest usable point, and where its summary is."""
+    """The positions after the newest usable point, and where its summary is.
+
+    Messages behind a summary of their topic are left out, and that summary stays where it is.
+    """
     usable = _usable_point(messages, positions, points) if points else None
-    spoken = [position for position in positions if not messages[position].is_summary]
+    behind = standing_for([messages[position] for position in positions])
+    standing = {summary.id for summary in behind.values()}
+    spoken = [
+        position
+        for position in positions
+        if (message := messages[position]).id not in behind
+        and (not message.is_summary or message.id in standing)
+    ]
     if usable is None:
         return spoken, None
     summary_at, boundary_at = usable
-    leading = spoken[:1] if spoken and messages[spoken[0]].role == "system" else []
-    leading = [position for position in leading if position != summary_at]
+    leading = [
+        position
+        for position in spoken[:1]
+        if messages[position].role == "system"
+        and not messages[position].is_summary
+        and position != summary_at
+    ]
     tail = [
         position
         for position in spoken

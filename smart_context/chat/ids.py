@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Iterable
 from datetime import datetime
 
-from smart_context.base.errors import ChatIdInvalid
+from smart_context.base.errors import ChatIdInvalid, CommandFailed
 from smart_context.chat.messages import ChatId, MessageId
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
@@ -19,6 +19,7 @@ _SUFFIX = re.compile(r"[a-z0-9][a-z0-9_-]*(\.[a-z0-9_-]+)*")
 # Windows opens a device for these names, whatever the case and with any extension.
 _DEVICE = re.compile(r"con|prn|aux|nul|com[0-9]|lpt[0-9]", re.IGNORECASE)
 _SHOWN = 60
+_LONGEST = 128
 
 
 def check_chat_id(text: object) -> ChatId:
@@ -37,6 +38,11 @@ def check_chat_id(text: object) -> ChatId:
             f"{text!r} can't be a chat id: Windows keeps that name for a device. Choose another."
         )
     return ChatId(text)
+
+
+def unknown_chat(text: str) -> CommandFailed:
+    """The error for a chat that is not there, or not for whom asks; `text` may be no id at all."""
+    return CommandFailed(f"There is no chat {text[:_LONGEST]!r}; it may have been deleted.")
 
 
 def new_chat_id() -> ChatId:

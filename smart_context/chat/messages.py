@@ -33,6 +33,9 @@ HELD = "held_by_provider"
 INSTRUCTIONS = "instructions"
 """The key of a chat's own instructions in its document."""
 
+PRIVATE = "private"
+"""Marks a chat whose messages no other chat recalls."""
+
 CUT = "cut"
 """Marks a message that the program no longer sends, from the front of its list."""
 
@@ -154,7 +157,7 @@ class Message:
     @property
     def is_extracted(self) -> bool:
         """True for a notice of the program that only quotes passages: never sent to a model."""
-        return self.extra.get(EXTRACTED) is True
+        return self.extra is not _NOTHING and self.extra.get(EXTRACTED) is True
 
     def with_content(self, content: str | Iterable[Part]) -> "Message":
         """The message with other content."""
@@ -175,7 +178,7 @@ def messages_of(document: Mapping[str, Any]) -> tuple[Message, ...]:
 
 def without_notices(messages: Sequence[Message]) -> tuple[Message, ...]:
     """The messages that are not notices of the program; the same tuple if there are none."""
-    if True not in [message.is_extracted for message in messages]:  # rare; else no copy is made
+    if True not in [message.is_extracted for message in messages if message.extra]:  # rare
         return tuple(messages)
     return tuple([message for message in messages if not message.is_extracted])
 

@@ -1,12 +1,21 @@
 """Who may see what: the one decision behind commands, pages, attached files and events."""
 
-from collections.abc import Callable, Iterable
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
-from smart_context.base.errors import CommandFailed, InvalidParams, SmartContextError
-from smart_context.base.values import OWNER, PersonId
+from smart_context.base.asking import asking, person_asking, stand_in_for
+from smart_context.base.errors import (
+    ChatIdInvalid,
+    CommandFailed,
+    InvalidParams,
+    SmartContextError,
+)
+from smart_context.base.values import NOBODY, OWNER, PersonId
+from smart_context.chat.ids import unknown_chat
+from smart_context.storage.guarded.storage import People
 
 _SHOWN = 128
 
@@ -19,10 +28,12 @@ class Owned(NamedTuple):
     Attributes:
         kind: What it is.
         name: A chat's id, a file's storage key, a context's key, or the name of a client's key.
+        only_theirs: Only its own person may do what is asked, also if it is shared.
     """
 
     kind: Kind
     name: str
+    only_theirs: bool = False
 
 
 class Everybody(Enum):
@@ -47,6 +58,15 @@ class Access(Protocol):
         nobody what there is.
         """
 
+    async def is_theirs(self, person: PersonId, owned: Owned) -> bool:
+        """True if something that the person may use is not another's that is shared."""
+
+    def stand_in(self, owned: Owned) -> str | None:
+        """What to use in place of another's so that all is as if it did not exist.
+
+        `None`: what names it is refused.
+        """
+
     def hears(self, person: PersonId, audience: Audience) -> bool:
         """True if the person belongs to an event's audience; must not block."""
 
@@ -58,10 +78,76 @@ class OwnerOnly:
         """True for the owner."""
         return person == OWNER
 
+    async def is_theirs(self, person: PersonId, owned: Owned) -> bool:  # noqa: ARG002 - the same
+        """True for the owner."""
+        return person == OWNER
+
+    def stand_in(self, owned: Owned) -> str | None:  # noqa: ARG002 - nothing is another's
+        """Nothing: a stranger is refused whatever they ask for."""
+        return None
+
     def hears(self, person: PersonId, audience: Audience) -> bool:
         """True for the owner, and for everybody of what everybody gets."""
         reached = OWNER if isinstance(audience, Owned) else audience
         return reached is EVERYBODY or person == reached
+
+
+class PersonalAccess:
+    """The access of a server for several people, who may share chats and contexts.
+
+    Args:
+        people: The storage, and whose is what in it.
+    """
+
+    def __init__(self, people: People) -> None:
+        self._owners = people.owners
+        self._contexts = people.contexts
+
+    async def may_use(self, person: PersonId, owned: Owned) -> bool:
+        """True if it is the person's or shared, or nobody has it and they may make it."""
+        if person == NOBODY:
+            return False
+        with asking(person):
+            if owned.kind == "chat":
+                return await self._may_use_chat(person, owned.name)
+            if owned.kind == "file":
+                return await self._owners.has_file(person, owned.name)
+            return True  # each person has contexts and keys of their own, whatever their names
+
+    async def is_theirs(self, person: PersonId, owned: Owned) -> bool:
+        """True if something that the person may use is not another's that is shared."""
+        with asking(person):
+            if owned.kind == "chat":
+                whose = await self._owners.of_chat(owned.name)
+                return whose is None or whose.person == person
+            if owned.kind == "context":
+                shared_by = await asyncio.to_thread(self._contexts.shared_by, owned.name)
+                return shared_by in {None, person}
+            return True
+
+    def stand_in(self, owned: Owned) -> str | None:
+        """For a chat, an id that no chat has."""
+        return stand_in_for(owned.name) if owned.kind == "chat" else None
+
+    def hears(self, person: PersonId, audience: Audience) -> bool:
+        """True if the person belongs to an event's audience."""
+        if audience is EVERYBODY:
+            return person != NOBODY
+        if not isinstance(audience, Owned):
+            return person == audience
+        if audience.kind == "chat":
+            whose = self._owners.known(audience.name)
+            return whose is not None and whose.may_use(person)
+        return person == person_asking() or self._contexts.is_known_as_shared(audience.name)
+
+    async def _may_use_chat(self, person: PersonId, chat_id: str) -> bool:
+        try:
+            whose = await self._owners.of_chat(chat_id)
+        except ChatIdInvalid:
+            return True  # nobody's, as the command will say
+        except SmartContextError:
+            return person == OWNER  # a damaged chat says nobody's name
+        return whose is None or whose.may_use(person)
 
 
 def unknown(owned: Owned) -> SmartContextError:
@@ -73,18 +159,32 @@ def unknown(owned: Owned) -> SmartContextError:
         return CommandFailed(f"There is no context {name!r}.")
     if owned.kind == "client key":
         return CommandFailed(f"There is no key {name!r}; see: smart-context keys list")
-    return CommandFailed(f"There is no chat {name!r}; it may have been deleted.")
+    return unknown_chat(owned.name)
 
 
-async def check_access(access: Access, person: PersonId, named: Iterable[Owned]) -> None:
+async def check_access(
+    access: Access, person: PersonId, named: Iterable[Owned]
+) -> Mapping[str, str]:
     """Refuse what is not the person's.
+
+    Returns:
+        What to use in place of others' chats.
 
     Raises:
         SmartContextError: The error that an unknown name gets.
     """
+    stand_ins: dict[str, str] = {}
     for owned in named:
         if not await access.may_use(person, owned):
-            raise unknown(owned)
+            stand_in = access.stand_in(owned)
+            if stand_in is None:
+                raise unknown(owned)
+            stand_ins[owned.name] = stand_in
+        elif owned.only_theirs and not await access.is_theirs(person, owned):
+            raise CommandFailed(
+                f"Only the person whose {owned.kind} it is can rename, delete or share it."
+            )
+    return stand_ins
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +202,10 @@ def _chats(value: str | list[str]) -> Iterable[Owned]:
     return [Owned("chat", chat_id) for chat_id in ([value] if isinstance(value, str) else value)]
 
 
+def _own_chats(value: str | list[str]) -> Iterable[Owned]:
+    return [owned._replace(only_theirs=True) for owned in _chats(value)]
+
+
 def _files(value: object) -> Iterable[Owned]:
     """The files that a value names, however deep: a key opens a file wherever it stands."""
     left = [value]
@@ -117,6 +221,12 @@ def _files(value: object) -> Iterable[Owned]:
 
 FilesNamed = Names(_files)
 """Marks a parameter with results of `POST /api/files`, or with messages that name such files."""
+
+OwnChat = Annotated[str, Names(_own_chats)]
+"""A chat's id, for a command that only the chat's own person may give."""
+
+OwnChats = Annotated[list[str], Names(_own_chats)]
+"""The ids of chats, for a command that only their own person may give."""
 
 CHATS_BY_NAME = {"chat_id": Names(_chats), "chat_ids": Names(_chats)}
 """Parameters of these names are chats, whatever their annotation."""

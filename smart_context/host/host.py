@@ -9,16 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from smart_context.base.config import VaultConfig
-from smart_context.base.errors import CommandFailed, Fault, SmartContextError
+from smart_context.base.errors import Fault, SmartContextError
 from smart_context.base.processes.child import Children
+from smart_context.base.threads import in_daemon_thread
 from smart_context.chat.messages import ChatId, Message
-from smart_context.host.access import EVERYBODY, Access, Audience, OwnerOnly
+from smart_context.host.access import EVERYBODY, Access, Audience, OwnerOnly, PersonalAccess
 from smart_context.host.chosen_model import MODEL, CurrentSettings, choice_in
+from smart_context.host.cluster import Cluster
 from smart_context.host.commands.chat import ChatCommands
 from smart_context.host.commands.compaction import Compactions
+from smart_context.host.commands.copies import CopyCommands
 from smart_context.host.commands.files import FileCommands
 from smart_context.host.commands.memory import MemoryCommands
 from smart_context.host.commands.registry import Client, CommandRegistry
+from smart_context.host.commands.sharing import SharingCommands
 from smart_context.host.commands.trash import TrashCommands
 from smart_context.host.events.bus import (
     HANDLER_TIMEOUT_S,
@@ -30,6 +34,7 @@ from smart_context.host.events.bus import (
 )
 from smart_context.host.events.events import (
     CHAT_CHANGED,
+    CHAT_COPIED,
     CHAT_SUMMED,
     CONFIG_READ,
     PANEL_REGISTERED,
@@ -38,14 +43,14 @@ from smart_context.host.events.events import (
     ChatChanged,
     Event,
 )
-from smart_context.host.models import HistoryBuilder, Models, Summarizer
+from smart_context.host.models import HistoryBuilder, Models, Summarizer, no_summaries
 from smart_context.host.panels import Panels
 from smart_context.host.plugins.running import LOAD_TIMEOUT_S, Plugins
 from smart_context.host.reading import Reading
 from smart_context.host.request.completion import RequestCompletion
 from smart_context.host.request.tools import ToolSupport
 from smart_context.host.services import Services
-from smart_context.host.tasks import TaskOwner
+from smart_context.host.tasks import Stops, TaskOwner
 from smart_context.host.turn import Turn
 from smart_context.host.turns.answering import TurnParts
 from smart_context.host.turns.learned_counts import TokenCounts
@@ -55,6 +60,7 @@ from smart_context.host.turns.turns import Turns
 from smart_context.host.turns.unsaved import UnsavedAnswers
 from smart_context.host.upkeep import clear_up
 from smart_context.llm.tokens import count_tokens
+from smart_context.storage.guarded.storage import People
 from smart_context.storage.ports import Storage
 from smart_context.vault.followed import FollowedVault
 from smart_context.vault.trust.vault import VaultTrust
@@ -79,7 +85,7 @@ class HostOptions:
         load_timeout_s: Most time for a plugin's import, and again for its `on_load`.
         repairs: Repair chats after crashes and remove unused files: for a server; a command that
             only reads must not write.
-        access: Decides what is whose.
+        people: Whose is what, where several people share the vault; `None`: all is one person's.
         children: Processes for work that may take too long; closed when the host stops.
     """
 
@@ -89,7 +95,7 @@ class HostOptions:
     handler_timeout_s: float = HANDLER_TIMEOUT_S
     load_timeout_s: float = LOAD_TIMEOUT_S
     repairs: bool = False
-    access: Access = field(default_factory=OwnerOnly)
+    people: People | None = None
     children: Children = field(default_factory=Children)
 
 
@@ -108,6 +114,7 @@ class Host:
     Attributes:
         services: The parts that plugins use.
         access: Decides what is whose.
+        has_people: Several people share the vault.
         reading: What pages and clients of the API read.
         bus: Carries events to plugins.
         commands: What clients can ask for.
@@ -134,13 +141,15 @@ class Host:
         self._options = options = options or HostOptions()
         self._current = CurrentSettings(config=config, models=models)
         self._counts = TokenCounts()
+        self.access = access = _access_of(options)
+        self.has_people = options.people is not None
         bus = EventBus(handler_timeout_s=options.handler_timeout_s)
         self.services = services = Services(
             current=self._current,
             bus=bus,
             relay=EventRelay(bus),
-            commands=CommandRegistry(options.access, self._model_of),
-            access=options.access,
+            commands=CommandRegistry(access, self._model_of),
+            access=access,
             panels=Panels(self.emit),
             storage=storage,
             notes=notes or FollowedVault(config.root, config.memory_dir, caches=storage.caches),
@@ -149,8 +158,10 @@ class Host:
             tool_support=ToolSupport(),
             completion=RequestCompletion(storage.blobs, lambda: self.config.chat, self._counts.of),
             build_history=build_history,
+            digest=options.digest or no_summaries,
+            stops=Stops(),
         )
-        self.access, self.reading = options.access, Reading(storage, options.access)
+        self.reading = Reading(storage, access)
         self.bus, self.commands, self.panels = bus, services.commands, services.panels
         self.store, self.files, self.notes = storage.chats, storage.blobs, services.notes
         self.plugins = Plugins(
@@ -168,10 +179,11 @@ class Host:
                 emit=self.emit,
                 system_prompt=options.system_prompt,
                 after=self._after,
-            )
+            ),
+            services.stops,
         )
         self.compactions = Compactions(
-            self.store,
+            storage,
             self.turns,
             self._digest,
             lambda: services.completion.window,
@@ -180,6 +192,7 @@ class Host:
             tell_plugins=lambda summed: bus.publish(CHAT_SUMMED, summed),
         )
         self._tasks = TaskOwner("host")
+        self._cluster = Cluster(storage, services.relay, self.turns.stop, self._tasks)
         self._changing = asyncio.Lock()
         self._undo: list[Callable[[], None]] = []
 
@@ -201,7 +214,8 @@ class Host:
     async def start(self) -> None:
         """Register the host's commands, start the plugins and watch the chats."""
         store, storage = self.store, self.services.storage
-        repair = Repair(store, storage.answers, self.turns) if self._options.repairs else None
+        repairing = Repair(store, storage.answers, self.turns, self.emit)
+        repair = repairing if self._options.repairs else None
         self._register_commands(repair.chat if repair else _leave)
         self._undo += [
             store.changes.on_change(self._chat_changed),
@@ -209,9 +223,12 @@ class Host:
         ]
         self._tasks.spawn(self.services.relay.run())
         self._tasks.spawn(store.changes.watch())
+        self._tasks.spawn(self._cluster.run())
         self._tasks.spawn(self.notes.follow())
         if repair:
             self._tasks.spawn(repair.all())
+            if self._cluster.is_shared:
+                self._tasks.spawn(repair.follow())
             self._tasks.spawn(clear_up(storage.clear_up))
         async with self._changing:
             await self.plugins.start(self.config)
@@ -230,6 +247,7 @@ class Host:
             while self._undo:
                 self._undo.pop()()
             await self.compactions.close(timeout_s=0.5)
+            await self._cluster.settle()
             await self._tasks.close(timeout_s=0.5)
             await self.store.close()
 
@@ -243,6 +261,8 @@ class Host:
         async with self._changing:
             if config.memory_dir != self.config.memory_dir:
                 _logger.warning("memory_dir changed; restart for it to take effect")
+            if config.storage != self.config.storage:
+                _logger.warning("the storage changed; restart for it to take effect")
             has_other_models = models is not None and models is not self.models
             self._current.config = config
             self._current.models = models or self.models
@@ -276,7 +296,24 @@ class Host:
         reached = audience or audience_of(payload)
         if reached is None:
             raise ValueError(f"{event_name(event)}: name a chat_id in the payload, or an audience")
-        self.services.relay.send(event_name(event), dict(payload), reached)
+        self.services.relay.send(event, dict(payload), reached)
+
+    async def check_storage(self) -> None:
+        """Return if the storage answers.
+
+        Raises:
+            StoreFailed: It does not.
+        """
+        check = self.services.storage.check
+        await in_daemon_thread(check, name="check of the storage")
+
+    def figures(self) -> Mapping[str, tuple[str, float]]:
+        """Figures about this server's work, by name, each with what it is."""
+        under_way = float(self.turns.count)
+        return {
+            "answers_under_way": ("Answers that this server is writing", under_way),
+            **self.services.storage.figures(),
+        }
 
     def on_event(self, listener: EventListener) -> Callable[[], None]:
         """Call `listener` with every event meant for clients, in order; it must not block.
@@ -300,11 +337,19 @@ class Host:
         commands, store, settled = self.commands, self.store, self.services.relay.settled
         tell = self._tell_plugins
         ChatCommands(
-            store, self.files, self.turns, repair, tell, lambda: self.default_config
+            store,
+            self.files,
+            self.turns,
+            repair,
+            tell,
+            lambda: self.default_config,
+            self._cluster,
         ).register(commands)
         FileCommands(self.files, self.config.root).register(commands)
-        MemoryCommands(store, self.turns, repair, settled, self.emit).register(commands)
+        MemoryCommands(store, self._stop_turn, repair, settled, self.emit).register(commands)
+        CopyCommands(store, lambda made: self.bus.publish(CHAT_COPIED, made)).register(commands)
         TrashCommands(store.trash, self.emit).register(commands)
+        SharingCommands(self._options.people, self.emit).register(commands)
         self.compactions.register(commands)
         commands.register("system.commands", commands.list_commands)
         commands.register("system.plugins", self.plugins.list_plugins)
@@ -321,15 +366,22 @@ class Host:
         self.compactions.after(turn)
 
     async def _digest(self, messages: Sequence[Message], previous: str) -> str:
-        if self._options.digest is None:
-            raise CommandFailed("This program can't write summaries.")
-        return await self._options.digest(messages, previous, self.models.fast)
+        return await self.services.digest(messages, previous, self.models.fast)
+
+    async def _stop_turn(self, chat_id: ChatId) -> bool:
+        """Stop a chat's turn, whichever server takes it; false if there is none."""
+        return await self.turns.stop(chat_id) or await self._cluster.stop(chat_id)
 
     def _chat_changed(self, chat_id: ChatId) -> None:
         self.emit(CHAT_CHANGED, {"chat_id": chat_id})
 
     def _tell_plugins(self, event: Event[ChatChanged], chat_id: ChatId) -> None:
         self.services.relay.send_to_plugins(event.name, {"chat_id": chat_id})
+
+
+def _access_of(options: HostOptions) -> Access:
+    people = options.people
+    return OwnerOnly() if people is None else PersonalAccess(people)
 
 
 async def _leave(_chat_id: ChatId) -> None:

@@ -1,18 +1,52 @@
 """What the composition root passes to a host: models and a history builder."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Protocol
 
 from smart_context.base.config import EndpointSettings
+from smart_context.base.errors import CommandFailed
 from smart_context.chat.messages import Message
 from smart_context.llm.models import ChatModel, Embedder
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
-Summarizer = Callable[[Sequence[Message], str, ChatModel | None], Awaitable[str]]
-"""Writes a summary of messages and of the previous summary, with a model if there is one."""
+
+class Summarizer(Protocol):
+    """Writes summaries."""
+
+    async def __call__(
+        self,
+        messages: Sequence[Message],
+        previous: str,
+        model: ChatModel | None,
+        /,
+        *,
+        instructions: str = "",
+        or_quotes: bool = True,
+    ) -> str:
+        """A summary in Markdown.
+
+        Args:
+            messages: What to sum up, oldest first.
+            previous: The summary of what came before; empty if there is none.
+            model: Writes it; without one, sentences are quoted.
+            instructions: What the user wants the summary to keep; may be empty.
+            or_quotes: Quote sentences if the model fails.
+
+        Raises:
+            ModelFailed: The model fails, and nothing is to be quoted.
+        """
+
+
+async def no_summaries(*_messages: object, **_wishes: object) -> str:
+    """Stands in for a `Summarizer` in a program that has none.
+
+    Raises:
+        CommandFailed: Always.
+    """
+    raise CommandFailed("This program can't write summaries.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,11 @@
 What is another's reads as what does not exist.
 """
 
-from smart_context.base.values import JsonObject
+import asyncio
+from collections.abc import Collection
+
+from smart_context.base.asking import is_stand_in
+from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.files.attached_file import AttachedFile
 from smart_context.chat.listed.rows import ChatRow, DeletedChat
 from smart_context.chat.listed.search import ChatHit
@@ -11,6 +15,9 @@ from smart_context.chat.messages import Message
 from smart_context.host.access import Access, Kind, Owned
 from smart_context.host.commands.registry import Caller
 from smart_context.storage.ports import Storage
+
+PEOPLE = "people"
+"""The kind of the documents with people's own names: `{"name"}`, by person."""
 
 
 class Reading:
@@ -24,6 +31,7 @@ class Reading:
     def __init__(self, storage: Storage, access: Access) -> None:
         self._chats = storage.chats
         self._files = storage.blobs
+        self._documents = storage.vault_documents
         self._access = access
 
     async def rows(self, caller: Caller) -> list[ChatRow]:
@@ -56,7 +64,7 @@ class Reading:
 
     async def may_continue(self, caller: Caller, chat_id: str) -> bool:
         """True if the caller may write in the chat, which need not exist."""
-        return await self._may(caller, "chat", chat_id)
+        return not is_stand_in(chat_id) and await self._may(caller, "chat", chat_id)
 
     async def file(self, caller: Caller, key: str) -> tuple[AttachedFile, bytes] | None:
         """An attached file and its content; `None` when it is gone."""
@@ -64,6 +72,15 @@ class Reading:
             return None
         info, content = await self._files.info(key), await self._files.content(key)
         return None if info is None or content is None else (info, content)
+
+    async def names(self, people: Collection[PersonId]) -> dict[PersonId, str]:
+        """People's own names, as they were when they last logged in; else those they have here."""
+
+        def read() -> dict[PersonId, str]:
+            found = {person: self._documents.read(PEOPLE, person) or {} for person in people}
+            return {person: str(known.get("name") or person) for person, known in found.items()}
+
+        return await asyncio.to_thread(read) if people else {}
 
     async def _may(self, caller: Caller, kind: Kind, name: str) -> bool:
         return await self._access.may_use(caller.person, Owned(kind, name))

@@ -7,10 +7,11 @@ from smart_context.host.access import Access
 from smart_context.host.chosen_model import CurrentSettings
 from smart_context.host.commands.registry import CommandRegistry
 from smart_context.host.events.bus import EventBus, EventRelay
-from smart_context.host.models import HistoryBuilder
+from smart_context.host.models import HistoryBuilder, Summarizer
 from smart_context.host.panels import Panels
 from smart_context.host.request.completion import RequestCompletion
 from smart_context.host.request.tools import ToolSupport
+from smart_context.host.tasks import Stops
 from smart_context.storage.ports import Storage
 from smart_context.vault.followed import FollowedVault
 from smart_context.vault.trust.vault import VaultTrust
@@ -34,6 +35,8 @@ class Services:
         tool_support: Which models take no tools.
         completion: Completes requests before they are sent.
         build_history: Makes a history from stored messages.
+        digest: Writes summaries.
+        stops: What a user can stop in a chat besides its turn.
     """
 
     current: CurrentSettings
@@ -49,3 +52,5 @@ class Services:
     tool_support: ToolSupport
     completion: RequestCompletion
     build_history: HistoryBuilder
+    digest: Summarizer
+    stops: Stops

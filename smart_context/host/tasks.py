@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Hashable, Sequence
+from collections.abc import Coroutine, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from smart_context.base.errors import OwnerStopped
@@ -10,6 +11,34 @@ from smart_context.base.errors import OwnerStopped
 T = TypeVar("T")
 
 CLOSE_TIMEOUT_S = 3.0
+
+
+class Stops:
+    """What a user can stop in a chat besides its turn."""
+
+    def __init__(self) -> None:
+        self._tasks: dict[str, list[asyncio.Task[Any]]] = {}
+
+    @contextmanager
+    def stopping(self, chat_id: str, tasks: Sequence[asyncio.Task[Any]]) -> Iterator[None]:
+        """Let these tasks be stopped within a block; at its end they are cancelled."""
+        known = self._tasks.setdefault(chat_id, [])
+        known += tasks
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+                known.remove(task)
+            if not known:
+                self._tasks.pop(chat_id, None)
+
+    def stop(self, chat_id: str) -> bool:
+        """Cancel the tasks of a chat; `False` if there is none."""
+        found = [task for task in self._tasks.get(chat_id, ()) if not task.done()]
+        for task in found:
+            task.cancel()
+        return bool(found)
 
 
 class TaskOwner:

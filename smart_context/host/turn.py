@@ -37,6 +37,7 @@ class Turn:
         bodies: The whole body of each request so far, oldest first.
         added: What tools added to the last of them.
         usage: The tokens of that request as the endpoint counted them.
+        usages: Those of each of `bodies`; `None` where it did not count.
         left_out: Messages that were chosen and did not fit into the window.
         lacks_optional_prompt: The optional part of the system prompt did not fit either.
         was_cut: The history was cut to keep within the window, by a plugin or by the host.
@@ -70,6 +71,7 @@ class Turn:
         self.bodies: tuple[JsonObject, ...] = ()
         self.added = AddedTexts()
         self.usage: Usage | None = None
+        self.usages: tuple[Usage | None, ...] = ()
         self.left_out: frozenset[MessageId] = frozenset()
         self.lacks_optional_prompt = False
         self.was_cut = False

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from smart_context.base.asking import person_tag, whoever_asks
 from smart_context.base.text.names import storable
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject
@@ -85,9 +86,11 @@ class FoundChat:
 
     @property
     def chat_id(self) -> ChatId:
-        """The id that the chat has here, the same for each import."""
-        digest = hashlib.sha256(f"{self.client}\0{self.id}".encode(errors="replace"))
-        return ChatId(digest.hexdigest()[:16])
+        """The id that the chat has here, the same for each import by a person."""
+        named = f"{self.client}\0{self.id}"
+        if tag := person_tag(whoever_asks()):
+            named = f"{named}\0{tag}"
+        return ChatId(hashlib.sha256(named.encode(errors="replace")).hexdigest()[:16])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +104,12 @@ class OwnChat:
 
     chat_id: ChatId
     document: JsonObject
+
+    @property
+    def copy_id(self) -> ChatId:
+        """The id that it gets where its own is another person's."""
+        named = f"{person_tag(whoever_asks())}\0{self.chat_id}"
+        return ChatId(hashlib.sha256(named.encode()).hexdigest()[:16])
 
     @property
     def title(self) -> str:

@@ -11,13 +11,13 @@ import ijson  # type: ignore[import-untyped] # it brings no types
 from smart_context.base.errors import ChatIdInvalid
 from smart_context.chat.exported import chat_id_in
 from smart_context.chat.ids import check_chat_id
-from smart_context.importing.found import FoundChat, NotReadable, OwnChat, mapping, text_of
+from smart_context.importing.found import FoundChat, NotReadable, OwnChat, mapping, objects, text_of
 from smart_context.importing.readers import agents, assistants, servers
 from smart_context.importing.sources import Source
 
 FORMATS = (
     *("chatgpt", "claude", "claude-code", "codex", "gemini", "open-webui", "sillytavern"),
-    *("lobechat", "chatbox", "librechat", "aider", "llm", "openai", "smart-context"),
+    *("lobechat", "chatbox", "librechat", "aider", "opencode", "llm", "openai", "smart-context"),
 )
 """The programs whose chats are read, as `source.client` names them."""
 
@@ -61,8 +61,8 @@ def chats_in(source: Source, wanted: str = "") -> Iterator[Found | Broken]:
     with source.opened() as stream:
         start = stream.read(_PEEKED)
     if start.startswith(_SQLITE):
-        if source.path is not None and wanted in {"", "llm"}:
-            yield from agents.llm_logs(str(source.path))
+        if source.path is not None and wanted in {"", "llm", "opencode"}:
+            yield from agents.databases(source.path)
         return
     if source.name.lower().endswith(".md") or _AIDER in start[:_PEEKED]:
         if _AIDER in start and wanted in {"", "aider"}:
@@ -185,6 +185,7 @@ def _guarded(read: Callable[[], Iterator[FoundChat]], source: Source) -> Iterato
 _BY_KEYS: Sequence[tuple[str, Callable[[Mapping[str, Any]], bool]]] = (
     ("chatgpt", lambda item: "mapping" in item or "conversation_id" in item),
     ("claude", lambda item: "chat_messages" in item),
+    ("opencode", lambda item: "info" in item and "messages" in item),
     ("open-webui", lambda item: "history" in mapping(item.get("chat")) or "history" in item),
     (
         "librechat",
@@ -230,6 +231,7 @@ def _as(client: str, item: Mapping[str, Any], source: Source, number: int) -> Fo
         "chatgpt": lambda: assistants.chatgpt(item),
         "claude": lambda: assistants.claude(item),
         "gemini": lambda: assistants.gemini(item, number),
+        "opencode": lambda: agents.opencode(mapping(item.get("info")), objects(item["messages"])),
         "open-webui": lambda: servers.open_webui(item),
         "librechat": lambda: servers.librechat(item),
         "openai": lambda: servers.openai_messages(item, f"{source.stem}-{number}"),

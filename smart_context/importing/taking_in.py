@@ -5,7 +5,7 @@ was imported, so that a message that was deleted here does not come back.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -17,6 +17,7 @@ from smart_context.base.text.scores import counted
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import OWNER, JsonObject
 from smart_context.chat.documents.branches import branches_of, set_branches
+from smart_context.chat.documents.ownership import OWNED_BY
 from smart_context.chat.messages import SOURCE, ChatId, messages_of
 from smart_context.importing.found import (
     FoundChat,
@@ -51,7 +52,9 @@ class Account:
         grown: Chats that got messages.
         unchanged: Chats with nothing new.
         deleted: Chats that lie in the trash, where they stay.
-        failed: What could not be read, each `{"file", "id", "title", "error"}`.
+        failed: What could not be read, each `{"file", "id", "title", "error"}`; the first
+            thousand.
+        further_failed: How many more could not be read.
         messages: Messages that were added.
         files: Attached files that were added.
     """
@@ -61,6 +64,7 @@ class Account:
     unchanged: int = 0
     deleted: int = 0
     failed: list[JsonObject] = field(default_factory=list)
+    further_failed: int = 0
     messages: int = 0
     files: int = 0
 
@@ -72,6 +76,7 @@ class Account:
             "unchanged": self.unchanged,
             "deleted": self.deleted,
             "failed": list(self.failed),
+            **({"further_failed": self.further_failed} if self.further_failed else {}),
             "messages": self.messages,
             "files": self.files,
         }
@@ -89,10 +94,13 @@ class Account:
         """What could not be read, in words; empty if all could."""
         if not self.failed:
             return ""
-        lines = [f"{counted(len(self.failed), 'conversation or file')} could not be read:"]
+        count = len(self.failed) + self.further_failed
+        lines = [f"{counted(count, 'conversation or file')} could not be read:"]
         for entry in self.failed[:_MOST_SHOWN]:
             named = entry["title"] or entry["id"]
             lines.append(f"  {entry['file']}: {named + ': ' if named else ''}{entry['error']}")
+        if count > _MOST_SHOWN:
+            lines.append(f"  and {count - _MOST_SHOWN:,} more")
         return "\n".join(lines)
 
 
@@ -179,19 +187,25 @@ class Importer:
         setattr(self.account, outcome, getattr(self.account, outcome) + 1)
 
     def _fail(self, file: str, broken: Broken) -> None:
-        if len(self.account.failed) < _MOST_FAILURES:
+        if len(self.account.failed) == _MOST_FAILURES:
+            self.account.further_failed += 1
+        else:
             self.account.failed.append(
                 {"file": file, "id": broken.id, "title": broken.title, "error": broken.error}
             )
 
     async def _own(self, found: OwnChat) -> Outcome:
-        chats = self._storage.chats
-        if not await chats.exists(found.chat_id):
-            self.account.messages += len(messages_of(found.document))
-            await self._made(found.chat_id, found.document)
-            return "new"
-        rows = [row for row in found.document["messages"] if isinstance(row, dict)]
-        return await self._grown(found.chat_id, rows, [])
+        document = {key: value for key, value in found.document.items() if key != OWNED_BY}
+        for chat_id in (found.chat_id, found.copy_id):
+            if await self._storage.chats.exists(chat_id):
+                rows = [row for row in document["messages"] if isinstance(row, dict)]
+                return await self._grown(chat_id, rows, [])
+        try:
+            await self._made(found.chat_id, document)
+        except CommandFailed:  # the id is another person's
+            await self._made(found.copy_id, document)
+        self.account.messages += len(messages_of(document))
+        return "new"
 
     async def _foreign(self, source: Source, found: FoundChat) -> Outcome:
         paths = paths_of(found)
@@ -249,9 +263,9 @@ class Importer:
         """Add the messages that are not known to a chat that is here."""
         document = await self._storage.chats.load(chat_id)
         listed = document.get(IMPORTED)
-        known = set(map(str, listed)) if isinstance(listed, list) else set[str]()
+        known = dict.fromkeys(map(str, listed) if isinstance(listed, list) else ())
         for path in (document, *branches_of(document)):
-            known.update(str(message.id) for message in messages_of(path))
+            known.update(dict.fromkeys(str(message.id) for message in messages_of(path)))
         fresh = [name for name in _ids(entries, branches) if name not in known]
         if not fresh:
             return "unchanged"
@@ -300,7 +314,7 @@ def _add(
     document: JsonObject,
     entries: Sequence[JsonObject],
     branches: Sequence[tuple[str | None, Sequence[JsonObject]]],
-    known: set[str],
+    known: Collection[str],
 ) -> None:
     """Add what is not known: at the end of the path if it goes on there, else as a branch."""
     made: list[JsonObject] = []
@@ -322,12 +336,12 @@ def _add(
     document[IMPORTED] = list(dict.fromkeys([*known, *_ids(entries, branches)]))
 
 
-def _first_new(entries: Sequence[JsonObject], known: set[str]) -> int:
+def _first_new(entries: Sequence[JsonObject], known: Collection[str]) -> int:
     places = (place for place, entry in enumerate(entries) if entry["id"] not in known)
     return next(places, len(entries))
 
 
-def _goes_on(document: JsonObject, after: str | None, known: set[str]) -> bool:
+def _goes_on(document: JsonObject, after: str | None, known: Collection[str]) -> bool:
     """True if what follows `after` may follow the path: nothing else of the import does."""
     ids = [str(row.get("id")) for row in document["messages"] if isinstance(row, Mapping)]
     last = next((name for name in reversed(ids) if name in known), None)

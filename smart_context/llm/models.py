@@ -3,7 +3,7 @@
 Implemented in `llm/openai` and `llm/offline`; `app` chooses between them.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -32,10 +32,40 @@ def unit_rows(rows: Matrix) -> Matrix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """The tokens that an endpoint counted for one request."""
+    """The tokens that an endpoint counted for one request.
+
+    Attributes:
+        prompt_tokens: All that was sent.
+        completion_tokens: The answer.
+        cached_tokens: Those at the request's beginning that it had read before; `None` if it did
+            not say.
+    """
 
     prompt_tokens: int
     completion_tokens: int
+    cached_tokens: int | None = None
+
+    @classmethod
+    def from_dict(cls, usage: object) -> "Usage | None":
+        """The `usage` of an answer, of chat completions or responses; `None` if it has none."""
+        if not isinstance(usage, Mapping):
+            return None
+        prompt = usage.get("prompt_tokens", usage.get("input_tokens"))
+        answer = usage.get("completion_tokens", usage.get("output_tokens"))
+        if not isinstance(prompt, int) or prompt <= 0:
+            return None
+        details = usage.get("prompt_tokens_details", usage.get("input_tokens_details"))
+        told = details.get("cached_tokens") if isinstance(details, Mapping) else None
+        cached = usage.get("prompt_cache_hit_tokens") if told is None else told  # DeepSeek's
+        return cls(
+            prompt_tokens=prompt,
+            completion_tokens=answer if isinstance(answer, int) else 0,
+            cached_tokens=min(max(cached, 0), prompt) if isinstance(cached, int) else None,
+        )
+
+
+NOTHING_USED = Usage(prompt_tokens=0, completion_tokens=0)
+"""Of a request that was refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,7 @@ Cursor = Annotated[
 ]
 MaxTokens = Annotated[int, Field(description="The most tokens of the result.")]
 MessageIds = Annotated[list[str], Field(description="Ids of messages, as read_chat gives them.")]
+TopicNames = Annotated[list[str], Field(description="Labels of the chat's topics.")]
 
 
 class ChatTools:
@@ -115,19 +116,39 @@ class ChatTools:
         head = {"chat_id": chat_id, "title": document.get("title", ""), "total": len(messages)}
         return await self._page(asked, head, "messages", [_row(m) for m in messages])
 
-    async def topics(
+    async def topics(  # noqa: PLR0913, PLR0917 - each is a parameter of the tool
         self,
         caller: Caller,
         chat_id: Annotated[
             str | None, Field(description="The chat's id; left out: the topics of all chats.")
         ] = None,
+        merged: Annotated[
+            bool, Field(description="Without chat_id: alike topics of all chats as one topic.")
+        ] = False,
+        query: Annotated[
+            str, Field(description="Merged topics that fit it by words or meaning, best first.")
+        ] = "",
+        since: Annotated[
+            str, Field(description="Of merged topics, messages from this ISO date or time on.")
+        ] = "",
+        until: Annotated[
+            str, Field(description="Of merged topics, messages up to this ISO date or time.")
+        ] = "",
         cursor: Cursor = "",
         max_tokens: MaxTokens = DEFAULT_TOKENS,
     ) -> JsonObject:
-        """List the topics of a chat with their messages, the selected ones, and what is sent."""
+        """List the topics of a chat with their messages and what is sent, or those of all chats."""
+        narrowed = {"query": query, "since": since, "until": until}
         asked = Asked(
-            tool="topics", arguments={"chat_id": chat_id}, cursor=cursor, max_tokens=max_tokens
+            tool="topics",
+            arguments={"chat_id": chat_id, "merged": merged, **narrowed},
+            cursor=cursor,
+            max_tokens=max_tokens,
         )
+        if chat_id is None and (merged or any(narrowed.values())):
+            found = await self._call("atlas", caller, **narrowed)
+            rows = found.pop("topics")
+            return await self._page(asked, found, "topics", rows)
         if chat_id is None:
             return await self._topics_of_all(asked, caller)
         await self._existing(caller, chat_id)
@@ -251,6 +272,76 @@ class ChatTools:
     ) -> JsonObject:
         """Let the filter decide about these messages again."""
         return await self._change("release", caller, chat_id, max_tokens, message_ids=message_ids)
+
+    async def recall(
+        self,
+        chat_id: ChatName,
+        query: Annotated[str, Field(description="What it was about, in words.")],
+        caller: Caller,
+        budget: Annotated[int, Field(description="The most tokens of what is recalled.")] = 2_000,
+        max_tokens: MaxTokens = DEFAULT_TOKENS,
+    ) -> JsonObject:
+        """Send with each message of a chat what was said about something in all other chats."""
+        asked = Asked(tool="recall", arguments={}, cursor="", max_tokens=max_tokens)
+        _ = asked.budget  # before anything is changed
+        await self._existing(caller, chat_id)
+        found = await self._call("recall", caller, chat_id=chat_id, query=query, max_tokens=budget)
+        return await self._page(asked, {"chat_id": chat_id, **found}, "rows", [])
+
+    async def split(
+        self,
+        chat_id: ChatName,
+        topics: TopicNames,
+        caller: Caller,
+        title: Annotated[str, Field(description="Of the new chat; default: the labels.")] = "",
+        move: Annotated[bool, Field(description="Also hide the messages in this chat.")] = False,
+        max_tokens: MaxTokens = DEFAULT_TOKENS,
+    ) -> JsonObject:
+        """Copy the messages of topics into a new chat; gives its id."""
+        params = {"chat_id": chat_id, "topics": topics, "title": title, "move": move}
+        return await self._made("smart_context.split", caller, params, max_tokens)
+
+    async def fork(
+        self,
+        chat_id: ChatName,
+        message_id: Annotated[str, Field(description="The last message that goes along.")],
+        caller: Caller,
+        topics: Annotated[list[str] | None, Field(description="Topics to pick there.")] = None,
+        max_tokens: MaxTokens = DEFAULT_TOKENS,
+    ) -> JsonObject:
+        """Make a new chat of all up to a message; gives its id."""
+        params = {"chat_id": chat_id, "message_id": message_id, "topics": topics}
+        return await self._made("memory.fork", caller, params, max_tokens)
+
+    async def compact_topics(
+        self,
+        chat_id: ChatName,
+        topics: TopicNames,
+        caller: Caller,
+        instructions: Annotated[str, Field(description="What the summary should keep.")] = "",
+        summary: Annotated[str | None, Field(description="Default: the fast model's.")] = None,
+        apply: Annotated[bool, Field(description="Store it; else only show it.")] = False,
+        max_tokens: MaxTokens = DEFAULT_TOKENS,
+    ) -> JsonObject:
+        """Show what a summary of topics would replace; with `apply`, put it in their place."""
+        params = {
+            "chat_id": chat_id,
+            "topics": topics,
+            "instructions": instructions,
+            "summary": summary,
+            "apply": apply,
+        }
+        return await self._made("smart_context.compact_topics", caller, params, max_tokens)
+
+    async def _made(
+        self, command: str, caller: Caller, params: Mapping[str, Any], max_tokens: int
+    ) -> JsonObject:
+        asked = Asked(tool=command, arguments={}, cursor="", max_tokens=max_tokens)
+        _ = asked.budget  # before anything is changed
+        await self._existing(caller, params["chat_id"])
+        made = await self._commands.call(command, params, caller)
+        kept = made.pop("kept", [])
+        return await self._page(asked, made, "kept", kept)
 
     async def _topics_of_all(self, asked: Asked, caller: Caller) -> JsonObject:
         """A page of the chats that have topics, with their labels; only these chats are read."""

@@ -70,10 +70,14 @@ class Toolbox:
             "pack": notes.pack,
         }
         self._writing: Mapping[str, CommandHandler] = {
+            "recall": chats.recall,
             "set_filter": chats.set_filter,
             "pin": chats.pin,
             "hide": chats.hide,
             "release": chats.release,
+            "split": chats.split,
+            "fork": chats.fork,
+            "compact_topics": chats.compact_topics,
         }
         for name, handler in {**self._reading, **self._writing}.items():
             host.commands.register(f"{_PREFIX}{name}", handler)

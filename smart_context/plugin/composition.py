@@ -1,26 +1,35 @@
 """Builds the plugin's parts, each from parts that are built before it."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from smart_context.base.values import PersonId
+from smart_context.chat.messages import ChatId, MessageId
 from smart_context.host.commands.registry import CommandHandler
 from smart_context.host.plugins.api import PluginContext
 from smart_context.llm.models import Embedder
 from smart_context.packing.role_sources import RoleSources
+from smart_context.plugin.atlas.atlases import Atlases
+from smart_context.plugin.atlas.background import BackgroundExtraction
+from smart_context.plugin.atlas.commands import AtlasCommands
 from smart_context.plugin.briefing.briefing import Briefings
 from smart_context.plugin.briefing.chat_contexts import ChatContexts
+from smart_context.plugin.briefing.chat_recalls import ChatRecalls
 from smart_context.plugin.briefing.chat_roles import ChatRoles, role_problem
+from smart_context.plugin.briefing.recall_sources import RecallSources, TopicOfAll
+from smart_context.plugin.briefing.recalled_messages import RecalledMessages
 from smart_context.plugin.briefing.role_packing import RolePacking
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.undo import UndoSteps
 from smart_context.plugin.forecast.commands import PreviewCommands
 from smart_context.plugin.forecast.costs import TokenLedger
-from smart_context.plugin.forecast.forecasts import Forecasts
+from smart_context.plugin.forecast.forecasts import Forecasts, with_costs
 from smart_context.plugin.forecast.plans import RequestPlanner
+from smart_context.plugin.forecast.request_costs import RequestCosts
 from smart_context.plugin.hooks import Hooks
-from smart_context.plugin.model_in_use import ModelInUse
+from smart_context.plugin.model_in_use import Cache, ModelInUse
 from smart_context.plugin.notes.context_changes import ContextChanges
 from smart_context.plugin.notes.file_offer import FileOffer
 from smart_context.plugin.notes.file_tools import FileTools
@@ -28,21 +37,28 @@ from smart_context.plugin.notes.named_contexts import NamedContexts
 from smart_context.plugin.notes.suggestions import Suggestions
 from smart_context.plugin.notes.vault_notes import VaultNotes
 from smart_context.plugin.receipts.commands import ReceiptCommands
+from smart_context.plugin.receipts.comparing import Comparisons
 from smart_context.plugin.receipts.recording import ReceiptRecorder
 from smart_context.plugin.receipts.replay import Replays
 from smart_context.plugin.receipts.spending import SpendingCommands
 from smart_context.plugin.receipts.stored import StoredReceipts
 from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.plugin.selection.commands import FilterCommands
-from smart_context.plugin.selection.selector import ContextSelector
+from smart_context.plugin.selection.selector import ChatView, ContextSelector, Decision
+from smart_context.plugin.selection.waiting import Waiting
 from smart_context.plugin.selection.window_budget import WindowBudget
 from smart_context.plugin.settings import FilterSettings
+from smart_context.plugin.topics.belongings import Belongings
 from smart_context.plugin.topics.commands import ExtractionCommands
+from smart_context.plugin.topics.compacting import TopicCompaction
 from smart_context.plugin.topics.editing import TopicEditing
+from smart_context.plugin.topics.splitting import Splitting
 from smart_context.plugin.topics.updates import TopicUpdates
+from smart_context.relevance.archive.archive import ChatArchive
 from smart_context.relevance.judge.fitting import stored_judge, stored_scale
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.relevance.vectors.cache import EmbeddingCache
+from smart_context.storage.guarded.documents import PersonalContexts
 from smart_context.topics.embedded import EmbeddedTopicExtractor
 from smart_context.topics.extraction import LlmTopicExtractor, TopicExtractor
 
@@ -56,12 +72,14 @@ class PluginParts:
         commands: The commands for clients, by name without the plugin's id.
         cache: The chats' vectors.
         notes: The vault's notes.
+        extraction: Finds the topics of chats that have none, in the background.
     """
 
     hooks: Hooks
     commands: Mapping[str, CommandHandler]
     cache: EmbeddingCache
     notes: VaultNotes
+    extraction: BackgroundExtraction
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,29 +89,31 @@ class _Filtering:
     undo: UndoSteps
     sidecars: Sidecars
     cache: EmbeddingCache
+    archive: ChatArchive
     budget: WindowBudget
     selector: ContextSelector
+    ledger: TokenLedger
+    waiting: Waiting
     roles: RoleSources
     chat_filter: ChatFilter
 
 
 @dataclass(frozen=True, slots=True)
 class _Material:
-    """What goes with messages: notes, contexts, roles and tools."""
+    """What goes with messages: notes, contexts and roles."""
 
     changes: ContextChanges
     notes: VaultNotes
     contexts: ChatContexts
+    recalls: ChatRecalls
     roles: ChatRoles
     briefings: Briefings
-    offer: FileOffer
 
 
 @dataclass(frozen=True, slots=True)
 class _Accounts:
     """Previews of what messages would cost, and receipts of what they did cost."""
 
-    ledger: TokenLedger
     previews: PreviewCommands
     recorder: ReceiptRecorder
     receipts: ReceiptCommands
@@ -103,11 +123,30 @@ async def compose(context: PluginContext) -> PluginParts:
     """Build the plugin's parts, in the order in which they need each other."""
     settings = FilterSettings.from_mapping(context.settings)
     model = ModelInUse(context)
-    filtering = await _filtering(context, settings, model)
-    material = _material(context, settings, model, filtering)
     files = StoredReceipts(context.storage.logs, context.logger)
+    planner = RequestPlanner(context, _file_offer(context, settings, model))
+    filtering = await _filtering(context, settings, model, planner, files)
+
+    async def topic_of_all(
+        topic_id: str, person: PersonId
+    ) -> tuple[str, list[tuple[ChatId, MessageId]]]:
+        return await atlas.named_messages(topic_id, person)  # built below, of what this is part of
+
+    material = _material(context, settings, model, filtering, topic_of_all)
     editing, topics = _topics(context, filtering, material, files)
-    accounts = _accounts(context, settings, model, filtering, material, files)
+    accounts = _accounts(context, settings, model, planner, filtering, material, files)
+    belongings = Belongings(chats=context.chats, sidecars=filtering.sidecars, cache=filtering.cache)
+    comparisons = Comparisons(
+        replays=accounts.receipts.replays,
+        recorder=accounts.recorder,
+        planner=planner,
+        requests=context.requests,
+        draft_of=context.requests.draft,
+        keep_file=context.files.keep,
+        prices=lambda: context.prices,
+        emit=context.emit,
+        find_topics=lambda chat_id: context.latest(("topics", chat_id), topics.update(chat_id)),
+    )
     hooks = Hooks(
         chats=context.chats,
         models=model.models,
@@ -115,36 +154,77 @@ async def compose(context: PluginContext) -> PluginParts:
         sidecars=filtering.sidecars,
         undo=filtering.undo,
         cache=filtering.cache,
-        ledger=accounts.ledger,
+        archive=filtering.archive,
+        ledger=filtering.ledger,
         selector=filtering.selector,
+        waiting=filtering.waiting,
         chat_filter=filtering.chat_filter,
         topics=topics,
         context_changes=material.changes,
-        offer=material.offer,
+        offer=planner.offer,
         briefings=material.briefings,
         receipts=accounts.recorder,
+        belongings=belongings,
     )
     filtering.sidecars.on_changed_elsewhere(hooks.chosen_elsewhere)
+    atlas = _atlas(context, settings, model, filtering, topics)
     commands = {
         **FilterCommands(chat_filter=filtering.chat_filter).commands(),
         **editing.commands(),
         **ExtractionCommands(
             topics=topics, chat_filter=filtering.chat_filter, latest=context.latest
         ).commands(),
+        **Splitting(
+            chats=context.chats,
+            chat_filter=filtering.chat_filter,
+            selector=filtering.selector,
+            belongings=belongings,
+        ).commands(),
+        **TopicCompaction(
+            chats=context.chats,
+            chat_filter=filtering.chat_filter,
+            selector=filtering.selector,
+            sidecars=filtering.sidecars,
+            steps=filtering.undo,
+            ledger=filtering.ledger,
+            sum_up=context.sum_up,
+            has_writer=lambda: context.models.fast is not None,
+        ).commands(),
         **accounts.previews.commands(),
         **accounts.receipts.commands(),
+        **comparisons.commands(),
         **SpendingCommands(
             chats=context.chats, files=files, prices=lambda: context.prices
         ).commands(),
+        **atlas.commands(),
         **material.contexts.commands(),
+        **material.recalls.commands(),
         **material.roles.commands(),
         **_note_commands(context, settings, model, filtering, material),
     }
-    return PluginParts(hooks=hooks, commands=commands, cache=filtering.cache, notes=material.notes)
+    return PluginParts(
+        hooks=hooks,
+        commands=commands,
+        cache=filtering.cache,
+        notes=material.notes,
+        extraction=atlas.background,
+    )
+
+
+def _file_offer(context: PluginContext, settings: FilterSettings, model: ModelInUse) -> FileOffer:
+    notes = context.notes
+    files = FileTools(
+        context.vault, without=notes.without, nearest=notes.find, attachments=context.files
+    )
+    return FileOffer(files=files, mode=settings.file_tools, models=model.models)
 
 
 async def _filtering(
-    context: PluginContext, settings: FilterSettings, model: ModelInUse
+    context: PluginContext,
+    settings: FilterSettings,
+    model: ModelInUse,
+    planner: RequestPlanner,
+    files: StoredReceipts,
 ) -> _Filtering:
     undo = UndoSteps()
     sidecars = Sidecars(context.documents, context.logger, on_change=undo.record)
@@ -153,24 +233,62 @@ async def _filtering(
     documents = context.storage.vault_documents
     scale = await asyncio.to_thread(stored_scale, documents, embedder.name)
     judge = await asyncio.to_thread(stored_judge, documents, embedder.name)
+    archive = ChatArchive(
+        context.chats, context.storage.vectors, context.storage.caches, cache, scale=scale
+    )
     scorer = RelevanceScorer(cache, mode=settings.relevance, scale=scale, judge=judge)
     budget = WindowBudget(window=model.window, contexts=settings.context_budget_tokens)
     selector = ContextSelector(scorer, settings, context.logger, budget)
+    ledger = TokenLedger(model.count_tokens)
+
+    async def tokens_of(view: ChatView, decision: Decision) -> Sequence[int]:
+        as_text = planner.gives_tools_as_text() and not view.is_of_client
+        found = await with_costs(ledger, view, decision, model.count_tokens, as_text=as_text)
+        counted: list[int] = found.costs.tokens.tolist()
+        return counted
+
+    async def cache_of(chat_id: ChatId) -> Cache:
+        fields = await files.newest_client_fields(chat_id)
+        return model.cache(str(fields.get("model") or ""))
+
+    waiting = Waiting(
+        selector=selector,
+        settings=settings,
+        last_request=files.last_request,
+        tokens_of=tokens_of,
+        cache_of=cache_of,
+    )
     roles = RoleSources(context.trust, lambda: context.user_roles)
     chat_filter = ChatFilter(
         chats=context.chats,
         sidecars=sidecars,
         selector=selector,
+        waiting=waiting,
         build_history=context.build_history,
         emit=context.emit,
         undoable=undo.undoable,
         role_problem=partial(role_problem, roles),
     )
-    return _Filtering(undo, sidecars, cache, budget, selector, roles, chat_filter)
+    return _Filtering(
+        undo,
+        sidecars,
+        cache,
+        archive,
+        budget,
+        selector,
+        ledger,
+        waiting,
+        roles,
+        chat_filter,
+    )
 
 
 def _material(
-    context: PluginContext, settings: FilterSettings, model: ModelInUse, filtering: _Filtering
+    context: PluginContext,
+    settings: FilterSettings,
+    model: ModelInUse,
+    filtering: _Filtering,
+    topic_of_all: TopicOfAll,
 ) -> _Material:
     changes = ContextChanges(context.emit)
     notes = VaultNotes(
@@ -195,6 +313,7 @@ def _material(
         model=model,
         logger=context.logger,
     )
+    recalls = _recalls(context, model, filtering, changes, topic_of_all)
     briefings = Briefings(
         chats=context.chats,
         general=lambda: context.instructions,
@@ -202,14 +321,42 @@ def _material(
         sidecars=filtering.sidecars,
         roles=roles,
         contexts=contexts,
+        recalls=recalls,
         child=context.child,
     )
-    notes_of = context.notes
-    files = FileTools(
-        context.vault, without=notes_of.without, nearest=notes_of.find, attachments=context.files
+    return _Material(changes, notes, contexts, recalls, roles, briefings)
+
+
+def _recalls(
+    context: PluginContext,
+    model: ModelInUse,
+    filtering: _Filtering,
+    changes: ContextChanges,
+    topic_of_all: TopicOfAll,
+) -> ChatRecalls:
+    messages = RecalledMessages(
+        chats=context.chats,
+        sidecars=filtering.sidecars,
+        access=context.access,
+        logger=context.logger,
     )
-    offer = FileOffer(files=files, mode=settings.file_tools, models=model.models)
-    return _Material(changes, notes, contexts, roles, briefings, offer)
+    return ChatRecalls(
+        sources=RecallSources(
+            messages=messages,
+            chat_filter=filtering.chat_filter,
+            selector=filtering.selector,
+            archive=filtering.archive,
+            topic_of_all=topic_of_all,
+            count_tokens=model.count_tokens,
+        ),
+        messages=messages,
+        chat_filter=filtering.chat_filter,
+        sidecars=filtering.sidecars,
+        changes=changes,
+        within=filtering.budget.for_contexts,
+        model=model,
+        logger=context.logger,
+    )
 
 
 def _topics(
@@ -234,8 +381,35 @@ def _topics(
         edited=editing.applied,
         steps=filtering.undo,
         sent_topics=receipts.topics,
+        leases=context.storage.leases,
     )
     return editing, updates
+
+
+def _atlas(
+    context: PluginContext,
+    settings: FilterSettings,
+    model: ModelInUse,
+    filtering: _Filtering,
+    topics: TopicUpdates,
+) -> AtlasCommands:
+    embedder = context.models.embedder
+    atlases = Atlases(context.storage, embedder, filtering.cache, context.emit, context.logger)
+    extraction = BackgroundExtraction(
+        atlases,
+        partial(topics.find_unseen, offline=settings.atlas_extraction == "embedded"),
+        topics.is_running,
+        context.latest,
+        context.logger,
+    )
+    return AtlasCommands(
+        atlases=atlases,
+        chats=context.chats,
+        cache=filtering.cache,
+        count_tokens=model.count_tokens,
+        background=extraction,
+        spawn=context.spawn,
+    )
 
 
 def _extractor(context: PluginContext, embedder: Embedder) -> TopicExtractor:
@@ -247,25 +421,34 @@ def _accounts(
     context: PluginContext,
     settings: FilterSettings,
     model: ModelInUse,
+    planner: RequestPlanner,
     filtering: _Filtering,
     material: _Material,
     files: StoredReceipts,
 ) -> _Accounts:
-    ledger = TokenLedger(model.count_tokens)
-    planner = RequestPlanner(context, material.offer)
     forecasts = Forecasts(
         chats=context.chats,
         sidecars=filtering.sidecars,
         chat_filter=filtering.chat_filter,
         selector=filtering.selector,
+        waiting=filtering.waiting,
         briefings=material.briefings,
-        ledger=ledger,
+        ledger=filtering.ledger,
         count_tokens=model.count_tokens,
         as_text=planner.gives_tools_as_text,
     )
     material.changes.listen(forecasts.forget_briefings)
+    costs = RequestCosts(
+        forecasts=forecasts,
+        planner=planner,
+        model=model,
+        last_request=files.last_request,
+        client_fields_of=files.newest_client_fields,
+    )
+    filtering.chat_filter.tell_costs(costs.of)
     previews = PreviewCommands(
         forecasts=forecasts,
+        costs=costs,
         briefings=material.briefings,
         model=model,
         ask_above=settings.ask_above_tokens,
@@ -278,7 +461,7 @@ def _accounts(
         chats=context.chats,
         files=files,
         forecasts=forecasts,
-        models=model.models,
+        model=model,
         emit=context.emit,
         logger=context.logger,
     )
@@ -290,8 +473,10 @@ def _accounts(
         build_history=context.build_history,
         planner=planner,
     )
-    receipts = ReceiptCommands(chats=context.chats, files=files, replays=replays)
-    return _Accounts(ledger, previews, recorder, receipts)
+    receipts = ReceiptCommands(
+        chats=context.chats, files=files, replays=replays, prices=lambda: context.prices
+    )
+    return _Accounts(previews, recorder, receipts)
 
 
 def _note_commands(
@@ -301,12 +486,14 @@ def _note_commands(
     filtering: _Filtering,
     material: _Material,
 ) -> Mapping[str, CommandHandler]:
+    documents = context.storage.vault_documents
     named = NamedContexts(
         notes=material.notes,
         changes=material.changes,
         access=context.access,
         count_tokens=model.count_tokens,
         settings=settings,
+        sharing=documents if isinstance(documents, PersonalContexts) else None,
     )
     suggestions = Suggestions(
         vault=context.notes,

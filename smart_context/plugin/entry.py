@@ -1,8 +1,10 @@
 """The plugin as the host sees it: builds its parts and registers them."""
 
+from smart_context.host.cluster import ELSEWHERE
 from smart_context.host.commands.registry import Client
 from smart_context.host.events.events import (
     CHAT_CHANGED,
+    CHAT_COPIED,
     CHAT_OPENED,
     CHAT_SUMMED,
     CHAT_VERSION_SHOWN,
@@ -10,10 +12,12 @@ from smart_context.host.events.events import (
     PIPELINE_END,
     PIPELINE_OUTPUT,
     PIPELINE_PROMPT,
+    PIPELINE_START,
     SIDECAR_CHANGED,
 )
 from smart_context.host.plugins.api import PluginContext
 from smart_context.plugin.composition import compose
+from smart_context.plugin.topics.updates import EXTRACTION
 
 
 class SmartContextPlugin:
@@ -30,9 +34,16 @@ class SmartContextPlugin:
         context.subscribe(PIPELINE_END, hooks.settle)
         context.subscribe(CHAT_CHANGED, hooks.chat_changed)
         context.subscribe(SIDECAR_CHANGED, hooks.sidecar_changed)
+        context.subscribe(f"{ELSEWHERE}{EXTRACTION}", hooks.extracted_elsewhere)
         context.subscribe(CHAT_OPENED, hooks.chat_opened)
         context.subscribe(CHAT_SUMMED, hooks.chat_summed)
+        context.subscribe(CHAT_COPIED, hooks.chat_copied)
         context.subscribe(CHAT_VERSION_SHOWN, hooks.version_shown)
+        extraction = parts.extraction
+        context.subscribe(PIPELINE_START, extraction.turn_begun)
+        context.subscribe(PIPELINE_END, extraction.turn_over)
+        context.subscribe(CHAT_CHANGED, extraction.look)
+        context.spawn(extraction.run())
         for name, command in parts.commands.items():
             context.register_command(f"smart_context.{name}", command)
         context.register_panel()

@@ -5,8 +5,9 @@ from collections.abc import Callable, Coroutine, Hashable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId, MessageId
-from smart_context.host.events.events import ChatChanged, ChatSummed
+from smart_context.host.events.events import ChatChanged, ChatCopied, ChatSummed
 from smart_context.host.models import Models
 from smart_context.host.turn import Turn
 from smart_context.plugin.briefing.briefing import Briefings
@@ -18,7 +19,10 @@ from smart_context.plugin.notes.file_offer import FileOffer
 from smart_context.plugin.receipts.recording import ReceiptRecorder
 from smart_context.plugin.selection.chat_filter import ChatFilter, with_selection
 from smart_context.plugin.selection.selector import ChatView, ContextSelector, protected_ids
+from smart_context.plugin.selection.waiting import Waiting
+from smart_context.plugin.topics.belongings import Belongings
 from smart_context.plugin.topics.updates import TopicUpdates
+from smart_context.relevance.archive.archive import ChatArchive
 from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.storage.ports import Chats
 
@@ -40,19 +44,22 @@ class Hooks:
     sidecars: Sidecars
     undo: UndoSteps
     cache: EmbeddingCache
+    archive: ChatArchive
     ledger: TokenLedger
     selector: ContextSelector
+    waiting: Waiting
     chat_filter: ChatFilter
     topics: TopicUpdates
     context_changes: ContextChanges
     offer: FileOffer
     briefings: Briefings
     receipts: ReceiptRecorder
+    belongings: Belongings
 
     async def narrow_history(self, turn: Turn) -> None:
         """Leave out of the history what the filter leaves out."""
         view = await self.chat_filter.view_before(turn.chat_id, turn.question.id, turn.history)
-        decision = await self.selector.decide(view)
+        decision = await self.waiting.decide(view)
         turn.history = list(decision.messages)
         turn.request = replace(turn.request, protected=protected_ids(view))
         turn.was_cut = decision.is_cut
@@ -64,11 +71,10 @@ class Hooks:
         briefing = await self.briefings.of(turn.chat_id, turn.message)
         self.receipts.briefed(turn, turn.system_prompt, briefing)
         turn.system_prompt = briefing.system_prompt(turn.system_prompt)
-        optional = briefing.contexts.prompt.text
-        turn.request = replace(turn.request, optional_prompt=optional)
+        turn.request = replace(turn.request, optional_prompt=briefing.attached)
         if turn.client is None:  # another program words its own messages
             turn.message = briefing.message
-        if briefing.contexts.problems:
+        if briefing.contexts.problems or briefing.recalls.problem:
             self.context_changes.chat_changed(turn.chat_id)
         await self.sidecars.keep_state(turn.chat_id)
         self.latest(("count tokens", turn.chat_id), self.receipts.count(turn))
@@ -85,6 +91,12 @@ class Hooks:
     async def start_extraction(self, turn: Turn) -> None:
         """Find the chat's topics in the background."""
         self.latest(("topics", turn.chat_id), self.topics.update(turn.chat_id))
+
+    async def extracted_elsewhere(self, payload: JsonObject) -> None:
+        """Give way to another server that wants to find a chat's topics after a newer turn."""
+        chat_id = ChatId(payload["chat_id"])
+        if payload["state"] == "running" and self.topics.is_under_way(chat_id):
+            self.latest(("topics", chat_id), asyncio.sleep(0))
 
     async def settle(self, turn: Turn) -> None:
         """Store the receipt and tell clients what is in context now."""
@@ -104,7 +116,9 @@ class Hooks:
             self.sidecars.forget(chat_id)
             self.undo.forget(chat_id)
             self.ledger.forget(chat_id)
+            self.selector.forget(chat_id)
             await self.cache.forget(chat_id)
+            await self.archive.forget(chat_id)
             return
         self.latest(("announce", chat_id), self.chat_filter.announce(chat_id))
 
@@ -142,6 +156,12 @@ class Hooks:
         now = await self.sidecars.of(chat_id)
         summary = Summary(message_id=message_id, words=payload["words"])
         self.undo.push(chat_id, Step(before=now, after=now.state, summary=summary))
+
+    async def chat_copied(self, payload: ChatCopied) -> None:
+        """Give a copied chat the topics, marks and vectors of its messages, and pick topics."""
+        source, target = ChatId(payload["source"]), ChatId(payload["chat_id"])
+        ids = {message.id: message.id for message in await self.chats.messages(target)}
+        await self.belongings.bring(source, target, ids, picked=payload["topics"])
 
     async def chat_opened(self, payload: ChatChanged) -> None:
         """Get ready for a pick, and find topics where there are none, if no endpoint is asked."""

@@ -17,6 +17,9 @@ class FilterSettings:
         keep_pairs: A kept answer brings its question.
         context_budget_tokens: The maximum tokens of a chat's contexts; 0 is no limit.
         ask_above_tokens: The page asks before it sends or copies more; 0 is never.
+        atlas_extraction: What finds the topics of chats that nobody has opened: the `embedded`
+            extractor, or the `fast` model.
+        apply: `when it pays` lets a changed selection wait while sending all is cheaper.
         file_tools: How the model asks for files: `auto` by tool calls where it takes them.
     """
 
@@ -27,6 +30,8 @@ class FilterSettings:
     keep_pairs: bool = True
     context_budget_tokens: int = 8000
     ask_above_tokens: int = 32000
+    atlas_extraction: Literal["embedded", "fast"] = "embedded"
+    apply: Literal["now", "when it pays"] = "now"
     file_tools: Literal["auto", "fenced", "off"] = "auto"
 
     @classmethod

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from itertools import compress
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +39,7 @@ class ReasonKind(StrEnum):
     OLD_TOOL = "old_tool"
     EMPTY = "empty"
     CURRENT = "current"
+    WAITING = "waiting"
 
 
 OUT = frozenset(
@@ -51,8 +54,7 @@ IS_IN: NDArray[np.bool_] = np.array([kind not in OUT for kind in KINDS])
 """For each of `KINDS`, True if it keeps a message in context."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
+class Reason(NamedTuple):
     """Why one message is in or out.
 
     Attributes:
@@ -140,11 +142,12 @@ _SHORT: Mapping[ReasonKind, str] = {
     ReasonKind.TAKEN_OUT: "taken out by a plugin",
     ReasonKind.FAILED: "failed answer",
     ReasonKind.NOTICE: "notice of the program",
-    ReasonKind.SUMMARISED: "summed up",
+    ReasonKind.SUMMARISED: "behind a summary",
     ReasonKind.OVER_BUDGET: "over the window",
     ReasonKind.OLD_TOOL: "part of an old tool call",
     ReasonKind.EMPTY: "nothing to send",
     ReasonKind.CURRENT: "part of this turn",
+    ReasonKind.WAITING: "cheaper to send all for now",
 }
 
 _CAUSES: Mapping[ReasonKind, str] = {
@@ -161,11 +164,12 @@ _CAUSES: Mapping[ReasonKind, str] = {
     ReasonKind.TAKEN_OUT: "taken out by a plugin",
     ReasonKind.FAILED: "this answer failed",
     ReasonKind.NOTICE: "a notice of the program",
-    ReasonKind.SUMMARISED: "before a summary",
+    ReasonKind.SUMMARISED: "behind a summary",
     ReasonKind.OVER_BUDGET: "over budget",
     ReasonKind.OLD_TOOL: "part of a tool call that is no longer sent",
     ReasonKind.EMPTY: "it has nothing to send",
     ReasonKind.CURRENT: "follows the question",
+    ReasonKind.WAITING: "not about the selection, but cheaper to send all for now",
 }
 
 
@@ -210,6 +214,11 @@ class Reasons(Mapping[MessageId, Reason]):
         """Shape (n,): True for messages in context."""
         kept: NDArray[np.bool_] = IS_IN[self.kinds]
         return kept
+
+    @property
+    def kept(self) -> tuple[MessageId, ...]:
+        """The ids in context, chronological, each once."""
+        return tuple(dict.fromkeys(compress(self.ids, self.is_in.tolist())))
 
     @cached_property
     def _positions(self) -> dict[MessageId, int]:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +56,7 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule
     sticky: AbstractSet[MessageId] = _NOBODY,
     pinned: AbstractSet[MessageId] = _NOBODY,
     hidden: AbstractSet[MessageId] = _NOBODY,
+    belonging: AbstractSet[MessageId] = _NOBODY,
     recent: int = 0,
     keep_pairs: bool = False,
 ) -> Selection:
@@ -74,6 +74,7 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule
         sticky: Standing instructions.
         pinned: Forced in by the user.
         hidden: Forced out by the user, with their whole tool exchange, against all other rules.
+        belonging: Messages of a selected topic that stay whatever they score: its summaries.
         recent: The number of newest messages that stay.
         keep_pairs: A kept answer brings the question before it.
 
@@ -93,7 +94,8 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule
         kinds = np.full(len(ids), _CODE[ReasonKind.NO_FILTER])
     else:
         cut = found.cut(threshold)
-        is_relevant, is_member = found.best >= cut, found.kept_members(threshold)
+        is_relevant = found.best >= cut
+        is_member = found.kept_members(threshold) | _marks(ids, belonging)
         fell_back = not ((is_relevant | is_member) & ~is_sticky).any()
         kinds = np.full(len(ids), _CODE[ReasonKind.FALLBACK if fell_back else ReasonKind.BELOW])
         if not fell_back:
@@ -106,13 +108,14 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule
             _bring_companions(kinds, messages, groups, keep_pairs=keep_pairs)
     _set(kinds, is_hidden, ReasonKind.HIDDEN_TOOL)
     _set(kinds, by_user, ReasonKind.HIDDEN)
-    return Selection(
-        kept=tuple(dict.fromkeys(compress(ids, _is_in(kinds).tolist()))),
-        reasons=Reasons(
-            ids=ids, kinds=kinds, found=found, threshold=threshold, cut=cut, recent=recent
-        ),
+    return _selection(
+        Reasons(ids=ids, kinds=kinds, found=found, threshold=threshold, cut=cut, recent=recent),
         fell_back=fell_back,
     )
+
+
+def _selection(reasons: Reasons, *, fell_back: bool) -> Selection:
+    return Selection(kept=reasons.kept, reasons=reasons, fell_back=fell_back)
 
 
 def _unpacked(scores: Scores | NDArray[np.float32] | None) -> Scores | None:

@@ -7,12 +7,15 @@ No path goes through a port. Those that are not async block: their users call th
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from smart_context.base.caches import Caches
+from smart_context.base.shared import Shared
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.answers import Arrived
 from smart_context.chat.documents.lineage import ANYBODY
@@ -22,6 +25,8 @@ from smart_context.chat.listed.rows import ChatRow, DeletedChat
 from smart_context.chat.listed.search import MOST_HITS, ChatHit
 from smart_context.chat.messages import ChatId, Message, MessageId, Part
 from smart_context.llm.models import Matrix
+
+T = TypeVar("T")
 
 Revision = Hashable
 """A state of something stored; equal ones mean that nothing has changed. Not to be looked into."""
@@ -61,7 +66,22 @@ class ChatList(Protocol):
     """The list of chats, and the search in them."""
 
     async def rows(self, person: PersonId) -> list[ChatRow]:
-        """All chats of a person, newest first; one that is damaged has a row, too.
+        """The chats that a person has or that are shared, newest first.
+
+        A damaged one has a row, too, for the owner of the installation.
+
+        Raises:
+            StoreFailed: They can't be listed.
+        """
+
+    async def revisions(self, person: PersonId, *beside: str) -> Mapping[ChatId, str]:
+        """The state of each chat that a person may use; equal texts: nothing has changed.
+
+        Reads only what has changed. The texts can be kept, and compared after a restart.
+
+        Args:
+            person: Whose chats, and those that are shared.
+            beside: The names of documents beside the chats whose changes count, too.
 
         Raises:
             StoreFailed: They can't be listed.
@@ -115,13 +135,19 @@ class ChatChanges(Protocol):
 
 
 class ChatTrash(Protocol):
-    """The deleted chats; every method raises `StoreFailed` when storage refuses."""
+    """The deleted chats; every method raises `StoreFailed` when storage refuses.
+
+    A deleted chat is in the trash of the person whose it was, also if it was shared.
+    """
 
     async def listed(self, person: PersonId) -> tuple[list[DeletedChat], int]:
         """A person's deleted chats, newest first, at most `MOST_LISTED`, and the number of all."""
 
     async def ids(self, person: PersonId) -> frozenset[ChatId]:
         """The ids of all of a person's deleted chats, however many."""
+
+    async def person_of(self, chat_id: ChatId) -> PersonId | None:
+        """Whose the chat was that was last deleted under an id; `None` if there is none."""
 
     async def purge(self, chat_id: ChatId, deletion: str = "") -> int:
         """Remove a deleted chat for ever; returns the number of deletions removed.
@@ -145,6 +171,9 @@ class ChatTrash(Protocol):
 
 class Chats(Protocol):
     """The chats of one vault.
+
+    Whose a chat is stands in its document (`chat/documents/ownership.py`). `save` leaves that as it
+    is; lists, searches and the trash go by it.
 
     Every method raises `ChatIdInvalid` for a bad id and `StoreFailed` when storage refuses. Those
     that read a damaged document set it aside and raise `ChatUnreadable`. Callers get copies.
@@ -174,8 +203,11 @@ class Chats(Protocol):
     async def messages(self, chat_id: str) -> tuple[Message, ...]:
         """The messages, oldest first; unchanged ones are the same objects as before."""
 
-    async def snapshot(self, chat_id: str) -> tuple[tuple[Message, ...], JsonObject]:
-        """The messages, oldest first, and the document's other keys, from one version."""
+    async def snapshot(self, chat_id: str, *keys: str) -> tuple[tuple[Message, ...], JsonObject]:
+        """The messages, oldest first, and other keys of the document, from one version.
+
+        Only the keys that are named are copied, all without names: branches can be large.
+        """
 
     async def value(self, chat_id: str, key: str) -> Any:
         """What the document has under one of its other keys; `None` for nothing.
@@ -538,12 +570,54 @@ class Answers(Protocol):
     def interrupted(self) -> Sequence[ChatId]:
         """The chats that have a journal which nobody is writing."""
 
+    def arriving(self, chat_id: ChatId) -> Arrived | None:
+        """What is in the journal of a chat's answer, whoever writes it; `None` for nothing."""
+
     def take_over(self, chat_id: ChatId) -> InterruptedAnswer | None:
         """Claim the answer of a chat to repair it; `None` if a process is writing it.
 
         Raises:
             OSError: Storage refuses.
         """
+
+
+Heard = Callable[[JsonObject], None]
+"""Called in the event loop with each message of another process, in its order."""
+
+
+class Events(Protocol):
+    """Messages to the other processes that share the storage, each once and in order."""
+
+    @property
+    def is_shared(self) -> bool:
+        """True if there may be other processes."""
+
+    def send(self, message: JsonObject) -> None:
+        """Tell the others soon; never blocks, and tries again until they can be told."""
+
+    async def listen(self, heard: Heard) -> None:
+        """Send what there is, and hear the others, until cancelled."""
+
+    async def settle(self) -> None:
+        """Wait until what was sent has gone; a second at most."""
+
+
+class Leases(Protocol):
+    """Work that one process at a time may do; a lease ends 20 s after its process has."""
+
+    def held(self, name: str) -> AbstractAsyncContextManager[None]:
+        """Hold a lease during the block; waits until it is free.
+
+        Raises:
+            StoreFailed: It can't be had.
+        """
+
+
+class SharedRecords(Protocol):
+    """Small values that all servers of a team share."""
+
+    def of(self, name: str, adapter: TypeAdapter[T], empty: T) -> Shared[T]:
+        """The value of a name; `empty` before its first change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -558,9 +632,15 @@ class Storage:
         vectors: The vectors of chats' messages.
         blobs: What was attached to messages.
         answers: Answers that are being written.
+        events: Messages to the other processes.
+        leases: Work that one process at a time may do.
         caches: What this machine can make again.
         clear_up: Removes what crashes left, and attached files that nothing has named for a week.
             Takes the time in seconds since 1970, blocks, and returns the files' keys.
+        close: Ends what it has open. Blocks.
+        records: What all servers share; `None` where that is in the user's folder.
+        check: Returns if it answers, raises `StoreFailed` if not. Blocks for some seconds at most.
+        figures: What is known of its state, by name, each with what it is.
     """
 
     chats: Chats
@@ -570,5 +650,11 @@ class Storage:
     vectors: Vectors
     blobs: Blobs
     answers: Answers
+    events: Events
+    leases: Leases
     caches: Caches
     clear_up: Callable[[float], Sequence[str]]
+    close: Callable[[], None] = lambda: None
+    records: SharedRecords | None = None
+    check: Callable[[], None] = lambda: None
+    figures: Callable[[], Mapping[str, tuple[str, float]]] = dict

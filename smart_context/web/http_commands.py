@@ -23,6 +23,11 @@ from smart_context.web.wire.frames import (
 _STATUS = {UNKNOWN_COMMAND: 404, INVALID_PARAMS: 422, COMMAND_FAILED: 500}
 _BAD_REQUEST = 400
 _TIMED_OUT = 408
+_UNAVAILABLE = 503
+
+RETRY_AFTER_S = "5"
+"""When a storage that is away may be asked again."""
+
 _TOO_LARGE = 413
 
 
@@ -52,8 +57,12 @@ class HttpCommands:
         caller = Caller(admitted(request.scope).person)
         outcome = await run_command(self._commands, name, params, caller)
         body, told = render_outcome(outcome, {})
-        status = _STATUS[told.code] if isinstance(told, Failure) else 200
-        return Response(body, status, {"Cache-Control": "no-store"}, media_type="application/json")
+        headers = {"Cache-Control": "no-store"}
+        status = 200
+        if isinstance(told, Failure):
+            status = _UNAVAILABLE if told.is_passing else _STATUS[told.code]
+            headers |= {"Retry-After": RETRY_AFTER_S} if told.is_passing else {}
+        return Response(body, status, headers, media_type="application/json")
 
 
 async def read_params(request: Request) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The web application: gate, socket, HTTP commands and pages."""
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from inspect import isawaitable
 from typing import Any, Protocol
@@ -13,17 +13,19 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
-from smart_context.host.access import Audience
+from smart_context.base.errors import StorageAway
+from smart_context.host.events.bus import EventListener
 from smart_context.web import session
 from smart_context.web.gate.access import Access
-from smart_context.web.gate.client_keys import KeyFile
-from smart_context.web.gate.door import OPEN_PATH
+from smart_context.web.gate.door import OPEN_PATH, AnyDoor, Door
 from smart_context.web.gate.gate import Gate
 from smart_context.web.gate.headers import security_headers
 from smart_context.web.gate.refusals import refuse
-from smart_context.web.gate.request_facts import RequestFacts
+from smart_context.web.gate.request_facts import Hosts, RequestFacts
 from smart_context.web.gate.security import Refusal
-from smart_context.web.http_commands import HttpCommands, healthz
+from smart_context.web.gate.throttle import Throttle
+from smart_context.web.health import HealthHost, HealthRoutes
+from smart_context.web.http_commands import RETRY_AFTER_S, HttpCommands, healthz
 from smart_context.web.session import Sessions
 
 _log = logging.getLogger(__name__)
@@ -38,10 +40,7 @@ class Closing(Protocol):
         """Save what there is, soon."""
 
 
-EventListener = Callable[[str, dict[str, Any], Audience], None]
-
-
-class WebHost(session.SessionHost, Protocol):
+class WebHost(session.SessionHost, HealthHost, Protocol):
     """What the web application needs of the host."""
 
     def on_event(self, listener: EventListener) -> Callable[[], None]:
@@ -62,9 +61,9 @@ def create_web_app(
     host: WebHost,
     *,
     access: Access,
-    allowed_hosts: Collection[str] = (),
+    allowed_hosts: Hosts = (),
     pages: Sequence[BaseRoute] = (),
-    client_keys: KeyFile | None = None,
+    door: AnyDoor | None = None,
     closing: Sequence[Closing] = (),
     not_found: NotFound | None = None,
 ) -> Starlette:
@@ -77,11 +76,12 @@ def create_web_app(
         allowed_hosts: Names and addresses besides loopback that `Host` headers may have, with
             the port that the request came in on.
         pages: The routes of pages and static files; they come after the app's own.
-        client_keys: The keys of the API's clients; `None`: there are none.
+        door: Decides who is let in; by default by the secrets of `access`.
         closing: Closed before the host stops.
         not_found: Makes the page for an unknown address.
     """
     sessions = Sessions(host)
+    door = door or Door(access, Throttle())
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -99,21 +99,23 @@ def create_web_app(
     app = Starlette(
         routes=[
             Route(OPEN_PATH, healthz, methods=["GET"]),
+            *HealthRoutes(host, sessions).routes(),
             Route("/api/commands/{name:path}", HttpCommands(host.commands).run, methods=["POST"]),
             WebSocketRoute("/ws", sessions),
             *pages,
         ],
-        middleware=[
-            Middleware(Gate, access=access, allowed_hosts=allowed_hosts, client_keys=client_keys)
-        ],
+        middleware=[Middleware(Gate, door=door, allowed_hosts=allowed_hosts)],
         exception_handlers={
             HTTPException: _on_http_error(not_found),
             ClientDisconnect: _on_departure,
+            StorageAway: _on_storage_away,
             Exception: _on_fault,
         },
         lifespan=lifespan,
     )
     app.state.access = access
+    app.state.door = door
+    app.state.has_start_links = True
     app.state.clients = sessions
     return app
 
@@ -147,6 +149,17 @@ def _refusal_of(error: HTTPException) -> Refusal:
 async def _on_departure(_request: Request, _error: Exception) -> Response:
     """A client that left before its request was complete; nobody reads the answer."""
     return Response(status_code=_CLIENT_LEFT)
+
+
+async def _on_storage_away(request: Request, error: Exception) -> Response:
+    """The database is away: said, and worth another try."""
+    refusal = Refusal(
+        status=503,
+        title="The database can't be reached",
+        advice=f"{error} Try again in a moment; nothing that was saved is lost.",
+        retry_after_s=int(RETRY_AFTER_S),
+    )
+    return refuse(RequestFacts.of(request.scope), refusal)
 
 
 async def _on_fault(request: Request, error: Exception) -> Response:

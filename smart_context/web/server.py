@@ -16,6 +16,7 @@ from starlette.applications import Starlette
 
 from smart_context.base.errors import CommandFailed
 from smart_context.web.gate.access import Access, start_link
+from smart_context.web.gate.door import AnyDoor
 from smart_context.web.limits import (
     ACCEPTED_IN_A_ROW,
     MAX_STALL_S,
@@ -64,6 +65,8 @@ async def serve(
         access: Access = app.state.access
 
         def new_link() -> str:
+            if not app.state.has_start_links:
+                return address
             return start_link(address, access.new_link_token())
 
         async with AsyncExitStack() as running:
@@ -72,7 +75,7 @@ async def serve(
             bound.relieve_by(connections.make_room)
             settings = _settings(app, connections)
             server = _Server(settings, running, lambda: on_ready(new_link))
-            async with _known_as(address, access, app.state.clients):
+            async with _known_as(address, app):
                 try:
                     await server.serve(sockets=[bound])
                 except asyncio.CancelledError:
@@ -82,10 +85,11 @@ async def serve(
 
 
 @asynccontextmanager
-async def _known_as(address: str, access: Access, clients: Sessions) -> AsyncIterator[None]:
+async def _known_as(address: str, app: Starlette) -> AsyncIterator[None]:
     """Record this server, and apply changes of the record to connected browsers."""
+    access: Access = app.state.access
     await access.book.open(address)
-    following = asyncio.create_task(_follow(access, clients))
+    following = asyncio.create_task(_follow(access, app.state.door, app.state.clients))
     try:
         yield
     finally:
@@ -94,11 +98,11 @@ async def _known_as(address: str, access: Access, clients: Sessions) -> AsyncIte
         await access.book.close()
 
 
-async def _follow(access: Access, clients: Sessions) -> None:
+async def _follow(access: Access, door: AnyDoor, clients: Sessions) -> None:
     while True:
         await asyncio.sleep(SESSIONS_POLL_S)
         access.book.mark_seen(clients.browsers())
-        clients.end(await access.book.refresh())
+        clients.end(await door.ended(clients.browsers()))
 
 
 def bind(host: str, port: int) -> ListeningSocket:

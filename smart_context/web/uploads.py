@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from smart_context.base.errors import SmartContextError, StoreFailed
+from smart_context.base.errors import SmartContextError, StorageAway, StoreFailed
 from smart_context.host.commands.registry import Caller
 from smart_context.web.bodies import BodyTooLarge, read_body
 from smart_context.web.gate.gate import admitted
@@ -21,6 +21,7 @@ from smart_context.web.pages.views.attached_views import SHOWN_IMAGES
 
 _MOST_READ = MAX_UPLOAD_BYTES + MAX_DROPPED_BYTES
 _NO_NAME, _TIMED_OUT, _TOO_LARGE, _REFUSED, _DISK_FULL = 400, 408, 413, 422, 507
+_UNAVAILABLE = 503
 
 
 class StoredFile(Protocol):
@@ -114,6 +115,6 @@ def _refusal(error: Exception) -> tuple[int, str]:
         case TimeoutError():
             return _TIMED_OUT, f"no bytes arrived for {MAX_STALL_S:g} s"
         case StoreFailed():
-            return _DISK_FULL, str(error)
+            return _UNAVAILABLE if isinstance(error, StorageAway) else _DISK_FULL, str(error)
         case _:
             return _REFUSED, str(error)

@@ -1,13 +1,12 @@
 // @ts-check
 import { recall, remember } from "../lib/memory.js";
 import { arrange, placesIn } from "./arrange.js";
-import { fit, roomFor, widthInEms } from "./fit.js";
+import { fit, roomFor } from "./fit.js";
+import { Ruler } from "./ruler.js";
 
 const USUAL_TYPE_PX = 16;
 const MOST_ROOMS = 16;
 const SMALLEST_RADIUS = 30;
-/** Small type is up to so much wider than large type where letters are rounded to whole pixels. */
-const ROUNDED = 1.05;
 
 /**
  * Places and sizes the labels that it contains, by their `data-topic` and `data-count`; the page
@@ -25,10 +24,7 @@ export class BubbleCloud extends HTMLElement {
   #shown = "";
   /** The places of rooms that the cloud had before: who resizes a window and back finds them again. @type {Map<string, import("./arrange.js").Places>} */
   #rooms = new Map();
-  /** @type {CanvasRenderingContext2D | null} */
-  #ruler = null;
-  /** @type {Map<string, number>} */
-  #widths = new Map();
+  #ruler = new Ruler(this);
 
   connectedCallback() {
     this.#resizes = new ResizeObserver(() => this.layout());
@@ -39,7 +35,7 @@ export class BubbleCloud extends HTMLElement {
       this.layout();
     });
     document.fonts.ready.then(() => {
-      this.#widths.clear();
+      this.#ruler.forget();
       this.#shown = "";
       this.layout();
     });
@@ -73,13 +69,13 @@ export class BubbleCloud extends HTMLElement {
     const bubbles = elements.map(({ dataset }, i) => ({
       id: dataset.topic ?? "",
       count: Number(dataset.count),
-      least: roomFor(labels[i], SMALLEST_RADIUS, this.#widthOf),
+      least: roomFor(labels[i], SMALLEST_RADIUS, this.#ruler.widthOf),
     }));
     const room = JSON.stringify([width, height, topics, labels]);
     const { placed, places } = arrange(bubbles, { width, height }, this.#rooms.get(room) ?? this.#places, this.#isOver);
     if (bubbles.length) this.#keep(places, room);
     for (const [i, { x, y, r }] of placed.entries()) {
-      const { size, width: widest, lines } = fit(labels[i], 2 * r, this.#widthOf);
+      const { size, width: widest, lines } = fit(labels[i], 2 * r, this.#ruler.widthOf);
       const lengths = { "--x": x - r, "--y": y - r, "--d": 2 * r, "--type": size, "--label-width": widest };
       for (const [name, length] of Object.entries(lengths)) elements[i].style.setProperty(name, `${(length * zoom).toFixed(1)}px`);
       elements[i].style.setProperty("--lines", String(lines));
@@ -96,15 +92,4 @@ export class BubbleCloud extends HTMLElement {
     if (this.#rooms.size > MOST_ROOMS) this.#rooms.delete(oldest);
     if (this.dataset.remember) remember("localStorage", this.dataset.remember, JSON.stringify(places));
   }
-
-  /** How wide a text is at a size of 1, in the font that it has here. @param {string} text */
-  #widthOf = (text) => {
-    const known = this.#widths.get(text);
-    if (known !== undefined) return known;
-    if (!this.#ruler) this.#ruler = document.createElement("canvas").getContext("2d");
-    if (this.#ruler) this.#ruler.font = `600 100px ${getComputedStyle(this).fontFamily}`;
-    const width = this.#ruler ? (ROUNDED * this.#ruler.measureText(text).width) / 100 : widthInEms(text);
-    this.#widths.set(text, width);
-    return width;
-  };
 }

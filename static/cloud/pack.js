@@ -2,6 +2,7 @@
 /** Packs circles: biggest first, each where it touches two others and is nearest to the middle. */
 
 /** @typedef {{ x: number, y: number }} Point  In CSS pixels; (0, 0) is the middle. */
+/** @typedef {Point & { r: number }} Circle */
 
 const TOUCHING = 1e-6;
 
@@ -9,6 +10,13 @@ const EVER_SMALLER = [0.44, 0.39, 0.34, 0.3].map((fill, i) => ({ fill, min: 32 -
 const TALLEST = 1.1;
 const SMALLEST = 30;
 const LARGEST = 92;
+/** In a room that is wider than a panel, bubbles may take this share of its shorter side. */
+const LARGEST_SHARE = 0.23;
+/** How much nearer to the middle a place beside it counts than one above; less in a low room. */
+const SQUEEZE = 0.9;
+const LOWEST_SQUEEZE = 0.35;
+/** More circles than this are packed from the middle only. */
+const MANY = 24;
 
 /**
  * A cloud of these counts: as large as it can be without becoming taller than its room, or nearly than its width.
@@ -22,10 +30,12 @@ const LARGEST = 92;
 export function cloud(counts, width, gap, least = [], room = TALLEST * width) {
   /** @type {ReturnType<typeof cloud>} */
   let found = { sizes: [], places: [], scale: 1 };
+  const squeeze = squeezeIn(width, room);
   for (const limits of [{}, ...EVER_SMALLER]) {
     const scale = scaleOf(counts, width, limits, room);
     const sizes = sizesAt(scale, counts, width, least, room);
-    found = { sizes, places: pack(sizes, gap, width), scale };
+    const isAsBefore = found.sizes.length > 0 && sizes.every((size, i) => size === found.sizes[i]);
+    found = { sizes, places: isAsBefore ? found.places : pack(sizes, gap, width, squeeze), scale };
     if (height(found.places, sizes) <= Math.min(TALLEST * width, room)) break;
   }
   return found;
@@ -62,11 +72,12 @@ export function radii(counts, width, limits = {}) {
 
 /** The largest radius, so that others have room above or below. @param {number} width @param {number} room */
 function largestIn(width, room) {
-  return Math.min(LARGEST, width / 2, room / 3);
+  const most = Math.max(LARGEST, LARGEST_SHARE * Math.min(width, room));
+  return Math.min(most, width / 2, room / 3);
 }
 
 /** @param {readonly number[]} counts @param {number} width @param {{ min?: number, max?: number, fill?: number }} [limits] @param {number} [room] */
-function scaleOf(counts, width, { min = 34, max = LARGEST, fill = 0.5 } = {}, room = Infinity) {
+function scaleOf(counts, width, { min = 34, max = Infinity, fill = 0.5 } = {}, room = Infinity) {
   const known = counts.length ? counts.map((count) => Math.max(1, count)) : [1];
   const sum = known.reduce((total, count) => total + count, 0);
   const ideal = Math.sqrt((fill * width * width) / (Math.PI * sum));
@@ -83,15 +94,22 @@ function scaleOf(counts, width, { min = 34, max = LARGEST, fill = 0.5 } = {}, ro
  * @param {readonly number[]} circles  Radii; each at most half of the width.
  * @param {number} gap  Between circles.
  * @param {number} [width]
+ * @param {number} [squeeze]  Below 1, the whole becomes wider than high.
  * @returns {Point[]}
  */
-export function pack(circles, gap, width = Infinity) {
+export function pack(circles, gap, width = Infinity, squeeze = SQUEEZE) {
   const order = circles.map((_, i) => i).sort((a, b) => circles[b] - circles[a] || a - b);
-  const room = width < Infinity && circles.length > 1 ? width / 2 - circles[order[0]] : 0;
+  const isFew = circles.length > 1 && circles.length <= MANY;
+  const room = width < Infinity && isFew ? width / 2 - circles[order[0]] : 0;
   const starts = room > 0 ? [0, 0.25, 0.5, 0.75, 1].map((share) => -room * share) : [0];
-  const layouts = starts.map((x) => packFrom({ x, y: 0 }, circles, order, gap, width));
+  const layouts = starts.map((x) => packFrom({ x, y: 0 }, circles, order, { gap, width, squeeze }));
   const heights = layouts.map((places) => height(places, circles));
   return layouts[heights.indexOf(Math.min(...heights))];
+}
+
+/** The squeeze with which circles fill a room of this shape. @param {number} width @param {number} room  Its height. */
+function squeezeIn(width, room) {
+  return Math.max(LOWEST_SQUEEZE, Math.min(SQUEEZE, room / width));
 }
 
 /** @param {readonly Point[]} places @param {readonly number[]} circles */
@@ -104,17 +122,21 @@ function height(places, circles) {
  * @param {Point} start  Of the biggest circle.
  * @param {readonly number[]} circles
  * @param {readonly number[]} order
- * @param {number} gap
- * @param {number} width
+ * @param {{ gap: number, width: number, squeeze: number }} room
  */
-function packFrom(start, circles, order, gap, width) {
+function packFrom(start, circles, order, { gap, width, squeeze }) {
   /** @type {Point[]} */
   const places = new Array(circles.length);
-  /** @type {(Point & { r: number })[]} */
+  /** @type {Circle[]} */
   const placed = [];
-  for (const i of order) {
-    const spot = placed.length ? nearestSpot(circles[i] + gap / 2, placed, width / 2 + gap / 2) : start;
-    placed.push({ ...spot, r: circles[i] + gap / 2 });
+  /** Circles with no room around them for another of this size. @type {Set<Circle>} */
+  const closed = new Set();
+  for (const [n, i] of order.entries()) {
+    const r = circles[i] + gap / 2;
+    if (n && circles[order[n - 1]] > circles[i]) closed.clear();
+    const spot = n ? nearestSpot(r, placed, { wall: width / 2 + gap / 2, squeeze, closed }) : start;
+    for (const one of closed) if (isInReach(one, { ...spot, r }, r)) closed.delete(one);
+    placed.push({ ...spot, r });
     places[i] = spot;
   }
   return places;
@@ -123,7 +145,7 @@ function packFrom(start, circles, order, gap, width) {
 /**
  * A centre, from the upper left corner, where a circle overlaps none of those that are placed.
  * @param {number} r
- * @param {readonly (Point & { r: number })[]} placed
+ * @param {readonly Circle[]} placed
  * @param {number} width
  * @param {number} gap
  * @returns {Point}
@@ -133,52 +155,65 @@ export function freeSpot(r, placed, width, gap) {
   const bottom = Math.max(...placed.map((circle) => circle.y + circle.r));
   const middle = { x: width / 2, y: Math.max(bottom, width) / 2 };
   const around = placed.map((circle) => ({ x: circle.x - middle.x, y: circle.y - middle.y, r: circle.r + gap / 2 }));
-  const spot = nearestSpot(r + gap / 2, around, width / 2 + gap / 2, middle.y + gap / 2);
+  const spot = nearestSpot(r + gap / 2, around, { wall: width / 2 + gap / 2, ceiling: middle.y + gap / 2 });
   return { x: spot.x + middle.x, y: spot.y + middle.y };
 }
 
 /**
  * @param {number} r
- * @param {readonly (Point & { r: number })[]} placed
- * @param {number} wall  How far the walls are from the middle.
- * @param {number} [ceiling]  How far what is above is.
+ * @param {readonly Circle[]} placed
+ * @param {{ wall: number, ceiling?: number, squeeze?: number, closed?: Set<Circle> }} room  `wall`: how far the walls are from the middle; `ceiling`: how far what is above is.
  * @returns {Point}
  */
-function nearestSpot(r, placed, wall, ceiling = Infinity) {
+function nearestSpot(r, placed, { wall, ceiling = Infinity, squeeze = SQUEEZE, closed = new Set() }) {
   /** @type {Point} */
   let best = { x: 0, y: Math.max(...placed.map((circle) => circle.y + circle.r)) + r };
   let bestDistance = Infinity;
-  for (const spot of spots(r, placed, wall)) {
-    const distance = Math.hypot(spot.x * 0.9, spot.y);
-    if (distance >= bestDistance - TOUCHING || spot.y - r < -ceiling - TOUCHING) continue;
-    if (!isFree(spot, r, placed, wall)) continue;
-    [best, bestDistance] = [spot, distance];
+  for (const [i, a] of placed.entries()) {
+    if (closed.has(a)) continue;
+    let isClosed = true;
+    const near = placed.filter((b) => isInReach(a, b, r));
+    const later = near.length === placed.length ? placed.slice(i + 1) : near.slice(near.indexOf(a) + 1);
+    for (const spot of spots(r, a, later, placed.length === 1, wall)) {
+      const distance = Math.hypot(spot.x * squeeze, spot.y);
+      const isFurther = distance >= bestDistance - TOUCHING || spot.y - r < -ceiling - TOUCHING;
+      if (!isFurther && !isFree(spot, r, near, wall)) continue;
+      isClosed = false;
+      if (!isFurther) [best, bestDistance] = [spot, distance];
+    }
+    if (isClosed) closed.add(a);
   }
   return best;
 }
 
-/**
- * Where a circle of radius r would touch two placed ones, or one and a wall.
- * @param {number} r
- * @param {readonly (Point & { r: number })[]} placed
- * @param {number} wall
- * @returns {Generator<Point>}
- */
-function* spots(r, placed, wall) {
-  for (const [i, a] of placed.entries()) {
-    const reach = a.r + r;
-    if (placed.length === 1) yield* [{ x: a.x + reach, y: a.y }, { x: a.x, y: a.y + reach }];
-    for (const x of [r - wall, wall - r]) {
-      const rise = Math.sqrt(reach ** 2 - (x - a.x) ** 2);
-      if (rise >= 0) yield* [{ x, y: a.y - rise }, { x, y: a.y + rise }];
-    }
-    for (const b of placed.slice(i + 1)) yield* touchingBoth(a, b, r);
-  }
+/** Whether a circle of radius r can touch the one and meet the other. @param {Circle} a @param {Circle} b @param {number} r */
+function isInReach(a, b, r) {
+  return (b.x - a.x) ** 2 + (b.y - a.y) ** 2 <= (a.r + b.r + 2 * r + TOUCHING) ** 2;
 }
 
 /**
- * @param {Point & { r: number }} a
- * @param {Point & { r: number }} b
+ * Where a circle of radius r would touch `a` and one of the others, or `a` and a wall.
+ * @param {number} r
+ * @param {Circle} a
+ * @param {readonly Circle[]} others
+ * @param {boolean} isAlone
+ * @param {number} wall
+ * @returns {Point[]}
+ */
+function spots(r, a, others, isAlone, wall) {
+  const reach = a.r + r;
+  const found = isAlone ? [{ x: a.x + reach, y: a.y }, { x: a.x, y: a.y + reach }] : [];
+  for (const x of [r - wall, wall - r]) {
+    const rise = Math.sqrt(reach ** 2 - (x - a.x) ** 2);
+    if (rise >= 0) found.push({ x, y: a.y - rise }, { x, y: a.y + rise });
+  }
+  for (const b of others) found.push(...touchingBoth(a, b, r));
+  return found;
+}
+
+/**
+ * @param {Circle} a
+ * @param {Circle} b
  * @param {number} r
  * @returns {Point[]}
  */
@@ -200,7 +235,7 @@ function touchingBoth(a, b, r) {
 /**
  * @param {Point} spot
  * @param {number} r
- * @param {readonly (Point & { r: number })[]} placed
+ * @param {readonly Circle[]} placed
  * @param {number} wall
  */
 function isFree({ x, y }, r, placed, wall) {

@@ -13,7 +13,7 @@ import { reasonOf } from "../lib/text.js";
  * @typedef {object} Deeds
  * @property {(text: string, attached: readonly Attached[]) => Promise<unknown>} send
  * @property {() => Promise<unknown>} stop
- * @property {(command: Command) => Promise<unknown>} run
+ * @property {(command: Command, words: string) => Promise<unknown>} run
  */
 
 export class Composer {
@@ -96,7 +96,7 @@ export class Composer {
   #submit() {
     const asked = commandIn(this.#box.value);
     if (!asked) this.#send();
-    else if ("command" in asked) this.#run(asked.command);
+    else if ("command" in asked) this.#run(asked.command, asked.words);
     else this.#tell(asked.problem);
   }
 
@@ -145,11 +145,11 @@ export class Composer {
     return this.#isAnswering || this.#isSending;
   }
 
-  /** @param {Command} command */
-  async #run(command) {
+  /** @param {Command} command @param {string} [words] */
+  async #run(command, words = "") {
     const text = this.#box.value;
     this.focus();
-    await this.#give(text, () => this.#deeds.run(command));
+    await this.#give(text, () => this.#deeds.run(command, words));
     this.#show();
   }
 

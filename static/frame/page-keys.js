@@ -16,8 +16,9 @@ const NOTES = 8;
  * @property {import("../wire.js").Wire} wire
  * @property {string} chatId
  * @property {import("../panel/topics/topics-panel.js").TopicsPanel | null} panel
- * @property {(command: "compact" | "clear") => Promise<unknown>} run
+ * @property {(command: import("../composer/commands.js").Command) => Promise<unknown>} run
  * @property {() => void} openTrash
+ * @property {() => void} find
  */
 
 /** @param {Page} page */
@@ -32,7 +33,7 @@ export function startPageKeys(page) {
 }
 
 /** @param {Page} page @param {HTMLDialogElement} keys @returns {Entry[]} */
-function entries({ panel, run, chatId, openTrash }, keys) {
+function entries({ panel, run, chatId, openTrash, find }, keys) {
   const topics = (panel?.state.topics ?? []).map(({ id, label, count }) => ({
     group: "Topics",
     name: label,
@@ -49,9 +50,12 @@ function entries({ panel, run, chatId, openTrash }, keys) {
     ...(panel?.state.active.length ? [command("Clear the filter", () => void panel.pick([]), "Esc")] : []),
     ...(panel ? [command("Find topics again", () => void panel.findTopics())] : []),
     ...(panel ? [command("Show the exact text", () => click(".sends-show"))] : []),
+    ...(panel ? [command("Recall from other chats", () => void run("recall"), "/recall")] : []),
     command("Compact this chat", () => void run("compact"), "/compact"),
     command("Clear context here", () => void run("clear"), "/clear"),
+    ...(panel ? [command("Topics of all chats", () => location.assign("/topics"))] : []),
     ...(panel ? [command("Build a context from notes", () => location.assign(`/contexts?chat=${encodeURIComponent(chatId)}`))] : []),
+    command("Find in this chat", find, "Ctrl F"),
     command("Show the trash", openTrash),
     command("Switch between light and dark", switchTheme),
     command("Show all keys", () => keys.showModal(), "?"),

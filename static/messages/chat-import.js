@@ -5,7 +5,7 @@ import { keyHeaders } from "../key.js";
 import { reasonOf } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 
-/** @typedef {{ new: number, grown: number, unchanged: number, failed: { file: string, title: string, id: string, error: string }[], messages: number }} Account */
+/** @typedef {{ new: number, grown: number, unchanged: number, failed: { file: string, title: string, id: string, error: string }[], further_failed?: number, messages: number }} Account */
 
 const ACCEPTED = ".zip,.json,.jsonl,.md,.db";
 
@@ -73,6 +73,7 @@ export function inWords(account) {
   ].filter(Boolean);
   const [first, ...more] = account.failed;
   if (!first) return `${found.join(", ") || "No chats"}.`;
-  const rest = more.length ? ` and ${more.length.toLocaleString()} more` : "";
+  const others = more.length + (account.further_failed ?? 0);
+  const rest = others ? ` and ${others.toLocaleString()} more` : "";
   return `${found.join(", ") || "No chats came in"}. Not read: ${first.title || first.id || "a file"}${rest}: ${first.error}.`;
 }

@@ -1,6 +1,7 @@
 // @ts-check
-/** The list of chats: search, rename, delete with undo, and which chats are being answered. */
+/** The list of chats: search, rename, delete with undo, folders, and which chats are being answered. */
 
+import { ChatSelection } from "./chat-selection.js";
 import { fetchFragment } from "../lib/fragments.js";
 import { recall, remember } from "../lib/memory.js";
 import { reasonOf } from "../lib/text.js";
@@ -9,6 +10,9 @@ import { toast } from "../lib/toasts.js";
 const QUIET_MS = 250;
 const SEARCH_KEY = "search";
 const UNDO_KEY = "deleted-chat";
+const OPEN_KEY = "open-folders";
+const MORE = 500;
+const DRAWN = ".chat-entry > a:not(details:not([open]) *)";
 
 export class ChatList {
   #nav;
@@ -16,6 +20,8 @@ export class ChatList {
   #chatId;
   /** @type {Set<string>} */
   #answering = new Set();
+  #selection;
+  #most = 0;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
 
@@ -24,10 +30,13 @@ export class ChatList {
     this.#nav = nav;
     this.#wire = wire;
     this.#chatId = chatId;
+    this.#selection = new ChatSelection(nav, wire, () => this.refresh());
   }
 
   start() {
     this.#showTimes();
+    this.#showFolders();
+    this.#nav.addEventListener("toggle", ({ target }) => this.#keepFolder(target), { capture: true });
     this.#search.addEventListener("input", () => {
       remember("sessionStorage", SEARCH_KEY, this.#search.value);
       this.#soon();
@@ -37,14 +46,17 @@ export class ChatList {
     addEventListener("hashchange", () => this.#showHit());
     this.#nav.addEventListener("click", (event) => {
       const pressed = event.target instanceof Element ? event.target.closest("[data-chat-action]") : null;
-      const entry = /** @type {HTMLElement | null | undefined} */ (pressed?.closest("[data-chat-id]"));
-      if (!pressed || !entry) return;
-      if (/** @type {HTMLElement} */ (pressed).dataset.chatAction === "rename") this.#rename(entry);
+      if (!(pressed instanceof HTMLElement)) return;
+      const entry = /** @type {HTMLElement | null} */ (pressed.closest("[data-chat-id]"));
+      if (!entry) this.#showOlder();
+      else if (pressed.dataset.chatAction === "select") this.#selection.toggle(entry, event.shiftKey);
+      else if (pressed.dataset.chatAction === "rename") this.#rename(entry);
       else this.#delete(entry);
     });
     this.#nav.addEventListener("keydown", rove);
     this.#wire.on("memory.chat_changed", () => this.#soon());
     this.#wire.on("memory.chat_deleted", ({ chat_id: id }) => id === this.#chatId && this.#leave());
+    this.#wire.on("memory.chat_shared", (told) => this.#shared(told));
     this.#wire.on("chat.started", ({ chat_id: id }) => this.#setAnswering(id, true));
     this.#wire.on("chat.finished", ({ chat_id: id }) => this.#setAnswering(id, false));
     this.#wire.on("chat.failed", ({ chat_id: id }) => this.#setAnswering(id, false));
@@ -54,13 +66,16 @@ export class ChatList {
   /** Fetches the list again, unless the user is renaming a chat. */
   async refresh() {
     if (this.#nav.querySelector(".chat-rename")) return;
-    const query = new URLSearchParams({ current: this.#chatId, q: this.#search.value.trim() });
+    const asked = { current: this.#chatId, q: this.#search.value.trim(), most: `${this.#most}` };
+    const query = new URLSearchParams(asked);
     const fresh = await fetchFragment(`/chats?${query}`);
     const list = this.#nav.querySelector(".chat-list");
     const focused = document.activeElement?.closest("[data-chat-id] a")?.getAttribute("href");
     list?.replaceWith(fresh);
     if (focused) /** @type {HTMLElement | null} */ (fresh.querySelector(`a[href="${CSS.escape(focused)}"]`))?.focus();
     this.#showTimes();
+    this.#showFolders();
+    this.#selection.show();
     this.#showAnswering();
     this.#showHit();
     const title = fresh.querySelector("[aria-current] .chat-title")?.textContent;
@@ -68,6 +83,26 @@ export class ChatList {
     if (!title || !heading || heading.textContent === title) return;
     document.title = document.title.replace(heading.textContent ?? "", title);
     heading.textContent = title;
+  }
+
+  #showOlder() {
+    this.#most = this.#nav.querySelectorAll("[data-chat-id]").length + MORE;
+    this.refresh().catch((error) => toast(reasonOf(error)));
+  }
+
+  /** Opens the folders that were open before. */
+  #showFolders() {
+    const open = foldersOpen();
+    for (const folder of this.#nav.querySelectorAll("details")) folder.open ||= open.has(keyOf(folder));
+  }
+
+  /** @param {EventTarget | null} folder */
+  #keepFolder(folder) {
+    if (!(folder instanceof HTMLDetailsElement) || !folder.isConnected) return;
+    const open = foldersOpen();
+    if (folder.open) open.add(keyOf(folder));
+    else open.delete(keyOf(folder));
+    remember("localStorage", OPEN_KEY, open.size ? JSON.stringify([...open]) : "");
   }
 
   /** Marks the hit that the page has come to. */
@@ -132,6 +167,13 @@ export class ChatList {
     location.assign("/");
   }
 
+  /** A chat was shared, or taken back; its page is of no use to others then. @param {Record<string, any>} told */
+  #shared({ chat_id: id, shared, person }) {
+    const me = /** @type {HTMLElement | null} */ (this.#nav.querySelector("[data-person]"))?.dataset.person;
+    if (id === this.#chatId && !shared && person !== me) location.assign("/");
+    else this.#soon();
+  }
+
   #offerUndo() {
     const deleted = JSON.parse(recall("sessionStorage", UNDO_KEY) || "null");
     if (!deleted) return;
@@ -187,6 +229,17 @@ export class ChatList {
   }
 }
 
+/** Names a folder of the list. @param {HTMLElement} folder */
+function keyOf(folder) {
+  const { kind, name } = /** @type {HTMLElement} */ (folder.closest("section")).dataset;
+  return `${kind} ${name}`;
+}
+
+/** The folders that the reader has opened. @returns {Set<string>} */
+function foldersOpen() {
+  return new Set(JSON.parse(recall("localStorage", OPEN_KEY) || "[]"));
+}
+
 /** Each chat is a single Tab stop: arrow keys move to its buttons and to the next chats. @param {KeyboardEvent} event */
 function rove(event) {
   const focused = event.target instanceof Element ? event.target.closest(".chat-entry :is(a, button)") : null;
@@ -194,7 +247,7 @@ function rove(event) {
   if (!focused || !entry || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
   const isAcross = event.key === "ArrowRight" || event.key === "ArrowLeft";
   const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-  const stops = [...(isAcross ? entry.querySelectorAll("a, button") : (entry.closest(".chat-list")?.querySelectorAll(".chat-entry > a") ?? []))];
+  const stops = [...(isAcross ? entry.querySelectorAll("a, button") : (entry.closest(".chat-list")?.querySelectorAll(DRAWN) ?? []))];
   const at = stops.indexOf(isAcross ? focused : /** @type {Element} */ (entry.querySelector("a")));
   const next = /** @type {HTMLElement | undefined} */ (step && stops[at + step]);
   if (!next) return;

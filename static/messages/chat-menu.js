@@ -1,5 +1,5 @@
 // @ts-check
-/** What the menu of the open chat does with it: rename, duplicate, delete. */
+/** What the menu of the open chat does with it: find, rename, duplicate, delete. */
 
 import { fetchText } from "../lib/fragments.js";
 import { reasonOf } from "../lib/text.js";
@@ -9,12 +9,21 @@ const KEPT_MS = 60_000;
 
 /** @typedef {import("../wire.js").Wire} Wire */
 
-/** @param {Wire} wire @param {string} chatId */
-export function startChatMenu(wire, chatId) {
+/** @param {Wire} wire @param {string} chatId @param {() => void} find */
+export function startChatMenu(wire, chatId, find) {
   /** @type {Record<string, () => Promise<unknown> | void>} */
   const deeds = {
+    find,
+    private: () => toggle("private", (on) => wire.call("chat.set_private", { chat_id: chatId, private: on }), {
+      on: "Other chats can’t recall this one.",
+      off: "Other chats can recall this one again.",
+    }),
+    share: () => toggle("share", (on) => wire.call("memory.share_chat", { chat_id: chatId, shared: on }), {
+      on: "All people here can read this chat and write in it.",
+      off: "Only you can read this chat again.",
+    }),
     rename: () => rename(wire, chatId),
-    duplicate: () => openCopy(wire, { chat_id: chatId }),
+    duplicate: () => openMade(wire, "memory.copy_chat", { chat_id: chatId }),
     markdown: () => download(chatId, "markdown"),
     json: () => download(chatId, "json"),
     delete: () => wire.call("memory.delete_chat", { chat_id: chatId }),
@@ -30,6 +39,20 @@ export function startChatMenu(wire, chatId) {
   });
 }
 
+/**
+ * Turns a state of the chat on or off, and says so.
+ * @param {string} name  Of its button.
+ * @param {(isOn: boolean) => Promise<unknown>} set
+ * @param {{ on: string, off: string }} words
+ */
+async function toggle(name, set, words) {
+  const button = /** @type {HTMLElement} */ (document.querySelector(`[data-chat-menu=${name}]`));
+  const isOn = button.getAttribute("aria-pressed") !== "true";
+  await set(isOn);
+  button.setAttribute("aria-pressed", String(isOn));
+  toast(isOn ? words.on : words.off);
+}
+
 /** Lets the browser save the chat as a file named by its title. @param {string} chatId @param {"markdown" | "json"} form */
 async function download(chatId, form) {
   const text = await fetchText(`/chats/${encodeURIComponent(chatId)}/export?as=${form}`);
@@ -40,14 +63,10 @@ async function download(chatId, form) {
   setTimeout(() => URL.revokeObjectURL(link.href), KEPT_MS);
 }
 
-/**
- * Opens a copy of a chat, or of its beginning.
- * @param {Wire} wire
- * @param {{ chat_id: string, message_id?: string }} which
- */
-export async function openCopy(wire, which) {
-  const copy = await wire.call("memory.copy_chat", which);
-  location.assign(`/chats/${encodeURIComponent(copy.chat_id)}`);
+/** Opens the chat that a command makes. @param {Wire} wire @param {string} command @param {Record<string, unknown>} params */
+export async function openMade(wire, command, params) {
+  const made = await wire.call(command, params);
+  location.assign(`/chats/${encodeURIComponent(made.chat_id)}`);
 }
 
 /** Puts a field in the title's place. @param {Wire} wire @param {string} chatId */

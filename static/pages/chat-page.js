@@ -5,6 +5,8 @@ import { Attachments } from "../composer/attachments.js";
 import { asParams } from "../composer/attached.js";
 import { startWays } from "../composer/attach-ways.js";
 import { ChatContexts } from "../contexts/chat-contexts.js";
+import { ChatRecalls } from "../contexts/chat-recalls.js";
+import { startAskTwice } from "../compare/ask-twice.js";
 import { startChatMenu } from "../messages/chat-menu.js";
 import { ChatList } from "../messages/chat-list.js";
 import { Compaction, markCompacted } from "../messages/list/compaction.js";
@@ -15,6 +17,7 @@ import { Highlight } from "../messages/list/highlight.js";
 import { equip, listen } from "../messages/list/message-actions.js";
 import { startMenus } from "../lib/menu.js";
 import { MessageList } from "../messages/list/message-list.js";
+import { clearPending, showPending, showWelcome } from "../messages/list/pending.js";
 import { startModels } from "../panel/sends/models-in-use.js";
 import { OutputGuard } from "../composer/output-guard.js";
 import { Reasons } from "../panel/sends/reasons.js";
@@ -24,12 +27,13 @@ import { startFrame } from "../frame/page-frame.js";
 import { startSideWidth } from "../frame/side-width.js";
 import { startPageKeys } from "../frame/page-keys.js";
 import { startNotices } from "../panel/plugin-notices.js";
+import { FindInChat } from "../messages/reading/find-in-chat.js";
 import { messagesIn } from "../lib/reconcile.js";
 import { startReceipts } from "../panel/receipts-list.js";
 import { ReceiptLinks } from "../receipts/receipt-links.js";
 import { Scroll } from "../messages/reading/scroll.js";
 import { SidePanels } from "../panel/side-panels.js";
-import { reasonOf, visible } from "../lib/text.js";
+import { reasonOf } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 import { startInstructions } from "../frame/instructions.js";
 import { startChatImport } from "../messages/chat-import.js";
@@ -38,6 +42,9 @@ import { Trash } from "../messages/trash.js";
 import { startNoteSheet } from "../messages/note-sheet.js";
 import { startMap } from "../messages/reading/topic-map.js";
 import { shortStatus } from "../cloud/topic-state.js";
+import { startSplit } from "../panel/topics/split.js";
+import { startSummingUp } from "../panel/topics/summing-up.js";
+import { startTopicMenu } from "../panel/topics/topic-menu.js";
 import { TopicsPanel } from "../panel/topics/topics-panel.js";
 import { countDown } from "../messages/answers/try-again.js";
 import { watchSilence } from "../messages/answers/silence.js";
@@ -57,6 +64,7 @@ const topics = /** @type {HTMLElement | null} */ (document.querySelector(".topic
 const panel = topics && new TopicsPanel(topics, wire);
 const guard = new OutputGuard(wire, chatId);
 const contexts = panel && new ChatContexts(wire, chatId);
+const recalls = panel && new ChatRecalls(wire, chatId, announce);
 const chats = new ChatList(find("#chats"), wire, chatId);
 const trash = new Trash(/** @type {HTMLDialogElement} */ (find("#trash")), wire);
 const scroll = new Scroll(find("#scroll"), find(".to-end"));
@@ -65,7 +73,7 @@ const messages = new MessageList(find("#scroll"), chatId, (added) => {
   if (!isDetached) markCompacted(measure);
   reasons?.watch(added);
   receiptLinks?.show(added);
-  showWelcome();
+  showWelcome(measure);
   highlight.show();
   setAnswering(messages.isAnswering);
 }, async () => (await wire.call("chat.open", { chat_id: chatId })).answering?.text ?? "");
@@ -81,10 +89,17 @@ const attachments = new Attachments(form, chatId, announce);
 const composer = new Composer(form, chatId, attachments, {
   send,
   stop: () => guard.stop(),
-  run: (command) => compaction.run(command),
+  run,
 });
 
 startContinueHere(wire, chatId);
+
+/** @param {import("../composer/commands.js").Command} command @param {string} [words] */
+async function run(command, words = "") {
+  if (command !== "recall") await compaction.run(command, words.trim());
+  else if (recalls) await recalls.recall(words);
+  else throw new Error("Smart Context is turned off.");
+}
 
 /** @param {string} words */
 function announce(words) {
@@ -98,7 +113,7 @@ function announce(words) {
  */
 async function send(text, attached) {
   if (!(await guard.allows(text, asParams(attached)))) throw new Error("Not sent.");
-  showPending(text, attached);
+  showPending(measure, text, attached);
   scroll.toEnd();
   let isTaken = false;
   const forget = wire.on("chat.started", (news) => (isTaken ||= news.chat_id === chatId));
@@ -109,7 +124,7 @@ async function send(text, attached) {
     if (!isTaken) throw error;
   } finally {
     forget();
-    showPending("");
+    clearPending(measure);
     composer.focus();
   }
 }
@@ -119,29 +134,6 @@ function setAnswering(isAnswering) {
   composer.setAnswering(isAnswering);
   // Seen in the tab of a page that is in the background.
   document.title = `${isAnswering ? WRITING : ""}${document.title.replace(WRITING, "")}`;
-}
-
-function showWelcome() {
-  const isEmpty = !messagesIn(measure).length && !find(".pending").childElementCount;
-  measure.toggleAttribute("data-empty", isEmpty);
-}
-
-/**
- * The question until the server has stored it.
- * @param {string} text
- * @param {readonly import("../composer/attached.js").Attached[]} [attached]
- */
-function showPending(text, attached = []) {
-  const box = find(".pending");
-  box.replaceChildren();
-  showWelcome();
-  if (!text) return;
-  const question = document.createElement("div");
-  question.className = "pending-question";
-  question.dir = "auto";
-  question.textContent = visible([text, ...attached.map(({ name }) => `📎 ${name}`)].join("\n"));
-  box.append(question);
-  showWelcome();
 }
 
 /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -189,7 +181,7 @@ onOurs("chat.started", async ({ message_id: id }) => {
   setAnswering(true);
   announce("The answer begins.");
   await sync();
-  showPending("");
+  clearPending(measure);
   messages.begin(id);
 });
 onOurs("chat.token", (piece) => messages.add(piece).catch((error) => toast(reasonOf(error))));
@@ -221,6 +213,7 @@ wire.onStatus(async (status) => {
   const opened = await wire.call("chat.open", { chat_id: chatId }).catch(() => ({}));
   chats.refresh().catch(() => {});
   contexts?.refresh();
+  recalls?.refresh();
   await sync();
   if (!isDetached) showUnsaved(opened.unsaved ?? "");
   if (!isDetached && opened.answering) messages.add({ offset: 0, ...opened.answering });
@@ -244,19 +237,38 @@ receiptLinks?.start();
 if (panel) startReceipts(find("#panel-receipts"), wire, chatId);
 panel?.start();
 contexts?.start();
+recalls?.start();
 chats.start();
 trash.start();
 startInstructions(wire, chatId);
+if (topics && panel) {
+  startTopicMenu(topics, panel);
+  startSummingUp(wire, chatId, announce);
+  startSplit(wire, chatId);
+}
 startChatImport(wire);
 startModelChoice(wire, chatId);
+const twice = /** @type {HTMLElement | null} */ (document.querySelector("[data-ask-twice]"));
+if (twice) {
+  startAskTwice(twice, {
+    wire,
+    chatId,
+    box: /** @type {HTMLTextAreaElement} */ (find("#message-box")),
+    attached: () => asParams(attachments.all),
+    empty: () => attachments.take(),
+  });
+}
 startMenus();
-startChatMenu(wire, chatId);
+const finding = new FindInChat(find(".find"), measure, wire, chatId, showMessage);
+finding.start();
+startChatMenu(wire, chatId, () => finding.open());
 startPageKeys({
   wire,
   chatId,
   panel,
   openTrash: () => void trash.open(),
-  run: (command) => compaction.run(command).catch((error) => toast(reasonOf(error))),
+  find: () => finding.open(),
+  run: (command) => run(command).catch((error) => toast(reasonOf(error))),
 });
 composer.start();
 watchSilence(measure);

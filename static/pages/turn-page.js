@@ -4,6 +4,7 @@
 import { pageWire } from "../frame/connection.js";
 import { startFrame } from "../frame/page-frame.js";
 import { isRestricted, startTrust } from "../frame/trust.js";
+import { startAskOtherwise } from "../compare/ask-otherwise.js";
 import { startLiveForms } from "../receipts/live-forms.js";
 import { startPrice } from "../receipts/price.js";
 import { startPrinting } from "../receipts/printing.js";
@@ -24,5 +25,7 @@ const showTimes = (parent) => {
 showTimes(document);
 startLiveForms(showTimes);
 startPrice(document.querySelector(".price"));
+const asking = /** @type {HTMLButtonElement | null} */ (document.querySelector("[data-ask-twice]"));
+if (asking) startAskOtherwise(asking);
 startPrinting(document.querySelector("[data-print]"));
 document.querySelector(".over-time [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });

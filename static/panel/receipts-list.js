@@ -2,6 +2,7 @@
 /** The Receipts tab: what each turn of the chat was given. */
 
 import { clone } from "../lib/from-template.js";
+import { money } from "./sends/cost.js";
 import { counted } from "./sends/parts.js";
 import { reasonOf, visible } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
@@ -16,6 +17,8 @@ import { toast } from "../lib/toasts.js";
  * @property {number} in
  * @property {number} total
  * @property {number} tokens
+ * @property {import("./sends/cost.js").Cost} cost
+ * @property {{ price: number | null } | null} spent
  */
 
 /** @param {HTMLElement} root @param {import("../wire.js").Wire} wire @param {string} chatId */
@@ -50,6 +53,7 @@ function entry(chatId, receipt) {
     when(receipt.at),
     `${receipt.in} of ${receipt.total} messages`,
     `${counted(receipt.tokens)} tokens`,
+    receipt.spent?.price ? money(receipt.spent.price, receipt.cost.price?.currency ?? "") : "",
     receipt.topics.map(visible).join(", "),
     receipt.outcome === "finished" ? "" : receipt.outcome,
   ].filter(Boolean).join(" · ");

@@ -1,5 +1,6 @@
 """Files of chats that a page sends: kept until they are read, and never left behind."""
 
+from tests.importing.samples import SAMPLES
 from tests.serving import serving
 from tests.small_disk import small_disk
 
@@ -18,3 +19,16 @@ def test_a_file_that_the_disk_can_not_hold_leaves_nothing_and_odd_names_are_take
         for name in ("chats.%00", f"chats.{'j' * 300}"):
             sent = server.request("POST", "/api/imports", b"[]", {"X-File-Name": name})
             assert sent[0] == 200, sent
+
+
+def test_a_trial_keeps_what_was_sent_for_the_import_itself(tmp_path):
+    (tmp_path / "vault").mkdir()
+    name, content = SAMPLES["claude"]
+    with serving(tmp_path / "vault") as server:
+        sent = server.request("POST", "/api/imports", content, {"X-File-Name": name})
+        upload = sent[1]["upload"]
+        trial = server.ask("memory.import", upload=upload, dry_run=True)
+        assert (trial["new"], server.ask("memory.list_chats")["chats"]) == (1, [])
+        assert server.ask("memory.import", upload=upload) == trial
+        _, again = server.command("memory.import", upload=upload)
+        assert "send it again" in str(again)

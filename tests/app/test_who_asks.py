@@ -18,6 +18,7 @@ from smart_context.app.browsers import key_file
 from smart_context.app.composition import composed, make_host, read_vault
 from smart_context.app.following import Follower, stamps_of
 from smart_context.app.serving import vault_app
+from smart_context.base.asking import asking
 from smart_context.base.errors import SmartContextError
 from smart_context.base.values import OWNER, PersonId
 from smart_context.host.commands.registry import Caller
@@ -40,7 +41,13 @@ NO_FILE = "0" * 64
 
 NAMING = {
     "chat_id": (CHAT, NO_CHAT),
+    "chat_ids": ([CHAT], [NO_CHAT]),
+    "from_chat": (CHAT, NO_CHAT),
     "key": (CONTEXT, NO_CONTEXT),
+    "messages": (
+        [{"chat_id": CHAT, "message_ids": ["m1"]}],
+        [{"chat_id": NO_CHAT, "message_ids": ["m1"]}],
+    ),
     "name": (CONTEXT, NO_CONTEXT),
     "contexts": ([CONTEXT], [NO_CONTEXT]),
     "client": (KEY, NO_KEY),
@@ -48,10 +55,14 @@ NAMING = {
 """Parameters that name something owned: the owner's, and what nobody has."""
 
 OTHER = {
+    "apply": False,
+    "archived": True,
     "block": "",
     "brief": True,
+    "budget": 2_000,
     "by": "day",
     "category": "chat",
+    "comparison_id": "c1",
     "context_budget_tokens": 100,
     "cursor": "",
     "deletion": "",
@@ -65,6 +76,7 @@ OTHER = {
     "folder": "",
     "heading": "",
     "hidden": [],
+    "instructions": "",
     "items": ["note.md"],
     "keep_pairs": True,
     "label": "Ferries",
@@ -74,8 +86,10 @@ OTHER = {
     "max_tokens": 8_000,
     "message": "And now?",
     "message_id": "m1",
+    "merged": True,
     "message_ids": ["m1"],
     "model": "",
+    "move": False,
     "new_label": "Boats",
     "offset": 0,
     "on": True,
@@ -83,10 +97,13 @@ OTHER = {
     "origin": "",
     "parts": [],
     "path": "note.md",
+    "paused": False,
     "paths": ["note.md"],
     "pinned": [],
+    "private": True,
     "program": "",
     "query": "Lisbon",
+    "recall_id": "r1",
     "recent_messages": 3,
     "regroup": False,
     "relevance": "plain",
@@ -95,13 +112,18 @@ OTHER = {
     "role": "",
     "scope": "user",
     "select": True,
+    "shared": True,
+    "side": "left",
+    "since": "",
     "stream": False,
+    "summary": "In short.",
     "target": "",
     "targets": [],
     "task": "",
     "text": "Changed",
     "threshold": 0.5,
     "title": "Changed",
+    "topic_id": "t1",
     "topics": [],
     "turn": "t1",
     "until": "",
@@ -163,9 +185,13 @@ def addresses(file):
             f"/panels/smart_context?chat_id={NO_CHAT}",
         ),
         "/settings": ("/settings", "/settings"),
+        "/topics": ("/topics", "/topics"),
         "/trash": ("/trash", "/trash"),
     }
 
+
+NOTHING_SECRET = {"/", "/panels/smart_context", "/settings", "/topics"}
+"""Pages whose scripts ask for what is the reader's own."""
 
 OPEN = {
     "/api/commands/{name:path}": "the commands, each of which is tried here",
@@ -173,6 +199,8 @@ OPEN = {
     "/api/files": "takes a file in, and gives nothing but what it took",
     "/favicon.ico": "ours",
     "/healthz": "open to anybody",
+    "/metrics": "figures of the process; nobody's chat",
+    "/readyz": "open to anybody",
     "/mcp": "the tools, which are commands, for whom the gate let in",
     "/markdown": "formats the text that it is sent",
     "/new": "leads to an id that nobody has",
@@ -190,29 +218,31 @@ OPEN = {
 
 
 class Vault:
-    """A served vault that is full of the owner's things."""
+    """A served vault that is full of one person's things."""
 
-    def __init__(self, folder, host, app):
+    def __init__(self, folder, host, app, person=OWNER):
         self.folder = folder
+        self.person = person
         self.host = host
         self.app = app
         self.file = ""
         self._inner = ExceptionMiddleware(app.router, app.exception_handlers)
 
     async def fill(self):
-        stored = await self.host.files.put("secret.txt", b"secret words of a file")
+        with asking(self.person):
+            stored = await self.host.files.put("secret.txt", b"secret words of a file")
         self.file = stored.storage_key
         question = {"id": "m1", "role": "user", "content": "secret way to Lisbon"}
         attached = {"id": "f", "name": "secret.txt", "file_type": "text/plain"}
         question["files"] = [{**attached, "storage_key": self.file}]
         data = {"title": "secret plans", "messages": [question]}
         for chat_id in (CHAT, "secret-deleted"):
-            await self.call(OWNER, "memory.save_chat", chat_id=chat_id, data=data)
-        await self.call(OWNER, "memory.delete_chat", chat_id="secret-deleted")
-        await self.call(OWNER, "smart_context.add_topic", chat_id=CHAT, label="Ferries")
-        await self.call(OWNER, "smart_context.save_context", key=CONTEXT, items=["note.md"])
-        await self.call(OWNER, "smart_context.add_notes", chat_id=CHAT, paths=["note.md"])
-        await self.call(OWNER, "system.new_client_key", client=KEY)
+            await self.call(self.person, "memory.save_chat", chat_id=chat_id, data=data)
+        await self.call(self.person, "memory.delete_chat", chat_id="secret-deleted")
+        await self.call(self.person, "smart_context.add_topic", chat_id=CHAT, label="Ferries")
+        await self.call(self.person, "smart_context.save_context", key=CONTEXT, items=["note.md"])
+        await self.call(self.person, "smart_context.add_notes", chat_id=CHAT, paths=["note.md"])
+        await self.call(self.person, "system.new_client_key", client=KEY)
         receipts = StoredReceipts(self.host.services.storage.logs, logging.getLogger(__name__))
         names = {"turn": "t1", "question": "m1", "answer": "m2"}
         settings = {"threshold": 0.4, "recent_messages": 2}
@@ -237,12 +267,12 @@ class Vault:
         return httpx.AsyncClient(transport=transport, base_url="http://localhost")
 
     def prints(self):
-        """What is kept of the owner, by file; a look may make an index."""
+        """What is kept of the owner, by file; a look, or the background, may make an index."""
         kept = [path for path in (self.folder / ".memory").rglob("*") if path.is_file()]
         return {
             path: hashlib.sha256(path.read_bytes()).hexdigest()
             for path in kept
-            if not path.name.startswith(".index")
+            if not path.name.startswith((".index", "atlas."))
         }
 
 
@@ -380,7 +410,7 @@ async def test_routes_show_the_owner_what_is_theirs(vault):
                 continue
             found = await browser.get(owned)
             shown = same_names(found.text).replace(NO_KEY, KEY)
-            assert "secret" in shown or route in {"/", "/panels/smart_context", "/settings"}, route
+            assert "secret" in shown or route in NOTHING_SECRET, route
 
 
 @pytest.mark.parametrize("body", [{}, {"model": "chat:CHAT"}], ids=["by header", "as a model"])

@@ -159,5 +159,5 @@ def test_every_library_that_is_imported_is_declared_and_the_other_way_round():
         if name in known
     }
     extras = project["optional-dependencies"]
-    optional = {re.split(r"[>=<\[]", line)[0] for name in ("mcp",) for line in extras[name]}
+    optional = {re.split(r"[>=<\[]", line)[0] for name in ("mcp", "team") for line in extras[name]}
     assert used == declared | optional

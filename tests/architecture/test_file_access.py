@@ -56,6 +56,8 @@ ALLOWED = {
     "packing/sections/repomix.py": "a temporary folder of its own",
     "packing/roles/folder.py": "the names of roles; each is read as a place",
     "packing/templates/templates.py": "files of the package",
+    "storage/files/contents.py": "of an open folder",
+    "storage/postgres/migrating.py": "files of the package",
     "relevance/judge/weights.py": "files of the package",
     "base/text/word_lists.py": "files of the package",
     "topics/naming/words/languages.py": "a file of the package",

@@ -31,6 +31,10 @@ ROUNDS = 9
 LONG = ((20_000, 200), (2_000, 4_000))
 """Events of long answers, and the bytes of each."""
 
+IDLE_MS = 3
+QUIET = 6
+"""Quarters of a second with at most that, after which nothing follows: the atlas waits a second."""
+
 MANY = 200
 LITELLM = {
     "LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY": "true",
@@ -117,12 +121,12 @@ def processor_ms(server):
 
 def until_quiet(server):
     """Wait until a server does nothing any more; gives its processor time then."""
-    used = processor_ms(server)
-    while True:
+    used, quiet = processor_ms(server), 0
+    while quiet < QUIET:
         time.sleep(0.25)
         before, used = used, processor_ms(server)
-        if used - before < 1:
-            return used
+        quiet = quiet + 1 if used - before < IDLE_MS else 0
+    return used
 
 
 def port_of(server):

@@ -9,7 +9,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from tests.browser.contexts import Contexts
 from tests.patience import PATIENCE_S
-from tests.serving import lasting_port, serving
+from tests.serving import is_free, lasting_port, serving
 from tests.vaults import KEY
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser")
@@ -62,7 +62,9 @@ def serve(close_later, free_ports):
 
     def begin(vault, **more):
         if "port" not in more:
-            more["port"] = free_ports.pop() if free_ports else lasting_port()
+            left = [free_ports.pop()] if free_ports else []
+            # another program may have taken it since: then all later servers use a new one
+            more["port"] = next(filter(is_free, left), None) or lasting_port()
             servers.callback(free_ports.append, more["port"])
         return servers.enter_context(serving(vault, **{"env": KEY, **more}))
 

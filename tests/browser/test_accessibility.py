@@ -1,5 +1,7 @@
 """Every screen, held to WCAG 2.2 AA as far as a program can tell, in light and dark."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -20,6 +22,7 @@ SCREENS = {
     "connecting a client": "/clients",
     "settings": "/settings",
     "costs": "/costs",
+    "topics of all chats": "/topics",
     "the panel alone": "/panels/smart_context?chat_id=agent-debugging",
 }
 
@@ -103,3 +106,24 @@ def test_what_is_attached_and_compacted_has_no_fault_that_a_program_finds(
     page.keyboard.press("Enter")
     expect(page.locator("#link-problem")).not_to_be_empty()
     check()
+
+
+def test_what_a_question_is_about_glows_and_tab_asks_with_it_only(new_page, demo):
+    page = open_page(new_page, demo, "/chats/year-of-projects")
+    box = page.get_by_role("textbox", name="Message")
+    hint = page.locator(".topic-hint")
+    box.fill("How warm should the dough be overnight?")
+    expect(hint).to_have_text(
+        re.compile(r"Ask with Sourdough Loaf only: \d+ instead of [\d,]+ tokens")
+    )
+    expect(page.locator(".bubble[data-meant]")).to_have_count(1)
+    assert_accessible(page)
+    box.press("Escape")
+    expect(hint).to_be_hidden()
+    box.fill("What do I pack for the night train to Kyoto?")
+    expect(hint).to_contain_text("Tokyo & Kyoto")
+    box.press("Tab")
+    expect(page.get_by_role("checkbox", name="Tokyo & Kyoto")).to_be_checked()
+    expect(hint).to_be_hidden()
+    expect(box).to_be_focused()
+    demo.ask("smart_context.set_filter", chat_id="year-of-projects", topics=[])

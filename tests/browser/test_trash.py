@@ -27,8 +27,9 @@ def server(configured, serve):
 
 def delete(page, title):
     page.get_by_role("link", name=re.compile(title)).focus()
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowRight")
+    for _ in ("Select", "Rename", "Delete"):
+        page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("button", name=f"Delete {title}")).to_be_focused()
     page.keyboard.press("Enter")
 
 

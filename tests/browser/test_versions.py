@@ -248,3 +248,78 @@ def test_a_chat_is_renamed_exported_branched_duplicated_and_deleted(new_page, se
     expect(heading).not_to_have_text("Other questions (branch) (copy)")
     expect(page.locator("#chats .chat-title")).to_have_count(3)
     assert [m["content"] for m in read_chat(server.vault, "c1")["messages"]] == SAID
+
+
+def select(page, *titles):
+    """Select chats of the list; the bar that then shows."""
+    listed = page.get_by_role("navigation", name="Chats")
+    for title in titles:
+        entry = listed.locator(".chat-entry", has_text=title)
+        entry.hover()
+        entry.get_by_role("button", name="Select").click()
+    bar = listed.get_by_role("toolbar", name="Selected chats")
+    expect(bar).to_contain_text(f"{len(titles)} selected")
+    return bar
+
+
+@pytest.fixture
+def with_more(server):
+    for name in ("two", "three"):
+        write_chat(server.vault, name, about(*SAID), title=f"Chat {name}")
+    return server
+
+
+def test_chats_are_put_into_a_folder_together_in_every_tab(new_page, with_more):
+    page, other = open_chat(new_page, with_more, "c1"), open_chat(new_page, with_more, "zh")
+    bar = select(page, "Chat two", "Chat three")
+    bar.get_by_role("button", name="Put into a folder").click()
+    page.get_by_role("combobox", name="Folder").fill("Küche")
+    page.get_by_role("button", name="Put there").click()
+    folder = page.locator("#chats [data-name='Küche']")
+    expect(folder.locator("summary")).to_contain_text("2")
+    expect(bar).to_be_hidden()
+    expect(other.locator("#chats [data-name='Küche'] summary")).to_contain_text("2")
+    folder.locator("summary").click()
+    expect(folder.get_by_role("link", name="Chat two")).to_be_visible()
+    page.reload()
+    expect(folder.get_by_role("link", name="Chat three")).to_be_visible()  # it was left open
+    assert read_chat(with_more.vault, "two")["folder"] == "Küche"
+
+
+def test_chats_are_kept_at_the_top_archived_and_brought_back(new_page, with_more):
+    page = open_chat(new_page, with_more, "c1")
+    select(page, "Chat two").get_by_role("button", name="Keep at the top").click()
+    expect(page.locator("#chats .chat-group").first).to_have_text("Pinned")
+    expect(page.locator("#chats .chat-entry").first).to_contain_text("Chat two")
+    select(page, "Chat three").get_by_role("button", name="Archive").click()
+    archived = page.locator("#chats [data-kind=archived]")
+    expect(archived.locator("summary")).to_contain_text("Archived 1")
+    expect(archived.get_by_role("link", name="Chat three")).to_be_hidden()
+    page.get_by_role("button", name="Undo").click()
+    expect(archived).to_have_count(0)
+    bar = select(page, "Chat two", "Chat three")
+    page.keyboard.press("Escape")
+    expect(bar).to_be_hidden()
+
+
+def test_a_text_is_found_in_messages_that_are_not_loaded(new_page, server):
+    texts = [f"{'Question' if n % 2 == 0 else 'Answer'} {n}" for n in range(400)]
+    texts[3], texts[390] = "The red Lighthouse", "A lighthouse again"
+    write_chat(server.vault, "long", about(*texts), title="Long")
+    page = open_chat(new_page, server, "long")
+    page.keyboard.press("Control+f")
+    field = page.get_by_role("searchbox", name="Find in this chat")
+    expect(field).to_be_focused()
+    field.fill("LIGHTHOUSE")
+    told = page.get_by_role("search").get_by_role("status")
+    expect(told).to_have_text("2 of 2")
+    expect(page.get_by_text(texts[390])).to_be_in_viewport()
+    field.press("Enter")
+    expect(told).to_have_text("1 of 2")
+    expect(page.get_by_text(texts[3])).to_be_in_viewport()
+    page.wait_for_function("CSS.highlights.get('found')?.size === 2")
+    field.fill("no such words")
+    expect(told).to_have_text("No matches")
+    field.press("Escape")
+    expect(field).to_be_hidden()
+    assert page.evaluate("CSS.highlights.has('found')") is False

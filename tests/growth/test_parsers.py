@@ -2,9 +2,11 @@
 
 import pytest
 
+from smart_context.chat.messages import Message, MessageId
 from smart_context.llm.echoes import Echoes
 from smart_context.packing.files.secret_scan import find_secret, find_secrets, secret_in
 from smart_context.topics.naming.acceptance import accepted
+from smart_context.topics.summaries.claims import unsupported
 from smart_context.vault.guarded.ignore import parse_ignore
 from smart_context.vault.markdown.canvas import canvas_outline
 from smart_context.vault.markdown.front_matter import links_in_properties, names_in, properties_of
@@ -53,6 +55,16 @@ def ignored_deep(text):
     """A path that grows held against hostile patterns."""
     rules = parse_ignore("*a*b*c*d\n**/a/**/b/**/c\n/a/*/b/**\n[!a]*[b-z]*\n")
     return rules.verdict(text)
+
+
+def looked_up(text):
+    """A summary whose every word is a claim, in a chat that is as long and has none of them."""
+    said = Message(id=MessageId("m"), role="user", content="lorem " * (len(text) // 6))
+    return unsupported(text, [said])
+
+
+def numbered(length):
+    return " ".join(f'a/b{n} "c d{n}" {n} Xa{n}y' for n in range(length // 30))
 
 
 ECHOES = Echoes(("sk-or-v1-0123456789abcdef", "&<aa\\aa%a1"))
@@ -200,6 +212,7 @@ PROPERTIES = (
                 *("&#", "&#x0", "&#0000", "&amp;", "&<aa", "\\\\aa", "a%", "c2st", "736b", "c"),
             )
         ),
+        *cases(looked_up, numbered, longest=1 << 16),
         *cases(secrets_in_many, "sk-", '="aaaaaaaaaaaaaaaaaaaaaaaa" '),
         *cases(
             secrets_of_environment,

@@ -30,6 +30,9 @@ class Asked:
         self.asked.append((person, owned))
         return owned not in self.refused
 
+    def stand_in(self, owned):
+        return None
+
 
 async def show(
     chat_id: str | None = None,

@@ -45,6 +45,10 @@ async def test_chats_are_listed_found_renamed_deleted_and_restored(bench):
     assert {hit["chat_id"] for hit in hits} == {"c1"}
     assert (await bench.call("memory.search", query="parrots", limit=-5))["results"]
 
+    await bench.call("memory.arrange_chats", chat_ids=["c1"], folder=" Animals\n ", pinned=True)
+    await bench.call("memory.arrange_chats", chat_ids=["c1"], pinned=False, archived=True)
+    (row,) = (await bench.call("memory.list_chats"))["chats"]
+    assert (row["folder"], row.get("pinned"), row["archived"]) == ("Animals", None, True)
     await bench.call("memory.rename_chat", chat_id="c1", title="Birds")
     assert (await bench.call("memory.list_chats"))["chats"][0]["title"] == "Birds"
     await bench.call("memory.delete_chat", chat_id="c1")
@@ -105,6 +109,7 @@ async def test_every_command_is_listed_with_its_parameters(bench):
         "chat.edit",
         "chat.set_instructions",
         "chat.set_model",
+        "chat.set_private",
         "chat.list_versions",
         "chat.show_version",
         "chat.attach_vault_file",
@@ -114,10 +119,15 @@ async def test_every_command_is_listed_with_its_parameters(bench):
         "memory.load_chat",
         "memory.save_chat",
         "memory.list_chats",
+        "memory.find",
         "memory.search",
         "memory.rename_chat",
+        "memory.arrange_chats",
         "memory.delete_chat",
         "memory.restore_chat",
+        "memory.copy_chat",
+        "memory.fork",
+        "memory.share_chat",
         "memory.list_trash",
         "memory.purge_chat",
         "memory.empty_trash",

@@ -269,6 +269,26 @@ SAMPLES = {
                           {"role": "assistant", "content": "Second"}]}
         ).encode(),
     ),
+    "opencode": (
+        "export.json",
+        json.dumps(
+            {
+                "info": {"id": "ses_1", "title": "Boats", "time": {"created": 1767261600000}},
+                "messages": [
+                    {"info": {"id": "msg_1", "role": "user", "time": {"created": 1767261600000}},
+                     "parts": [{"type": "text", "text": "Hello"},
+                               {"type": "text", "text": "<file>", "synthetic": True}]},
+                    {"info": {"id": "msg_2", "role": "assistant", "modelID": "gpt-4o"},
+                     "parts": [{"type": "step-start"},
+                               {"type": "reasoning", "text": "Let me look"},
+                               {"type": "tool", "tool": "read", "callID": "c1",
+                                "state": {"status": "completed", "input": {"path": "a"},
+                                          "output": "sails"}},
+                               {"type": "text", "text": "Second"}]},
+                ],
+            }
+        ).encode(),
+    ),
 }  # fmt: skip
 """By program: a file's name and content; each says Hello, then Second."""
 
@@ -286,3 +306,27 @@ def llm_log(path):
         )
     database.close()
     return path
+
+
+def opencode_log(path):
+    """A session of opencode as its database has it, with one that its agent began for itself."""
+    export = json.loads(SAMPLES["opencode"][1])
+    database = sqlite3.connect(path)
+    database.execute("PRAGMA journal_mode = WAL")
+    database.executescript(
+        "CREATE TABLE session (id TEXT, parent_id TEXT, title TEXT, time_created INTEGER);"
+        "CREATE TABLE message (id TEXT, session_id TEXT, time_created INTEGER, data TEXT);"
+        "CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, data TEXT);"
+        "INSERT INTO session VALUES ('ses_1', NULL, 'Boats', 1767261600000),"
+        " ('ses_2', 'ses_1', 'Look (@explore subagent)', 1767261600001);"
+    )
+    for place, row in enumerate(export["messages"]):
+        name, data = row["info"]["id"], json.dumps({**row["info"], "id": None})
+        database.execute("INSERT INTO message VALUES (?, 'ses_1', ?, ?)", (name, place, data))
+        for number, part in enumerate(row["parts"]):
+            database.execute(
+                "INSERT INTO part VALUES (?, ?, 'ses_1', ?)",
+                (f"{name}-{number}", name, json.dumps(part)),
+            )
+    database.commit()
+    return database

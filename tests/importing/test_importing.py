@@ -2,6 +2,8 @@
 
 import json
 import random
+import subprocess
+import sys
 import zipfile
 
 import pytest
@@ -15,7 +17,9 @@ from smart_context.importing.recognised import FORMATS
 from smart_context.importing.taking_in import Importer, Wishes
 from smart_context.storage.files.storage import file_storage
 from smart_context.storage.memory.storage import memory_storage
-from tests.importing.samples import CHATGPT, MAPPING, SAMPLES, listed, llm_log
+from tests.importing.mutations import mutations
+from tests.importing.samples import CHATGPT, MAPPING, SAMPLES, listed, llm_log, opencode_log
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -191,54 +195,53 @@ async def test_other_forms_hold_what_was_said_and_nothing_that_runs(storage, tmp
         assert all(line.startswith(">") for line in text.splitlines() if "alert" in line)
 
 
-@pytest.mark.parametrize("client", [*SAMPLES, "llm"])
-async def test_damaged_files_give_an_account_and_never_more(storage, tmp_path, client):
-    dice = random.Random(client)
-    content = put(tmp_path, client).read_bytes()
-    path = tmp_path / ("damaged.jsonl" if b"}\n{" in content else "damaged.json")
-    for number in range(60):
-        damaged = bytearray(content)
-        for _ in range(dice.randint(1, 12)):
-            damaged[dice.randrange(len(damaged))] = dice.choice(b'"[]{}0nx\\,:\xff')
-        if number % 4 == 0:
-            del damaged[dice.randrange(len(damaged)) :]
-        path.write_bytes(bytes(damaged))
-        account = await taken(storage, path)
-        assert all(failed["error"] for failed in account["failed"])
-
-
-@pytest.mark.parametrize("value", [None, 5, "x", [], {}, [[]], {"a": {"b": []}}, True, 1e300])
-@pytest.mark.parametrize("client", ["chatgpt", "claude", "gemini", "open-webui", "librechat"])
-async def test_values_of_other_types_give_an_account(storage, tmp_path, client, value):
-    (entry,) = (
-        json.loads(SAMPLES[client][1])
-        if SAMPLES[client][1][:1] == b"["
-        else [json.loads(SAMPLES[client][1])]
-    )
-    path = tmp_path / "odd.json"
-    path.write_bytes(listed(*({**entry, key: value} for key in entry)))
-    await taken(storage, path, client=client)
-
-
-@pytest.mark.parametrize("client", ["claude-code", "codex", "sillytavern", "openai"])
-async def test_values_of_other_types_at_any_depth_of_a_line_give_an_account(
-    storage, tmp_path, client
+async def test_a_session_of_opencode_is_read_from_its_database_while_that_is_in_use(
+    storage, tmp_path
 ):
-    dice = random.Random(client)
+    in_use = opencode_log(tmp_path / "opencode.db")
+    assert (tmp_path / "opencode.db-wal").stat().st_size
+    account = await taken(storage, tmp_path / "opencode.db")
+    in_use.close()
+    assert (account["new"], account["failed"]) == (1, [])
+    _, document = await only_chat(storage)
+    assert texts(document) == ["Hello", "Second"]
+    thought, called, _ = document["messages"][1]["content"]
+    assert thought["text"] == "Let me look"
+    assert (called["tool_name"], called["args"], called["result"]) == (
+        "read",
+        {"path": "a"},
+        "sails",
+    )
+    exported_one = await taken(storage, put(tmp_path, "opencode"))
+    assert (exported_one["new"], exported_one["unchanged"]) == (0, 1)
 
-    def strange(value):
-        if dice.random() < 0.06:
-            return dice.choice([None, 7, "x", [], {}, [[]], {"a": [1]}, True, 1e300])
-        if isinstance(value, dict):
-            return {key: strange(part) for key, part in value.items()}
-        return [strange(part) for part in value] if isinstance(value, list) else value
 
-    rows = [json.loads(line) for line in SAMPLES[client][1].decode().splitlines() if line]
-    path = tmp_path / "odd.jsonl"
-    for _ in range(60):
-        path.write_text("\n".join(json.dumps(strange(row)) for row in rows), encoding="utf-8")
-        account = await taken(storage, path)
+@pytest.mark.parametrize("client", [*SAMPLES, "llm"])
+async def test_a_thousand_mutated_files_of_each_program_give_an_account(storage, tmp_path, client):
+    path = put(tmp_path, client)
+    mutate = mutations(path.read_bytes(), random.Random(client))
+    for number in range(1_000):
+        content = next(mutate)
+        path.write_bytes(content)
+        account = await taken(storage, path, is_dry=True)
+        told = (account["new"], account["unchanged"], account["failed"])
+        assert any(told), (number, content)
         assert all(failed["error"] for failed in account["failed"])
+        json.dumps(account)
+
+
+def test_an_import_that_is_killed_at_fifty_places_goes_on_to_the_same_chats(tmp_path):
+    told = subprocess.run(
+        [sys.executable, "-m", "tests.importing.killed", tmp_path],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S * 4,
+    )
+    assert told.stderr == ""
+    account = json.loads(told.stdout)
+    assert account["killed"] == 50
+    assert account["others"] == []
 
 
 async def test_archives_that_are_bombs_or_damaged_are_refused_in_words(storage, tmp_path):

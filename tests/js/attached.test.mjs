@@ -54,6 +54,8 @@ test("what the server has is kept for a reload, and nothing else", () => {
 test("a slash and a word is a command, or is explained", () => {
   assert.deepEqual(commandIn("/Compact \n"), { command: "compact" });
   assert.deepEqual(commandIn("/clear"), { command: "clear" });
+  assert.deepEqual(commandIn("/compact Rye Bread "), { command: "compact", words: "Rye Bread" });
+  assert.deepEqual(commandIn("/recall the hotel in Rome"), { command: "recall", words: "the hotel in Rome" });
   for (const text of ["/compactor", "/frobnicate now", "/clear all", "/größe", "/a_b-1"]) {
     assert.ok("problem" in (commandIn(text) ?? {}), text);
   }
@@ -63,7 +65,7 @@ test("a slash and a word is a command, or is explained", () => {
 });
 
 test("the commands that begin with what was typed are offered", () => {
-  assert.deepEqual(commandsFrom("/"), ["compact", "clear"]);
+  assert.deepEqual(commandsFrom("/"), ["compact", "recall", "clear"]);
   assert.deepEqual(commandsFrom("/CL"), ["clear"]);
   assert.deepEqual([...commandsFrom("cl"), ...commandsFrom("/etc"), ...commandsFrom(" /c")], []);
 });

@@ -34,7 +34,10 @@ MESSAGES = [
     {"id": "m3", "role": "user", "content": "And bread with rye?"},
 ]
 URL = "http://localhost/mcp"
-WRITERS = {"set_filter", "pin", "hide", "release"}
+WRITERS = {
+    *("recall", "set_filter", "pin", "hide", "release"),
+    *("split", "fork", "compact_topics"),
+}
 
 
 def fill(folder):
@@ -127,6 +130,11 @@ async def test_writing_is_allowed_by_option_user_or_trusted_vault(tmp_path, how,
     async with agent_of(folder, writes=how == "the option") as agent:
         tools = {tool.name: tool for tool in (await agent.client.list_tools()).tools}
         assert not any(tools[name].annotations.read_only_hint for name in WRITERS)
+        for name in WRITERS:
+            assert all(p["description"] for p in tools[name].input_schema["properties"].values())
+        made = await agent.ask("fork", chat_id="c1", message_id="m1")
+        assert made["messages"] == 1
+        assert "has no topic 'Cars'" in await agent.refused("split", chat_id="c1", topics=["Cars"])
         await agent.ask("hide", chat_id="c1", message_ids=["m3"])
         rows = (await agent.ask("explain", chat_id="c1", message="m3"))["messages"]
         assert [row["in"] for row in rows] == [False]

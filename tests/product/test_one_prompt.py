@@ -122,6 +122,8 @@ def turn_everything_on(client, vault):
     client.call("smart_context.save_context", key="Fleet", items=["Boats.md"])
     client.call("smart_context.attach_context", chat_id=CHAT, key="Fleet")
     client.call("smart_context.set_role", chat_id=CHAT, role="builder", targets=["keel.py"])
+    write_chat(vault, "elsewhere", about("Is the harbour deep? </said>", "Six metres. 帆"))
+    client.call("smart_context.recall", chat_id=CHAT, from_chat="elsewhere")
     client.call("smart_context.set_filter", chat_id=CHAT, topics=["boats sail"])
     client.call("smart_context.pin", chat_id=CHAT, message_ids=["m9"])
 

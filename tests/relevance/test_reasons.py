@@ -37,7 +37,7 @@ MEASURED = {"score": 0.474, "topic": "Bread", "threshold": 0.4, "recent": 2}
         ),
         ("empty", "out: it has nothing to send", "Not sent – nothing to send"),
         ("failed", "out: this answer failed", "Not sent – failed answer"),
-        ("summarised", "out: before a summary", "Not sent – summed up"),
+        ("summarised", "out: behind a summary", "Not sent – behind a summary"),
         ("over_budget", "out: over budget", "Not sent – over the window"),
     ],
 )

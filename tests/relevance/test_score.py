@@ -13,7 +13,7 @@ from smart_context.relevance.judge.calibrate import (
     scale_for,
 )
 from smart_context.relevance.score import Scores, TopicQuery, score_plain
-from smart_context.relevance.scorer import RelevanceScorer
+from smart_context.relevance.scorer import RelevanceScorer, clearly_nearest
 from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.relevance.vectors.cosines import similarities, unit
 from smart_context.storage.files.vectors import FileVectors
@@ -241,3 +241,19 @@ def test_an_unknown_models_scale_comes_from_its_background():
 @given(st.lists(st.floats(-1, 1), max_size=60))
 def test_any_background_gives_a_scale(background):
     assert estimated_scale(background).probable < 1
+
+
+@pytest.mark.parametrize(
+    ("near", "meant"),
+    [
+        pytest.param([0.1, 0.6, 0.3], [1], id="one far before the others"),
+        pytest.param([0.6, 0.1, 0.57], [0, 2], id="two alike before the others"),
+        pytest.param([0.6, 0.1, 0.5], [], id="two, neither alike nor apart"),
+        pytest.param([0.6, 0.58, 0.59], [], id="three alike"),
+        pytest.param([0.3, 0.0], [], id="far from all"),
+        pytest.param([0.5], [0], id="a single topic"),
+        pytest.param([], [], id="no topics"),
+    ],
+)
+def test_a_text_is_about_what_is_clearly_nearest(near, meant):
+    assert clearly_nearest(np.array(near)) == meant

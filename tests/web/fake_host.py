@@ -21,6 +21,9 @@ class Row:
     preview: str = ""
     client: str = ""
     topics: tuple[str, ...] = ()
+    folder: str = ""
+    pinned: bool = False
+    archived: bool = False
 
 
 @dataclass
@@ -64,7 +67,7 @@ class FakeHost:
 
     def __init__(self, chats: dict[str, dict[str, Any]] | None = None, *, plugin: bool = True):
         self.store = MemoryStore(chats or {})
-        storage = SimpleNamespace(chats=self.store, blobs=None)
+        storage = SimpleNamespace(chats=self.store, blobs=None, vault_documents=None)
         self.access = OwnerOnly()
         self.reading = Reading(storage, self.access)
         self.commands = CommandRegistry(self.access)

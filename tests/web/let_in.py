@@ -31,9 +31,14 @@ def welcome_of(access: Access, link_token=None, *, previous=None, agent=""):
     )
 
 
+def claimed(access: Access, login, code):
+    """The key that a page gets for a code."""
+    return asyncio.run(access.claim_key(login, code))
+
+
 def let_in(access: Access, **more) -> LetIn:
     """Follow a new start link and claim the key."""
     welcome = welcome_of(access, **more)
     cookie = access.cookie(welcome.cookie, PORT, is_secure=False).split(";")[0]
     login = access.login_of([cookie.encode()], PORT)
-    return LetIn(login, cookie, welcome.code, access.claim_key(login, welcome.code))
+    return LetIn(login, cookie, welcome.code, claimed(access, login, welcome.code))

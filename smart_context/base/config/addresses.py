@@ -20,6 +20,16 @@ class AddressRefused(ValueError):
     """A text that is not a web address, or whose host is not one; says why."""
 
 
+def is_loopback(host: str) -> bool:
+    """True for names and addresses of this machine."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
 def plain_address(address: str) -> str:
     """The address with its host in ASCII: names of other scripts become punycode.
 

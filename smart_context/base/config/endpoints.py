@@ -68,7 +68,7 @@ Endpoints = Mapping[str, EndpointSettings | None]
 def read_endpoints(llm: Table) -> Endpoints:
     """The endpoints that a settings file names, without their keys."""
     _refuse_keys(llm)
-    llm.allow((*_ENDPOINT_KEYS, "categories", "prices"))
+    llm.allow((*_ENDPOINT_KEYS, "categories", "prices", "cache_ttl_s"))
     shared = _read_endpoint(llm, EndpointSettings(base_url="", model=""))
     categories = llm.table("categories")
     _refuse_keys(categories)

@@ -7,9 +7,13 @@ from fnmatch import fnmatchcase
 from smart_context.base.config.table import Table, found
 
 CURRENCY = "currency"
+CACHE_TTL_S = 300.0
+"""How long providers keep the beginning of a request, unless the settings say otherwise."""
+
 _MILLION = 1_000_000
 _HIGHEST = 1_000_000
 _MOST_CHARS = 20
+_LONGEST_TTL_S = 7 * 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +63,13 @@ class Prices:
 
 
 NO_PRICES = Prices()
+
+
+def read_cache_ttl(llm: Table) -> float | None:
+    """`[llm] cache_ttl_s`: seconds, 0 for no cache; `None` if it is not set."""
+    if "cache_ttl_s" not in llm:
+        return None
+    return llm.number("cache_ttl_s", CACHE_TTL_S, minimum=0, maximum=_LONGEST_TTL_S)
 
 
 def read_prices(prices: Table) -> Prices:

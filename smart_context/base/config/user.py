@@ -10,10 +10,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from smart_context.base.config.access import BY_TOKEN, AccessSettings, read_access
 from smart_context.base.config.document import settings_in
 from smart_context.base.config.endpoints import Endpoints, read_endpoints
-from smart_context.base.config.prices import NO_PRICES, Prices, read_prices
+from smart_context.base.config.prices import NO_PRICES, Prices, read_cache_ttl, read_prices
 from smart_context.base.config.settings import SettingSpec, read_settings
+from smart_context.base.config.storage import IN_FILES, StorageSettings, read_storage
 from smart_context.base.config.table import Table
 from smart_context.base.config.vault import (
     read_agents_may_write,
@@ -37,6 +39,9 @@ class UserConfig:
         instructions: Instructions for every chat, for vaults that have none.
         agents_may_write: Agents that use MCP may also set filters, pin and hide.
         prices: What models cost, for vaults that name no prices.
+        storage: Where chats are kept, for vaults that don't say so.
+        cache_ttl_s: Seconds that providers keep the beginning of a request; `None` if not set.
+        access: How a server knows who asks, for vaults that don't say so.
     """
 
     endpoints: Endpoints = field(default_factory=dict)
@@ -45,6 +50,9 @@ class UserConfig:
     instructions: str = ""
     agents_may_write: bool = False
     prices: Prices = NO_PRICES
+    storage: StorageSettings = IN_FILES
+    cache_ttl_s: float | None = None
+    access: AccessSettings = BY_TOKEN
 
     def defaults(
         self, plugin_settings: Mapping[str, Mapping[str, SettingSpec]]
@@ -76,7 +84,7 @@ def read_user_config(
         ConfigInvalid: With every fault and its line.
     """
     with settings_in(folder / USER_CONFIG_NAME, may_be_link=True, text=text) as top:
-        top.allow(("llm", "roles", "plugins", "chat", "mcp"))
+        top.allow(("llm", "roles", "plugins", "chat", "mcp", "storage", "access"))
         config = UserConfig(
             endpoints=read_endpoints(top.table("llm")),
             roles=_read_roles_folder(top.table("roles"), folder),
@@ -84,6 +92,9 @@ def read_user_config(
             instructions=read_instructions(top.table("chat")),
             agents_may_write=read_agents_may_write(top.table("mcp")) or False,
             prices=read_prices(top.table("llm").table("prices")),
+            storage=read_storage(top.table("storage")),
+            cache_ttl_s=read_cache_ttl(top.table("llm")),
+            access=read_access(top.table("access")),
         )
         refuse_secrets(top)
     return config

@@ -8,11 +8,13 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from types import MappingProxyType
 from typing import Any
 
+from smart_context.base.config.access import BY_TOKEN, AccessSettings, read_access
 from smart_context.base.config.document import settings_in
 from smart_context.base.config.endpoints import Endpoints, EndpointSettings, read_endpoints
 from smart_context.base.config.lines import KeyPath
-from smart_context.base.config.prices import NO_PRICES, Prices, read_prices
+from smart_context.base.config.prices import NO_PRICES, Prices, read_cache_ttl, read_prices
 from smart_context.base.config.settings import ENABLED, SettingSpec, read_settings
+from smart_context.base.config.storage import IN_FILES, StorageSettings, read_storage
 from smart_context.base.config.table import Table, found, looks_secret
 from smart_context.base.disk.places import Place, place_below
 
@@ -46,6 +48,12 @@ class VaultConfig:
             says so, it has to be trusted with it.
         instructions: Those in use: the vault's if it is trusted with them, else the user's own.
         prices: What models cost: what the vault says, else the user's own.
+        named_storage: Where the vault says that chats are kept; in force once it is trusted.
+        storage: Where chats are kept.
+        cache_ttl_s: Seconds that providers keep the beginning of a request; `None` if not set.
+        named_access: What the vault says of the next; `None` when it says nothing.
+        access: How a server knows who asks: what the vault says if it is trusted with that, else
+            what the user says.
     """
 
     root: Path
@@ -64,6 +72,11 @@ class VaultConfig:
     agents_may_write: bool = False
     instructions: str = ""
     prices: Prices = NO_PRICES
+    named_storage: StorageSettings = IN_FILES
+    storage: StorageSettings = IN_FILES
+    cache_ttl_s: float | None = None
+    named_access: AccessSettings | None = None
+    access: AccessSettings = BY_TOKEN
 
     @property
     def memory(self) -> Place:
@@ -98,7 +111,7 @@ def read_config(
     root = root.resolve()
     path = root / CONFIG_NAME
     with settings_in(path, text=text) as top:
-        top.allow(("vault", "llm", "plugins", "chat", "mcp"))
+        top.allow(("vault", "llm", "plugins", "chat", "mcp", "storage", "access"))
         vault = top.table("vault")
         vault.allow(("name", "memory_dir"))
         config = VaultConfig(
@@ -111,6 +124,9 @@ def read_config(
             named_instructions=read_instructions(top.table("chat")),
             named_agents_may_write=read_agents_may_write(top.table("mcp")),
             prices=read_prices(top.table("llm").table("prices")),
+            named_storage=read_storage(top.table("storage")),
+            cache_ttl_s=read_cache_ttl(top.table("llm")),
+            named_access=read_access(top.table("access")) if "access" in top else None,
         )
         refuse_secrets(top)
     return config

@@ -1,35 +1,13 @@
 """Small JSON files: written whole, and read as empty when missing or damaged."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
 from smart_context.base.disk.files import MAX_FILE_BYTES, Signature, atomic_write
 from smart_context.base.disk.folders import read_inside
 from smart_context.base.disk.places import Place
+from smart_context.base.json_objects import encoded, parsed
 from smart_context.base.values import JsonObject
-
-
-def encoded(document: Mapping[str, object], *, indent: int | None = None) -> bytes:
-    """A JSON object as bytes; `parsed` reads back even text that UTF-8 can't hold.
-
-    Args:
-        indent: Spaces for each level; `None` writes one compact line.
-    """
-    if indent:
-        text = json.dumps(document, ensure_ascii=False, indent=indent) + "\n"
-    else:
-        text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "surrogatepass")
-
-
-def parsed(content: bytes) -> JsonObject | None:
-    """The JSON object in these bytes; `None` if they hold anything else."""
-    try:
-        document = json.loads(content)
-    except (ValueError, RecursionError):
-        return None
-    return document if isinstance(document, dict) else None
 
 
 def read_object(path: Path | Place, *, max_bytes: int = MAX_FILE_BYTES) -> JsonObject:

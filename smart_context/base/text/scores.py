@@ -1,6 +1,7 @@
 """Scores and counts in words."""
 
 from collections.abc import Mapping
+from math import floor, log10
 from typing import Any
 
 _SMALL = 0.01
@@ -22,6 +23,12 @@ def score_in_words(score: float, beside: float | None = None) -> str:
 def cut_in_words(result: Mapping[str, Any]) -> str:
     """From which score on messages were kept, of a result with `cut`; empty without a filter."""
     return "" if result.get("cut") is None else f"kept from {score_in_words(result['cut'])}"
+
+
+def amount_in_words(amount: float, currency: str) -> str:
+    """An amount of money with two digits that count, such as `0.0021 USD`."""
+    digits = 2 if amount >= 1 or amount <= 0 else max(1 - floor(log10(amount)), 2)
+    return f"{amount:,.{digits}f} {currency}"
 
 
 def counted(count: int, noun: str) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 
 from smart_context.base.errors import CommandFailed
 from smart_context.base.values import JsonObject
+from smart_context.chat.documents.document import set_value
 from smart_context.chat.messages import Message, give_ids, messages_of
 
 BRANCHES = "branches"
@@ -87,9 +88,9 @@ def set_branches(
     """Store branches, the first `at_most` of them; empty ones go, damaged ones stay."""
     damaged = [entry for entry in _listed(document.get(BRANCHES)) if not _is_branch(entry)]
     kept = [*(branch for branch in branches if branch["messages"]), *damaged][:at_most]
-    _set(document, BRANCHES, kept)
+    set_value(document, BRANCHES, kept)
     if isinstance(document.get(REMOVED), list):
-        _set(document, REMOVED, [e for e in document[REMOVED] if not _is_removal(e)])
+        set_value(document, REMOVED, [e for e in document[REMOVED] if not _is_removal(e)])
 
 
 def leave(document: JsonObject, place: int, *, branch_id: str, now: str) -> None:
@@ -106,7 +107,7 @@ def leave(document: JsonObject, place: int, *, branch_id: str, now: str) -> None
     if not left:
         return
     _keep_order(document)
-    _set(document, VERSION_ORDER, list(dict.fromkeys([*_order_of(document), _head(left)])))
+    set_value(document, VERSION_ORDER, list(dict.fromkeys([*_order_of(document), _head(left)])))
     after = _id_before(document["messages"], place)
     branch = {"id": branch_id, "after": after, "created_at": now, "messages": left}
     set_branches(document, [branch, *branches_of(document)])
@@ -269,7 +270,7 @@ def _keep_order(document: JsonObject) -> None:
     order = _order_of(document)
     for point in _points(document):
         order += point.found.heads
-    _set(document, VERSION_ORDER, list(dict.fromkeys(order)))
+    set_value(document, VERSION_ORDER, list(dict.fromkeys(order)))
 
 
 def _order_of(document: Mapping[str, Any]) -> list[str]:
@@ -382,10 +383,3 @@ def _may_follow(question: Message, first: Message | None) -> bool:
 
 def _listed(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _set(document: JsonObject, key: str, values: list[Any]) -> None:
-    if values:
-        document[key] = values
-    else:
-        document.pop(key, None)

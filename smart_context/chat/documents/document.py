@@ -84,8 +84,8 @@ class Version:
         entries: The entries of `messages`, in order.
         other: The document's other keys in their order; never handed out, never changed.
         place: The number of other keys before `messages`.
-        encoded: The JSON of long other values, such as branches, with the values; versions of a
-            chat share it.
+        encoded: The JSON of long other values, such as branches, or of values as they were
+            written, with the values; versions of a chat share it.
     """
 
     entries: tuple[MessageEntry, ...] = ()
@@ -107,25 +107,32 @@ class Version:
         document.setdefault("messages", messages)
         return document
 
+    def others(self, *keys: str) -> JsonObject:
+        """A deep copy of the other keys, or only of those that are named."""
+        named = keys or self.other
+        return {key: copy_json(self.other[key]) for key in named if key in self.other}
+
     def encode(self) -> bytes:
         """The document as it is written to disk: compact, one message per line."""
         lines = [entry.line() for entry in self.entries] or [b""]
         lines[0] = b'"messages":[\n' + lines[0]
         lines[-1] += b"\n]"
-        pairs = [encode(key) + b":" + self._encoded(key) for key in self.other]
+        pairs = [encode(key) + b":" + self.value_line(key) for key in self.other]
         pairs[self.place : self.place] = lines
         pairs[0] = b"{" + pairs[0]
         pairs[-1] += b"}\n"
         return b",\n".join(pairs)  # all in one go: a long chat is copied once
 
-    def _encoded(self, key: str) -> bytes:
+    def value_line(self, key: str) -> bytes:
+        """One of the other values as JSON."""
         value = self.other[key]
-        if type(value) is not list:
-            return encode(value)
         known = self.encoded.get(key)
-        if known is None or known[0] is not value:
-            known = self.encoded[key] = value, encode(value)
-        return known[1]
+        if known is not None and known[0] is value:
+            return known[1]
+        line = encode(value)
+        if type(value) is list:
+            self.encoded[key] = value, line
+        return line
 
     @cached_property
     def keys(self) -> tuple[Hashable, ...]:
@@ -238,6 +245,14 @@ def copy_json(value: Any, depth: int = MAX_DEPTH) -> Any:
     return [copy_json(part, depth - 1) for part in value]
 
 
+def set_value(document: JsonObject, key: str, value: Any) -> None:
+    """Set a value of a document; an empty one takes the key away."""
+    if value:
+        document[key] = value
+    else:
+        document.pop(key, None)
+
+
 def _version(
     document: JsonObject, entries: Sequence[MessageEntry], known: Version | None
 ) -> Version:
@@ -288,12 +303,18 @@ def _known_entry(value: Any, place: int, known: Version) -> MessageEntry | None:
     return entry if entry is not None and entry.value == value else None
 
 
+def read_json(text: str) -> Any:
+    """A JSON value; what is not finite reads as null.
+
+    Raises:
+        ValueError, RecursionError: It is not JSON, or nested too deeply.
+    """
+    return json.loads(text, parse_constant=lambda _: None, parse_float=_finite_or_none)
+
+
 def _parsed(content: bytes) -> object:
     try:
-        text = content.decode("utf-8-sig")
-        return cast(
-            "object", json.loads(text, parse_constant=lambda _: None, parse_float=_finite_or_none)
-        )
+        return cast("object", read_json(content.decode("utf-8-sig")))
     except UnicodeDecodeError as error:
         raise NotAChat(f"not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:

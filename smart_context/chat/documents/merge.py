@@ -12,6 +12,7 @@ from smart_context.base.errors import InvalidParams
 from smart_context.chat.documents.document import MessageEntry, NotJson, Version, settle
 from smart_context.chat.documents.lineage import Ancestry
 from smart_context.chat.documents.merged_branches import merge_branches
+from smart_context.chat.documents.ownership import OWNED_BY
 
 _ABSENT: Any = object()
 _START: Hashable = None
@@ -22,6 +23,8 @@ def saved(
 ) -> tuple[Version, Version]:
     """A client's document as a version, and the same merged with what is stored.
 
+    Whose a chat is stays as it is, whatever the client's document says.
+
     Args:
         document: The document that the client saves.
         ancestry: The versions that it may descend from.
@@ -31,6 +34,10 @@ def saved(
         InvalidParams: It is not JSON, or its `messages` is not a list.
     """
     ours = changed(document, stored)
+    owned = stored.other.get(OWNED_BY) if stored else None
+    if ours.other.get(OWNED_BY) != owned:
+        kept = {key: value for key, value in document.items() if key != OWNED_BY}
+        ours = changed(kept if owned is None else {**kept, OWNED_BY: owned}, stored)
     if stored is None:
         return ours, ours
     return ours, merge(ancestry.ancestor_of(ours) or Version(), stored, ours)

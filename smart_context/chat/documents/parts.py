@@ -13,6 +13,11 @@ def whole(_version: Version) -> int:
     return 0
 
 
+def no_messages(version: Version) -> int:
+    """None: only other values of the document change."""
+    return len(version.entries)
+
+
 def since_message(message_id: str, *, and_before: int = 0) -> Since:
     """The messages from this one on, and the `and_before` ones before it; all if it is missing."""
 

@@ -1,15 +1,17 @@
 """The rows of the list of chats. Pure."""
 
-import contextlib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Protocol
 
 from smart_context.base.errors import InvalidParams
+from smart_context.base.times import moment_of
+from smart_context.base.values import OWNER, JsonObject, PersonId
 from smart_context.chat.documents.document import Version
+from smart_context.chat.documents.ownership import OWNED_BY, Ownership, ownership_of
 from smart_context.chat.messages import SOURCE, ChatId, Message
 
 UNTITLED = "New chat"
@@ -46,6 +48,11 @@ class ChatRow:
             Markdown marks; summaries and quoted passages are skipped.
         client: The program that the chat belongs to; empty for our own chats.
         topics: The ids of its first topics.
+        person: Whose chat it is.
+        shared: Others may use it, too.
+        folder: Its folder in the list; empty for none.
+        pinned: It stays at the top of the list.
+        archived: It is put away: below all others.
     """
 
     id: ChatId
@@ -55,6 +62,25 @@ class ChatRow:
     preview: str
     client: str = ""
     topics: tuple[str, ...] = ()
+    person: PersonId = OWNER
+    shared: bool = False
+    folder: str = ""
+    pinned: bool = False
+    archived: bool = False
+
+    def may_use(self, person: PersonId) -> bool:
+        """True if a person may read the chat and write in it."""
+        return Ownership(self.person, self.shared).may_use(person)
+
+    def document(self) -> JsonObject:
+        """The row as JSON; says whose it is and where it is put only if that is not the usual."""
+        row = asdict(self)
+        for name in ("folder", "pinned", "archived"):
+            if not row[name]:
+                del row[name]
+        if Ownership(self.person, self.shared) == Ownership():
+            del row["person"], row["shared"]
+        return row
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +122,7 @@ def checked_title(title: str) -> str:
 
 def row_of(chat_id: ChatId, version: Version, signature: Written) -> ChatRow:
     """The row of a chat; parses only the messages that it shows."""
+    owned = ownership_of(version.other.get(OWNED_BY))
     return ChatRow(
         id=chat_id,
         title=title_of(version),
@@ -104,7 +131,17 @@ def row_of(chat_id: ChatId, version: Version, signature: Written) -> ChatRow:
         preview=_preview(version),
         client=_client(version),
         topics=_topics(version),
+        person=owned.person,
+        shared=owned.is_shared,
+        folder=folder_of(version.other.get("folder")),
+        pinned=version.other.get("pinned") is True,
+        archived=version.other.get("archived") is True,
     )
+
+
+def folder_of(value: object) -> str:
+    """The name of a folder in the list: one line of at most 60 characters; empty for no text."""
+    return _cut(_on_one_line(value[:_LOOKED_AT]), TITLE_LENGTH) if isinstance(value, str) else ""
 
 
 def damaged_row(chat_id: ChatId, signature: Written) -> ChatRow:
@@ -116,14 +153,16 @@ def damaged_row(chat_id: ChatId, signature: Written) -> ChatRow:
 
 def title_of(version: Version) -> str:
     """The title that was given, or the first line of the first question."""
-    given = version.other.get("title")
+    messages = (entry.message(position) for position, entry in enumerate(version.entries))
+    return title_from(version.other.get("title"), filter(None, messages))
+
+
+def title_from(given: object, messages: Iterable[Message]) -> str:
+    """The title of a chat, from what its document has as one and from its messages."""
     if isinstance(given, str) and given.strip():
         return _cut(_on_one_line(given.strip()[:_LOOKED_AT]), _LONGEST_TITLE)
-    for position, entry in enumerate(version.entries):
-        message = entry.message(position)
-        if message is not None and message.role == "user" and (title := _first_line(message)):
-            return title
-    return UNTITLED
+    titles = (_first_line(message) for message in messages if message.role == "user")
+    return next(filter(None, titles), UNTITLED)
 
 
 def _client(version: Version) -> str:
@@ -148,11 +187,8 @@ def _topics(version: Version) -> tuple[str, ...]:
 def _updated_at(version: Version, signature: Written) -> str:
     for entry in reversed(version.entries):
         written = entry.value.get("created_at") if type(entry.value) is dict else None
-        if isinstance(written, str) and written:
-            with contextlib.suppress(ValueError, OverflowError):
-                moment = datetime.fromisoformat(written)
-                moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-                return _utc(moment)
+        if moment := moment_of(written):
+            return _utc(moment)
     return _iso(signature)
 
 

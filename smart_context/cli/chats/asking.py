@@ -6,12 +6,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from smart_context.base.asking import whoever_asks
 from smart_context.base.errors import CommandFailed
 from smart_context.base.text.names import shown
-from smart_context.base.values import OWNER
+from smart_context.base.text.scores import counted
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId
 from smart_context.storage.ports import Chats
+
+
+def ask(root: Path, command: str, **params: Any) -> dict[str, Any]:
+    """The result of a command of the vault at `root`.
+
+    Raises:
+        CommandFailed: If it fails.
+    """
+    return asyncio.run(_ask(root, command, params))
 
 
 def ask_about_chat(
@@ -28,19 +38,24 @@ def ask_about_chat(
         CommandFailed: If the chat does not exist, or the command fails.
         ChatIdInvalid: If the id is not valid.
     """
-    return asyncio.run(_ask(root, command, chat, may_be_new, params))
+    return asyncio.run(_ask(root, command, {"chat_id": chat, **params}, may_be_new=may_be_new))
 
 
 async def existing_chat(store: Chats, chat: str) -> ChatId:
     """Check that a chat exists; the error names the newest ones."""
     chat_id = check_chat_id(chat)
     if not await store.exists(chat_id):
-        known = ", ".join(summary.id for summary in (await store.listing.rows(OWNER))[:5])
+        known = ", ".join(summary.id for summary in (await store.listing.rows(whoever_asks()))[:5])
         raise CommandFailed(
             f"There is no chat {shown(chat, limit=60)} in this vault."
             + (f" Its newest chats: {known}." if known else " It has no chats yet.")
         )
     return chat_id
+
+
+def chat_made(made: Mapping[str, Any]) -> str:
+    """A chat that was made of another one's messages, in words."""
+    return f"Chat {made['chat_id']} with {counted(made['messages'], 'message')}."
 
 
 def body_as_text(body: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
@@ -72,13 +87,13 @@ def _json(value: object) -> str:
 
 
 async def _ask(
-    root: Path, command: str, chat: str, may_be_new: bool, params: dict[str, Any]
+    root: Path, command: str, params: dict[str, Any], *, may_be_new: bool = False
 ) -> dict[str, Any]:
     # Imported here, since it would make --help slow.
     from smart_context.app.composition import running_host  # noqa: PLC0415 - see above
     from smart_context.host.commands.registry import Caller  # noqa: PLC0415 - see above
 
     async with running_host(root) as host:
-        if not may_be_new:
-            await existing_chat(host.store, chat)
-        return await host.commands.call(command, {"chat_id": chat, **params}, Caller(OWNER))
+        if "chat_id" in params and not may_be_new:
+            await existing_chat(host.store, params["chat_id"])
+        return await host.commands.call(command, params, Caller(whoever_asks()))

@@ -9,15 +9,15 @@ from typing import Any
 import click
 
 from smart_context.app.composition import open_storage
+from smart_context.base.asking import whoever_asks
 from smart_context.base.errors import CommandFailed
 from smart_context.base.text.names import one_line, shown
 from smart_context.base.text.scores import counted
-from smart_context.base.values import OWNER
 from smart_context.chat.documents.branches import show_version, versions_of
 from smart_context.chat.exported import ENDINGS, Form, as_markdown, exported, file_name
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.messages import ChatId, messages_of
-from smart_context.cli.chats.asking import existing_chat
+from smart_context.cli.chats.asking import ask_about_chat, chat_made, existing_chat
 from smart_context.cli.terminal.output import (
     ask,
     deliver,
@@ -46,7 +46,7 @@ def chats() -> None:
 @json_format
 def list_(vault: Path | None, output: str) -> None:
     """List the chats of a vault, newest first."""
-    summaries = asyncio.run(open_storage(vault_root(vault)).chats.listing.rows(OWNER))
+    summaries = asyncio.run(open_storage(vault_root(vault)).chats.listing.rows(whoever_asks()))
     rows: list[dict[str, Any]] = [
         {
             "chat_id": summary.id,
@@ -87,12 +87,25 @@ def show_(chat: str, message: str | None, vault: Path | None, output: str) -> No
 
 
 @chats.command()
+@click.argument("chat")
+@click.argument("message")
+@click.option("--topic", "-t", "topics", multiple=True, help="Pick it; repeat for several.")
+@vault_option
+@json_format
+def fork(chat: str, message: str, topics: tuple[str, ...], vault: Path | None, output: str) -> None:
+    """Go on from a MESSAGE of CHAT in a new chat, which has all up to it."""
+    params: dict[str, Any] = {"message_id": message, "topics": list(topics)}
+    made = ask_about_chat(vault_root(vault), "memory.fork", chat, **params)
+    show(made, output, lambda: chat_made(made))
+
+
+@chats.command()
 @click.argument("query")
 @vault_option
 @json_format
 def search(query: str, vault: Path | None, output: str) -> None:
     """Find messages that contain all words of QUERY, in all chats."""
-    hits = asyncio.run(open_storage(vault_root(vault)).chats.listing.search(OWNER, query))
+    hits = asyncio.run(open_storage(vault_root(vault)).chats.listing.search(whoever_asks(), query))
     rows = [
         {"chat_id": hit.chat_id, "message_id": hit.message_id, "snippet": hit.snippet}
         for hit in hits
@@ -150,7 +163,7 @@ def export(
 
 
 async def _all_ids(store: Chats) -> list[str]:
-    return [str(row.id) for row in await store.listing.rows(OWNER)]
+    return [str(row.id) for row in await store.listing.rows(whoever_asks())]
 
 
 @chats.command("import", short_help="Bring in chats of other programs.")
@@ -173,8 +186,8 @@ def import_(
     """Bring in the chats of FILE...: files, folders or ZIP archives.
 
     Known are the exports of ChatGPT, Claude, Gemini, Open WebUI, LibreChat, LobeChat, SillyTavern
-    and Chatbox, the sessions of Claude Code, Codex, aider and llm, messages as OpenAI's API takes
-    them, and chats exported from here. Importing again adds only what is new.
+    and Chatbox, the sessions of Claude Code, Codex, aider, opencode and llm, messages as OpenAI's
+    API takes them, and chats exported from here. Importing again adds only what is new.
     """
     storage = open_storage(vault_root(vault))
     if chat_id:
@@ -202,12 +215,22 @@ def _import_one(store: Chats, files: tuple[Path, ...], chat_id: ChatId) -> None:
     say(f"Imported {counted(count, 'message')} as chat {chat_id}.")
 
 
+@chats.command(short_help="Keep other chats from recalling a chat.")
+@click.argument("chat")
+@click.option("--off", is_flag=True, help="Let other chats recall it again.")
+@vault_option
+def private(chat: str, off: bool, vault: Path | None) -> None:
+    """Keep other chats from recalling the messages of CHAT."""
+    ask_about_chat(vault_root(vault), "chat.set_private", chat, private=not off)
+    say(f"Other chats can {'recall' if off else 'no longer recall'} the chat {chat}.")
+
+
 @chats.command()
 @vault_option
 @json_format
 def trash(vault: Path | None, output: str) -> None:
     """List the deleted chats, newest first: at most 200."""
-    found, total = asyncio.run(open_storage(vault_root(vault)).chats.trash.listed(OWNER))
+    found, total = asyncio.run(open_storage(vault_root(vault)).chats.trash.listed(whoever_asks()))
     rows = [
         (deleted.id, deleted.message_count, deleted.deleted_at[:16], deleted.title)
         for deleted in found

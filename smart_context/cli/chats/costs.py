@@ -1,6 +1,5 @@
 """`smart-context costs`: what the chats of a vault cost."""
 
-import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import click
 
 from smart_context.base.text.names import one_line
-from smart_context.base.values import OWNER
+from smart_context.cli.chats.asking import ask
 from smart_context.cli.terminal.output import json_format, show, table
 from smart_context.cli.terminal.vault import vault_argument, vault_root
 
@@ -28,16 +27,8 @@ def costs(vault: Path | None, by: str, output: str) -> None:
 
     Money needs prices: [llm.prices] in your config.toml or the vault's file.
     """
-    found = asyncio.run(_asked(vault_root(vault), by))
+    found = ask(vault_root(vault), "smart_context.costs", by=by)
     show(found, output, lambda: _as_text(found, by))
-
-
-async def _asked(root: Path, by: str) -> dict[str, Any]:
-    from smart_context.app.composition import running_host  # noqa: PLC0415 - slow
-    from smart_context.host.commands.registry import Caller  # noqa: PLC0415 - slow
-
-    async with running_host(root) as host:
-        return await host.commands.call("smart_context.costs", {"by": by}, Caller(OWNER))
 
 
 def _as_text(found: Mapping[str, Any], by: str) -> str:

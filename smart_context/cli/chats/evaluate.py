@@ -84,6 +84,11 @@ Kinds of FILEs:
     help="Replay each dialogue question by question: how well do its topics stay?",
 )
 @click.option(
+    "--costs",
+    is_flag=True,
+    help="Make sessions of the dialogues: what does each way to apply selections cost?",
+)
+@click.option(
     "--language",
     metavar="CODE",
     help="Only dialogues that are mostly in this language, such as de (ISO 639-1).",
@@ -113,6 +118,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
     limit: int | None,
     part: Part,
     growing: bool,
+    costs: bool,
     language: str | None,
     weights: Path | None,
     plot: Path | None,
@@ -145,6 +151,9 @@ def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
                     " code, such as de; leave --language out to measure all."
                 )
         read += as_chats(path.name, found, some[:limit])
+    if costs:
+        _show_costs(read, output)
+        return
     settings = FilterSettings.from_mapping({"similarity_threshold": threshold, "relevance": mode})
     folder = cache or _cache_folder()
     result = asyncio.run(
@@ -154,6 +163,23 @@ def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
         atomic_write(plot.absolute(), result.picture().encode())
     document = result.to_dict()
     show(document, output, lambda: _as_text(document, has_own_weights=weights is not None))
+
+
+def _show_costs(read: "list[Read]", output: str) -> None:
+    from smart_context.cli.evaluation.measures.sessions import costs_of  # noqa: PLC0415 - slow
+
+    found = costs_of([dialogue for _, _, dialogues in read for dialogue in dialogues])
+    if not found["sessions"]:
+        raise CommandFailed("No dialogue of these files says what its messages are about.")
+    rows = [
+        ("sessions of 10 to 30 turns", f"{found['sessions']:,}"),
+        ("now", f"{found['now']:,}"),
+        ("always all", f"{found['everything']:,}"),
+        ("when it pays", f"{found['when_it_pays']:,}"),
+        ("against the better of the two", f"{found['against_better']:.3f}"),
+        ("worst session", f"{found['worst']:.2f}"),
+    ]
+    show(found, output, lambda: table(("SELECTIONS APPLIED", "TOKENS AT THE FULL PRICE"), rows))
 
 
 @click.command()

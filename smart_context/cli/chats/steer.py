@@ -5,20 +5,47 @@ from typing import Any
 
 import click
 
-from smart_context.base.text.names import shown
+from smart_context.base.text.names import one_line, shown
 from smart_context.base.text.scores import cut_in_words
-from smart_context.cli.chats.asking import ask_about_chat, body_as_text
+from smart_context.cli.chats.asking import ask, ask_about_chat, body_as_text
 from smart_context.cli.terminal.output import json_format, show, table
 from smart_context.cli.terminal.vault import vault_option, vault_root
 
 
 @click.command()
-@click.argument("chat")
+@click.argument("chat", required=False)
 @click.option("--refresh", is_flag=True, help="Find the topics again and store them.")
+@click.option("--all", "of_all", is_flag=True, help="The topics of all chats, by theme.")
+@click.option("--query", help="With --all: the topics that fit it by words or meaning.")
+@click.option("--since", help="With --all: count messages from this date or time on.")
+@click.option("--until", help="With --all: count messages up to this date or time.")
+@click.option("--limit", type=click.IntRange(min=0), help="With --all: the most topics to list.")
 @vault_option
 @json_format
-def topics(chat: str, refresh: bool, vault: Path | None, output: str) -> None:
-    """Show the topics of CHAT with the number of messages about each."""
+def topics(  # noqa: PLR0913, PLR0917 - click gives each option
+    chat: str | None,
+    refresh: bool,
+    of_all: bool,
+    query: str | None,
+    since: str | None,
+    until: str | None,
+    limit: int | None,
+    vault: Path | None,
+    output: str,
+) -> None:
+    """Show the topics of CHAT with the number of messages about each, or those of all chats."""
+    narrowing = {"query": query, "since": since, "until": until, "limit": limit}
+    asked = {name: value for name, value in narrowing.items() if value is not None}
+    if of_all:
+        if chat is not None or refresh:
+            raise click.UsageError("Use --all without a CHAT and without --refresh.")
+        found = ask(vault_root(vault), "smart_context.atlas", **asked, wait=True)
+        show(found, output, lambda: _atlas_as_text(found))
+        return
+    if chat is None:
+        raise click.UsageError("Name a CHAT, or use --all for the topics of all chats.")
+    if asked:
+        raise click.UsageError(f"--{next(iter(asked))} goes with --all.")
     command = "smart_context.refresh_topics" if refresh else "smart_context.get_topics"
     params = {"wait": True} if refresh else {}
     result = ask_about_chat(vault_root(vault), command, chat, **params)
@@ -120,6 +147,30 @@ def _topics_as_text(result: dict[str, Any]) -> str:
     if not rows:
         return "No topics yet. Find them with: smart-context topics CHAT --refresh"
     return table(("SELECTED", "MESSAGES", "TOPIC"), rows)
+
+
+def _atlas_as_text(found: dict[str, Any]) -> str:
+    themes = {theme["id"]: one_line(theme["label"]) for theme in found["themes"]}
+    rows = [
+        (
+            f"{topic['messages']:,}",
+            len({chat["chat_id"] for chat in topic["chats"]}),
+            (topic["last_at"] or "")[:10],
+            one_line(topic["label"]),
+            themes[topic["theme"]],
+            topic["id"],
+        )
+        for topic in found["topics"]
+    ]
+    waiting = (
+        f"{found['pending']:,} chats have no topics yet: they get them while this vault is served."
+        if found["pending"]
+        else ""
+    )
+    if not rows:
+        return waiting or "No topics found."
+    heads = ("MESSAGES", "CHATS", "LAST", "TOPIC", "THEME", "ID")
+    return "\n\n".join(filter(None, (table(heads, rows), waiting)))
 
 
 def _roles_as_text(result: dict[str, Any]) -> str:

@@ -6,7 +6,13 @@ from dataclasses import dataclass
 from smart_context.base.values import JsonObject
 from smart_context.cli.evaluation.data.formats import Kind
 from smart_context.cli.evaluation.measures.growth import Growth
-from smart_context.cli.evaluation.measures.measures import DEPTHS, Counts, Findings, mean_match
+from smart_context.cli.evaluation.measures.measures import (
+    DEPTHS,
+    Counts,
+    Findings,
+    RecalledEvidence,
+    mean_match,
+)
 from smart_context.cli.evaluation.measures.picture import reliability_of
 
 _ROWS = (
@@ -28,6 +34,11 @@ _ROWS = (
     ("evidence for as many tokens: BM25", ("asked", "bm25")),
     ("evidence for as many tokens: cosine", ("asked", "cosine")),
     ("evidence for as many tokens: both + neighbours", ("asked", "both")),
+    ("evidence in a new chat: recalled", ("recalled", "all", "recall")),
+    ("evidence in a new chat: newest", ("recalled", "all", "newest")),
+    ("evidence in a new chat: BM25", ("recalled", "all", "bm25")),
+    ("evidence in a new chat: cosine", ("recalled", "all", "cosine")),
+    ("evidence in a new chat: both + neighbours", ("recalled", "all", "both")),
     ("absent topics that find no message", ("absent", "share")),
     ("short labels that find a message", ("short", "share")),
     ("calibration error", ("calibration", "error")),
@@ -84,6 +95,7 @@ def as_json(measured: Measured) -> JsonObject:
         "evidence_recall": _recalls(findings),
         "evidence_pooled": _pooled(findings),
         "asked": _asked(findings),
+        "recalled": _recalled(findings.recalled),
         "absent": _share(findings.absent),
         "short": _share(findings.short),
         "calibration": _calibration(findings),
@@ -161,6 +173,22 @@ def _asked(findings: Findings) -> JsonObject | None:
             name: mean(asked.baselines[name] for asked in findings.asked)
             for name in findings.asked[0].baselines
         },
+    }
+
+
+def _recalled(found: Sequence[RecalledEvidence]) -> JsonObject | None:
+    """The mean share of the evidence by method: over all questions, and those of each dialogue."""
+    if not found:
+        return None
+    of_dialogue: dict[str, list[RecalledEvidence]] = {"all": [*found]}
+    for each in found:
+        of_dialogue.setdefault(each.dialogue, []).append(each)
+    return {
+        name: {
+            "questions": len(some),
+            **{way: sum(each.shares[way] for each in some) / len(some) for way in some[0].shares},
+        }
+        for name, some in of_dialogue.items()
     }
 
 

@@ -9,6 +9,7 @@ from smart_context.cli.evaluation.data.dialogues import Dialogue
 from smart_context.cli.evaluation.data.formats import Kind
 from smart_context.cli.evaluation.measures.measures import Findings
 from smart_context.cli.evaluation.measures.picture import picture
+from smart_context.cli.evaluation.recalling import recalled_evidence
 from smart_context.cli.evaluation.remembered import RememberingEmbedder
 from smart_context.cli.evaluation.report import Measured, as_json
 from smart_context.cli.evaluation.trial import Trial
@@ -89,6 +90,8 @@ async def measured_files(  # noqa: PLR0913 -- each is a part of the run
                 findings.add(await trial.measure(dialogue))
                 if on_progress is not None:
                     on_progress(name, number, len(dialogues))
+            if kind == "questions" and not replays:
+                findings.recalled = await recalled_evidence(dialogues, remembering, scale)
             done.append(Measured(file=name, kind=kind, findings=findings))
     finally:
         remembering.keep()

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from smart_context.base.config import read_memory_dir
+from smart_context.base.config.storage import may_name_storage
 from smart_context.base.errors import CommandFailed, StoreFailed
 from smart_context.base.text.names import encodable, one_line, shown
 from smart_context.base.text.scores import counted
@@ -21,6 +22,7 @@ from smart_context.cli.terminal.rows import print_rows, rows_format
 from smart_context.cli.terminal.vault import vault_option, vault_root
 from smart_context.cli.terminal.words import WordCommand
 from smart_context.contexts import SmartContext, SmartContexts
+from smart_context.storage.ports import VaultDocuments
 
 LARGE_CHARACTERS = 400_000
 """About 100,000 tokens: copying more needs a confirmation."""
@@ -180,13 +182,23 @@ def delete(key: str, vault: Path | None) -> None:
 def _closed(vault: Path | None) -> SmartContexts:
     """The contexts, without an index: no notes are read."""
     root = vault_root(vault).resolve()
-    return SmartContexts(root, None, read_memory_dir(root))
+    return SmartContexts(root, None, read_memory_dir(root), documents=_documents(root))
 
 
 @contextmanager
 def _opened(vault: Path | None) -> Iterator[SmartContexts]:
     with opened_index(vault) as index:
-        yield SmartContexts(index.root, None, read_memory_dir(index.root), index=index)
+        memory, documents = read_memory_dir(index.root), _documents(index.root)
+        yield SmartContexts(index.root, None, memory, index=index, documents=documents)
+
+
+def _documents(root: Path) -> VaultDocuments | None:
+    """Where contexts are kept, if that is a database; then all settings are read."""
+    if not may_name_storage(root):
+        return None
+    from smart_context.app.composition import open_storage  # noqa: PLC0415 - takes 0.3 s
+
+    return open_storage(root).vault_documents
 
 
 def _existing(found: SmartContexts, key: str) -> SmartContext:

@@ -1,6 +1,7 @@
 """`smart-context keys`: new, list, revoke; `smart-context connect`."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -8,6 +9,10 @@ from smart_context.base.times import utc_stamp
 from smart_context.cli.terminal.failures import BadUsage
 from smart_context.cli.terminal.output import json_format, say, show, table
 from smart_context.cli.terminal.vault import vault_option, vault_root
+
+if TYPE_CHECKING:
+    from smart_context.base.values import PersonId
+    from smart_context.web.gate.client_keys import KeyFile
 
 NEW_KEY = "smart-context keys new NAME"
 
@@ -24,20 +29,18 @@ def keys() -> None:
 @click.argument("name")
 def new(name: str) -> None:
     """Create a key and print it; it can't be shown again."""
-    from smart_context.app.browsers import key_file  # noqa: PLC0415 - keeps --help fast
-
-    say(key_file().new(name))
+    file, person = _keys_here()
+    say(file.new(name, person))
 
 
 @keys.command("list")
 @json_format
 def list_(output: str) -> None:
     """List the keys by name."""
-    from smart_context.app.browsers import key_file  # noqa: PLC0415 - keeps --help fast
-
+    file, person = _keys_here()
     rows = [
         {"name": name, "created_at": utc_stamp(key.created_at)}
-        for name, key in sorted(key_file().read().keys.items())
+        for name, key in sorted(file.read().of(person).items())
     ]
     show(rows, output, lambda: _as_text(rows))
 
@@ -46,10 +49,16 @@ def list_(output: str) -> None:
 @click.argument("name")
 def revoke(name: str) -> None:
     """Remove a key. Running servers refuse it within 5 seconds."""
-    from smart_context.app.browsers import key_file  # noqa: PLC0415 - keeps --help fast
-
-    key_file().revoke(name)
+    file, person = _keys_here()
+    file.revoke(name, person)
     say(f"Revoked the key {name!r}.")
+
+
+def _keys_here() -> "tuple[KeyFile, PersonId]":
+    """The keys, and the person whose keys this terminal makes, lists and revokes."""
+    from smart_context.app import browsers  # noqa: PLC0415 - keeps --help fast
+
+    return browsers.key_file(browsers.records_here()), browsers.person_of_this_terminal()
 
 
 @click.command()

@@ -119,13 +119,15 @@ def _copy_demo(root: Path) -> None:
 
 
 def _run(root: Path, *, port: int, host: str, token: str | None, no_browser: bool) -> None:
+    from smart_context.app.composition import read_vault  # noqa: PLC0415 - keeps --help fast
     from smart_context.app.serving import serve_vault  # noqa: PLC0415 - keeps --help fast
     from smart_context.web.gate.security import check_exposure  # noqa: PLC0415 - the same
 
     try:
         check_exposure(host, token)
     except CommandFailed as error:
-        raise BadUsage(str(error)) from error
+        if not read_vault(root).access.has_people:
+            raise BadUsage(str(error)) from error
 
     def announce(new_link: Callable[[], str]) -> None:
         say(f"Smart Context serves {shown(root)}\n\n  {new_link()}\n\nStop it with Ctrl+C.")

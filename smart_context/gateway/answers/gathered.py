@@ -207,11 +207,7 @@ class Gathered:
         return choice.text
 
     def _note_usage(self, usage: object) -> None:
-        if isinstance(usage, Mapping):
-            asked = usage.get("prompt_tokens", usage.get("input_tokens"))
-            said = usage.get("completion_tokens", usage.get("output_tokens"))
-            if isinstance(asked, int) and isinstance(said, int):
-                self.usage = Usage(prompt_tokens=asked, completion_tokens=said)
+        self.usage = Usage.from_dict(usage) or self.usage
 
 
 class StreamGatherer:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
-from smart_context.base.errors import ChatIdInvalid, SmartContextError
+from smart_context.base.errors import ChatIdInvalid, SmartContextError, StorageAway
 from smart_context.base.values import PersonId
 from smart_context.gateway.activity import Activity
 from smart_context.gateway.edge.disconnect_watch import DisconnectWatch, NobodyWaiting
@@ -275,4 +275,4 @@ def _explained(error: Exception) -> GatewayError:
         return GatewayError(status, str(error), param=error.param or None)
     if isinstance(error, ChatIdInvalid):
         return GatewayError(400, str(error), param="X-Smart-Context-Chat")
-    return GatewayError(500, str(error))
+    return GatewayError(503 if isinstance(error, StorageAway) else 500, str(error))

@@ -35,6 +35,7 @@ from smart_context.host.turn import Turn
 from smart_context.host.turns.pipeline import Pipeline
 from smart_context.host.turns.turns import Turns
 from smart_context.llm.echoes import Echoes, EchoStream
+from smart_context.llm.models import NOTHING_USED
 from smart_context.storage.ports import Chats
 
 Headers = list[tuple[bytes, bytes]]
@@ -295,6 +296,8 @@ class Exchange:
         turn.usage = gathered.usage
         turn.error = self._echoes.error(outcome.error) or gathered.error
         turn.error_code = outcome.error_code
+        used = gathered.usage or (NOTHING_USED if turn.error else None)
+        turn.usages = tuple([used for _ in turn.bodies])
         turn.stopped = outcome.is_stopped
 
     async def _turn(self, followed: Followed, question: Message) -> Turn:

@@ -11,11 +11,13 @@ from smart_context.base.values import JsonObject
 from smart_context.chat.clients import is_of_client
 from smart_context.chat.documents import branches
 from smart_context.chat.documents.branches import Versions, versions_of
-from smart_context.chat.documents.parts import since_unfinished
+from smart_context.chat.documents.document import set_value
+from smart_context.chat.documents.parts import no_messages, since_unfinished
 from smart_context.chat.ids import check_chat_id, new_chat_id, new_message_id
-from smart_context.chat.messages import INSTRUCTIONS, ChatId, Message
+from smart_context.chat.messages import INSTRUCTIONS, PRIVATE, ChatId, Message
 from smart_context.host.access import FilesNamed
 from smart_context.host.chosen_model import MODEL, MOST_CHARS, endpoint_of_choice
+from smart_context.host.cluster import Cluster
 from smart_context.host.commands.files import attached_files, attached_links
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.host.events.events import (
@@ -42,6 +44,7 @@ class ChatCommands:
         repair: Callable[[ChatId], Awaitable[None]],
         tell_plugins: Callable[[Event[ChatChanged], ChatId], None],
         config: Callable[[], VaultConfig],
+        cluster: Cluster,
     ) -> None:
         self._store = store
         self._files = files
@@ -49,6 +52,7 @@ class ChatCommands:
         self._repair = repair
         self._tell_plugins = tell_plugins
         self._config = config
+        self._cluster = cluster
 
     def register(self, commands: CommandRegistry) -> None:
         """Register the commands."""
@@ -60,6 +64,7 @@ class ChatCommands:
         commands.register("chat.edit", self.edit)
         commands.register("chat.set_instructions", self.set_instructions)
         commands.register("chat.set_model", self.set_model)
+        commands.register("chat.set_private", self.set_private)
         commands.register("chat.list_versions", self.list_versions)
         commands.register("chat.show_version", self.show_version)
 
@@ -82,7 +87,11 @@ class ChatCommands:
         self._tell_plugins(CHAT_OPENED, checked)
         answering = self._turns.under_way(checked)
         answer = answering and answering.answer
-        under_way = answer and {"message_id": answer.message_id, "text": answer.text}
+        under_way: JsonObject | None = (
+            {"message_id": answer.message_id, "text": answer.text}
+            if answer
+            else await self._cluster.answering(checked)
+        )
         opened: JsonObject = {"chat_id": checked, "answering": under_way}
         problem = self._turns.problem(checked)
         return {**opened, "unsaved": problem} if problem else opened
@@ -126,9 +135,10 @@ class ChatCommands:
         return {"chat_id": checked, "message_ids": message_ids}
 
     async def stop(self, chat_id: str) -> JsonObject:
-        """Stop the answer that is under way; what has arrived is kept."""
+        """Stop the answer that is under way, or both of a comparison; what has arrived is kept."""
         checked = check_chat_id(chat_id)
-        return {"chat_id": checked, "stopped": await self._turns.stop(checked)}
+        stopped = await self._turns.stop(checked) or await self._cluster.stop(checked)
+        return {"chat_id": checked, "stopped": stopped}
 
     async def regenerate(
         self,
@@ -228,13 +238,20 @@ class ChatCommands:
             )
 
         def change(document: JsonObject) -> None:
-            if told:
-                document[INSTRUCTIONS] = told
-            else:
-                document.pop(INSTRUCTIONS, None)
+            set_value(document, INSTRUCTIONS, told)
 
-        await self._store.update(checked, change, since=lambda version: len(version.entries))
+        await self._store.update(checked, change, since=no_messages)
         return {"chat_id": checked, "instructions": told}
+
+    async def set_private(self, chat_id: str, private: bool = True) -> JsonObject:
+        """Keep other chats from recalling a chat, or let them again."""
+        checked = check_chat_id(chat_id)
+
+        def change(document: JsonObject) -> None:
+            set_value(document, PRIVATE, private)
+
+        await self._store.update(checked, change, since=no_messages)
+        return {"chat_id": checked, "private": private}
 
     async def set_model(self, chat_id: str, model: str | None = None) -> JsonObject:
         """Choose the model that answers in a chat; without one, the default does again.
@@ -249,12 +266,9 @@ class ChatCommands:
         def change(document: JsonObject) -> None:
             if is_of_client(document):
                 raise CommandFailed("Another program keeps this chat, and chooses its model.")
-            if wanted:
-                document[MODEL] = wanted
-            else:
-                document.pop(MODEL, None)
+            set_value(document, MODEL, wanted)
 
-        await self._store.update(checked, change, since=lambda version: len(version.entries))
+        await self._store.update(checked, change, since=no_messages)
         return {"chat_id": checked, "model": wanted}
 
     def _known_model(self, model: str | None) -> str:

@@ -22,7 +22,8 @@ from smart_context.chat.compaction import (
     without_summary,
 )
 from smart_context.chat.ids import check_chat_id, new_message_id
-from smart_context.chat.messages import ChatId, Message, MessageId, messages_of
+from smart_context.chat.messages import SOURCE, ChatId, Message, MessageId, messages_of
+from smart_context.chat.topic_summaries import standing_for
 from smart_context.host.commands.registry import CommandRegistry
 from smart_context.host.events.events import ChatSummed
 from smart_context.host.models import HistoryBuilder
@@ -34,7 +35,7 @@ from smart_context.host.turn import Turn
 from smart_context.host.turns.turns import Turns
 from smart_context.llm.models import PromptMessage
 from smart_context.llm.tally import counting, utf8_bytes
-from smart_context.storage.ports import Chats
+from smart_context.storage.ports import Storage
 
 _FEWEST = 2
 """Fewest messages that are worth a summary."""
@@ -65,7 +66,7 @@ class Compactions:
     """Puts summaries into chats, one at a time into each.
 
     Args:
-        store: The chats.
+        storage: Where the chats are; its leases keep two servers from summing up one at once.
         turns: The answers under way.
         digest: Writes summaries.
         window: Returns the chat model's window; `None` when it is unknown.
@@ -76,7 +77,7 @@ class Compactions:
 
     def __init__(
         self,
-        store: Chats,
+        storage: Storage,
         turns: Turns,
         digest: Digest,
         window: Callable[[], Window | None],
@@ -85,7 +86,8 @@ class Compactions:
         count: CountTokens,
         tell_plugins: Callable[[ChatSummed], Awaitable[None]],
     ) -> None:
-        self._store = store
+        self._store = storage.chats
+        self._leases = storage.leases
         self._turns = turns
         self._digest = digest
         self._window = window
@@ -153,7 +155,11 @@ class Compactions:
     def _begin(
         self, chat_id: ChatId, work: Callable[[], Awaitable[JsonObject]]
     ) -> asyncio.Task[JsonObject | SmartContextError]:
-        task = self._under_way[chat_id] = self._tasks.spawn(_outcome(chat_id, work))
+        async def alone() -> JsonObject:
+            async with self._leases.held(f"compaction {chat_id}"):
+                return await work()
+
+        task = self._under_way[chat_id] = self._tasks.spawn(_outcome(chat_id, alone))
         task.add_done_callback(lambda _: self._under_way.pop(chat_id, None))
         return task
 
@@ -201,7 +207,7 @@ class Compactions:
 
     async def _is_gain(self, chat_id: ChatId, boundary: Message, summary: Message) -> bool:
         """True if less is sent with the summary than without it."""
-        messages, others = await self._store.snapshot(chat_id)
+        messages, others = await self._store.snapshot(chat_id, SOURCE)
         place = next((at for at, m in enumerate(messages) if m.id == boundary.id), None)
         if place is None:
             return True  # the chat has changed, which storing the summary will say
@@ -279,13 +285,16 @@ def _is_longer(
 
 
 def _to_be_undone(messages: Sequence[Message], message_id: str | None) -> Message:
-    """The summary of that id; without an id the one in use, or else the last one."""
+    """The summary of that id; without an id the last one made of those in use, or of all."""
     summaries = [message for message in messages if message.is_summary]
     if message_id is not None:
         summaries = [summary for summary in summaries if summary.id == message_id]
     else:
         newest = newest_summary(messages)
-        summaries = [newest] if newest else summaries
+        in_use = {summary.id for summary in standing_for(messages).values()}
+        in_use |= {newest.id} if newest else set()
+        summaries = [summary for summary in summaries if summary.id in in_use] or summaries
+        summaries.sort(key=lambda summary: summary.created_at)
     if not summaries:
         raise CommandFailed("Summary not found in this chat; it may have been undone already.")
     return summaries[-1]

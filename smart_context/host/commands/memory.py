@@ -1,17 +1,21 @@
 """The commands `memory.*`: load, save, list, search, rename, delete, restore."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
 from smart_context.base.values import JsonObject
+from smart_context.chat.documents.document import set_value
 from smart_context.chat.documents.lineage import ANYBODY
+from smart_context.chat.documents.parts import no_messages
 from smart_context.chat.ids import check_chat_id
+from smart_context.chat.listed.rows import folder_of
+from smart_context.chat.listed.search import fold
 from smart_context.chat.messages import ChatId, Message, MessageId, messages_of
-from smart_context.host.access import FilesNamed
+from smart_context.host.access import FilesNamed, OwnChat, OwnChats
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.host.events.events import CHAT_DELETED, Emit
-from smart_context.host.turns.turns import Turns
 from smart_context.storage.ports import Chats
 
 MAX_HITS = 200
@@ -22,7 +26,7 @@ class MemoryCommands:
 
     Args:
         store: The chats.
-        turns: The answers under way.
+        stop: Stops the answer of a chat.
         repair: Repairs a chat after a crash, before it is read.
         settled: Waits until plugins have handled the events so far.
         emit: Tells clients.
@@ -31,13 +35,13 @@ class MemoryCommands:
     def __init__(
         self,
         store: Chats,
-        turns: Turns,
+        stop: Callable[[ChatId], Awaitable[bool]],
         repair: Callable[[ChatId], Awaitable[None]],
         settled: Callable[[], Awaitable[None]],
         emit: Emit,
     ) -> None:
         self._store = store
-        self._turns = turns
+        self._stop = stop
         self._repair = repair
         self._settled = settled
         self._emit = emit
@@ -46,9 +50,11 @@ class MemoryCommands:
         """Register the commands."""
         commands.register("memory.load_chat", self.load_chat)
         commands.register("memory.save_chat", self.save_chat)
+        commands.register("memory.find", self.find)
         commands.register("memory.list_chats", self.list_chats)
         commands.register("memory.search", self.search)
         commands.register("memory.rename_chat", self.rename_chat)
+        commands.register("memory.arrange_chats", self.arrange_chats)
         commands.register("memory.delete_chat", self.delete_chat)
         commands.register("memory.restore_chat", self.restore_chat)
 
@@ -75,7 +81,7 @@ class MemoryCommands:
     async def list_chats(self, caller: Caller) -> JsonObject:
         """List the chats, newest first."""
         rows = await self._store.listing.rows(caller.person)
-        return {"chats": [asdict(row) for row in rows]}
+        return {"chats": [row.document() for row in rows]}
 
     async def search(self, query: str, caller: Caller, limit: int = 50) -> JsonObject:
         """Find chats by their messages."""
@@ -84,21 +90,58 @@ class MemoryCommands:
         )
         return {"query": query, "results": [asdict(hit) for hit in hits]}
 
-    async def rename_chat(self, chat_id: str, title: str) -> JsonObject:
+    async def find(self, chat_id: str, query: str) -> JsonObject:
+        """Find the messages of a chat that hold a text, whatever its case; oldest first."""
+        messages = await self._store.messages(check_chat_id(chat_id))
+        wanted = fold(" ".join(query.split()))
+
+        def found() -> list[MessageId]:
+            return [m.id for m in messages if wanted in fold(" ".join(m.text.split()))]
+
+        return {"message_ids": await asyncio.to_thread(found) if wanted else []}
+
+    async def rename_chat(self, chat_id: OwnChat, title: str) -> JsonObject:
         """Change a chat's title."""
         checked = check_chat_id(chat_id)
         return {"chat_id": checked, "title": await self._store.rename(checked, title)}
 
-    async def delete_chat(self, chat_id: str) -> JsonObject:
+    async def arrange_chats(
+        self,
+        chat_ids: OwnChats,
+        folder: str | None = None,
+        pinned: bool | None = None,
+        archived: bool | None = None,
+    ) -> JsonObject:
+        """Put chats into a folder of the list (empty: none), to its top, or away from it.
+
+        What is left out stays as it is.
+        """
+        given = {
+            "folder": None if folder is None else folder_of(folder),
+            "pinned": pinned,
+            "archived": archived,
+        }
+        wanted = {key: value for key, value in given.items() if value is not None}
+
+        def arrange(document: JsonObject) -> None:
+            for key, value in wanted.items():
+                set_value(document, key, value)
+
+        checked = [check_chat_id(chat_id) for chat_id in chat_ids]
+        for chat_id in checked:
+            await self._store.update(chat_id, arrange, since=no_messages, creates=False)
+        return {"chat_ids": checked, **wanted}
+
+    async def delete_chat(self, chat_id: OwnChat) -> JsonObject:
         """Move a chat to the trash; an answer that is under way is stopped first."""
         checked = check_chat_id(chat_id)
-        await self._turns.stop(checked)
+        await self._stop(checked)
         await self._store.delete(checked)
         self._emit(CHAT_DELETED, {"chat_id": checked})
         await self._settled()
         return {"chat_id": checked}
 
-    async def restore_chat(self, chat_id: str, deletion: str = "") -> JsonObject:
+    async def restore_chat(self, chat_id: OwnChat, deletion: str = "") -> JsonObject:
         """Restore a chat from the trash: its last deletion, or the one named."""
         checked = check_chat_id(chat_id)
         await self._store.restore(checked, deletion)

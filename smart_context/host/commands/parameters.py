@@ -106,12 +106,12 @@ class Parameters:
 
 
 def _naming(name: str, hint: object) -> Names | None:
-    """What a parameter names: by its name, or by its annotation or a part of it."""
-    if name in CHATS_BY_NAME:
-        return CHATS_BY_NAME[name]
+    """What a parameter names: by its annotation or a part of it, or by its name."""
     if get_origin(hint) is Annotated:
-        return next((mark for mark in get_args(hint) if isinstance(mark, Names)), None)
-    return next((found for part in get_args(hint) if (found := _naming("", part))), None)
+        marks = [mark for mark in get_args(hint) if isinstance(mark, Names)]
+        return marks[0] if marks else CHATS_BY_NAME.get(name)
+    parts = (_naming("", part) for part in get_args(hint))
+    return next((found for found in parts if found), CHATS_BY_NAME.get(name))
 
 
 def _hints(handler: Callable[..., Any]) -> Mapping[str, Any]:

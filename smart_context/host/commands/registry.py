@@ -7,12 +7,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from smart_context.base.asking import asking
 from smart_context.base.errors import CommandFailed, NameTaken, SmartContextError, UnknownCommand
 from smart_context.base.values import OWNER, JsonObject, PersonId
 from smart_context.chat.messages import ChatId
 from smart_context.host.access import Access, check_access
 from smart_context.host.chosen_model import chosen
 from smart_context.host.commands.parameters import Parameters
+from smart_context.host.commands.stand_ins import put_back, put_back_in_error, with_stand_ins
 from smart_context.host.events.bus import is_async
 from smart_context.host.tasks import was_cancelled
 
@@ -135,14 +137,26 @@ class CommandRegistry:
         if command is None:
             raise UnknownCommand(f"no command {name!r}; system.commands lists all")
         given = command.parameters.check(name, self._with_chat(command, params, caller))
-        await check_access(self._access, caller.person, command.parameters.owned(given))
-        if command.parameters.caller_name:
-            given[command.parameters.caller_name] = caller
+        with asking(caller.person):
+            named = command.parameters.owned(given)
+            stand_ins = await check_access(self._access, caller.person, named)
+            if stand_ins:
+                given = with_stand_ins(given, command.parameters.naming, stand_ins)
+            if command.parameters.caller_name:
+                given[command.parameters.caller_name] = caller
+            try:
+                result = _as_object(name, await self._result(name, command, given))
+            except SmartContextError as error:
+                put_back_in_error(error, stand_ins)
+                raise
+            return put_back(result, stand_ins) if stand_ins else result
+
+    async def _result(self, name: str, command: _Command, given: Mapping[str, Any]) -> object:
         chat_id = given.get("chat_id")
         own = await self._model_of(chat_id) if self._model_of and isinstance(chat_id, str) else ""
         try:
             with chosen(own):
-                result = await command.handler(**given)
+                return await command.handler(**given)
         except SmartContextError:
             raise
         except asyncio.CancelledError as error:
@@ -152,7 +166,6 @@ class CommandRegistry:
         except Exception as error:
             _logger.exception("the command %s of %s failed", name, command.owner or "the host")
             raise CommandFailed(f"{name} failed unexpectedly; the log says more") from error
-        return _as_object(name, result)
 
     async def list_commands(self) -> JsonObject:
         """List every command with its parameters (JSON Schema)."""

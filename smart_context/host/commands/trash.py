@@ -4,6 +4,7 @@ from dataclasses import asdict
 
 from smart_context.base.values import JsonObject
 from smart_context.chat.ids import check_chat_id
+from smart_context.host.access import OwnChat
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.host.events.events import TRASH_CHANGED, Emit
 from smart_context.storage.ports import ChatTrash
@@ -32,7 +33,7 @@ class TrashCommands:
         found, total = await self._trash.listed(caller.person)
         return {"chats": [asdict(deleted) for deleted in found], "total": total}
 
-    async def purge_chat(self, chat_id: str, caller: Caller, deletion: str = "") -> JsonObject:
+    async def purge_chat(self, chat_id: OwnChat, caller: Caller, deletion: str = "") -> JsonObject:
         """Remove a deleted chat for ever: all its deletions, or the one named."""
         checked = check_chat_id(chat_id)
         removed = await self._trash.purge(checked, deletion)

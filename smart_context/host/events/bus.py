@@ -24,6 +24,9 @@ Handler = Callable[[P], Awaitable[object]]
 EventListener = Callable[[str, JsonObject, Audience], None]
 """Called with an event's name, its payload, and who may get it."""
 
+Forward = Callable[[Event[Any] | str, JsonObject, Audience], None]
+"""Called with an event, its payload, and who may get it."""
+
 HANDLER_TIMEOUT_S = 30.0
 SETTLE_TIMEOUT_S = 2.0
 
@@ -130,26 +133,37 @@ class EventRelay:
         self._bus = bus
         self._listeners: list[EventListener] = []
         self._waiting: asyncio.Queue[tuple[str, JsonObject] | asyncio.Event] = asyncio.Queue()
+        self._forward: Forward | None = None
+
+    def forward_to(self, forward: Forward) -> None:
+        """Call `forward` with every event, too."""
+        self._forward = forward
 
     def listen(self, listener: EventListener) -> Callable[[], None]:
         """Call `listener` with every event for clients; returns a function that ends this."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener) if listener in self._listeners else None
 
-    def send(self, event: str, payload: JsonObject, audience: Audience) -> None:
+    def send(self, event: Event[Any] | str, payload: JsonObject, audience: Audience) -> None:
         """Tell clients in order, then plugins; a client that fails is logged.
 
         Args:
-            event: Its name.
+            event: The event, or its name.
             payload: What happened.
             audience: Who may get it. Listeners see to that; plugins get all events.
         """
+        self.tell_clients(event_name(event), payload, audience)
+        self.send_to_plugins(event_name(event), payload)
+        if self._forward is not None:
+            self._forward(event, payload, audience)
+
+    def tell_clients(self, event: str, payload: JsonObject, audience: Audience) -> None:
+        """Tell clients only; one that fails is logged."""
         for listener in tuple(self._listeners):
             try:
                 listener(event, payload, audience)
             except Exception:
                 _logger.exception("%s could not be sent to a client", event)
-        self.send_to_plugins(event, payload)
 
     def send_to_plugins(self, event: str, payload: JsonObject) -> None:
         """Tell the subscribed plugins soon."""

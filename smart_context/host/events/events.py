@@ -16,9 +16,14 @@ P = TypeVar("P")
 
 @dataclass(frozen=True, slots=True)
 class Event(Generic[P]):
-    """A name, tied to the type of its payload."""
+    """A name, tied to the type of its payload.
+
+    Attributes:
+        each_finds: Each server of a team finds it out by itself, so its own clients are told only.
+    """
 
     name: str
+    each_finds: bool = False
 
 
 class Emit(Protocol):
@@ -64,6 +69,14 @@ class ChatSummed(TypedDict):
     words: str
 
 
+class ChatCopied(TypedDict):
+    """A chat was made of the messages of another one, `source`; `topics` are to be picked."""
+
+    chat_id: str
+    source: str
+    topics: list[str]
+
+
 class ChatStarted(TypedDict):
     """The answer of that id has begun."""
 
@@ -107,6 +120,14 @@ class ChatFailed(TypedDict):
 
     chat_id: str
     error: str
+
+
+class ChatShared(TypedDict):
+    """A chat's person shares it with all, or no longer."""
+
+    chat_id: str
+    shared: bool
+    person: str
 
 
 class TrashChanged(TypedDict):
@@ -156,6 +177,8 @@ CHAT_VERSION_SHOWN: Event[ChatChanged] = Event("chat.version_shown")
 """Another version of a chat became current; goes to plugins only."""
 CHAT_SUMMED: Event[ChatSummed] = Event("chat.summed")
 """Messages were summed up or cleared, or are sent again (no `words`); goes to plugins only."""
+CHAT_COPIED: Event[ChatCopied] = Event("chat.copied")
+"""A chat was copied, or goes on in another one; goes to plugins only."""
 CHAT_STARTED: Event[ChatStarted] = Event("chat.started")
 """The question is saved and the answer begins."""
 CHAT_TOKEN: Event[ChatToken] = Event("chat.token")
@@ -168,21 +191,23 @@ CHAT_FINISHED: Event[ChatFinished] = Event("chat.finished")
 """A turn ended well, or was stopped or aborted; all is saved."""
 CHAT_FAILED: Event[ChatFailed] = Event("chat.failed")
 """A turn failed; what had arrived is saved."""
-CHAT_CHANGED: Event[ChatChanged] = Event("memory.chat_changed")
+CHAT_CHANGED: Event[ChatChanged] = Event("memory.chat_changed", each_finds=True)
 """A chat was stored, deleted or restored, by this server or another program."""
 CHAT_DELETED: Event[ChatChanged] = Event("memory.chat_deleted")
 """A client moved a chat to the trash."""
+CHAT_SHARED: Event[ChatShared] = Event("memory.chat_shared")
+"""A chat was shared with all people of the vault, or taken back."""
 TRASH_CHANGED: Event[TrashChanged] = Event("memory.trash_changed")
 """Deleted chats were removed for ever."""
 SIDECAR_CHANGED: Event[ChatChanged] = Event("memory.sidecar_changed")
 """A file next to a chat may have changed; goes to plugins only."""
-PANEL_REGISTERED: Event[Panel] = Event("ui.register_panel")
+PANEL_REGISTERED: Event[Panel] = Event("ui.register_panel", each_finds=True)
 """A panel was registered."""
-PANEL_REMOVED: Event[PanelGone] = Event("ui.remove_panel")
+PANEL_REMOVED: Event[PanelGone] = Event("ui.remove_panel", each_finds=True)
 """A panel was removed."""
-PLUGINS_CHANGED: Event[PluginsChanged] = Event("system.plugins_changed")
+PLUGINS_CHANGED: Event[PluginsChanged] = Event("system.plugins_changed", each_finds=True)
 """A plugin started, failed or stopped."""
-CONFIG_READ: Event[ConfigRead] = Event("system.config_read")
+CONFIG_READ: Event[ConfigRead] = Event("system.config_read", each_finds=True)
 """The settings file was read again."""
-TRUST_CHANGED: Event[TrustChanged] = Event("system.trust_changed")
+TRUST_CHANGED: Event[TrustChanged] = Event("system.trust_changed", each_finds=True)
 """The user granted or revoked something, or a part of the vault changed."""

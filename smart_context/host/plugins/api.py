@@ -6,9 +6,10 @@ from collections.abc import Callable, Coroutine, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from smart_context.base.config.prices import Prices
+from smart_context.base.asking import whoever_asks
+from smart_context.base.config.prices import CACHE_TTL_S, Prices
 from smart_context.base.errors import NameTaken
-from smart_context.base.values import OWNER, PersonId
+from smart_context.base.values import PersonId
 from smart_context.chat.messages import Message
 from smart_context.host.access import EVERYBODY, Audience
 from smart_context.host.commands.registry import Caller, Client, CommandHandler
@@ -100,6 +101,12 @@ class PluginContext:
         return self._services.current.config.prices
 
     @property
+    def cache_ttl_s(self) -> float:
+        """Seconds that providers keep the beginning of a request; may change, too."""
+        found = self._services.current.config.cache_ttl_s
+        return CACHE_TTL_S if found is None else found
+
+    @property
     def user_roles(self) -> Path | None:
         """The folder of the user's own roles and templates; it may not exist."""
         return self._services.current.config.user_roles
@@ -186,8 +193,20 @@ class PluginContext:
         """The messages that a turn would send, from stored ones, the current one last."""
         return await self._services.build_history(messages)
 
+    async def sum_up(self, messages: Sequence[Message], instructions: str = "") -> str:
+        """A summary of messages in Markdown, by the fast model; without one, of quoted sentences.
+
+        Raises:
+            CommandFailed: If this program can't write summaries.
+            ModelFailed: If the model fails.
+        """
+        model = self.models.fast
+        return await self._services.digest(
+            messages, "", model, instructions=instructions, or_quotes=model is None
+        )
+
     async def send(
-        self, chat_id: str, message: str, *, stream: bool = True, person: PersonId = OWNER
+        self, chat_id: str, message: str, *, stream: bool = True, person: PersonId | None = None
     ) -> list[str]:
         """Ask the model in a chat, as its user would: in a turn with all its phases.
 
@@ -195,7 +214,7 @@ class PluginContext:
             chat_id: The chat; created when it does not exist.
             message: What to ask.
             stream: Clients get the answer piece by piece.
-            person: Who asks; in the course of a turn, `turn.person`.
+            person: Who asks; by default who asked for what the plugin is doing.
 
         Returns:
             The ids of question and answer, when the turn is over.
@@ -203,8 +222,9 @@ class PluginContext:
         Raises:
             SmartContextError: Why the turn failed; what arrived is saved.
         """
+        caller = Caller(person or whoever_asks())
         asked = {"chat_id": chat_id, "message": message, "stream": stream}
-        result = await self._services.commands.call("chat.send", asked, Caller(person))
+        result = await self._services.commands.call("chat.send", asked, caller)
         return list(result["message_ids"])
 
     def emit(
@@ -229,7 +249,7 @@ class PluginContext:
         if name.partition(".")[0] in RESERVED_IDS:
             raise NameTaken(f"{name!r} is an event of the host; choose another name")
         reached = audience or audience_of(payload) or EVERYBODY
-        self._services.relay.send(name, dict(payload), reached)
+        self._services.relay.send(event, dict(payload), reached)
 
     async def close(self) -> None:
         """Undo all registrations, the latest first, and end the background work."""

@@ -1,15 +1,20 @@
 """Requests to the chat model for plugins: as they would be sent, without sending."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import Message, MessageId
+from smart_context.host.chosen_model import MOST_CHARS, endpoint_of_choice
 from smart_context.host.commands.files import attached_files, described_links
 from smart_context.host.request.request import Request
 from smart_context.host.request.sent import request_body
 from smart_context.host.request.window import Window
 from smart_context.host.services import Services
+from smart_context.host.turn import Turn
+from smart_context.host.turns.rounds import ask_model
 
 
 class Requests:
@@ -72,6 +77,37 @@ class Requests:
             RequestTooLong: If it would be refused.
         """
         return await self._services.completion.completed(request)
+
+    async def ask(self, turn: Turn, on_text: Callable[[str], None]) -> None:
+        """Ask the chat model the request of a turn that no chat has; see `ask_model`.
+
+        Raises:
+            ModelFailed: If the model did not answer, or gave an empty answer.
+        """
+        services = self._services
+        await ask_model(
+            turn,
+            services.current.models,
+            services.tool_support,
+            services.completion,
+            on_text=on_text,
+            on_step=lambda: None,
+        )
+
+    def stopping(
+        self, chat_id: str, tasks: Sequence[asyncio.Task[Any]]
+    ) -> AbstractContextManager[None]:
+        """Let `chat.stop` cancel these tasks within a block."""
+        return self._services.stops.stopping(chat_id, tasks)
+
+    def choice_of(self, model: str) -> str:
+        """A model by its name, or as `chat.set_model` takes it, as the latter; empty if unknown."""
+        if len(model) > MOST_CHARS:
+            return ""
+        config = self._services.current.default_config
+        known = {e.model: name for name, e in (("fast", config.fast), ("chat", config.chat)) if e}
+        choices = (model, known.get(model, ""), f"chat/{model}")
+        return next((c for c in choices if endpoint_of_choice(config, c) is not None), "")
 
     def body(self, request: Request, *, streamed: bool = True) -> JsonObject:
         """The whole body of a completed request, as the endpoint would get it."""

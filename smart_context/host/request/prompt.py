@@ -41,8 +41,10 @@ def prompt_messages(
         steps: What the model said and did in this turn so far.
     """
     prompt = [_plain("system", system_prompt)] if system_prompt.strip() else []
-    for _, built in _built(history, images):
-        prompt.extend(built)
+    if _are_bare(history):
+        prompt += [{"role": message.role, "content": message.content} for message in history]
+    else:
+        prompt += [entry for _, built in _built(history, images) for entry in built]
     prompt.append(_plain("user", _with_images(message, files, images)))
     if steps:
         answer = Message(id=MessageId("answer"), role="assistant", content=tuple(steps))
@@ -55,7 +57,7 @@ def without_silent(history: Sequence[Message]) -> tuple[Message, ...]:
 
     A stopped answer may have no text, and a tool's result no call.
     """
-    if not [None for message in history if not _is_plain(message)]:  # as in most chats
+    if _are_bare(history):
         return tuple(history)
     return tuple(message for message, built in _built(history, _NOTHING) if built)
 
@@ -105,6 +107,19 @@ def _is_plain(message: Message) -> bool:
     """True for a message that is its text, and has some."""
     content = message.content
     return message.role != "tool" and isinstance(content, str) and content.strip() != ""
+
+
+def _are_bare(history: Sequence[Message]) -> bool:
+    """True if all messages are plain and have no files, as in most chats; one fast pass."""
+    return not [
+        None
+        for message in history
+        if message.files
+        or type(message.content) is not str
+        or message.role == "tool"
+        or message.content.isspace()
+        or not message.content
+    ]
 
 
 def _built(

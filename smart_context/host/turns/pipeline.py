@@ -22,7 +22,7 @@ from smart_context.host.request.completion import RequestCompletion
 from smart_context.host.request.tools import ToolSupport
 from smart_context.host.tasks import was_cancelled
 from smart_context.host.turn import Turn
-from smart_context.host.turns.rounds import Rounds
+from smart_context.host.turns.rounds import ask_model
 
 _BEFORE_THE_MODEL = (
     PIPELINE_START,
@@ -76,12 +76,14 @@ class Pipeline:
         await self.prepare(turn)
         if turn.aborted or turn.response is not None:
             return
-        turn.window = self._completion.window
-        turn.request = await self._completion.with_images(turn.request)
-        models = self._models()
-        model, turn.is_extracted = models.chat, models.chat_is_embedded
-        rounds = Rounds(model, turn, self._support, on_text=on_text, on_step=on_step)
-        turn.response = await rounds.answer()
+        await ask_model(
+            turn,
+            self._models(),
+            self._support,
+            self._completion,
+            on_text=on_text,
+            on_step=on_step,
+        )
 
     @property
     def has_no_model(self) -> bool:

@@ -7,11 +7,13 @@ from smart_context.base.errors import SmartContextError
 from smart_context.base.threads import run_uncancelled
 from smart_context.base.values import OWNER, JsonObject
 from smart_context.chat.messages import ChatId
+from smart_context.host.events.events import CHAT_FAILED, Emit
 from smart_context.host.turns import transcript
 from smart_context.host.turns.turns import Turns
 from smart_context.storage.ports import Answers, Chats
 
 NEWEST_CHATS = 20
+LOOK_EACH_S = 5.0
 
 _logger = logging.getLogger(__name__)
 
@@ -25,12 +27,14 @@ class Repair:
         store: The chats.
         answers: The claims on their answers.
         turns: The answers being written in this process.
+        emit: Tells clients that an answer has ended, which another server had begun.
     """
 
-    def __init__(self, store: Chats, answers: Answers, turns: Turns) -> None:
+    def __init__(self, store: Chats, answers: Answers, turns: Turns, emit: Emit) -> None:
         self._store = store
         self._answers = answers
         self._turns = turns
+        self._emit = emit
         self._repairing = asyncio.Lock()
 
     async def all(self) -> None:
@@ -47,6 +51,18 @@ class Repair:
         except SmartContextError as error:
             _logger.warning("chats could not be repaired after a crash: %s", error)
 
+    async def follow(self) -> None:
+        """Repair the answers of other servers that have died, until cancelled."""
+        while True:
+            await asyncio.sleep(LOOK_EACH_S)
+            try:
+                for chat_id in await run_uncancelled(self._answers.interrupted):
+                    if await self._try(chat_id):
+                        ended = {"chat_id": chat_id, "error": transcript.INTERRUPTED}
+                        self._emit(CHAT_FAILED, ended)
+            except SmartContextError as error:
+                _logger.warning("interrupted answers could not be looked for: %s", error)
+
     async def chat(self, chat_id: ChatId) -> None:
         """Repair one chat if it has an unfinished answer; a failure to write is logged.
 
@@ -57,19 +73,21 @@ class Repair:
         if any(message.generating for message in await self._store.messages(chat_id)):
             await self._try(chat_id)
 
-    async def _try(self, chat_id: ChatId) -> None:
+    async def _try(self, chat_id: ChatId) -> bool:
+        """Repair a chat; true if there was an answer to be kept."""
         try:
             async with self._repairing:  # opening a chat waits for the repair at start
                 if not self._turns.is_answered(chat_id):
                     await self._turns.save_unsaved(chat_id)
-                    await self._end_unfinished(chat_id)
+                    return await self._end_unfinished(chat_id)
         except (SmartContextError, OSError) as error:
             _logger.warning("chat %s could not be repaired after a crash: %s", chat_id, error)
+        return False
 
-    async def _end_unfinished(self, chat_id: ChatId) -> None:
+    async def _end_unfinished(self, chat_id: ChatId) -> bool:
         interrupted = await run_uncancelled(lambda: self._answers.take_over(chat_id))
         if interrupted is None:
-            return
+            return False
         left = interrupted.arrived
         try:
 
@@ -83,4 +101,5 @@ class Repair:
                 _logger.info("chat %s: an interrupted answer was kept", chat_id)
             await run_uncancelled(interrupted.remove)
         finally:
-            interrupted.release()
+            await run_uncancelled(interrupted.release)
+        return True

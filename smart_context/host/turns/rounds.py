@@ -11,19 +11,50 @@ from dataclasses import replace
 
 from smart_context.base.errors import ModelFailed
 from smart_context.chat.messages import Part
-from smart_context.host.request.completion import within
+from smart_context.host.models import Models
+from smart_context.host.request.completion import RequestCompletion, within
 from smart_context.host.request.fenced_tools import requests_in
 from smart_context.host.request.request import Request
 from smart_context.host.request.sent import added_texts, request_body
 from smart_context.host.request.tools import Tool, ToolSupport, answered, part_of
 from smart_context.host.turn import Turn
-from smart_context.llm.models import ChatModel, Completion, Piece, ToolCall
+from smart_context.llm.models import NOTHING_USED, ChatModel, Completion, Piece, ToolCall, Usage
 
 MAX_ROUNDS = 5
 MAX_CALLS = 16
 """Most calls answered in one round; the others get an error as their result."""
 
 _logger = logging.getLogger(__name__)
+
+
+async def ask_model(
+    turn: Turn,
+    models: Models,
+    support: ToolSupport,
+    completion: RequestCompletion,
+    *,
+    on_text: Callable[[str], None],
+    on_step: Callable[[], None],
+) -> None:
+    """Ask the chat model a turn's request; the answer goes to `turn.response`.
+
+    Args:
+        turn: The turn.
+        models: The models in use.
+        support: Knows which models take no tools.
+        completion: Completes the request.
+        on_text: Gets the answer piece by piece as it arrives, or in one piece if the turn is not
+            streaming.
+        on_step: Called after `turn.request.steps` grew.
+
+    Raises:
+        ModelFailed: If the model did not answer, or gave an empty answer.
+    """
+    turn.window = completion.window
+    turn.request = await completion.with_images(turn.request)
+    turn.is_extracted = models.chat_is_embedded
+    rounds = Rounds(models.chat, turn, support, on_text=on_text, on_step=on_step)
+    turn.response = await rounds.answer()
 
 
 class Rounds:
@@ -91,11 +122,16 @@ class Rounds:
             self._take_over(request)
         turn.sent, offered = request.messages(), request.offered()
         turn.added = added_texts(request)
+        used: Usage | None = None
         try:
             said = await (self._streamed(offered) if turn.streaming else self._whole(offered))
+        except ModelFailed:
+            used = NOTHING_USED
+            raise
         finally:  # only now is it known which parameters the endpoint has refused
             parameters = self._model.parameters(offered, streamed=turn.streaming)
             turn.bodies = (*turn.bodies, request_body(parameters, turn.sent))
+            turn.usages = (*turn.usages, self._turn.usage or used)
         if as_text and tools:
             text, requests = requests_in(said.text, tools)
             calls = [ToolCall(id="", name=name, arguments=given) for name, given in requests]

@@ -10,6 +10,7 @@ from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.documents.parts import Since, whole
 from smart_context.chat.ids import new_message_id
 from smart_context.chat.messages import ChatId, Message, MessageId
+from smart_context.host.tasks import Stops
 from smart_context.host.turns.answering import Answering, TurnParts
 
 STOP_TIMEOUT_S = 10.0
@@ -20,12 +21,19 @@ class Turns:
 
     Args:
         parts: What every turn needs.
+        stops: What else is stopped with a turn.
     """
 
-    def __init__(self, parts: TurnParts) -> None:
+    def __init__(self, parts: TurnParts, stops: Stops) -> None:
         self._parts = parts
+        self._stops = stops
         self._under_way: dict[ChatId, tuple[Answering, asyncio.Task[None]]] = {}
         self._for_clients: Counter[ChatId] = Counter()
+
+    @property
+    def count(self) -> int:
+        """The number of turns that are under way."""
+        return len(self._under_way)
 
     def under_way(self, chat_id: ChatId) -> Answering | None:
         """The turn of a chat; `None` if it has none now."""
@@ -122,8 +130,9 @@ class Turns:
 
     async def stop(self, chat_id: ChatId) -> bool:
         """Stop a chat's turn and wait until what arrived is saved; `False` if it has none."""
+        others = self._stops.stop(chat_id)
         if chat_id not in self._under_way:
-            return False
+            return others
         answering, task = self._under_way[chat_id]
         answering.stop()
         await asyncio.wait([task], timeout=STOP_TIMEOUT_S)

@@ -1,11 +1,13 @@
-"""Sessions of coding agents: Claude Code, Codex, aider, and the log of `llm`."""
+"""Sessions of coding agents: Claude Code, Codex, aider, opencode, and the log of `llm`."""
 
 import json
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from smart_context.importing.found import (
     FoundChat,
@@ -15,6 +17,7 @@ from smart_context.importing.found import (
     call,
     mapping,
     moment,
+    objects,
     text_of,
     text_part,
     thought,
@@ -175,25 +178,101 @@ def _aider_messages(text: str, chat: FoundChat) -> None:
     flush()
 
 
-def llm_logs(path: str) -> Iterator[FoundChat]:
-    """The conversations of `llm`'s `logs.db`: of its older tables, and of its newer ones.
+def databases(path: Path) -> Iterator[FoundChat]:
+    """The conversations of a SQLite file: `llm`'s `logs.db` of either age, or `opencode.db`.
+
+    What its program has not yet written into the file itself is read, too, if it stands beside it.
 
     Raises:
         NotReadable: If it is no such database.
     """
+    is_whole = not path.with_name(f"{path.name}-wal").exists()
+    address = f"file:{quote(str(path))}?mode=ro{'&immutable=1' if is_whole else ''}"
     try:
-        address = f"file:{path}?mode=ro&immutable=1"
         # Its steps run in one thread after the other.
         opened = sqlite3.connect(address, uri=True, check_same_thread=False)
         with closing(opened) as database:
             database.row_factory = sqlite3.Row
+            database.text_factory = lambda text: text.decode("utf-8", "replace")
             tables = {row[0] for row in database.execute("SELECT name FROM sqlite_master")}
+            if {"session", "message", "part"} <= tables:
+                yield from _opencode_sessions(database)
             if "responses" in tables:
                 yield from _llm_responses(database)
             if {"threads", "messages"} <= tables:
                 yield from _llm_threads(database, tables)
-    except sqlite3.Error as error:
-        raise NotReadable(f"expected the log of llm, found something else: {error}") from None
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter: a column's name
+        raise NotReadable(
+            f"expected the log of llm or opencode, found something else: {error}"
+        ) from None
+
+
+def opencode(session: Mapping[str, Any], messages: Rows) -> FoundChat:
+    """A session of opencode, as `opencode export` writes it.
+
+    Args:
+        session: Its `info`.
+        messages: Objects with `info` and `parts`. Parts that opencode added by itself are left
+            out; an answer that stands for earlier messages is a summary.
+    """
+    chat = FoundChat(
+        client="opencode",
+        id=text_of(session.get("id")) or "session",
+        title=title_of(session.get("title")),
+        created_at=moment(mapping(session.get("time")).get("created")),
+    )
+    for number, row in enumerate(messages):
+        info = mapping(row.get("info"))
+        if text_of(info.get("role")) not in _SPEAKERS:
+            continue
+        found = FoundMessage(
+            id=text_of(info.get("id")) or str(number),
+            role="user" if info.get("role") == "user" else "assistant",
+            parent=chat.messages[-1].id if chat.messages else None,
+            created_at=moment(mapping(info.get("time")).get("created")),
+            model=text_of(info.get("modelID")),
+            is_summary=info.get("summary") is True,
+        )
+        for part in objects(row.get("parts")):
+            _add_opencode_part(part, found)
+        chat.messages.append(found)
+    return chat
+
+
+def _add_opencode_part(part: Mapping[str, Any], found: FoundMessage) -> None:
+    kind, text = part.get("type"), text_of(part.get("text"))
+    if kind == "text" and not part.get("synthetic"):
+        found.parts.append(text_part(text))
+    elif kind == "reasoning":
+        found.parts.append(thought(text))
+    elif kind == "tool":
+        state = mapping(part.get("state"))
+        is_done = text_of(state.get("status")) in {"completed", "error"}
+        result = text_of(state.get("output")) or text_of(state.get("error"))
+        name = text_of(part.get("callID")) or f"{found.id}-{len(found.parts)}"
+        label, args = text_of(part.get("tool")) or "tool", state.get("input")
+        found.parts.append(call(name, label, args, result, is_done=is_done))
+
+
+def _opencode_sessions(database: sqlite3.Connection) -> Iterator[FoundChat]:
+    """The sessions of `opencode.db`, without those that an agent began for itself."""
+    for row in map(dict, database.execute("SELECT * FROM session ORDER BY time_created, id")):
+        if row.get("parent_id"):
+            continue
+        session = (row.get("id"),)
+        parts: dict[object, list[object]] = {}
+        for part in database.execute(
+            "SELECT message_id, data FROM part WHERE session_id = ? ORDER BY id", session
+        ):
+            parts.setdefault(part[0], []).append(_parsed(part[1]))
+        rows: list[Mapping[str, Any]] = [
+            {"info": {**mapping(_parsed(data)), "id": name}, "parts": parts.get(name, [])}
+            for name, data in database.execute(
+                "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id",
+                session,
+            )
+        ]
+        yield opencode({**row, "time": {"created": row.get("time_created")}}, rows)
 
 
 def _llm_responses(database: sqlite3.Connection) -> Iterator[FoundChat]:
@@ -201,7 +280,7 @@ def _llm_responses(database: sqlite3.Connection) -> Iterator[FoundChat]:
     chats: dict[str, FoundChat] = {}
     for row in database.execute("SELECT * FROM responses ORDER BY datetime_utc, id"):
         known = dict(row)
-        name = str(known.get("conversation_id") or known["id"])
+        name = str(known.get("conversation_id") or known.get("id"))
         at = moment(known.get("datetime_utc"))
         chat = chats.setdefault(
             name, FoundChat(client="llm", id=name, title=title_of(names.get(name)), created_at=at)
@@ -210,7 +289,7 @@ def _llm_responses(database: sqlite3.Connection) -> Iterator[FoundChat]:
             before = chat.messages[-1].id if chat.messages else None
             chat.messages.append(
                 FoundMessage(
-                    id=f"{known['id']}-{role}",
+                    id=f"{known.get('id')}-{role}",
                     role="user" if role == "user" else "assistant",
                     parts=[text_part(text_of(known.get(key)))],
                     parent=before,

@@ -1,28 +1,39 @@
-"""The HTTP connection to one endpoint, hardened against a hostile one.
+"""The HTTP connections to endpoints, hardened against hostile ones.
 
 No redirect is followed, no header from the environment is sent, and answers are bounded in size
-and time. Importing `openai` takes half a second, so it happens with the first client, in a thread.
+and time. Importing `httpx` takes a tenth of a second, so it happens with the first request, in a
+thread.
 """
 
 import asyncio
 import importlib
-import ipaddress
 import json
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+import zlib
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
+from smart_context import __version__
 from smart_context.base.config import EndpointSettings
-from smart_context.llm.failures import EndpointFailure, RequestFailed, parsed_error, system_words
+from smart_context.base.config.addresses import is_loopback
+from smart_context.llm.failures import (
+    EndpointFailure,
+    RequestFailed,
+    is_address,
+    parsed_error,
+    system_words,
+)
 from smart_context.llm.openai.retries import retry_after_s
 
 if TYPE_CHECKING:
-    import openai
+    import httpx
 
-CONNECT_S = 10.0
-_NO_KEY = "not-needed"
+_CONNECT_S = 10.0
+_IDLE_CONNECTIONS = 20
 _LARGEST_ERROR = 64 << 10
 _LONGEST_ERROR_S = 5.0
 _SLICE = 8 << 10
@@ -30,39 +41,101 @@ _MOST_S_AT_A_STRETCH = 0.005
 _ENCODINGS = frozenset({"", "identity", "gzip", "deflate"})
 """These are decoded in steps; others, and nested ones, can blow up in a single step."""
 
-_HEADERS = frozenset(
-    ("accept", "connection", "content-length", "content-type", "host", "transfer-encoding")
-)
+_EITHER_HEADER = 16
+"""Tells zlib to expect the header of gzip."""
+
 _ROUTES = ("/chat/completions", "/embeddings")
 
-Hook = Callable[[Any], Awaitable[None]]
+
+class Connections:
+    """The connections to endpoints: one client for each way in which they are reached."""
+
+    def __init__(self) -> None:
+        self._clients: dict[tuple[bool, bool], httpx.AsyncClient] = {}
+        self._connecting = asyncio.Lock()
+
+    async def send(
+        self,
+        settings: EndpointSettings,
+        method: str,
+        path: str,
+        *,
+        content: bytes,
+        headers: Mapping[str, str],
+    ) -> "httpx.Response":
+        """The answer once its head has come, successful or refused; the caller closes it.
+
+        Args:
+            settings: The endpoint; its key is added to the headers.
+            method: The HTTP method.
+            path: Below the base URL, with a query if there is one: `/chat/completions`.
+            content: The body.
+            headers: All other headers, but for those of the connection.
+
+        Raises:
+            RequestFailed: If the address or the key can't be used, no answer comes, or one that
+                redirects.
+        """
+        key = settings.api_key
+        if not is_address(settings.base_url):
+            words = "base_url is not a web address"
+            raise RequestFailed(EndpointFailure(trouble="unreachable", words=words))
+        if key and not (key.isascii() and key.isprintable()):
+            words = "its key holds characters that can't be sent, such as a line break"
+            raise RequestFailed(EndpointFailure(trouble="unusable key", words=words))
+        client = await self._client(settings.base_url)
+        library: Any = importlib.import_module("httpx")
+        all_headers = {**headers, **({"authorization": f"Bearer {key}"} if key else {})}
+        timeout_s = settings.timeout_s
+        try:
+            request = client.build_request(
+                method,
+                f"{settings.base_url}{path}",
+                content=content or None,
+                headers=library.Headers(all_headers, encoding="latin-1"),  # as they were read
+                timeout=library.Timeout(timeout_s, connect=min(_CONNECT_S, timeout_s), pool=None),
+            )
+            return await client.send(request, stream=True)
+        except RequestFailed:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever the library raises, nothing came
+            raise RequestFailed(interrupted(error, has_begun=False)) from None
+
+    async def aclose(self) -> None:
+        """Close idle connections."""
+        for client in self._clients.values():
+            await client.aclose()
+        self._clients.clear()
+
+    async def _client(self, base_url: str) -> "httpx.AsyncClient":
+        kind = _is_on_this_machine(base_url), base_url.startswith("http:")
+        async with self._connecting:
+            if kind not in self._clients:
+                self._clients[kind] = await asyncio.to_thread(_make_client, base_url)
+            return self._clients[kind]
 
 
-def make_client(settings: EndpointSettings) -> "openai.AsyncOpenAI":
-    """An `openai` client for an endpoint; blocks while the library is imported."""
-    library: Any = importlib.import_module("openai")
-    timeout = library.Timeout(settings.timeout_s, connect=min(CONNECT_S, settings.timeout_s))
-    key = settings.api_key or _NO_KEY
-    own = {
-        "Accept-Encoding": "gzip, deflate",
-        "Authorization": f"Bearer {key}",
-        "User-Agent": f"OpenAI/Python {library.__version__}",
-    }
-    client: openai.AsyncOpenAI = library.AsyncOpenAI(
-        base_url=settings.base_url,
-        api_key=key,
-        timeout=timeout,
-        max_retries=0,
-        http_client=library.DefaultAsyncHttpxClient(
-            timeout=timeout,
-            follow_redirects=False,
-            # Requests to this machine bypass the environment's proxy.
-            trust_env=not is_loopback(settings.base_url),
-            verify=verification(settings.base_url),
-            event_hooks={"request": [_only(own)], "response": [_only_success(settings.timeout_s)]},
-        ),
+def _make_client(base_url: str) -> "httpx.AsyncClient":
+    """A client for endpoints that are reached as this one; blocks while `httpx` is imported."""
+    library: Any = importlib.import_module("httpx")
+    client: httpx.AsyncClient = library.AsyncClient(
+        follow_redirects=False,
+        trust_env=not _is_on_this_machine(
+            base_url
+        ),  # the environment's proxy can't reach this machine
+        verify=verification(base_url),
+        limits=library.Limits(max_connections=None, max_keepalive_connections=_IDLE_CONNECTIONS),
+        headers={"User-Agent": f"smart-context/{__version__}"},
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # keeps none
+        event_hooks={"response": [_refuse_redirect]},
     )
     return client
+
+
+async def _refuse_redirect(response: "httpx.Response") -> None:
+    """Stop at a redirect before `httpx` reads its target, which can be a hostile one."""
+    if response.is_redirect:
+        await check_success(response, _LONGEST_ERROR_S)
 
 
 def verification(base_url: str) -> ssl.SSLContext | bool:
@@ -70,17 +143,45 @@ def verification(base_url: str) -> ssl.SSLContext | bool:
 
     The usual ones take 20 ms to load. Without any, no server is trusted.
     """
-    is_plain = base_url.startswith("http:") and is_loopback(base_url)
+    is_plain = base_url.startswith("http:") and _is_on_this_machine(base_url)
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_plain else True
 
 
-def is_loopback(base_url: str) -> bool:
-    """True if an address is on this machine."""
-    host = urlsplit(base_url).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+def _is_on_this_machine(base_url: str) -> bool:
+    return is_loopback(urlsplit(base_url).hostname or "")
+
+
+async def decoded(response: "httpx.Response") -> AsyncGenerator[bytes]:
+    """The body, decompressed in steps: `httpx` would make gigabytes of one piece.
+
+    Raises:
+        RequestFailed: If it is not compressed as it says.
+    """
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    decoder = _decoder(encoding)
+    async for piece in response.aiter_raw():
+        if decoder is None:
+            yield piece
+            continue
+        rest = piece
+        while rest:
+            try:
+                yield decoder.decompress(rest, _SLICE)
+            except zlib.error as error:
+                if encoding != "deflate" or decoder.unconsumed_tail:
+                    words = f"it is not compressed as it says: {error}"
+                    raise RequestFailed(EndpointFailure(trouble="broken", words=words)) from None
+                encoding, decoder = "raw deflate", zlib.decompressobj(-zlib.MAX_WBITS)
+                continue
+            rest = decoder.unconsumed_tail
+    while decoder is not None and (part := decoder.decompress(b"", _SLICE)):
+        yield part
+
+
+def _decoder(encoding: str) -> "zlib._Decompress | None":
+    if encoding in {"", "identity"}:
+        return None
+    return zlib.decompressobj(zlib.MAX_WBITS | _EITHER_HEADER if encoding == "gzip" else 0)
 
 
 async def bounded(source: AsyncIterator[bytes], most_bytes: int) -> AsyncGenerator[bytes]:
@@ -96,7 +197,9 @@ async def bounded(source: AsyncIterator[bytes], most_bytes: int) -> AsyncGenerat
             chunk = await anext(source)
         except StopAsyncIteration:
             return
-        except Exception as error:  # noqa: BLE001 - of httpx or httpx2, whichever openai brought
+        except RequestFailed:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever the library raises
             raise RequestFailed(interrupted(error, has_begun=True)) from None
         for start in range(0, len(chunk), _SLICE):
             part = chunk[start : start + _SLICE]
@@ -110,7 +213,7 @@ async def bounded(source: AsyncIterator[bytes], most_bytes: int) -> AsyncGenerat
 
 
 def interrupted(error: Exception, *, has_begun: bool) -> EndpointFailure:
-    """The failure behind an exception of httpx or httpx2, whichever `openai` uses.
+    """The failure behind an exception of `httpx`.
 
     Args:
         has_begun: The answer's head has come.
@@ -123,41 +226,35 @@ def interrupted(error: Exception, *, has_begun: bool) -> EndpointFailure:
     return EndpointFailure(trouble="broken" if has_begun else "silent", words=str(error))
 
 
-def _only(own: dict[str, str]) -> Hook:
-    """Keeps only these headers and those that HTTP needs; `openai` adds others."""
+def failure_of(response: "httpx.Response") -> EndpointFailure | None:
+    """Why an answer counts as failed, by its head alone; `None` if it does not.
 
-    async def strip(request: Any) -> None:
-        for name in set(request.headers) - _HEADERS:
-            if not name.startswith("x-stainless-"):
-                del request.headers[name]
-        request.headers.update(own)
+    The words are a redirect's target; the body of a refusal says more.
+    """
+    if response.is_success:
+        return None
+    status = response.status_code
+    if response.is_redirect and (target := _target(response)):
+        return EndpointFailure(trouble="redirected", words=target, status=status)
+    wait = retry_after_s(response.headers, datetime.now(UTC))
+    return EndpointFailure(trouble="refused", status=status, retry_after_s=wait)
 
-    return strip
 
+async def check_success(response: "httpx.Response", timeout_s: float) -> None:
+    """Read what a refusal says, as far as it arrives in time.
 
-def _only_success(timeout_s: float) -> Hook:
-    """Raise for any other status, before the body is read or a redirect followed."""
-
-    async def check(response: Any) -> None:
-        encoding = response.headers.get("content-encoding", "").strip().lower()
-        can_read = encoding in _ENCODINGS
-        if response.is_success and can_read:
-            return
-        status = response.status_code
-        if response.is_success:
-            failure = EndpointFailure(trouble="nonsense", words=f"it is compressed as {encoding!r}")
-        elif response.is_redirect and (target := _target(response)):
-            failure = EndpointFailure(trouble="redirected", words=target, status=status)
-        else:
-            failure = EndpointFailure(
-                trouble="refused",
-                words=await _error_words(response, timeout_s) if can_read else "",
-                status=status,
-                retry_after_s=retry_after_s(response.headers, datetime.now(UTC)),
-            )
+    Raises:
+        RequestFailed: If the answer counts as failed, or is compressed in a way that is not safe.
+    """
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    can_read = encoding in _ENCODINGS
+    failure = failure_of(response)
+    if failure is None and not can_read:
+        failure = EndpointFailure(trouble="nonsense", words=f"it is compressed as {encoding!r}")
+    elif failure is not None and failure.trouble == "refused" and can_read:
+        failure = replace(failure, words=await _error_words(response, timeout_s))
+    if failure is not None:
         raise RequestFailed(failure)
-
-    return check
 
 
 def _target(response: Any) -> str:
@@ -178,7 +275,7 @@ async def _error_words(response: Any, timeout_s: float) -> str:
     body = bytearray()
     try:
         async with asyncio.timeout(min(timeout_s, _LONGEST_ERROR_S)):
-            async for part in bounded(response.aiter_bytes(), _LARGEST_ERROR):
+            async for part in bounded(decoded(response), _LARGEST_ERROR):
                 body += part
     except (RequestFailed, TimeoutError):
         pass  # the part that arrived says more than the interruption

@@ -1,33 +1,21 @@
-"""One model at one endpoint: sends requests, retries them, and explains failures.
-
-The retries of `openai` are off: ours know when a retry helps.
-"""
+"""One model at one endpoint: sends requests, retries them, and explains failures."""
 
 import asyncio
-import importlib
+import json
 import logging
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from typing import Any, Literal, TypeVar
 
 from smart_context.base.config import EndpointSettings
 from smart_context.base.errors import ModelFailed
-from smart_context.llm.failures import (
-    EndpointFailure,
-    ModelKind,
-    RequestFailed,
-    explained,
-    is_address,
-)
-from smart_context.llm.openai.connection import bounded, interrupted, make_client
+from smart_context.llm.failures import EndpointFailure, ModelKind, RequestFailed, explained
+from smart_context.llm.openai.connection import Connections, bounded, check_success, decoded
 from smart_context.llm.openai.retries import wait_s
 
-if TYPE_CHECKING:
-    import openai
-
 T = TypeVar("T")
-Route = Literal["chat", "embeddings", "models"]
+Route = Literal["/chat/completions", "/embeddings", "/models"]
 Sleep = Callable[[float], Awaitable[None]]
 Body = Mapping[str, Any]
 
@@ -50,7 +38,14 @@ _OPTIONAL: Mapping[str, tuple[str, ...]] = {
 """Optional fields of a request, and how a refusal names them."""
 
 _INSTEAD: Body = {"encoding_format": "float"}
-"""Sent in place of a refused field; the library would fill in a missing one."""
+"""Sent in place of a refused field."""
+
+_HEADERS = {
+    "accept": "application/json",
+    "accept-encoding": "gzip, deflate",
+    "authorization": "Bearer not-needed",  # unless there is a key: some local servers want one
+    "content-type": "application/json",
+}
 
 
 class Endpoint:
@@ -74,8 +69,7 @@ class Endpoint:
         self._kind = kind
         self._sleep = sleep
         self._jitter = jitter
-        self._client: openai.AsyncOpenAI | None = None
-        self._connecting = asyncio.Lock()
+        self._connections = Connections()
         self._refused_fields: set[str] = set()
 
     @property
@@ -112,7 +106,7 @@ class Endpoint:
         """
 
         async def attempt(stack: AsyncExitStack, body: Body) -> AsyncIterator[bytes]:
-            return await self._open(stack, "chat", body, _LARGEST_STREAM)
+            return await self._open(stack, "/chat/completions", body, _LARGEST_STREAM)
 
         async with AsyncExitStack() as stack:
             yield await self._persist(stack, attempt, body)
@@ -123,9 +117,7 @@ class Endpoint:
 
     async def aclose(self) -> None:
         """Close idle connections."""
-        if self._client is not None:
-            await self._client.close()
-            self._client = None
+        await self._connections.aclose()
 
     async def _persist(
         self,
@@ -177,27 +169,16 @@ class Endpoint:
     async def _open(
         self, stack: AsyncExitStack, route: Route, body: Body, most_bytes: int
     ) -> AsyncIterator[bytes]:
-        client = await self._connected()
-        try:
-            async with _until(_UPLOAD_AND_WAIT * self.settings.timeout_s):
-                response = await stack.enter_async_context(_request(client, route, body))
-        except _api_error() as error:
-            raise RequestFailed(_failure(error)) from None
-        chunks = bounded(response.iter_bytes(), most_bytes)
+        method = "GET" if route == "/models" else "POST"
+        content = b"" if route == "/models" else await asyncio.to_thread(_encoded, body)
+        async with _until(_UPLOAD_AND_WAIT * self.settings.timeout_s):
+            response = await self._connections.send(
+                self.settings, method, route, content=content, headers=_HEADERS
+            )
+        stack.push_async_callback(response.aclose)
+        await check_success(response, self.settings.timeout_s)
+        chunks = bounded(decoded(response), most_bytes)
         return await stack.enter_async_context(aclosing(chunks))
-
-    async def _connected(self) -> "openai.AsyncOpenAI":
-        if not is_address(self.settings.base_url):
-            words = "base_url is not a web address"
-            raise RequestFailed(EndpointFailure(trouble="unreachable", words=words))
-        key = self.settings.api_key
-        if key and not (key.isascii() and key.isprintable()):
-            words = "its key holds characters that can't be sent, such as a line break"
-            raise RequestFailed(EndpointFailure(trouble="unusable key", words=words))
-        async with self._connecting:
-            if self._client is None:
-                self._client = await asyncio.to_thread(make_client, self.settings)
-            return self._client
 
 
 @asynccontextmanager
@@ -209,32 +190,9 @@ async def _until(seconds: float) -> AsyncIterator[None]:
         raise RequestFailed(EndpointFailure(trouble="slow")) from None
 
 
-def _api_error() -> type[Exception]:
-    kind: type[Exception] = importlib.import_module("openai").APIError
-    return kind
-
-
-def _request(
-    client: "openai.AsyncOpenAI", route: Route, body: Body
-) -> AbstractAsyncContextManager[Any]:
-    create: Any
-    given: Body = {}
-    if route == "models":
-        create = client.models.with_streaming_response.list
-    elif route == "embeddings":
-        given = body
-        create = client.embeddings.with_streaming_response.create
-    else:
-        # The library inspects each message, 0.1 ms apiece; an extra field is passed on unread.
-        given = {**body, "messages": [], "extra_body": {"messages": body["messages"]}}
-        create = client.chat.completions.with_streaming_response.create
-    opened: AbstractAsyncContextManager[Any] = create(**given)
-    return opened
-
-
-def _failure(error: Exception) -> EndpointFailure:
-    """The failure behind an exception of `openai`; some versions wrap ours."""
-    cause = error.__cause__
-    if isinstance(cause, RequestFailed):
-        return cause.failure
-    return interrupted(cause if isinstance(cause, Exception) else error, has_begun=False)
+def _encoded(body: Body) -> bytes:
+    """A body as JSON; text that UTF-8 can't hold is escaped."""
+    try:
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=dict).encode()
+    except UnicodeEncodeError:
+        return json.dumps(body, default=dict).encode()

@@ -118,7 +118,7 @@ class OpenAIChatModel:
         if json_reply:
             body["response_format"] = {"type": "json_object"}
         try:
-            reply = read_completion(await self._endpoint.fetch("chat", body))
+            reply = read_completion(await self._endpoint.fetch("/chat/completions", body))
         except RequestFailed as error:
             raise self._endpoint.explained(error.failure) from None
         return replace(
@@ -244,7 +244,7 @@ class OpenAIEmbedder:
             "encoding_format": "base64",
         }
         most_bytes = LARGEST_BODY + len(texts) * _LARGEST_VECTOR
-        found = await self._endpoint.fetch("embeddings", body, most_bytes=most_bytes)
+        found = await self._endpoint.fetch("/embeddings", body, most_bytes=most_bytes)
         return read_vectors(found, len(texts))
 
 

@@ -64,7 +64,7 @@ def read_completion(body: bytes) -> Completion:
         text=text,
         reasoning=_reasoning(message) + thoughts,
         tool_calls=calls.whole,
-        usage=_usage(answer),
+        usage=Usage.from_dict(answer.get("usage")),
     )
 
 
@@ -188,7 +188,7 @@ class StreamReader:
         return self._event(_json_object(payload)) if payload else _NOTHING
 
     def _event(self, event: Mapping[str, Any]) -> tuple[str, str]:
-        self._usage = _usage(event) or self._usage
+        self._usage = Usage.from_dict(event.get("usage")) or self._usage
         choice = _first_choice(event)
         if choice is None:
             return _NOTHING
@@ -235,19 +235,6 @@ def _reasoning(message: Mapping[str, Any]) -> str:
     """The reasoning, which servers send in one of two fields; OpenAI's API has none."""
     thoughts = message.get("reasoning_content") or message.get("reasoning")
     return thoughts if isinstance(thoughts, str) else ""
-
-
-def _usage(answer: Mapping[str, Any]) -> Usage | None:
-    usage = answer.get("usage")
-    if not isinstance(usage, Mapping):
-        return None
-    prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    if not isinstance(prompt, int) or prompt <= 0:
-        return None
-    return Usage(
-        prompt_tokens=prompt,
-        completion_tokens=completion if isinstance(completion, int) else 0,
-    )
 
 
 def _vector(embedding: object) -> Matrix:

@@ -86,7 +86,7 @@ async def list_models(endpoint: EndpointSettings, *, timeout_s: float = _LONGEST
     """
     connection = Endpoint(_hurried(endpoint, timeout_s), "chat model")
     try:
-        return _ids(await connection.fetch("models", {}))
+        return _ids(await connection.fetch("/models", {}))
     except RequestFailed as error:
         raise connection.explained(error.failure) from None
     finally:

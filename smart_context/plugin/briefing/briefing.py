@@ -1,7 +1,8 @@
-"""What a turn sends besides the chat itself: role, named contexts, the role's template.
+"""What a turn sends besides the chat itself: role, named contexts, recalls, the role's template.
 
 Turns, previews and replays all use it, so that what is shown is what is sent. What changes least
-comes first (system prompt, role, contexts), so that providers can reuse their prompt caches.
+comes first (system prompt, role, contexts, recalls), so that providers can reuse their prompt
+caches.
 """
 
 import asyncio
@@ -13,7 +14,9 @@ from smart_context.base.processes.child import Child
 from smart_context.base.threads import in_daemon_thread
 from smart_context.chat.messages import INSTRUCTIONS, ChatId, instructions_in
 from smart_context.plugin.briefing.chat_contexts import Assembled, ChatContexts
+from smart_context.plugin.briefing.chat_recalls import ChatRecalls
 from smart_context.plugin.briefing.chat_roles import ChatRoles
+from smart_context.plugin.briefing.recall_prompt import RecallsPrompt
 from smart_context.plugin.briefing.role_part import NO_ROLE, RolePart
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
@@ -48,6 +51,7 @@ class Briefing:
         instructions: They follow the system prompt.
         role: What the role adds to the system prompt.
         contexts: The named contexts.
+        recalls: What was said in other chats.
         problem: Why the template was not used; empty when it was, or there is none.
     """
 
@@ -55,21 +59,33 @@ class Briefing:
     instructions: Instructions = NO_INSTRUCTIONS
     role: RolePart = NO_ROLE
     contexts: Assembled = field(default_factory=Assembled)
+    recalls: RecallsPrompt = field(default_factory=RecallsPrompt)
     problem: str = ""
 
     @property
     def problems(self) -> str:
-        """The problems with role and template, for people."""
-        return "\n".join(filter(None, (self.role.problem, self.problem)))
+        """The problems with role, recalls and template, for people."""
+        return "\n".join(filter(None, (self.role.problem, self.recalls.problem, self.problem)))
 
-    def without_contexts(self) -> "Briefing":
-        """The briefing when the named contexts do not fit."""
-        return replace(self, contexts=self.contexts.left_out())
+    @property
+    def attached(self) -> str:
+        """The text of contexts and recalls, which goes if a request is too long."""
+        return appended(self.contexts.prompt.text, self.recalls.text)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Its parts of the system prompt, in order; empty ones are not sent."""
+        parts = self.instructions.text, self.role.text
+        return *parts, self.contexts.prompt.text, self.recalls.text
+
+    def without_attached(self) -> "Briefing":
+        """The briefing when contexts and recalls do not fit."""
+        return replace(self, contexts=self.contexts.left_out(), recalls=self.recalls.left_out())
 
     def system_prompt(self, before: str) -> str:
-        """A system prompt, followed by instructions, role and contexts."""
+        """A system prompt, followed by instructions, role, contexts and recalls."""
         told = appended(before, self.instructions.text)
-        return self.contexts.prompt.after(appended(told, self.role.text))
+        return appended(appended(told, self.role.text), self.attached)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +99,7 @@ class Briefings:
         sidecars: What the user chose for each chat.
         roles: The chats' roles.
         contexts: The chats' named contexts.
+        recalls: What the chats recall.
         child: Where the vault's own templates are rendered.
     """
 
@@ -92,6 +109,7 @@ class Briefings:
     sidecars: Sidecars
     roles: ChatRoles
     contexts: ChatContexts
+    recalls: ChatRecalls
     child: Child
 
     async def of(self, chat_id: ChatId, message: str, role: str | None = None) -> Briefing:
@@ -105,12 +123,13 @@ class Briefings:
         state = (await self.sidecars.of(chat_id)).state
         if role is not None and role != state.role:
             state = state.take_role(role)
-        told, part, contexts = await asyncio.gather(
+        told, part, contexts, recalls = await asyncio.gather(
             self.instructions(chat_id),
             self.roles.part(state),
             self.contexts.assemble(chat_id, state.contexts),
+            self.recalls.assemble(chat_id, state.recalls),
         )
-        briefing = Briefing(instructions=told, role=part, contexts=contexts)
+        briefing = Briefing(instructions=told, role=part, contexts=contexts, recalls=recalls)
         return await self.with_message(briefing, message)
 
     async def instructions(self, chat_id: ChatId) -> Instructions:
@@ -147,9 +166,12 @@ class Briefings:
         contexts = await self.contexts.assemble(
             chat_id, state.contexts, budget=budget, count_tokens=count_tokens
         )
+        recalls = await self.recalls.assemble(chat_id, state.recalls, count_tokens=count_tokens)
         role = await self.roles.part(state, model=model, count_tokens=count_tokens)
         instructions = Instructions(text=told, tokens=count_tokens(told) if told else 0)
-        briefing = Briefing(instructions=instructions, role=role, contexts=contexts)
+        briefing = Briefing(
+            instructions=instructions, role=role, contexts=contexts, recalls=recalls
+        )
         return await self.with_message(briefing, message)
 
     async def with_message(self, briefing: Briefing, message: str) -> Briefing:

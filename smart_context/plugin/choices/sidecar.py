@@ -1,7 +1,11 @@
 """What is stored beside a chat for the filter: the user's choices, and the topics' members."""
 
-from dataclasses import dataclass, field
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
+from smart_context.base.asking import person_tag
+from smart_context.base.values import PersonId
 from smart_context.plugin.choices.state import FilterState
 from smart_context.storage.ports import Document
 from smart_context.topics.stored import from_assignments, seen_in
@@ -31,23 +35,46 @@ class ChatSidecar:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredSidecar:
-    """The side-car with the documents that it was read from, or written to."""
+    """The side-car with the documents that it was read from, or written to.
+
+    Attributes:
+        filter: A person's choices.
+        members: The topics' members.
+        edits: The choices whose edits of the topics count, those being the chat's; for the owner
+            of the installation, the same as `filter`.
+    """
 
     sidecar: ChatSidecar
     filter: Document
     members: Document
+    edits: Document
+
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        """All of them, in the order of `document_names`."""
+        own = () if self.edits is self.filter else (self.edits,)
+        return self.filter, self.members, *own
 
 
-def read_sidecar(
-    filter_: Document, members: Document, last: StoredSidecar | None = None
-) -> StoredSidecar:
+def document_names(person: PersonId) -> tuple[str, ...]:
+    """The names of a person's documents beside a chat."""
+    tag = person_tag(person)
+    return (f"{FILTER}-{tag}", MEMBERS, FILTER) if tag else (FILTER, MEMBERS)
+
+
+def read_sidecar(documents: Sequence[Document], last: StoredSidecar | None = None) -> StoredSidecar:
     """The side-car in these documents; the same object as last time if they have not changed."""
-    if last is not None and filter_ is last.filter and members is last.members:
+    if last is not None and all(map(operator.is_, documents, last.documents)):
         return last
+    filter_, members, edits = documents[0], documents[1], documents[-1]
+    edits = edits if len(documents) > 2 else filter_  # noqa: PLR2004 - see `document_names`
+    state = FilterState.from_dict(filter_.value)
+    if edits is not filter_:
+        state = replace(state, edits=FilterState.from_dict(edits.value).edits)
     sidecar = ChatSidecar(
-        state=FilterState.from_dict(filter_.value),
+        state=state,
         topics=from_assignments(members.value),
         seen=seen_in(members.value),
         away=from_assignments(members.value, "away"),
     )
-    return StoredSidecar(sidecar, filter_, members)
+    return StoredSidecar(sidecar, filter_, members, edits)

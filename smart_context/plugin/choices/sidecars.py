@@ -12,22 +12,28 @@ from dataclasses import replace
 
 from cachetools import LRUCache
 
+from smart_context.base.asking import asking, whoever_asks
 from smart_context.base.errors import StoreFailed
+from smart_context.base.values import OWNER, PersonId
 from smart_context.chat.messages import ChatId
 from smart_context.plugin.choices.sidecar import (
     FILTER,
     MEMBERS,
     ChatSidecar,
     StoredSidecar,
+    document_names,
     read_sidecar,
 )
 from smart_context.plugin.choices.state import FilterState, merged
+from smart_context.plugin.choices.topic_edits import TopicEdits
 from smart_context.storage.ports import ChatDocuments, Conflict
 from smart_context.topics.stored import to_assignments
 from smart_context.topics.values import Topic
 
 MAX_CHATS_IN_MEMORY = 256
 _ATTEMPTS = 20
+
+_Key = tuple[ChatId, PersonId]
 
 OnChange = Callable[[ChatId, ChatSidecar, FilterState], None]
 """Called after a change with the side-car before it and the state after it."""
@@ -37,7 +43,8 @@ class Sidecars:
     """Reads and changes the side-cars of chats.
 
     A chat that is not stored has no side-cars: what is chosen for it stays in memory until
-    `keep_state`.
+    `keep_state`. Each person has their own choices in a chat, whoever shares it; the edits of its
+    topics are the chat's.
 
     Args:
         documents: Keeps them.
@@ -56,10 +63,10 @@ class Sidecars:
         self._logger = logger
         self._on_change = on_change
         self._changed_elsewhere: list[Callable[[ChatId], None]] = []
-        self._known: LRUCache[ChatId, StoredSidecar] = LRUCache(MAX_CHATS_IN_MEMORY)
-        self._unstored: LRUCache[ChatId, ChatSidecar] = LRUCache(MAX_CHATS_IN_MEMORY)
+        self._known: LRUCache[_Key, StoredSidecar] = LRUCache(MAX_CHATS_IN_MEMORY)
+        self._unstored: LRUCache[_Key, ChatSidecar] = LRUCache(MAX_CHATS_IN_MEMORY)
         self._revisions: LRUCache[ChatId, int] = LRUCache(MAX_CHATS_IN_MEMORY)
-        self._unreadable: set[ChatId] = set()
+        self._unreadable: set[_Key] = set()
         self._writing = asyncio.Lock()
 
     def on_changed_elsewhere(self, listener: Callable[[ChatId], None]) -> None:
@@ -68,21 +75,28 @@ class Sidecars:
 
     async def of(self, chat_id: ChatId) -> ChatSidecar:
         """The side-car of a chat; the same object as long as nothing has changed."""
-        if chat_id in self._unstored:
-            return self._unstored[chat_id]
+        key = _key(chat_id)
+        if key in self._unstored:
+            return self._unstored[key]
         try:
             known = await self._read(chat_id)
         except StoreFailed as error:
             self._warn(chat_id, error)
-            last = self._known.get(chat_id)
+            last = self._known.get(key)
             return last.sidecar if last else ChatSidecar()
-        self._unreadable.discard(chat_id)
+        self._unreadable.discard(key)
         return known.sidecar
+
+    def people(self, chat_id: ChatId) -> Sequence[PersonId]:
+        """Those whose choices for a chat were last in use; the owner if nobody's were."""
+        found = [person for chat, person in [*self._known, *self._unstored] if chat == chat_id]
+        return list(dict.fromkeys(found)) or [OWNER]
 
     async def check(self, chat_id: ChatId) -> None:
         """Read the side-car again if it was read before, to notice changes by other processes."""
-        if chat_id in self._known:
-            await self.of(chat_id)
+        for person in [person for chat, person in [*self._known] if chat == chat_id]:
+            with asking(person):
+                await self.of(chat_id)
 
     def revision(self, chat_id: ChatId) -> int:
         """A number that grows with each change that this process makes or sees."""
@@ -90,8 +104,9 @@ class Sidecars:
 
     def forget(self, chat_id: ChatId) -> None:
         """Forget the side-car of a deleted chat."""
-        self._known.pop(chat_id, None)
-        self._unstored.pop(chat_id, None)
+        for kept in (self._known, self._unstored):
+            for key in [key for key in kept if key[0] == chat_id]:
+                kept.pop(key, None)
         self._revisions.pop(chat_id, None)
 
     async def change_state(
@@ -190,17 +205,17 @@ class Sidecars:
             return await self._write_state(chat_id, change)
         before = await self.of(chat_id)
         after = change(before.state)
-        self._unstored[chat_id] = replace(before, state=after)
+        self._unstored[_key(chat_id)] = replace(before, state=after)
         self._count_change(chat_id)
         return before, after
 
     async def _store_chosen(self, chat_id: ChatId) -> None:
         """Write what was chosen before the chat had a file."""
-        chosen = self._unstored.get(chat_id)
+        chosen = self._unstored.get(_key(chat_id))
         if chosen is not None:
             start = FilterState()
             await self._write_state(chat_id, lambda now: merged(start, now, chosen.state))
-            self._unstored.pop(chat_id, None)
+            self._unstored.pop(_key(chat_id), None)
 
     async def _write_state(
         self, chat_id: ChatId, change: Callable[[FilterState], FilterState]
@@ -212,13 +227,27 @@ class Sidecars:
             state = change(known.sidecar.state)
             if state == known.sidecar.state:
                 return known
-            stored = await self._documents.replace(
-                chat_id, FILTER, state.to_dict(), expected=known.filter.revision
-            )
-            return replace(known, sidecar=replace(known.sidecar, state=state), filter=stored)
+            return await self._write(chat_id, known, state)
 
         known = await self._written(chat_id, write)
         return before[-1], known.sidecar.state
+
+    async def _write(
+        self, chat_id: ChatId, known: StoredSidecar, state: FilterState
+    ) -> StoredSidecar:
+        name, edits = document_names(_key(chat_id)[1])[0], known.edits
+        is_own = edits is known.filter
+        if not is_own and state.edits != known.sidecar.state.edits:
+            shared = replace(FilterState.from_dict(edits.value), edits=state.edits)
+            edits = await self._documents.replace(
+                chat_id, FILTER, shared.to_dict(), expected=edits.revision
+            )
+        own = state if is_own else replace(state, edits=TopicEdits())
+        stored = await self._documents.replace(
+            chat_id, name, own.to_dict(), expected=known.filter.revision
+        )
+        sidecar = replace(known.sidecar, state=state)
+        return replace(known, sidecar=sidecar, filter=stored, edits=stored if is_own else edits)
 
     async def _written(
         self, chat_id: ChatId, write: Callable[[StoredSidecar], Awaitable[StoredSidecar]]
@@ -243,11 +272,12 @@ class Sidecars:
         Raises:
             StoreFailed: If the disk refuses.
         """
-        last = self._known.get(chat_id)
-        before = (last.filter, last.members) if last else ()
-        filter_, members = await self._documents.read(chat_id, FILTER, MEMBERS, known=before)
-        known = read_sidecar(filter_, members, last)
-        if self._known.get(chat_id) is last:  # else a newer state was written meanwhile
+        key = _key(chat_id)
+        last = self._known.get(key)
+        names = document_names(key[1])
+        read = await self._documents.read(chat_id, *names, known=last.documents if last else ())
+        known = read_sidecar(read, last)
+        if self._known.get(key) is last:  # else a newer state was written meanwhile
             self._remember(chat_id, known)
             if last is not None and known.sidecar != last.sidecar:
                 for listener in self._changed_elsewhere:
@@ -255,15 +285,21 @@ class Sidecars:
         return known
 
     def _remember(self, chat_id: ChatId, known: StoredSidecar) -> None:
-        last = self._known.get(chat_id)
+        key = _key(chat_id)
+        last = self._known.get(key)
         if last is not None and last is not known:
             self._count_change(chat_id)
-        self._known[chat_id] = known
+        self._known[key] = known
 
     def _count_change(self, chat_id: ChatId) -> None:
         self._revisions[chat_id] = self.revision(chat_id) + 1
 
     def _warn(self, chat_id: ChatId, error: StoreFailed) -> None:
-        if chat_id not in self._unreadable:
-            self._unreadable.add(chat_id)
+        key = _key(chat_id)
+        if key not in self._unreadable:
+            self._unreadable.add(key)
             self._logger.warning("The choices for chat %s can't be read: %s", chat_id, error)
+
+
+def _key(chat_id: ChatId) -> _Key:
+    return chat_id, whoever_asks()

@@ -9,12 +9,14 @@ from typing import Any, TypeVar
 
 from smart_context.base.errors import InvalidParams
 from smart_context.chat.messages import MessageId
+from smart_context.plugin.choices.recalls import Recall
 from smart_context.plugin.choices.topic_edits import MAX_LABEL_LENGTH, TopicEdits
 
 T = TypeVar("T", bound=str)
 
 MAX_LABELS = 64
 MAX_CONTEXTS = 32
+MAX_RECALLS = 16
 MAX_TARGETS = 64
 
 
@@ -28,10 +30,12 @@ class FilterState:
         pinned: Messages that are always in.
         hidden: Messages that are always out. No message is in both.
         contexts: Names of the contexts that go with each message, in the order of attaching.
+        recalls: What is recalled from other chats with each message, in the order of attaching.
         threshold: The chat's own; `None` until the user moves it.
         edits: The user's edits of the topics.
         role: The role that shapes the chat's turns; empty if none does.
         role_targets: Files and folders of the vault that its turns are about.
+        is_urgent: The selection is applied at once, whatever the settings say; until it changes.
         file_tools: The model may read files of the vault, where the settings allow it.
     """
 
@@ -40,10 +44,12 @@ class FilterState:
     pinned: tuple[MessageId, ...] = ()
     hidden: tuple[MessageId, ...] = ()
     contexts: tuple[str, ...] = ()
+    recalls: tuple[Recall, ...] = ()
     threshold: float | None = None
     edits: TopicEdits = field(default_factory=TopicEdits)
     role: str = ""
     role_targets: tuple[str, ...] = ()
+    is_urgent: bool = False
     file_tools: bool = True
 
     @classmethod
@@ -57,10 +63,12 @@ class FilterState:
             pinned=tuple(map(MessageId, pinned)),
             hidden=tuple(MessageId(i) for i in _strings(document.get("hidden")) if i not in pinned),
             contexts=_strings(document.get("contexts"))[:MAX_CONTEXTS],
+            recalls=_recalls(document.get("recalls")),
             threshold=_threshold(document.get("threshold")),
             edits=TopicEdits.from_dict(document.get("edits")),
             role=_text(document.get("role")),
             role_targets=_strings(document.get("role_targets"))[:MAX_TARGETS],
+            is_urgent=document.get("apply_now") is True,
             file_tools=document.get("file_tools") is not False,
         )
 
@@ -74,6 +82,8 @@ class FilterState:
             "hidden": list(self.hidden),
             "contexts": list(self.contexts),
         }
+        if self.recalls:
+            written["recalls"] = [recall.to_dict() for recall in self.recalls]
         if self.threshold is not None:
             written["threshold"] = self.threshold
         if self.edits != TopicEdits():
@@ -82,6 +92,8 @@ class FilterState:
             written["role"] = self.role
         if self.role_targets:
             written["role_targets"] = list(self.role_targets)
+        if self.is_urgent:
+            written["apply_now"] = True
         if not self.file_tools:
             written["file_tools"] = False
         return written
@@ -100,7 +112,12 @@ class FilterState:
                 raise ValueError(
                     f"topics: a label has 1 to {MAX_LABEL_LENGTH} characters, found {len(label)}"
                 )
-        return replace(self, active_topics=unique)
+        is_urgent = self.is_urgent and unique == self.active_topics
+        return replace(self, active_topics=unique, is_urgent=is_urgent)
+
+    def apply_now(self) -> "FilterState":
+        """Do not let the selection wait until it pays."""
+        return replace(self, is_urgent=True)
 
     def switch(self, *, enabled: bool) -> "FilterState":
         """Set the similarity switch; switching it off clears the selection."""
@@ -153,6 +170,21 @@ class FilterState:
         """Detach a named context."""
         return replace(self, contexts=tuple(k for k in self.contexts if k != key))
 
+    def recall(self, recall: Recall) -> "FilterState":
+        """Attach a recall after the others, or in place of the one with its id.
+
+        Raises:
+            ValueError: If there are too many.
+        """
+        attached = {each.id: each for each in self.recalls} | {recall.id: recall}
+        if len(attached) > MAX_RECALLS:
+            raise ValueError(f"expected at most {MAX_RECALLS} recalls in a chat; forget one first")
+        return replace(self, recalls=tuple(attached.values()))
+
+    def forget_recall(self, recall_id: str) -> "FilterState":
+        """Detach a recall."""
+        return replace(self, recalls=tuple(r for r in self.recalls if r.id != recall_id))
+
     def take_role(self, name: str, targets: Iterable[str] = ()) -> "FilterState":
         """Set the role and the files that its turns are about; an empty name removes it.
 
@@ -189,7 +221,12 @@ def merged(base: FilterState, theirs: FilterState, ours: FilterState) -> FilterS
     dropped = {*base.contexts} - {*ours.contexts}
     contexts = dict.fromkeys((*theirs.contexts, *_added(base.contexts, ours.contexts)))
     return (
-        replace(theirs, **mine, contexts=tuple(k for k in contexts if k not in dropped))
+        replace(
+            theirs,
+            **mine,
+            contexts=tuple(k for k in contexts if k not in dropped),
+            recalls=_merged_recalls(base.recalls, theirs.recalls, ours.recalls),
+        )
         .release(released)
         .pin(_added(base.pinned, ours.pinned))
         .hide(_added(base.hidden, ours.hidden))
@@ -201,9 +238,20 @@ _PARTS = (
     ("threshold",),
     ("edits",),
     ("role", "role_targets"),
+    ("is_urgent",),
     ("file_tools",),
 )
-"""Fields that change together; pins and contexts are merged one by one."""
+"""Fields that change together; pins, contexts and recalls are merged one by one."""
+
+
+def _merged_recalls(
+    base: Iterable[Recall], theirs: Iterable[Recall], ours: Iterable[Recall]
+) -> tuple[Recall, ...]:
+    before = {recall.id: recall for recall in base}
+    mine = {recall.id: recall for recall in ours}
+    changed = {id_: recall for id_, recall in mine.items() if before.get(id_) != recall}
+    kept = {recall.id: recall for recall in theirs} | changed
+    return tuple(recall for id_, recall in kept.items() if id_ in mine or id_ not in before)
 
 
 def _added(before: Iterable[T], after: Iterable[T]) -> list[T]:
@@ -231,6 +279,11 @@ def _threshold(value: object) -> float | None:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     return float(value) if -1 <= value <= 1 else None
+
+
+def _recalls(value: object) -> tuple[Recall, ...]:
+    found = filter(None, map(Recall.from_dict, value if isinstance(value, list) else ()))
+    return tuple({recall.id: recall for recall in found}.values())[:MAX_RECALLS]
 
 
 def _strings(value: object) -> tuple[str, ...]:

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from cachetools import LRUCache
 
+from smart_context.base.asking import whoever_asks
 from smart_context.base.text.scores import counted
+from smart_context.base.values import PersonId
 from smart_context.chat.messages import ChatId, MessageId
 from smart_context.plugin.choices.sidecar import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
@@ -116,10 +119,10 @@ class Undoable:
 
 
 class UndoSteps:
-    """The last steps of each chat; the oldest steps and chats are forgotten."""
+    """Each person's last steps in each chat; the oldest steps and chats are forgotten."""
 
     def __init__(self) -> None:
-        self._steps: LRUCache[ChatId, list[Step]] = LRUCache(MAX_CHATS)
+        self._steps: LRUCache[tuple[ChatId, PersonId], list[Step]] = LRUCache(MAX_CHATS)
 
     def record(self, chat_id: ChatId, before: ChatSidecar, after: FilterState) -> None:
         """Remember a choice."""
@@ -127,29 +130,29 @@ class UndoSteps:
 
     def push(self, chat_id: ChatId, step: Step) -> None:
         """Remember a step."""
-        self._steps[chat_id] = [*self._steps.get(chat_id, ()), step][-MAX_STEPS:]
+        self._steps[_key(chat_id)] = [*self._steps.get(_key(chat_id), ()), step][-MAX_STEPS:]
 
     def pop(self, chat_id: ChatId) -> Step | None:
         """Remove and return the last step; `None` when there is none."""
-        steps = self._steps.get(chat_id)
+        steps = self._steps.get(_key(chat_id))
         return steps.pop() if steps else None
 
     def amend(self, chat_id: ChatId, topics: TopicEdit) -> None:
         """Add the edit of the topics to the last step."""
-        steps = self._steps.get(chat_id)
+        steps = self._steps.get(_key(chat_id))
         if steps:
             steps[-1] = replace(steps[-1], topics=topics)
 
     def drop_summary(self, chat_id: ChatId, message_id: MessageId) -> None:
         """Forget the step of a summary that was removed."""
-        steps = self._steps.get(chat_id, ())
+        steps = self._steps.get(_key(chat_id), ())
         kept = [s for s in steps if s.summary is None or s.summary.message_id != message_id]
         if len(kept) < len(steps):
-            self._steps[chat_id] = kept
+            self._steps[_key(chat_id)] = kept
 
     def undoable(self, chat_id: ChatId) -> Undoable:
         """What can be undone."""
-        steps = self._steps.get(chat_id)
+        steps = self._steps.get(_key(chat_id))
         if not steps:
             return Undoable()
         moves = steps[-1].topics.moves if isinstance(steps[-1].topics, TopicMoves) else ()
@@ -157,7 +160,12 @@ class UndoSteps:
 
     def forget(self, chat_id: ChatId) -> None:
         """Forget the steps of a deleted chat."""
-        self._steps.pop(chat_id, None)
+        for key in [key for key in self._steps if key[0] == chat_id]:
+            self._steps.pop(key, None)
+
+
+def _key(chat_id: ChatId) -> tuple[ChatId, PersonId]:
+    return chat_id, whoever_asks()
 
 
 def difference_in_words(now: FilterState, before: FilterState) -> str:
@@ -170,6 +178,7 @@ def difference_in_words(now: FilterState, before: FilterState) -> str:
         "hidden messages": now.hidden != before.hidden,
         "the threshold": now.threshold != before.threshold,
         "the contexts": now.contexts != before.contexts,
+        "the recalls": now.recalls != before.recalls,
         "the role": (now.role, now.role_targets) != (before.role, before.role_targets),
     }
     return next((words for words, has_changed in changes.items() if has_changed), "nothing")
@@ -219,23 +228,30 @@ def _change_in_words(before: FilterState, after: FilterState) -> str:
         ("pinned", "pinned", "unpinned"),
         ("hidden", "hidden", "shown again"),
         ("contexts", "attached", "detached"),
+        ("recalls", "recalled", "no longer recalled"),
     ):
         old, new = getattr(before, name), getattr(after, name)
         if old == new:
             continue
         more, fewer = [i for i in new if i not in old], [i for i in old if i not in new]
         changed, verb = (more, words) if more else (fewer, undone)
-        shown = _listed(changed) if name == "contexts" else counted(len(changed), "message")
-        return f"{shown} {verb}"
+        return f"{_named(name, changed)} {verb}"
     changes = {
         "Strictness changed": before.threshold != after.threshold,
         "Role changed": (before.role, before.role_targets) != (after.role, after.role_targets),
         "Filter switched off": before.embedding_search != after.embedding_search
         and after.embedding_search is False,
         "Filter switched on": before.embedding_search != after.embedding_search,
+        "Selection applied": before.is_urgent != after.is_urgent,
         "Files switched": before.file_tools != after.file_tools,
     }
     return next((words for words, has_changed in changes.items() if has_changed), "Last choice")
+
+
+def _named(part: str, changed: Sequence[Any]) -> str:
+    if part == "recalls":
+        return _listed(recall.label for recall in changed)
+    return _listed(changed) if part == "contexts" else counted(len(changed), "message")
 
 
 def _listed(labels: Iterable[str]) -> str:

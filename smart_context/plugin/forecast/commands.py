@@ -11,18 +11,18 @@ from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message
 from smart_context.host.access import FilesNamed
 from smart_context.host.commands.registry import CommandHandler
-from smart_context.host.request.request import Request, attached_to
-from smart_context.host.request.sent import AddedTexts, added_by_client, added_texts
+from smart_context.host.request.request import attached_to
+from smart_context.host.request.sent import AddedTexts
 from smart_context.llm.models import PromptMessage
 from smart_context.plugin.briefing.briefing import Briefing, Briefings
-from smart_context.plugin.choices.state import FilterState, check_threshold
+from smart_context.plugin.choices.state import check_threshold
 from smart_context.plugin.forecast.costs import PART_NAMES
 from smart_context.plugin.forecast.forecasts import Forecast, Forecasts, difference
-from smart_context.plugin.forecast.plans import PlannedRequest, RequestPlanner
+from smart_context.plugin.forecast.plans import PlannedRequest, RequestPlanner, request_of
+from smart_context.plugin.forecast.request_costs import RequestCosts
 from smart_context.plugin.forecast.rows import candidate_rows, rows_by_id
 from smart_context.plugin.forecast.topic_cards import topic_card
 from smart_context.plugin.model_in_use import ModelInUse
-from smart_context.plugin.selection.selector import protected_ids
 from smart_context.plugin.selection.status_line import status_line
 
 DraftOf = Callable[
@@ -42,6 +42,7 @@ class PreviewCommands:
 
     Attributes:
         forecasts: Makes forecasts of chats.
+        costs: Tells what their requests cost.
         briefings: Makes what goes with their messages.
         model: The chat model.
         ask_above: The tokens above which the page asks before it sends; 0 is never.
@@ -52,6 +53,7 @@ class PreviewCommands:
     """
 
     forecasts: Forecasts
+    costs: RequestCosts
     briefings: Briefings
     model: ModelInUse
     ask_above: int
@@ -94,15 +96,16 @@ class PreviewCommands:
         if forecast.view.is_of_client:  # a role's template words messages of the page only
             briefing = replace(briefing, message=draft.text)
         state = forecast.view.sidecar.state
-        request = _request(forecast, briefing, draft, attached)
-        added = self._added(request, state, fields)
+        request = request_of(forecast, briefing, draft, attached)
+        added = self.planner.added(request, state, fields)
         planned = None
         if not brief or self._is_near_the_window(forecast, briefing, attached, added):
             planned = await self.planner.plan(request, state, streamed=stream, fields=fields)
             forecast = forecast.without(planned.left_out, self.model.count_tokens)
-            briefing = briefing.without_contexts() if planned.lacks_contexts else briefing
+            briefing = briefing.without_attached() if planned.lacks_attached else briefing
             added = planned.added
         result = self._result(forecast, briefing, attached, added)
+        result["cost"] = await self.costs.document(forecast, briefing, result["tokens"], fields)
         result["cut_texts"] = [await self._cut(each) for each in cut_texts(f"{attached}\n")]
         if planned and planned.problem:
             result["problem"] = planned.problem
@@ -130,7 +133,9 @@ class PreviewCommands:
 
     async def describe_topic(self, chat_id: str, label: str) -> JsonObject:
         """What picking a topic alone would keep: number, tokens, dates and three samples."""
-        return topic_card(await self.forecasts.forecast(check_chat_id(chat_id), [label]))
+        forecast = await self.forecasts.forecast(check_chat_id(chat_id), [label])
+        cost = await self.costs.of(forecast.view, forecast.decision)
+        return topic_card(forecast) | {"cost": cost}
 
     async def _cut(self, cut: CutText) -> JsonObject:
         """An attached text that goes in part, with the tokens that it would take as a whole."""
@@ -149,8 +154,8 @@ class PreviewCommands:
         forecast = await self.forecasts.forecast(chat_id)
         briefing = await self.forecasts.briefing(chat_id, draft.text)
         fields = await self._client_fields(forecast)
-        request = _request(forecast, briefing, draft, attached)
-        added = self._added(request, forecast.view.sidecar.state, fields)
+        request = request_of(forecast, briefing, draft, attached)
+        added = self.planner.added(request, forecast.view.sidecar.state, fields)
         if not self._is_near_the_window(forecast, briefing, attached, added):
             return forecast
         planned = await self.planner.plan(request, forecast.view.sidecar.state)
@@ -159,11 +164,6 @@ class PreviewCommands:
     async def _client_fields(self, forecast: Forecast) -> JsonObject:
         view = forecast.view
         return await self.client_fields_of(view.chat_id) if view.is_of_client else {}
-
-    def _added(self, request: Request, state: FilterState, fields: JsonObject) -> AddedTexts:
-        if request.is_of_client:
-            return added_by_client(fields)
-        return added_texts(self.planner.with_tools(request, state))
 
     async def _briefing(
         self, chat_id: ChatId, message: str, role: str | None, *, brief: bool
@@ -220,19 +220,6 @@ async def _to_the_letter(forecast: Forecast, planned: PlannedRequest) -> JsonObj
     body = await asyncio.to_thread(body_without_image_data, planned.body)
     rows = await asyncio.to_thread(candidate_rows, forecast)
     return {"messages": rows, "body": body, "prompt": body["messages"]}
-
-
-def _request(forecast: Forecast, briefing: Briefing, draft: Message, attached: str) -> Request:
-    return Request(
-        system_prompt=briefing.system_prompt(""),
-        history=forecast.decision.messages,
-        message=briefing.message,
-        is_of_client=forecast.view.is_of_client,
-        files=tuple(draft.files),
-        protected=protected_ids(forecast.view),
-        optional_prompt=briefing.contexts.prompt.text,
-        attached_text=attached,
-    )
 
 
 def body_without_image_data(body: JsonObject) -> JsonObject:

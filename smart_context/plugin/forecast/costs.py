@@ -6,6 +6,8 @@ A preview is asked for at each keystroke, and a long chat has ten thousand messa
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import compress, count
+from operator import is_not
 from typing import Literal
 
 import numpy as np
@@ -27,6 +29,7 @@ PART_NAMES: Mapping[str, str] = {
     "instructions": "Instructions",
     "role": "Role",
     "contexts": "Notes",
+    "recalls": "Recalled",
     "tools": "Tools",
     "attachments": "Attachments",
     "summary": "Summary",
@@ -48,6 +51,7 @@ class TokensByPart:
         instructions: The instructions of the vault and of the chat.
         role: The chat's role with its files.
         contexts: The named contexts.
+        recalls: Messages of other chats.
         tools: What the model may call.
         attachments: Files and links of messages.
         summary: Summaries of older messages.
@@ -60,6 +64,7 @@ class TokensByPart:
     instructions: int = 0
     role: int = 0
     contexts: int = 0
+    recalls: int = 0
     tools: int = 0
     attachments: int = 0
     summary: int = 0
@@ -227,9 +232,8 @@ def _attached(view: ChatView, decision: Decision, costs: Costs, count_tokens: Co
 
 def _same_beginning(before: Sequence[Message], messages: Sequence[Message]) -> int:
     """The number of messages at the beginning that are the same objects in both lists."""
-    pairs = enumerate(zip(before, messages, strict=False))
     shorter = min(len(before), len(messages))
-    return next((n for n, (old, new) in pairs if old is not new), shorter)
+    return next(compress(count(), map(is_not, before, messages)), shorter)
 
 
 def _known(known: dict[MessageId, _Counted], message: Message) -> _Counted | None:

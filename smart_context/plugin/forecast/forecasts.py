@@ -12,7 +12,8 @@ from functools import cached_property, partial
 import numpy as np
 from cachetools import LRUCache
 
-from smart_context.base.values import CountTokens, JsonObject
+from smart_context.base.asking import person_asking
+from smart_context.base.values import CountTokens, JsonObject, PersonId
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.request.sent import NOTHING_ADDED, AddedTexts
 from smart_context.host.request.tokens import PER_IMAGE, tokens_around
@@ -26,7 +27,9 @@ from smart_context.plugin.forecast.hidden_text import (
     hidden_places_in,
 )
 from smart_context.plugin.selection.chat_filter import ChatFilter, with_selection
+from smart_context.plugin.selection.last_request import LastRequest
 from smart_context.plugin.selection.selector import ChatView, ContextSelector, Decision
+from smart_context.plugin.selection.waiting import Waiting
 from smart_context.storage.ports import Chats
 
 MAX_FORECASTS = 48
@@ -125,6 +128,7 @@ class Forecast:
             instructions=briefing.instructions.tokens,
             role=briefing.role.tokens,
             contexts=briefing.contexts.tokens,
+            recalls=briefing.recalls.tokens,
             tools=count_tokens(added.tools) if added.tools else 0,
             attachments=self.tokens.attachments + files + _of_images(added, count_tokens),
             message=max(message - files, 0),
@@ -152,13 +156,14 @@ class _Kept:
     stored: tuple[Message, ...]
     topics: object
     sidecar: ChatSidecar
+    last: LastRequest | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _KeptBriefing:
     chosen: object
     briefing: Briefing
-    good_until: float
+    read_at: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +175,7 @@ class Forecasts:
         sidecars: The user's choices for them.
         chat_filter: Shows chats.
         selector: Decides what is in context.
+        waiting: Decides it under a chat's own choices.
         briefings: Makes what goes with their messages.
         ledger: Counts what messages cost.
         count_tokens: Counts for the chat model.
@@ -181,6 +187,7 @@ class Forecasts:
     sidecars: Sidecars
     chat_filter: ChatFilter
     selector: ContextSelector
+    waiting: Waiting
     briefings: Briefings
     ledger: TokenLedger
     count_tokens: CountTokens
@@ -189,7 +196,9 @@ class Forecasts:
     _kept: LRUCache[tuple[ChatId, ForecastKey, bool], _Kept] = field(
         init=False, default_factory=partial(LRUCache, MAX_FORECASTS)
     )
-    _kept_briefings: dict[ChatId, _KeptBriefing] = field(init=False, default_factory=dict)
+    _kept_briefings: dict[tuple[ChatId, PersonId | None], _KeptBriefing] = field(
+        init=False, default_factory=dict
+    )
 
     async def forecast(
         self,
@@ -203,33 +212,38 @@ class Forecasts:
             InvalidParams: If a label is empty or too long, or there are too many.
         """
         wanted: ForecastKey = (None if topics is None else tuple(topics), threshold)
-        stored, others = await self.chats.snapshot(chat_id)
+        stored, others = await self.chats.snapshot(chat_id, "topics")
         sidecar = await self.sidecars.of(chat_id)
         key = chat_id, wanted, self.as_text()
         kept = self._kept.get(key)
         public = others.get("topics")
-        if kept and kept.stored is stored and kept.sidecar is sidecar and kept.topics == public:
+        is_own = topics is None and threshold is None
+        last = await self.waiting.cached(chat_id) if is_own else None
+        is_same = kept and kept.stored is stored and kept.sidecar is sidecar and kept.last is last
+        if kept and is_same and kept.topics == public:
             return kept.forecast
         forecast = await self._decide(chat_id, wanted)
         if not forecast.decision.problem:  # else the next try may succeed
-            self._kept[key] = _Kept(forecast, stored, public, sidecar)
+            self._kept[key] = _Kept(forecast, stored, public, sidecar, last)
         return forecast
 
-    async def briefing(self, chat_id: ChatId, message: str) -> Briefing:
-        """What goes with a message, from notes and files read at most two seconds ago.
+    async def briefing(
+        self, chat_id: ChatId, message: str, age_s: float = BRIEFING_AGE_S
+    ) -> Briefing:
+        """What goes with a message, from notes and files read at most `age_s` seconds ago.
 
         They are read again after that time rather than at each keystroke: `git add` sends no event,
         and some vaults can't be watched.
         """
         state = (await self.sidecars.of(chat_id)).state
-        chosen = (state.contexts, state.role, state.role_targets)
-        kept = self._kept_briefings.get(chat_id)
-        if kept and kept.chosen == chosen and self.clock() < kept.good_until:
+        chosen = (state.contexts, state.recalls, state.role, state.role_targets)
+        key = chat_id, person_asking()  # each person has contexts of their own
+        kept = self._kept_briefings.get(key)
+        if kept and kept.chosen == chosen and self.clock() < kept.read_at + age_s:
             return await self.briefings.with_message(kept.briefing, message)
         briefing = await self.briefings.of(chat_id, message)
-        if any(chosen) and not (briefing.contexts.problems or briefing.role.problems):
-            good_until = self.clock() + BRIEFING_AGE_S
-            self._kept_briefings[chat_id] = _KeptBriefing(chosen, briefing, good_until)
+        if any(chosen) and not (briefing.contexts.problems or briefing.problems):
+            self._kept_briefings[key] = _KeptBriefing(chosen, briefing, self.clock())
         return briefing
 
     def forget_briefings(self) -> None:
@@ -246,7 +260,10 @@ class Forecasts:
         view = await self.chat_filter.view(chat_id)
         if topics is not None:
             view = with_selection(view, topics)
-        decision = await self.selector.decide(view, threshold=threshold)
+        if topics is None and threshold is None:
+            decision = await self.waiting.decide(view)
+        else:
+            decision = await self.selector.decide(view, threshold=threshold)
         return await self.with_costs(view, decision)
 
 

@@ -20,7 +20,13 @@ HiddenKind = Literal["invisible", "direction", "comment"]
 SYSTEM_PROMPT = "the system prompt"
 
 _COMMENT = "<!--"
-_NOTE = re.compile(r"^File: (?P<path>.+)\n--begin-(?P<token>\S+)--$", re.MULTILINE)
+_QUOTED = re.compile(
+    r"^File: (?P<path>.+)\n--begin-(?P<token>\S+)--$"
+    r'|^<(?P<mark>said[-\d]*) in="(?P<title>[^"\n]*)" .*>$',
+    re.MULTILINE,
+)
+"""The beginning of a note, or of a message of another chat."""
+
 _WORDS: dict[HiddenKind, tuple[str, str]] = {
     "invisible": ("invisible character", "invisible characters"),
     "direction": ("character that changes the direction", "characters that change the direction"),
@@ -102,10 +108,10 @@ def find_hidden_text(text: str) -> tuple[HiddenText, ...]:
 
 
 def hidden_places_in(system_prompt: str) -> list[HiddenPlace]:
-    """The hidden text of a system prompt, with the note that each piece is in."""
+    """The hidden text of a system prompt, with the note or chat that each piece is from."""
     return [
         HiddenPlace(where=where, hidden=hidden)
-        for where, part in _by_note(system_prompt)
+        for where, part in _by_source(system_prompt)
         for hidden in find_hidden_text(part)
     ]
 
@@ -122,18 +128,20 @@ def _name(character: str) -> str:
     return f"{code} {name.lower()}" if name else code
 
 
-def _by_note(text: str) -> Iterator[tuple[str, str]]:
-    """The pieces of a system prompt, each with the note that it comes from.
+def _by_source(text: str) -> Iterator[tuple[str, str]]:
+    """The pieces of a system prompt, each with the note or chat that it comes from.
 
-    The search continues after a note's end mark, so that a note can't fake another's heading.
+    The search continues after an end mark, so that what is quoted can't fake another's heading.
     """
     if text.isascii() and _COMMENT not in text:
         return
     rest = 0
-    while heading := _NOTE.search(text, rest):
+    while heading := _QUOTED.search(text, rest):
         yield SYSTEM_PROMPT, text[rest : heading.start()]
-        end = text.find(f"--end-{heading['token']}--", heading.end())
+        closing = f"</{heading['mark']}>" if heading["mark"] else f"--end-{heading['token']}--"
+        end = text.find(closing, heading.end())
         end = len(text) if end < 0 else end
-        yield heading["path"], text[heading.end() : end]
+        where = f"the recalled chat {heading['title']}" if heading["mark"] else heading["path"]
+        yield where, text[heading.end() : end]
         rest = end
     yield SYSTEM_PROMPT, text[rest:]

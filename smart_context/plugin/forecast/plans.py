@@ -8,7 +8,7 @@ from typing import Any
 
 from smart_context.base.errors import RequestTooLong
 from smart_context.base.values import JsonObject
-from smart_context.chat.messages import MessageId
+from smart_context.chat.messages import Message, MessageId
 from smart_context.host.plugins.api import PluginContext
 from smart_context.host.request.request import Request
 from smart_context.host.request.sent import (
@@ -19,9 +19,11 @@ from smart_context.host.request.sent import (
     request_body,
 )
 from smart_context.llm.models import PromptMessage
+from smart_context.plugin.briefing.briefing import Briefing
 from smart_context.plugin.choices.state import FilterState
+from smart_context.plugin.forecast.forecasts import Forecast
 from smart_context.plugin.notes.file_offer import FileOffer
-from smart_context.plugin.selection.selector import ChatView
+from smart_context.plugin.selection.selector import ChatView, protected_ids
 
 _NO_FIELDS: Mapping[str, Any] = MappingProxyType({})
 
@@ -34,14 +36,14 @@ class PlannedRequest:
         body: What the endpoint would receive.
         added: What tools add to it.
         left_out: Messages that do not fit into its window.
-        lacks_contexts: The attached contexts do not fit.
+        lacks_attached: The attached contexts and recalls do not fit.
         problem: Why it can't be sent, for people; empty if it can.
     """
 
     body: JsonObject
     added: AddedTexts = NOTHING_ADDED
     left_out: frozenset[MessageId] = frozenset()
-    lacks_contexts: bool = False
+    lacks_attached: bool = False
     problem: str = ""
 
     @property
@@ -89,6 +91,12 @@ class RequestPlanner:
             images=dict.fromkeys(requests.image_keys(request), ""),
         )
 
+    def added(self, request: Request, state: FilterState, fields: Mapping[str, Any]) -> AddedTexts:
+        """What tools and images add to a request; see `plan`."""
+        if request.is_of_client:
+            return added_by_client(fields)
+        return added_texts(self.with_tools(request, state))
+
     async def plan(
         self,
         request: Request,
@@ -118,12 +126,26 @@ class RequestPlanner:
         return _planned(request, made, body, problem)
 
 
+def request_of(forecast: Forecast, briefing: Briefing, draft: Message, attached: str) -> Request:
+    """The request that a turn would make, without tools and images."""
+    return Request(
+        system_prompt=briefing.system_prompt(""),
+        history=forecast.decision.messages,
+        message=briefing.message,
+        is_of_client=forecast.view.is_of_client,
+        files=tuple(draft.files),
+        protected=protected_ids(forecast.view),
+        optional_prompt=briefing.attached,
+        attached_text=attached,
+    )
+
+
 def _planned(request: Request, made: Request, body: JsonObject, problem: str) -> PlannedRequest:
     had = {message.id for message in request.history}
     return PlannedRequest(
         body=body,
         added=added_texts(made),
         left_out=frozenset(had - {message.id for message in made.history}),
-        lacks_contexts=made.optional_prompt != request.optional_prompt,
+        lacks_attached=made.optional_prompt != request.optional_prompt,
         problem=problem,
     )

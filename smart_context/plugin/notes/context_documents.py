@@ -122,6 +122,9 @@ def _owners(*keys: str) -> Iterable[Owned]:
 NamesContext = Names(_owners)
 """Marks a parameter that is a context's key."""
 
+NamesOwnContext = Names(lambda key: [o._replace(only_theirs=True) for o in _owners(key)])
+"""Marks such a key for a command that only the context's own person may give."""
+
 NamesContexts = Names(lambda keys: _owners(*keys))
 """Marks a parameter that is a list of such keys."""
 

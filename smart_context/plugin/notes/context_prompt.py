@@ -5,7 +5,6 @@ a note can't pass as an instruction. The same contexts give the same text, so th
 reuse its prompt cache.
 """
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -13,7 +12,7 @@ from smart_context.base.text.names import one_line
 from smart_context.base.values import CountTokens
 from smart_context.contexts import ContextOptions, SmartContext, SmartContexts, Snapshot, Template
 from smart_context.contexts.render import WHOLE, file_tree, path_of
-from smart_context.llm.tokens import beginning, estimate
+from smart_context.plugin.notes.room import Room
 from smart_context.vault.assigns import build_here_doc_token
 
 MAX_CHARACTERS = 2_000_000
@@ -26,7 +25,6 @@ INTRODUCTION = (
 )
 _FILE_TREE = "{{FILE_TREE}}"
 _MOST_CHARACTERS_A_TOKEN = 16  # the average of any real text is lower
-_HOPELESS = 3  # if the estimate exceeds the room this many times, no exact count is needed
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +91,6 @@ class ContextsPrompt:
     text: str = ""
     shares: tuple[ContextShare, ...] = ()
 
-    def after(self, system_prompt: str) -> str:
-        """The system prompt so far, followed by this part."""
-        return appended(system_prompt, self.text)
-
 
 NOTHING = ContextsPrompt()
 
@@ -137,13 +131,14 @@ def contexts_prompt(
             contexts is sent once.
         count_tokens: Counts for the model that is asked.
     """
-    room = _Room(budget, count_tokens)
+    room = Room(budget, count_tokens)
+    known: set[NoteExcerpt] = set()
     if room.take(INTRODUCTION) is None:
         room.close()
     parts: list[str] = []
     shares: list[ContextShare] = []
     for context in contents:
-        text, share = _section(context, room)
+        text, share = _section(context, room, known)
         parts += [text] if text else []
         shares.append(share)
     text = "\n\n".join((INTRODUCTION, *parts)) if parts else ""
@@ -170,38 +165,9 @@ def fenced(text: str) -> str:
     return f"--begin-{token}--\n{text}{ending}--end-{token}--"
 
 
-class _Room:
-    """The rest of the budget."""
-
-    def __init__(self, budget: int, count_tokens: CountTokens) -> None:
-        self._left = budget or math.inf
-        self._count = count_tokens
-        self.sent: set[NoteExcerpt] = set()
-
-    def take(self, text: str) -> int | None:
-        """Take the tokens of a paragraph; `None` if it does not fit."""
-        if estimate(text) > _HOPELESS * self._left:
-            return None
-        tokens = self._count(f"{text}\n\n")
-        if tokens > self._left:
-            return None
-        self._left -= tokens
-        return tokens
-
-    def close(self) -> None:
-        """Let nothing more in."""
-        self._left = 0
-
-    def head_of(self, text: str) -> str:
-        """The beginning of a text that did not fit, about as much as fits."""
-        left = int(self._left)
-        head = beginning(text, left)
-        while head and (tokens := self._count(head)) > left:
-            head = head[: min(int(len(head) * left / tokens), len(head) - 1)]
-        return head
-
-
-def _section(context: ContextContent, room: _Room) -> tuple[str, ContextShare]:
+def _section(
+    context: ContextContent, room: Room, known: set[NoteExcerpt]
+) -> tuple[str, ContextShare]:
     """The part of one context that fits; its template only goes in with an excerpt."""
     heading = f"## {one_line(context.key)}"
     frame = "\n\n".join(part for part in (heading, context.before, context.after) if part.strip())
@@ -214,13 +180,14 @@ def _section(context: ContextContent, room: _Room) -> tuple[str, ContextShare]:
     sent: list[str] = []
     cut = set(context.cut)
     for excerpt in context.excerpts:
-        if excerpt in room.sent:
+        if excerpt in known:
             sent.append(excerpt.key)
             continue
-        block, taken = _fitted(excerpt, room)
+        block, taken = _fitted(excerpt, room, is_first=not known)
         if not block:
             left_out.append(excerpt.key)
             continue
+        known.add(excerpt)
         tokens += taken
         blocks.append(block)
         sent.append(excerpt.key)
@@ -238,18 +205,17 @@ def _section(context: ContextContent, room: _Room) -> tuple[str, ContextShare]:
     return "\n\n".join(part.strip("\n") for part in parts if part.strip()), share
 
 
-def _fitted(excerpt: NoteExcerpt, room: _Room) -> tuple[str, int]:
+def _fitted(excerpt: NoteExcerpt, room: Room, *, is_first: bool) -> tuple[str, int]:
     """An excerpt's block and its tokens; the very first is cut if it is too long."""
     block = _block(excerpt)
     tokens = room.take(block)
-    if tokens is None and not room.sent:
+    if tokens is None and is_first:
         around = _block(replace(excerpt, text="\n\n\n"))
         head = room.head_of(around + excerpt.text)[len(around) :]
         block = _block(replace(excerpt, text=head))
         tokens = room.take(block) if head else None
     if tokens is None:
         return "", 0
-    room.sent.add(excerpt)
     return block, tokens
 
 

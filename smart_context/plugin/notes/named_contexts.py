@@ -11,9 +11,11 @@ from smart_context.contexts import SmartContext, SmartContexts
 from smart_context.contexts.options import stored_options
 from smart_context.host.access import Access
 from smart_context.host.commands.registry import Caller, CommandHandler
+from smart_context.host.commands.sharing import NOBODY_ELSE
 from smart_context.plugin.notes.context_changes import ContextChanges
 from smart_context.plugin.notes.context_documents import (
     NamesContext,
+    NamesOwnContext,
     chat_of,
     context_document,
     outline_document,
@@ -23,6 +25,7 @@ from smart_context.plugin.notes.context_documents import (
 from smart_context.plugin.notes.context_prompt import bounded
 from smart_context.plugin.notes.vault_notes import VaultNotes
 from smart_context.plugin.settings import FilterSettings
+from smart_context.storage.guarded.documents import PersonalContexts
 from smart_context.vault.guarded.paths import confine
 from smart_context.vault.markdown.notes import Outline
 
@@ -44,6 +47,7 @@ class NamedContexts:
         access: Decides whose contexts are listed.
         count_tokens: Counts for the chat model.
         settings: The tokens that contexts may take, and above which the page asks.
+        sharing: Shares contexts between people; `None`: all are one person's.
     """
 
     notes: VaultNotes
@@ -51,6 +55,7 @@ class NamedContexts:
     access: Access
     count_tokens: CountTokens
     settings: FilterSettings
+    sharing: PersonalContexts | None = None
 
     def commands(self) -> Mapping[str, CommandHandler]:
         """The commands by name."""
@@ -62,6 +67,7 @@ class NamedContexts:
             "get_context": self.get_context,
             "save_context": self.save_context,
             "delete_context": self.delete_context,
+            "share_context": self.share_context,
             "preview_context": self.preview_context,
             "compile_context": self.compile_context,
         }
@@ -111,7 +117,7 @@ class NamedContexts:
         """List all contexts with their number of items and the chat they were made for."""
 
         def listed(contexts: SmartContexts) -> list[ContextResult]:
-            return [_listed(contexts, key) for key in contexts.keys()]  # noqa: SIM118 - no mapping
+            return [self._listed(contexts, key) for key in contexts.keys()]  # noqa: SIM118 - no mapping
 
         found = await self.notes.ask(listed)
         may_use = self.access.may_use
@@ -145,7 +151,19 @@ class NamedContexts:
         self.changes.context_changed(name)
         return context_document(saved)
 
-    async def delete_context(self, key: Annotated[str, NamesContext]) -> JsonObject:
+    async def share_context(self, key: Annotated[str, NamesOwnContext], shared: bool) -> JsonObject:
+        """Let all people use a context and change it, or only its own person."""
+        sharing = self.sharing
+        if sharing is None:
+            raise CommandFailed(NOBODY_ELSE)
+        name = checked_key(key)
+        if not shared:
+            self.changes.context_changed(name)  # while those it was shared with can still hear it
+        await self.notes.ask(lambda _: sharing.share(name, shared=shared))
+        self.changes.context_changed(name)
+        return {"key": name, "shared": shared}
+
+    async def delete_context(self, key: Annotated[str, NamesOwnContext]) -> JsonObject:
         """Delete a context; chats that use it go on without it."""
         was_there = await self.notes.ask(lambda contexts: contexts.delete(key))
         if was_there:
@@ -181,6 +199,13 @@ class NamedContexts:
             "tokens": self.count_tokens(text),
             "ask_above": self.settings.ask_above_tokens,
         }
+
+    def _listed(self, contexts: SmartContexts, key: str) -> ContextResult:
+        row = _listed(contexts, key)
+        person = self.sharing.shared_by(key) if self.sharing else None
+        if person is not None:
+            row["shared"], row["person"] = True, person
+        return row
 
     async def _stored(self, key: str) -> SmartContext:
         found = await self.notes.ask(lambda contexts: contexts.get(key))

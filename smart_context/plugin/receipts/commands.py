@@ -1,9 +1,10 @@
 """Commands that list, show, compare and replay receipts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from smart_context.base.config.prices import Prices
 from smart_context.base.errors import CommandFailed, InvalidParams, SmartContextError
 from smart_context.base.values import JsonObject
 from smart_context.chat.ids import check_chat_id
@@ -32,11 +33,13 @@ class ReceiptCommands:
         chats: The store of the chats.
         files: The store of the receipts.
         replays: Repeats past turns under other settings.
+        prices: Gives what models cost now.
     """
 
     chats: Chats
     files: StoredReceipts
     replays: Replays
+    prices: Callable[[], Prices]
 
     def commands(self) -> Mapping[str, CommandHandler]:
         """The commands by name."""
@@ -62,7 +65,9 @@ class ReceiptCommands:
         texts = one_line_texts(await self.chats.messages(checked))
         return {
             "chat_id": checked,
-            "receipts": [receipt_line(r, texts) for r in await self.files.all(checked)],
+            "receipts": [
+                receipt_line(r, texts, self.prices()) for r in await self.files.all(checked)
+            ],
         }
 
     async def receipt(
@@ -74,14 +79,14 @@ class ReceiptCommands:
         """
         checked = check_chat_id(chat_id)
         known = await self.files.all(checked)
-        found = _named(known, turn)
+        found = named_receipt(known, turn)
         texts = one_line_texts(await self.chats.messages(checked))
-        shown = receipt_document(found, texts)
+        shown = receipt_document(found, texts, self.prices())
         if found.sent and not found.prompt:
             shown["prompt"] = await self._rebuilt_prompt(checked, found)
             shown["body"] = shown_body(found, shown["prompt"])
         if diff is not None:
-            shown["diff"] = difference_document(_named(known, diff), found, texts)
+            shown["diff"] = difference_document(named_receipt(known, diff), found, texts)
         return shown
 
     async def replay(  # noqa: PLR0913, PLR0917 - a parameter for each setting
@@ -103,7 +108,7 @@ class ReceiptCommands:
     ) -> JsonObject:
         """Show what a past turn would have sent under other settings; nothing is sent or stored."""
         checked = check_chat_id(chat_id)
-        found = _named(await self.files.all(checked), turn)
+        found = named_receipt(await self.files.all(checked), turn)
         given = {
             "topics": topics,
             "threshold": threshold,
@@ -125,7 +130,7 @@ class ReceiptCommands:
         replayed = await self.replays.replay(checked, found, changes, used)
         texts = one_line_texts(await self.chats.messages(checked))
         return {
-            **receipt_document(replayed, texts),
+            **receipt_document(replayed, texts, self.prices()),
             "diff": difference_document(found, replayed, texts),
         }
 
@@ -140,8 +145,12 @@ class ReceiptCommands:
         return list(made.prompt)
 
 
-def _named(receipts: Sequence[Receipt], name: str | None) -> Receipt:
-    """The newest receipt, or the one of that turn, question or answer."""
+def named_receipt(receipts: Sequence[Receipt], name: str | None) -> Receipt:
+    """The newest receipt, or the one of that turn, question or answer.
+
+    Raises:
+        CommandFailed: If there is none.
+    """
     if not receipts:
         raise CommandFailed("There are no receipts of this chat yet; each answer adds one.")
     if name is None:

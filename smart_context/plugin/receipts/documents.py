@@ -4,18 +4,23 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
+from smart_context.base.config.prices import NO_PRICES, Prices
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import Message
 from smart_context.chat.tool_pairs import called_tools
 from smart_context.plugin.forecast.costs import PART_NAMES
 from smart_context.plugin.receipts.receipt import TOOL, Receipt, ReceiptRow
 from smart_context.plugin.receipts.requests import shown_body, shown_rounds
+from smart_context.plugin.receipts.spent import Spent
+from smart_context.plugin.selection.last_request import Shared, cost_document
 from smart_context.relevance.reasons import Reason
 
 ONE_LINE = 200
 
 
-def receipt_line(receipt: Receipt, texts: Mapping[str, str]) -> JsonObject:
+def receipt_line(
+    receipt: Receipt, texts: Mapping[str, str], prices: Prices = NO_PRICES
+) -> JsonObject:
     """A receipt in a list."""
     return {
         "turn": receipt.turn,
@@ -32,6 +37,9 @@ def receipt_line(receipt: Receipt, texts: Mapping[str, str]) -> JsonObject:
         "tokens": receipt.tokens,
         "left_out_tokens": receipt.left_out_tokens,
         "usage": dict(receipt.usage),
+        "seconds": receipt.seconds,
+        "cost": cost_of(receipt, prices),
+        "spent": spent_of(receipt, prices),
         "model": receipt.models.get("chat", ""),
         "fell_back": receipt.fell_back,
         "client": receipt.client,
@@ -40,10 +48,12 @@ def receipt_line(receipt: Receipt, texts: Mapping[str, str]) -> JsonObject:
     }
 
 
-def receipt_document(receipt: Receipt, texts: Mapping[str, str]) -> JsonObject:
+def receipt_document(
+    receipt: Receipt, texts: Mapping[str, str], prices: Prices = NO_PRICES
+) -> JsonObject:
     """A receipt in full; messages that are no longer in the chat have no text."""
     return {
-        **receipt_line(receipt, texts),
+        **receipt_line(receipt, texts, prices),
         "settings": dict(receipt.settings),
         "models": dict(receipt.models),
         "parts": dict(receipt.parts),
@@ -58,6 +68,43 @@ def receipt_document(receipt: Receipt, texts: Mapping[str, str]) -> JsonObject:
         "body": shown_body(receipt, receipt.prompt or None),
         "rounds": shown_rounds(receipt),
         "unseen": list(receipt.hidden_places),
+    }
+
+
+def cost_of(receipt: Receipt, prices: Prices) -> JsonObject:
+    """What a turn's request cost, and would have cost with all messages, without the answer."""
+    sent, unchanged, reread, saved, of_all = (
+        receipt.cost.get(name, default)
+        for name, default in (
+            ("sent", receipt.tokens),
+            ("unchanged", 0),
+            ("reread", 0),
+            ("saved", receipt.left_out_tokens),
+            ("unchanged_of_all", 0),
+        )
+    )
+    return cost_document(
+        sent=sent,
+        saved=saved,
+        shared=Shared(unchanged, reread),
+        unchanged_of_all=of_all,
+        price=prices.of(receipt.models.get("chat", "")),
+        currency=prices.currency,
+    )
+
+
+def spent_of(receipt: Receipt, prices: Prices) -> JsonObject | None:
+    """What all requests of a turn and its answer took; `None` if nothing was answered."""
+    spent = Spent.of(receipt)
+    if spent is None:
+        return None
+    return {
+        "requests": receipt.spent.get("requests", 1),
+        "sent": spent.sent,
+        "unchanged": spent.unchanged,
+        "answered": spent.answered,
+        "is_counted": spent.is_counted,
+        "price": spent.price(prices),
     }
 
 

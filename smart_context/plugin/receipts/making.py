@@ -1,8 +1,9 @@
 """Makes receipts from what a turn decided and how it ended."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 from smart_context.base.values import CountTokens, JsonObject
@@ -10,10 +11,16 @@ from smart_context.chat.messages import Message, MessageId
 from smart_context.host.request.prompt import texts_as_sent
 from smart_context.host.request.sent import AddedTexts
 from smart_context.host.turn import Turn
+from smart_context.llm.models import Usage
 from smart_context.plugin.briefing.briefing import Briefing
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.forecast.forecasts import Forecast
-from smart_context.plugin.receipts.prompt_prefix import SentRequest, shared_prefix_tokens
+from smart_context.plugin.receipts.next_cost import Before, with_costs
+from smart_context.plugin.receipts.prompt_prefix import (
+    SentRequest,
+    sent_request,
+    shared_prefix_tokens,
+)
 from smart_context.plugin.receipts.receipt import (
     TOOL,
     Receipt,
@@ -22,6 +29,7 @@ from smart_context.plugin.receipts.receipt import (
 )
 from smart_context.plugin.receipts.requests import list_name, parameters_of, stored_rounds
 from smart_context.plugin.receipts.sections import sections_of
+from smart_context.plugin.receipts.spent import spent_tokens
 from smart_context.plugin.selection.absences import absences
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.settings import FilterSettings
@@ -43,6 +51,7 @@ class PendingReceipt:
         system: The system prompt before role and contexts.
         attached: The part of the message that holds attached texts.
         added: What tools add to the request.
+        asked_at: When, in seconds since 1970.
     """
 
     view: ChatView
@@ -52,10 +61,36 @@ class PendingReceipt:
     system: str = ""
     attached: str = ""
     added: AddedTexts = field(default_factory=AddedTexts)
+    asked_at: float
+
+    def completed(
+        self, left_out: Collection[MessageId], added: AddedTexts, *, lacks_attached: bool
+    ) -> "PendingReceipt":
+        """The same once the request is complete.
+
+        Args:
+            left_out: Messages that do not fit into the window.
+            added: What tools and images add.
+            lacks_attached: Contexts and recalls do not fit either.
+        """
+        return replace(
+            self,
+            decision=self.decision.without(left_out),
+            briefing=self.briefing.without_attached() if lacks_attached else self.briefing,
+            added=added,
+        )
 
 
-def settings_document(state: FilterState, settings: FilterSettings) -> dict[str, Any]:
-    """The settings of a turn, as receipts store them and replays take them."""
+def settings_document(
+    state: FilterState, settings: FilterSettings, briefing: Briefing | None = None
+) -> dict[str, Any]:
+    """The settings of a turn, as receipts store them and replays take them.
+
+    Args:
+        state: The user's choices for the chat.
+        settings: The chat's settings.
+        briefing: What went with the message: of recalls only those messages are named.
+    """
     return {
         "threshold": settings.similarity_threshold,
         "relevance": settings.relevance,
@@ -67,10 +102,26 @@ def settings_document(state: FilterState, settings: FilterSettings) -> dict[str,
         "pinned": list(state.pinned),
         "hidden": list(state.hidden),
         "contexts": list(state.contexts),
+        **({"recalls": _recalled(state, briefing)} if state.recalls else {}),
         "role": state.role,
         "role_targets": list(state.role_targets),
         "file_tools": state.file_tools,
     }
+
+
+def _recalled(state: FilterState, briefing: Briefing | None) -> list[JsonObject]:
+    """What was recalled; of what was sent, only these messages, since receipts are many."""
+    sent = {
+        share.content.recall_id: {message.reference for message in share.sent}
+        for share in (briefing.recalls.shares if briefing else ())
+    }
+    kept = (
+        (recall, tuple(r for r in recall.references if r in sent.get(recall.id, ())))
+        for recall in state.recalls
+    )
+    return [
+        replace(recall, references=some or recall.references).to_dict() for recall, some in kept
+    ]
 
 
 def receipt_of_turn(
@@ -79,8 +130,8 @@ def receipt_of_turn(
     forecast: Forecast,
     *,
     requests: tuple[SentRequest, SentRequest],
-    at: str,
     models: Mapping[str, str],
+    before: Before,
     count_tokens: CountTokens,
 ) -> Receipt:
     """The receipt of a turn that is over.
@@ -90,8 +141,8 @@ def receipt_of_turn(
         pending: What it decided.
         forecast: The same decision with its costs.
         requests: The chat's previous request, empty if unknown, and this one.
-        at: When, ISO 8601.
         models: The models' names, by use.
+        before: What the provider knew before.
         count_tokens: Counts for the model that was asked.
     """
     made = _made(pending, forecast, turn.message, turn.system_prompt, turn.history, count_tokens)
@@ -106,7 +157,8 @@ def receipt_of_turn(
         for m in following
     ]
     made = _with_topics(_with_current(made, current), forecast.view.sidecar.topics)
-    return _ended(made, turn, requests, at=at, models=models, count_tokens=count_tokens)
+    made = _ended(made, turn, requests, models=models, before=before, count_tokens=count_tokens)
+    return with_costs(made, turn, pending.briefing, before, count_tokens)
 
 
 def _with_topics(made: Receipt, topics: Sequence[Topic]) -> Receipt:
@@ -116,7 +168,7 @@ def _with_topics(made: Receipt, topics: Sequence[Topic]) -> Receipt:
         return made
     labels = {id_: topic.label for topic in topics for id_ in topic.message_ids if id_ in results}
     rows = tuple(
-        row._replace(reason=replace(row.reason, topic=labels[MessageId(row.id)]))
+        row._replace(reason=row.reason._replace(topic=labels[MessageId(row.id)]))
         if row.id in labels
         else row
         for row in made.rows
@@ -137,8 +189,8 @@ def receipt_of_passed_on(
     turn: Turn,
     *,
     requests: tuple[SentRequest, SentRequest],
-    at: str,
     models: Mapping[str, str],
+    before: Before,
     count_tokens: CountTokens,
 ) -> Receipt:
     """The receipt of another program's request that was passed on unchanged."""
@@ -156,7 +208,7 @@ def receipt_of_passed_on(
             "history": sum(requests[1].tokens),
         },
     )
-    return _ended(made, turn, requests, at=at, models=models, count_tokens=count_tokens)
+    return _ended(made, turn, requests, models=models, before=before, count_tokens=count_tokens)
 
 
 def _ended(
@@ -164,34 +216,63 @@ def _ended(
     turn: Turn,
     requests: tuple[SentRequest, SentRequest],
     *,
-    at: str,
     models: Mapping[str, str],
+    before: Before,
     count_tokens: CountTokens,
 ) -> Receipt:
     """A receipt completed with how the turn ended."""
     usage, client = turn.usage, turn.client
-    before, sent = requests
+    previous, sent = requests
+    repeated = shared_prefix_tokens(previous, sent, count_tokens)
+    unchanged = repeated or 0 if before.cached else 0
+    estimates = _estimates(turn, made, sent, unchanged, count_tokens)
     return replace(
         made,
         turn=turn.id,
         question=turn.question.id,
         answer=turn.answer_id,
-        at=at,
+        at=before.at,
         outcome=_outcome(turn),
         models=models if client is None else {**models, "chat": client.model},
-        usage={"prompt": usage.prompt_tokens, "completion": usage.completion_tokens}
-        if usage
-        else {},
+        usage=_usage(usage),
+        seconds=before.seconds,
         sent=sent.digest,
         prompt=sent.stored,
         parameters=parameters_of(turn.bodies[-1]) if turn.bodies else {},
         list_name=list_name(turn.bodies[-1]) if turn.bodies else "",
         rounds=stored_rounds(turn.bodies) if sent.stored else (),
-        repeated_tokens=shared_prefix_tokens(before, sent, count_tokens),
+        repeated_tokens=repeated,
+        spent=spent_tokens(turn.usages, estimates),
         client=client.client if client else "",
         endpoint=client.endpoint if client else "",
         kind=client.kind if client else "turn",
     )
+
+
+def _usage(usage: Usage | None) -> dict[str, int]:
+    if usage is None:
+        return {}
+    cached = {} if usage.cached_tokens is None else {"cached": usage.cached_tokens}
+    return {"prompt": usage.prompt_tokens, "completion": usage.completion_tokens, **cached}
+
+
+def _estimates(
+    turn: Turn, made: Receipt, last: SentRequest, unchanged: int, count_tokens: CountTokens
+) -> list[tuple[int, int]]:
+    """The tokens of each request of a turn, and those that it shares with the one before."""
+    if len(turn.bodies) < 2:  # noqa: PLR2004 - nearly all turns
+        return [(made.tokens, unchanged) for _ in turn.bodies]
+    rounds: list[SentRequest] = []
+    for body in turn.bodies[:-1]:
+        before = rounds[-1] if rounds else last
+        rounds.append(sent_request(body["messages"], before, count_tokens))
+    rounds.append(last)
+    besides = made.tokens - sum(last.tokens)
+    shared = [shared_prefix_tokens(*pair, count_tokens) for pair in pairwise(rounds)]
+    return [
+        (besides + sum(request.tokens), same or 0)
+        for request, same in zip(rounds, (unchanged, *shared), strict=True)
+    ]
 
 
 def receipt_of_replay(
@@ -244,7 +325,7 @@ def _made(
         answer="",
         at="",
         outcome="",
-        settings=settings_document(forecast.view.sidecar.state, pending.settings),
+        settings=settings_document(forecast.view.sidecar.state, pending.settings, briefing),
         models={},
         parts=parts,
         rows=rows,

@@ -4,16 +4,16 @@ A provider that caches prompts charges less for the beginning that two requests 
 messages of a long chat were in the previous request too, so their texts and tokens are reused.
 """
 
-from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from smart_context.base.values import CountTokens
 from smart_context.host.request.tokens import texts_of
 from smart_context.llm.models import PromptMessage
-from smart_context.plugin.receipts.receipt import MAX_PROMPT_BYTES, canonical, digest_of
+from smart_context.plugin.receipts.receipt import MAX_PROMPT_BYTES, Digest, canonical
+from smart_context.plugin.selection.last_request import shared_beginning
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,16 +24,18 @@ class SentRequest:
         messages: Its messages, or items of the Responses API.
         texts: Each message in its canonical form.
         tokens: The tokens of the texts in each message.
+        read: The digest of the texts.
     """
 
     messages: Sequence[PromptMessage] = ()
     texts: Sequence[str] = ()
     tokens: Sequence[int] = ()
+    read: Digest = field(default_factory=Digest)
 
     @cached_property
     def digest(self) -> dict[str, Any]:
         """Its digest, and its size; empty if nothing was sent."""
-        return digest_of(self.texts) if self.messages else {}
+        return self.read.to_dict() if self.messages else {}
 
     @property
     def stored(self) -> tuple[PromptMessage, ...]:
@@ -47,15 +49,31 @@ class SentRequest:
 def sent_request(
     messages: Sequence[PromptMessage], before: SentRequest, count_tokens: CountTokens
 ) -> SentRequest:
-    """A request; messages that are the same objects as in the previous one are not read again."""
-    known = {id(m): place for place, m in enumerate(before.messages)}
-    texts: list[str] = []
-    tokens: list[int] = []
-    for message in messages:
-        place = known.get(id(message))
+    """A request; messages that were in the previous one are not read again."""
+    same = _same_beginning(before.messages, messages)
+    known = {_key(m): place for place, m in enumerate(before.messages[same:], same)}
+    texts, tokens = [*before.texts[:same]], [*before.tokens[:same]]
+    for message in messages[same:]:
+        place = known.get(_key(message))
         texts.append(canonical(message) if place is None else before.texts[place])
         tokens.append(_tokens(message, count_tokens) if place is None else before.tokens[place])
-    return SentRequest(messages, texts, tokens)
+    begins_as_before = same == len(before.messages)
+    read = before.read.going_on(texts[same:]) if begins_as_before else Digest().going_on(texts)
+    return SentRequest(messages, texts, tokens, read)
+
+
+def _same_beginning(before: Sequence[PromptMessage], messages: Sequence[PromptMessage]) -> int:
+    """The number of equal messages at the beginning; texts that are one object cost nothing."""
+    pairs = enumerate(zip(before, messages, strict=False))
+    shorter = min(len(before), len(messages))
+    return next((n for n, (old, new) in pairs if old != new), shorter)
+
+
+def _key(message: PromptMessage) -> object:
+    """The same for messages that are one object, or that only hold one text object of a role."""
+    content = message.get("content")
+    is_text_alone = type(content) is str and len(message) == len(("role", "content"))
+    return (message.get("role"), id(content)) if is_text_alone else id(message)
 
 
 def shared_prefix_tokens(
@@ -81,15 +99,9 @@ def shared_prefix_tokens(
     old, new = before.messages[same], after.messages[same]
     if old.get("role") == new.get("role"):
         first = list(zip(texts_of(old), texts_of(new), strict=False))[:1]
-        found += sum(count_tokens(text) for pair in first if (text := _shared_prefix(*pair)))
+        found += sum(count_tokens(text) for pair in first if (text := shared_beginning(*pair)))
     return found
 
 
 def _tokens(message: PromptMessage, count_tokens: CountTokens) -> int:
     return sum(count_tokens(text) for text in texts_of(message) if text)
-
-
-def _shared_prefix(before: str, after: str) -> str:
-    """The beginning that both texts share, found by bisection, since they can be very long."""
-    lengths = range(1, min(len(before), len(after)) + 1)
-    return after[: bisect_left(lengths, 1, key=lambda n: not after.startswith(before[:n]))]

@@ -21,6 +21,7 @@ _KINDS = frozenset(ReasonKind)
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _quoted: Callable[[str], str] = json.encoder.encode_basestring
+_QUOTED_KINDS = {kind: _quoted(kind.value) for kind in ReasonKind}
 
 
 class ReceiptRow(NamedTuple):
@@ -105,6 +106,10 @@ class Receipt:
             `None` if that request is unknown.
         client: The program whose request it was; empty for a turn of the page.
         endpoint: The address that was asked for it.
+        seconds: From the request to the end of the answer; `None` if unknown.
+        cost: What it cost, in tokens; see `cost_of`. Empty if unknown.
+        spent: What all requests of the turn took; see `spent_tokens`.
+        for_next: What the cost of the next request is computed from; see `last_request_of`.
         kind: `turn`, `aside` or `held by the provider`: the filter applies to turns alone.
     """
 
@@ -134,6 +139,10 @@ class Receipt:
     repeated_tokens: int | None = None
     client: str = ""
     endpoint: str = ""
+    seconds: float | None = None
+    cost: Mapping[str, int] = field(default_factory=dict)
+    spent: Mapping[str, int] = field(default_factory=dict)
+    for_next: Mapping[str, Any] = field(default_factory=dict)
     kind: str = "turn"
 
     @property
@@ -206,7 +215,7 @@ _PLAIN = (
         "parameters",
         "list_name",
     ),
-    *("client", "endpoint", "kind"),
+    *("client", "endpoint", "kind", "seconds", "cost", "spent", "for_next"),
 )
 
 
@@ -229,23 +238,44 @@ def _rows_text(rows: Sequence[ReceiptRow]) -> str:
 
 def _stored_reason(reason: Reason) -> tuple[str, str]:
     score = "null" if reason.score is None else str(round(float(reason.score), DIGITS))
-    end = [reason.topic, reason.detail][: 2 if reason.detail else bool(reason.topic)]
-    return f"{_quoted(reason.kind.value)},{score}", "".join(f",{_quoted(text)}" for text in end)
+    kind, topic, detail = _QUOTED_KINDS[reason.kind], reason.topic, reason.detail
+    if detail:
+        return f"{kind},{score}", f",{_quoted(topic)},{_quoted(detail)}"
+    return f"{kind},{score}", f",{_quoted(topic)}" if topic else ""
+
+
+class Digest:
+    """The digest of a request's messages so far, which a longer request goes on from."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256(b"[")
+        self._messages, self._characters = 0, 1
+
+    def going_on(self, texts: Sequence[str]) -> "Digest":
+        """The digest with more messages, in their canonical form."""
+        longer, text = Digest(), ",".join(texts)
+        if texts and self._messages:
+            text = f",{text}"
+        longer._hash = self._hash.copy()
+        longer._hash.update(text.encode("utf-8", "surrogatepass"))
+        longer._messages = self._messages + len(texts)
+        longer._characters = self._characters + len(text)
+        return longer
+
+    def to_dict(self) -> dict[str, Any]:
+        """The digest, the number of messages and their size in characters."""
+        whole = self._hash.copy()
+        whole.update(b"]")
+        return {
+            "digest": whole.hexdigest(),
+            "messages": self._messages,
+            "characters": self._characters + 1,
+        }
 
 
 def sent_digest(prompt: Sequence[PromptMessage]) -> dict[str, Any]:
     """A digest of a request's messages, their number and their size."""
-    return digest_of([canonical(message) for message in prompt])
-
-
-def digest_of(texts: Sequence[str]) -> dict[str, Any]:
-    """Like `sent_digest`, for messages in their canonical form."""
-    text = f"[{','.join(texts)}]"
-    return {
-        "digest": hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
-        "messages": len(texts),
-        "characters": len(text),
-    }
+    return Digest().going_on([canonical(message) for message in prompt]).to_dict()
 
 
 def canonical(message: PromptMessage) -> str:

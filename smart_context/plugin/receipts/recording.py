@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,17 +13,18 @@ from smart_context.base.errors import SmartContextError
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId
-from smart_context.host.models import Models
 from smart_context.host.turn import Turn
 from smart_context.llm.models import PromptMessage
 from smart_context.llm.tokens import count_tokens
 from smart_context.plugin.briefing.briefing import Briefing
 from smart_context.plugin.forecast.forecasts import Forecasts
+from smart_context.plugin.model_in_use import ModelInUse
 from smart_context.plugin.receipts.making import (
     PendingReceipt,
     receipt_of_passed_on,
     receipt_of_turn,
 )
+from smart_context.plugin.receipts.next_cost import Before
 from smart_context.plugin.receipts.prompt_prefix import SentRequest, sent_request
 from smart_context.plugin.receipts.receipt import Receipt
 from smart_context.plugin.receipts.stored import StoredReceipts
@@ -48,7 +50,7 @@ class ReceiptRecorder:
         chats: The store of the chats.
         files: The store of the receipts.
         forecasts: Counts what messages cost.
-        models: Gives the models in use.
+        model: The models in use.
         emit: Sends an event to all clients.
         logger: For warnings.
     """
@@ -56,9 +58,10 @@ class ReceiptRecorder:
     chats: Chats
     files: StoredReceipts
     forecasts: Forecasts
-    models: Callable[[], Models]
+    model: ModelInUse
     emit: Callable[[str, JsonObject], None]
     logger: logging.Logger
+    clock: Callable[[], float] = time.time
     # By turn id, not in `turn.metadata`, which plugins may assign.
     _pending: LRUCache[str, PendingReceipt] = field(
         init=False, default_factory=partial(LRUCache, MAX_TURNS)
@@ -71,7 +74,9 @@ class ReceiptRecorder:
         self, turn: Turn, view: ChatView, decision: Decision, settings: FilterSettings
     ) -> None:
         """Record what was decided at `pipeline.context`."""
-        self._pending[turn.id] = PendingReceipt(view=view, decision=decision, settings=settings)
+        self._pending[turn.id] = PendingReceipt(
+            view=view, decision=decision, settings=settings, asked_at=self.clock()
+        )
 
     def briefed(self, turn: Turn, system_prompt: str, briefing: Briefing) -> None:
         """Record what is added at `pipeline.prompt`, and the system prompt before it."""
@@ -94,45 +99,66 @@ class ReceiptRecorder:
         is_passed_on = pending is None and turn.client is not None
         if (pending is None and not is_passed_on) or (turn.aborted and not turn.sent):
             return
-        models = self.models()
+        sent, receipt = await self.made(turn, pending)
+        if sent.messages:
+            self._last_requests[turn.chat_id] = sent
+        # An aside often comes before the first turn, which makes the chat.
+        if is_passed_on or await self.chats.exists(turn.chat_id):
+            await self.keep(turn.chat_id, receipt)
+
+    async def keep(self, chat_id: ChatId, receipt: Receipt) -> None:
+        """Store a receipt; a disk that refuses is only logged."""
+        try:
+            await self.files.add(chat_id, receipt)
+            self.emit(RECEIPT_KEPT, {"chat_id": chat_id, "turn": receipt.turn})
+        except SmartContextError as error:
+            self.logger.warning("the receipt of turn %s is not stored: %s", receipt.turn, error)
+
+    async def made(self, turn: Turn, pending: PendingReceipt | None) -> tuple[SentRequest, Receipt]:
+        """The request of a turn that is over, and its receipt.
+
+        Args:
+            turn: The turn.
+            pending: What it decided; `None` if another program's request was passed on.
+        """
+        models = self.model.models()
         name = models.chat.name
         make = await self._maker(turn, pending)
-        before = await self._request_before(turn.chat_id)
+        previous = await self._request_before(turn.chat_id)
+        now = self.clock()
+        before = Before(
+            last=await self.files.last_request(turn.chat_id),
+            cache=self.model.cache(turn.client.model if turn.client else ""),
+            asked_at=pending.asked_at if pending else now,
+            at=utc_stamp(now),
+            seconds=round(now - pending.asked_at, 2) if pending else None,
+        )
 
         def counted(text: str) -> int:
             return count_tokens(text, name)
 
         def made() -> tuple[SentRequest, Receipt]:
-            known = before
+            known = previous
             if not isinstance(known, SentRequest):
                 known = sent_request(known, SentRequest(), counted)
             sent = sent_request(turn.sent, known, counted)
             return sent, make(
                 requests=(known, sent),
-                at=utc_stamp(),
                 models={"chat": name, "embedding": models.embedder.name},
+                before=before,
                 count_tokens=counted,
             )
 
-        sent, receipt = await asyncio.to_thread(made)
-        if sent.messages:
-            self._last_requests[turn.chat_id] = sent
-        try:
-            # An aside often comes before the first turn, which makes the chat.
-            if is_passed_on or await self.chats.exists(turn.chat_id):
-                await self.files.add(turn.chat_id, receipt)
-                self.emit(RECEIPT_KEPT, {"chat_id": turn.chat_id, "turn": turn.id})
-        except SmartContextError as error:
-            self.logger.warning("the receipt of turn %s is not stored: %s", turn.id, error)
+        return await asyncio.to_thread(made)
 
     async def _maker(self, turn: Turn, pending: PendingReceipt | None) -> Callable[..., Receipt]:
         """A function that makes the receipt, after the messages' tokens are counted."""
         if pending is None:
             return partial(receipt_of_passed_on, turn)
-        pending.decision = pending.decision.without(turn.left_out)
-        pending.attached, pending.added = turn.request.attached_text, turn.added
-        if turn.lacks_optional_prompt:
-            pending.briefing = pending.briefing.without_contexts()
+        pending = pending.completed(
+            turn.left_out, turn.added, lacks_attached=turn.lacks_optional_prompt
+        )
+        pending.attached = turn.request.attached_text
         forecast = await self.forecasts.with_costs(pending.view, pending.decision)
         return partial(receipt_of_turn, turn, pending, forecast)
 
@@ -140,5 +166,5 @@ class ReceiptRecorder:
         """The chat's previous request, from memory or its receipt; empty if unknown."""
         if known := self._last_requests.get(chat_id):
             return known
-        newest = (await self.files.all(chat_id))[:1]
-        return newest[0].prompt if newest else ()
+        newest = await self.files.newest(chat_id)
+        return newest.prompt if newest else ()

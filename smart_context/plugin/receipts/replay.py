@@ -6,7 +6,7 @@ from typing import Any
 
 from smart_context.base.errors import CommandFailed
 from smart_context.chat.clients import client_history, is_of_client
-from smart_context.chat.messages import ChatId, Message, MessageId
+from smart_context.chat.messages import SOURCE, ChatId, Message, MessageId
 from smart_context.host.request.request import Request, attached_to
 from smart_context.llm.tokens import count_tokens
 from smart_context.plugin.briefing.briefing import Briefings
@@ -31,6 +31,43 @@ _OF_SETTINGS: Mapping[str, str] = {
     "context_budget_tokens": "context_budget_tokens",
 }
 """The plugin's settings among a receipt's settings: receipt key to setting name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question, and the request that it makes.
+
+    Attributes:
+        question: As it is stored.
+        request: Without tools and images.
+        pending: What was decided for it.
+    """
+
+    question: Message
+    request: Request
+    pending: PendingReceipt
+
+
+def asked_by(pending: PendingReceipt, question: Message, text: str) -> Asked:
+    """A question as it is sent.
+
+    Args:
+        pending: What was decided for it.
+        question: As it is stored.
+        text: With what is attached to it; a role's template words messages of the page only.
+    """
+    view, briefing = pending.view, pending.briefing
+    request = Request(
+        system_prompt=briefing.system_prompt(pending.system),
+        history=pending.decision.messages,
+        message=text if view.is_of_client else briefing.message,
+        is_of_client=view.is_of_client,
+        files=question.files,
+        protected=protected_ids(view),
+        optional_prompt=briefing.attached,
+        attached_text=pending.attached,
+    )
+    return Asked(question=question, request=request, pending=pending)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,48 +104,21 @@ class Replays:
         Raises:
             CommandFailed: If the turn's question is no longer in the chat.
         """
+        asked = await self.asked(chat_id, receipt, changes, model)
+        planned = await self.planner.plan(
+            asked.request,
+            asked.pending.view.sidecar.state,
+            streamed="stream" in receipt.parameters or not receipt.parameters,
+            fields=client_fields(receipt),
+        )
+        pending = asked.pending.completed(
+            planned.left_out, planned.added, lacks_attached=planned.lacks_attached
+        )
 
         def count(text: str) -> int:
             return count_tokens(text, model)
 
-        wanted = {**receipt.settings, **changes}
-        view, question, sent = await self._as_it_was(chat_id, receipt, wanted)
-        settings = _settings(wanted)
-        decision = await self.selector.decide(view, settings=settings)
-        briefing = await self.briefings.under(
-            chat_id,
-            sent.text,
-            view.sidecar.state,
-            told=receipt.instructions,
-            budget=settings.context_budget_tokens,
-            model=model,
-            count_tokens=count,
-        )
-        attached = attached_to(sent, question.text)
-        planned = await self.planner.plan(
-            Request(
-                system_prompt=briefing.system_prompt(receipt.system),
-                history=decision.messages,
-                message=sent.text if view.is_of_client else briefing.message,
-                is_of_client=view.is_of_client,
-                files=question.files,
-                protected=protected_ids(view),
-                optional_prompt=briefing.contexts.prompt.text,
-                attached_text=attached,
-            ),
-            view.sidecar.state,
-            streamed="stream" in receipt.parameters or not receipt.parameters,
-            fields=client_fields(receipt),
-        )
-        pending = PendingReceipt(
-            view=view,
-            decision=decision.without(planned.left_out),
-            settings=settings,
-            briefing=briefing.without_contexts() if planned.lacks_contexts else briefing,
-            system=receipt.system,
-            attached=attached,
-            added=planned.added,
-        )
+        view = pending.view
         as_text = self.planner.gives_tools_as_text() and not view.is_of_client
         ledger = TokenLedger(count)
         forecast = await with_costs(ledger, view, pending.decision, count, as_text=as_text)
@@ -118,12 +128,47 @@ class Replays:
         problem = planned.problem or made.problem
         return replace(made, models={**receipt.models, "chat": model}, problem=problem)
 
+    async def asked(
+        self, chat_id: ChatId, receipt: Receipt, changes: Mapping[str, Any], model: str
+    ) -> Asked:
+        """The request of a past turn with other settings; see `replay`.
+
+        Raises:
+            CommandFailed: If the turn's question is no longer in the chat.
+        """
+
+        def count(text: str) -> int:
+            return count_tokens(text, model)
+
+        wanted = {**receipt.settings, **changes}
+        view, question, sent = await self._as_it_was(chat_id, receipt, wanted)
+        settings = settings_in(wanted)
+        briefing = await self.briefings.under(
+            chat_id,
+            sent.text,
+            view.sidecar.state,
+            told=receipt.instructions,
+            budget=settings.context_budget_tokens,
+            model=model,
+            count_tokens=count,
+        )
+        pending = PendingReceipt(
+            view=view,
+            decision=await self.selector.decide(view, settings=settings),
+            settings=settings,
+            briefing=briefing,
+            system=receipt.system,
+            attached=attached_to(sent, question.text),
+            asked_at=0.0,
+        )
+        return asked_by(pending, question, sent.text)
+
     async def _as_it_was(
         self, chat_id: ChatId, receipt: Receipt, wanted: Mapping[str, Any]
     ) -> tuple[ChatView, Message, Message]:
         """The chat, the question as it is stored, and as it was sent."""
         question = MessageId(receipt.question)
-        stored, others = await self.chats.snapshot(chat_id)
+        stored, others = await self.chats.snapshot(chat_id, SOURCE)
         asked = _without_later_summaries(_up_to(stored, question), receipt)
         of_client = is_of_client(others)
         built = await (client_history(asked) if of_client else self.build_history(asked))
@@ -135,7 +180,8 @@ class Replays:
         return replace(view, sidecar=sidecar), asked[-1], sent
 
 
-def _settings(wanted: Mapping[str, Any]) -> FilterSettings:
+def settings_in(wanted: Mapping[str, Any]) -> FilterSettings:
+    """The plugin's settings among those of a receipt."""
     known = {name: wanted[key] for key, name in _OF_SETTINGS.items() if key in wanted}
     return FilterSettings(**known)
 

@@ -1,8 +1,11 @@
 """The sections of a receipt: the parts of the request other than messages, and why they are in."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from smart_context.base.text.scores import counted
 from smart_context.plugin.briefing.briefing import Briefing
+from smart_context.plugin.briefing.recall_prompt import RecallShare
 from smart_context.plugin.briefing.role_part import RolePart
 from smart_context.plugin.forecast.costs import NO_TOKENS, TokensByPart
 from smart_context.plugin.notes.context_prompt import ContextShare
@@ -42,6 +45,8 @@ def _sections(
     problems = dict(briefing.contexts.problems)
     for share in briefing.contexts.prompt.shares:
         yield _context_section(share, problems.get(share.key, ""))
+    for recalled in briefing.recalls.shares:
+        yield _recall_section(recalled)
     for name, why, count in (
         ("Tools", "the model can ask for more", tokens.tools),
         ("Tool results", "the model asked for them", tokens.results),
@@ -74,6 +79,24 @@ def _some(paths: Sequence[str]) -> tuple[str, ...]:
     if len(paths) <= MAX_PATHS:
         return tuple(paths)
     return (*paths[:MAX_PATHS], f"and {len(paths) - MAX_PATHS:,} more")
+
+
+def _recall_section(share: RecallShare) -> ReceiptSection:
+    content = share.content
+    counts = Counter(message.reference.chat_id for message in share.sent)
+    sent = [f"{title}: {counted(counts[chat], 'message')}" for chat, title in share.titles.items()]
+    words = [content.problem or ("recalled" if share.sent else "no message fits or is left")]
+    if share.left_out:
+        words.append(f"{share.left_out:,} left out")
+    if content.missing:
+        words.append(f"{counted(len(content.missing), 'chat')} missing: deleted or private")
+    return ReceiptSection(
+        name=f"Recalled: {content.label}",
+        is_in=bool(share.sent),
+        why="; ".join(words),
+        tokens=share.tokens,
+        sent=_some(sent),
+    )
 
 
 def _context_section(share: ContextShare, problem: str) -> ReceiptSection:

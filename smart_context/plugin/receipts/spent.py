@@ -1,11 +1,13 @@
 """The tokens of a turn, from its receipt, and what they cost. Pure."""
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from smart_context.base.config.prices import Prices
 from smart_context.base.values import JsonObject
+from smart_context.llm.models import NOTHING_USED, Usage
 from smart_context.plugin.receipts.receipt import Receipt
 
 By = Literal["day", "model", "chat", "client"]
@@ -18,8 +20,9 @@ class Spent(NamedTuple):
         day: Such as `2026-11-25`, in UTC.
         model: The model's name.
         client: The program that asked; empty for the page.
-        sent: Tokens of the last request: as the endpoint counted them, else as we do.
-        unchanged: Those at its beginning that the chat's previous request began with, too.
+        sent: Tokens of all its requests: as the endpoint counted them, else as we do.
+        unchanged: Those that the provider had read before, as it said, or else those at the
+            beginning of a request that the chat's previous request began with, too.
         answered: Tokens of the answer; 0 if the endpoint did not count.
         saved: Tokens of the messages that the filter left out.
         is_counted: The endpoint counted.
@@ -44,19 +47,19 @@ class Spent(NamedTuple):
 
     @classmethod
     def _of(cls, receipt: Receipt) -> "Spent | None":
-        counted = receipt.usage.get("prompt")
-        if counted is None and (receipt.outcome == "failed" or not receipt.sent):
+        took = receipt.spent or _of_last_request(receipt)
+        if not took:
             return None
-        sent = int(receipt.tokens if counted is None else counted)
+        sent = int(took["sent"])
         return cls(
             day=str(receipt.at)[:10],
             model=str(receipt.models.get("chat", "")),
             client=str(receipt.client),
             sent=sent,
-            unchanged=min(int(receipt.repeated_tokens or 0), sent),
-            answered=int(receipt.usage.get("completion") or 0),
+            unchanged=min(int(took["unchanged"]), sent),
+            answered=int(took["answered"]),
             saved=receipt.left_out_tokens,
-            is_counted=counted is not None,
+            is_counted=bool(took["counted"]),
         )
 
     def price(self, prices: Prices) -> float | None:
@@ -65,6 +68,45 @@ class Spent(NamedTuple):
         if price is None:
             return None
         return price.of(sent=self.sent, cached=self.unchanged, answered=self.answered)
+
+
+def spent_tokens(
+    usages: Sequence[Usage | None], estimates: Sequence[tuple[int, int]]
+) -> Mapping[str, int]:
+    """What all requests of a turn took, as its receipt stores it; empty if none was answered.
+
+    Args:
+        usages: What the endpoint counted of each request; `None` where it did not.
+        estimates: The tokens of each, and those that it shares with the one before.
+    """
+    took = Counter(sent=0, unchanged=0, answered=0)
+    asked = [pair for pair in zip(usages, estimates, strict=True) if pair[0] != NOTHING_USED]
+    for used, (sent, unchanged) in asked:
+        if used is None:
+            took.update(sent=sent, unchanged=min(unchanged, sent))
+            continue
+        cached = unchanged if used.cached_tokens is None else used.cached_tokens
+        took.update(
+            sent=used.prompt_tokens,
+            unchanged=min(cached, used.prompt_tokens),
+            answered=used.completion_tokens,
+        )
+    if not asked:
+        return {}
+    return {**took, "requests": len(asked), "counted": int(all(used for used, _ in asked))}
+
+
+def _of_last_request(receipt: Receipt) -> Mapping[str, int]:
+    """The same as far as receipts of earlier versions know it: of the turn's last request."""
+    counted = receipt.usage.get("prompt")
+    if counted is None and (receipt.outcome == "failed" or not receipt.sent):
+        return {}
+    return {
+        "sent": receipt.tokens if counted is None else counted,
+        "unchanged": receipt.repeated_tokens or 0,
+        "answered": receipt.usage.get("completion") or 0,
+        "counted": int(counted is not None),
+    }
 
 
 @dataclass(slots=True)

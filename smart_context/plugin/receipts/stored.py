@@ -4,26 +4,36 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
+from typing import TypeVar
 
 from cachetools import LRUCache
 
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId
+from smart_context.plugin.receipts.next_cost import last_request_of
 from smart_context.plugin.receipts.receipt import Receipt
 from smart_context.plugin.receipts.requests import client_fields
 from smart_context.plugin.receipts.spent import Spent
+from smart_context.plugin.selection.last_request import LastRequest
 from smart_context.storage.ports import Limits, Log, Logs, Revision
 
 MAX_TURNS = 200
 MAX_CHATS = 8
 """The maximum number of chats whose newest fields are remembered."""
 
+MAX_ASIDES = 20
+"""The maximum number of newer receipts among which the last request is searched."""
+
 MAX_SPENT = 4_096
 """The maximum number of chats whose requests' sums are remembered."""
 
 LIMITS = Limits(lines=MAX_TURNS, slack=50, bytes=32 << 20)
+
+T = TypeVar("T")
+_Kept = LRUCache[ChatId, tuple[Revision | None, T]]
+"""What was last read of chats' logs, and the state of the log then."""
 
 _TEXT = r'("(?:[^"\\]|\\.)*")'
 _NAMES = re.compile(
@@ -43,12 +53,9 @@ class StoredReceipts:
     def __init__(self, logs: Logs, logger: logging.Logger) -> None:
         self._logs = logs
         self._logger = logger
-        self._client_fields: LRUCache[ChatId, tuple[Revision | None, JsonObject]] = LRUCache(
-            MAX_CHATS
-        )
-        self._spent: LRUCache[ChatId, tuple[Revision | None, tuple[Spent, ...]]] = LRUCache(
-            MAX_SPENT
-        )
+        self._client_fields: _Kept[JsonObject] = LRUCache(MAX_CHATS)
+        self._last: _Kept[LastRequest | None] = LRUCache(MAX_CHATS)
+        self._spent: _Kept[tuple[Spent, ...]] = LRUCache(MAX_SPENT)
 
     async def spent(self, chat_id: ChatId) -> tuple[Spent, ...]:
         """What each turn took, newest first; read again only when the log has changed.
@@ -56,19 +63,11 @@ class StoredReceipts:
         Raises:
             StoreFailed: If storage refuses.
         """
-        log = self._of(chat_id)
-        revision = await log.revision()
-        known = self._spent.get(chat_id)
-        if known is None or known[0] != revision:
-            lines = await log.lines()
-
-            def read() -> tuple[Spent, ...]:
-                found = islice(self._parsed(reversed(lines)), MAX_TURNS)
-                return tuple(filter(None, map(Spent.of, found)))
-
-            known = revision, await asyncio.to_thread(read)
-            self._spent[chat_id] = known
-        return known[1]
+        return await self._current(
+            self._spent,
+            chat_id,
+            lambda newest: tuple(filter(None, map(Spent.of, islice(newest, MAX_TURNS)))),
+        )
 
     async def add(self, chat_id: ChatId, receipt: Receipt) -> None:
         """Append a receipt; the newest 200 turns and 32 MiB are kept.
@@ -76,7 +75,30 @@ class StoredReceipts:
         Raises:
             StoreFailed: If storage refuses; the earlier receipts are intact.
         """
-        await self._of(chat_id).append(receipt.to_line().encode("utf-8", "surrogatepass"))
+        log = self._of(chat_id)
+        line, last = await asyncio.to_thread(
+            lambda: (receipt.to_line().encode("utf-8", "surrogatepass"), last_request_of(receipt))
+        )
+        await log.append(line)
+        revision = await log.revision()
+        if last:
+            self._last[chat_id] = revision, last
+        if receipt.kind == "turn":
+            self._client_fields[chat_id] = revision, client_fields(receipt)
+
+    async def last_request(self, chat_id: ChatId) -> LastRequest | None:
+        """What a provider read last of a chat; read again only when the log has changed.
+
+        Raises:
+            StoreFailed: If storage refuses.
+        """
+        return await self._current(
+            self._last,
+            chat_id,
+            lambda newest: next(
+                filter(None, map(last_request_of, islice(newest, MAX_ASIDES))), None
+            ),
+        )
 
     async def topics(self, chat_id: ChatId) -> frozenset[str]:
         """The labels that were picked when one of the messages with a receipt was sent."""
@@ -99,6 +121,15 @@ class StoredReceipts:
             lambda: list(islice(self._parsed(reversed(lines)), MAX_TURNS))
         )
 
+    async def newest(self, chat_id: ChatId) -> Receipt | None:
+        """A chat's newest receipt; the others are not parsed.
+
+        Raises:
+            StoreFailed: If storage refuses.
+        """
+        lines = await self._of(chat_id).lines()
+        return await asyncio.to_thread(lambda: next(self._parsed(reversed(lines)), None))
+
     async def named(self, chat_id: ChatId) -> list[tuple[str, str, str]]:
         """The turns with their questions and answers, newest first, without reading the rest.
 
@@ -114,19 +145,26 @@ class StoredReceipts:
         Raises:
             StoreFailed: If storage refuses.
         """
+        return await self._current(
+            self._client_fields,
+            chat_id,
+            lambda newest: next(
+                (client_fields(each) for each in newest if each.kind == "turn"), {}
+            ),
+        )
+
+    async def _current(
+        self, kept: _Kept[T], chat_id: ChatId, read: Callable[[Iterator[Receipt]], T]
+    ) -> T:
+        """What `read` makes of a chat's receipts, newest first; again when the log has changed."""
         log = self._of(chat_id)
         revision = await log.revision()
-        known = self._client_fields.get(chat_id)
+        known = kept.get(chat_id)
         if known is None or known[0] != revision:
             lines = await log.lines()
-            newest = await asyncio.to_thread(self._newest_turn, lines)
-            known = revision, client_fields(newest) if newest else {}
-            self._client_fields[chat_id] = known
+            known = revision, await asyncio.to_thread(lambda: read(self._parsed(reversed(lines))))
+            kept[chat_id] = known
         return known[1]
-
-    def _newest_turn(self, lines: list[bytes]) -> Receipt | None:
-        turns = (each for each in self._parsed(reversed(lines)) if each.kind == "turn")
-        return next(turns, None)
 
     def _of(self, chat_id: ChatId) -> Log:
         return self._logs.beside(chat_id, "receipts", LIMITS)

@@ -11,6 +11,7 @@ from datetime import datetime
 from smart_context.chat.compaction import boundary_of, is_clearing
 from smart_context.chat.messages import CUT, Message, MessageId
 from smart_context.chat.tool_pairs import has_tool_calls
+from smart_context.chat.topic_summaries import standing_for, summarized_by
 from smart_context.relevance.reasons import Reason, ReasonKind
 
 
@@ -32,6 +33,7 @@ NOTICE = Absence(Reason(kind=ReasonKind.NOTICE))
 EMPTY = Absence(Reason(kind=ReasonKind.EMPTY))
 OLD_TOOL = Absence(Reason(kind=ReasonKind.OLD_TOOL))
 OVER_WINDOW = Absence(Reason(kind=ReasonKind.OVER_BUDGET))
+BEHIND = Absence(Reason(kind=ReasonKind.SUMMARISED))
 
 
 def absences(
@@ -47,7 +49,10 @@ def absences(
         return {}
     known = {message.id for message in candidates}
     cleared, summarised = _last_places(messages)
-    summary = next((message for message in candidates if message.is_summary), None)
+    summarised = max(cleared, summarised)
+    behind = standing_for(messages)
+    summaries = (m for m in candidates if m.is_summary and not summarized_by(m))
+    summary = next(summaries, None)
     reason = Reason(kind=ReasonKind.SUMMARISED, detail=_day(summary) if summary else "")
     covered, before_clearing = Absence(reason), Absence(reason, is_cleared=True)
     found: dict[MessageId, Absence] = {}
@@ -58,12 +63,11 @@ def absences(
             found[message.id] = FAILED
         elif message.is_extracted:
             found[message.id] = NOTICE
-        elif place <= cleared:
-            found[message.id] = before_clearing
-        elif place <= summarised or message.is_summary:
-            found[message.id] = covered
+        elif place <= summarised:
+            found[message.id] = before_clearing if place <= cleared else covered
         else:
-            found[message.id] = _absence_of(message)
+            is_behind = message.id in behind or message.is_summary
+            found[message.id] = BEHIND if is_behind else _absence_of(message)
     return found
 
 

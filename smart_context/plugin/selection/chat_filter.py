@@ -2,27 +2,40 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from smart_context.base.asking import asking, whoever_asks
 from smart_context.base.errors import InvalidParams
 from smart_context.base.results import FilterResult, PanelResult
-from smart_context.base.values import JsonObject
+from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.clients import client_history, is_of_client
-from smart_context.chat.messages import HELD, ChatId, Message, MessageId
+from smart_context.chat.messages import HELD, SOURCE, ChatId, Message, MessageId
+from smart_context.host.chosen_model import MODEL, choice_in, chosen
+from smart_context.host.events.events import Event
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.choices.undo import Undoable
 from smart_context.plugin.selection.documents import filter_result
-from smart_context.plugin.selection.selector import ChatView, ContextSelector
+from smart_context.plugin.selection.selector import ChatView, ContextSelector, Decision
+from smart_context.plugin.selection.waiting import Waiting
 from smart_context.storage.ports import Chats
 from smart_context.topics.stored import public_topics
 
 ANNOUNCE_AFTER_S = 0.05
+FILTER_CHANGED: Event[Any] = Event("smart_context.filter_changed", each_finds=True)
+"""What is in context of a chat now, as `set_filter` returns it."""
+
 _ATTEMPTS = 5
 """How often to decide while changes keep coming; the last change then announces the filter."""
 
+_READ = ("topics", SOURCE, HELD)
+"""The keys of a chat's document that the filter depends on."""
+
 _NEXT_MESSAGE = Message(id=MessageId("draft"), role="user", content="…")
+
+CostOf = Callable[[ChatView, Decision], Awaitable[JsonObject]]
+"""Gives what the next request costs."""
 
 BuildHistory = Callable[[Sequence[Message]], Awaitable[list[Message]]]
 """Builds what a turn would send from stored messages, the last of which is its question."""
@@ -35,9 +48,10 @@ class ChatFilter:
     Attributes:
         chats: The store of the chats.
         sidecars: Where the filters' states are kept.
-        selector: Decides what is in context.
+        selector: Knows the settings of chats.
+        waiting: Decides what is in context.
         build_history: Builds what a turn would send.
-        emit: Sends an event to all clients.
+        emit: Sends an event to a person's clients.
         undoable: Gives what of a chat's choices can be undone.
         role_problem: Gives why the chosen role can't be used; empty if it can.
     """
@@ -45,29 +59,34 @@ class ChatFilter:
     chats: Chats
     sidecars: Sidecars
     selector: ContextSelector
+    waiting: Waiting
     build_history: BuildHistory
-    emit: Callable[[str, JsonObject], None]
+    emit: Callable[[Event[Any], JsonObject, PersonId], None]
     undoable: Callable[[ChatId], Undoable]
     role_problem: Callable[[FilterState], Awaitable[str]]
+    _costs: list[CostOf] = field(init=False, default_factory=list)
+
+    def tell_costs(self, cost_of: CostOf) -> None:
+        """Tell clients after each change what the next request costs."""
+        self._costs.append(cost_of)
 
     async def view(self, chat_id: ChatId) -> ChatView:
         """The chat as its next message would find it."""
-        stored, others = await self.chats.snapshot(chat_id)
+        stored, others = await self.chats.snapshot(chat_id, *_READ)
         messages = _finished(stored)
         return ChatView(
             chat_id=chat_id,
             messages=messages,
-            history=await self._history(messages, others),
+            history=await self.history(messages, of_client=is_of_client(others)),
             topics=_topics_of(others),
             sidecar=await self.sidecars.of(chat_id),
             is_of_client=is_of_client(others),
             is_held=others.get(HELD) is True,
         )
 
-    async def _history(
-        self, messages: tuple[Message, ...], others: Mapping[str, Any]
-    ) -> tuple[Message, ...]:
-        if is_of_client(others):
+    async def history(self, messages: Sequence[Message], *, of_client: bool) -> tuple[Message, ...]:
+        """What the next message would send of these stored ones without a filter."""
+        if of_client:
             return await client_history(messages)
         built = await self.build_history((*messages, _NEXT_MESSAGE))
         return tuple([message for message in built if message.id != _NEXT_MESSAGE.id])
@@ -82,7 +101,7 @@ class ChatFilter:
             question: The message that is being sent.
             history: What the turn would send so far.
         """
-        stored, others = await self.chats.snapshot(chat_id)
+        stored, others = await self.chats.snapshot(chat_id, *_READ)
         ids = [message.id for message in stored]
         place = ids.index(question) if question in ids else len(ids)
         return ChatView(
@@ -99,7 +118,7 @@ class ChatFilter:
         """The topics and the filter of a chat; an unknown chat has no topics."""
         view = await self.view(chat_id)
         return {
-            **await self._result(view),
+            **await self._result(view, await self.waiting.decide(view)),
             "topics": public_topics(view.topics),
             "embedding_search": self.selector.is_searching(view.sidecar.state),
         }
@@ -107,7 +126,7 @@ class ChatFilter:
     async def change(
         self, chat_id: ChatId, change: Callable[[FilterState], FilterState]
     ) -> FilterResult:
-        """Change a chat's state and tell all clients what is in context now.
+        """Change a person's state in a chat and tell their clients what is in context now.
 
         Raises:
             InvalidParams: If the change refuses a value.
@@ -130,23 +149,26 @@ class ChatFilter:
             raise InvalidParams(str(error)) from error
 
     async def announce(self, chat_id: ChatId) -> None:
-        """Tell all clients what is in context, after a short delay.
+        """Tell the clients of all people who use the chat what is in their context, a bit later.
 
         Changes come in bursts of which only the last counts, and a turn's own filter goes first.
         """
         await asyncio.sleep(ANNOUNCE_AFTER_S)
-        await self._announce_now(chat_id)
+        own = choice_in({MODEL: await self.chats.value(chat_id, MODEL)})
+        for person in self.sidecars.people(chat_id):
+            with asking(person), chosen(own):  # which the turn before may not have asked
+                await self._announce_now(chat_id)
 
-    async def _result(self, view: ChatView) -> FilterResult:
+    async def _result(self, view: ChatView, decision: Decision) -> FilterResult:
         return filter_result(
             view,
-            await self.selector.decide(view),
+            decision,
             role_problem=await self.role_problem(view.sidecar.state),
             undoable=self.undoable(view.chat_id),
         )
 
     async def _announce_now(self, chat_id: ChatId) -> FilterResult:
-        """Tell all clients what is in context; returns the result that they get.
+        """Tell the person's clients what is in context; returns the result that they get.
 
         Deciding can take seconds. If something has changed meanwhile, decide again, so that no
         event is older than the previous one.
@@ -156,14 +178,17 @@ class ChatFilter:
             attempts += 1
             revision = self.sidecars.revision(chat_id)
             view = await self.view(chat_id)
-            result = await self._result(view)
+            decision = await self.waiting.decide(view)
+            result = await self._result(view, decision)
+            for cost_of in self._costs:
+                result["cost"] = await cost_of(view, decision)
             stored = await self.chats.messages(chat_id)
             has_changed = revision != self.sidecars.revision(chat_id)
             is_current = not has_changed and _finished(stored) == view.messages
             if is_current:
                 searching = self.selector.is_searching(view.sidecar.state)
                 event = {"chat_id": chat_id, "embedding_search": searching, **result}
-                self.emit("smart_context.filter_changed", event)
+                self.emit(FILTER_CHANGED, event, whoever_asks())
             if is_current or attempts == _ATTEMPTS:
                 return result
 

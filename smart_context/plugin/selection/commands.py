@@ -25,7 +25,9 @@ class FilterCommands:
         """The commands by name."""
         return {
             "set_filter": self.set_filter,
+            "apply_now": self.apply_now,
             "get_topics": self.get_topics,
+            "suggest_topics": self.suggest_topics,
             "set_similarity_mode": self.set_similarity_mode,
             "pin": self.pin,
             "hide": self.hide,
@@ -37,9 +39,18 @@ class FilterCommands:
         """Select topics, by label; an empty list clears the filter."""
         return await self.chat_filter.change(check_chat_id(chat_id), lambda s: s.select(topics))
 
+    async def apply_now(self, chat_id: str) -> FilterResult:
+        """Apply the selection of a chat now, though sending all messages is cheaper."""
+        return await self.chat_filter.change(check_chat_id(chat_id), lambda s: s.apply_now())
+
     async def get_topics(self, chat_id: str) -> PanelResult:
         """The topics of a chat, the selected ones, and what is in context."""
         return await self.chat_filter.topics(check_chat_id(chat_id))
+
+    async def suggest_topics(self, chat_id: str, message: str) -> Mapping[str, Any]:
+        """The topics that a message which is being written is clearly about; changes nothing."""
+        view = await self.chat_filter.view(check_chat_id(chat_id))
+        return {"topics": await self.chat_filter.selector.topics_about(view, message)}
 
     async def set_similarity_mode(self, chat_id: str, enabled: bool) -> Mapping[str, Any]:
         """Turn the similarity search of a chat on or off; off clears the selection."""

@@ -22,7 +22,7 @@ def filter_result(
     """
     state = view.sidecar.state
     sticky = view.sticky_ids
-    return {
+    result: FilterResult = {
         "active_topics": list(state.active_topics),
         "message_ids": [message.id for message in decision.messages],
         "total_messages": len(view.messages),
@@ -44,6 +44,9 @@ def filter_result(
         "undo_words": undoable.words,
         "moved": [move.told for move in undoable.moves],
     }
+    if decision.waits:
+        result["waits"] = True
+    return result
 
 
 def _summed_up(view: ChatView, decision: Decision) -> dict[str, int]:

@@ -10,22 +10,30 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from cachetools import LRUCache
 
 from smart_context.base.errors import SmartContextError
 from smart_context.chat.messages import STAYS, ChatId, Message, MessageId, without_notices
+from smart_context.chat.topic_summaries import standing_for, summarized_by
 from smart_context.host.request.prompt import without_silent
 from smart_context.plugin.choices.sidecar import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.pinned_restored import with_pinned_restored
 from smart_context.plugin.selection.window_budget import WindowBudget, over_budget
 from smart_context.plugin.settings import FilterSettings
+from smart_context.relevance.reasons import KINDS, ReasonKind
 from smart_context.relevance.score import Scores, TopicQuery
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.relevance.select import Selection, select_messages
 from smart_context.topics.stored import stored_sticky_ids
 
+_BELOW, _WAITING = (np.int8(KINDS.index(k)) for k in (ReasonKind.BELOW, ReasonKind.WAITING))
+
 PATIENCE_S = 20.0
 """How long a turn waits for the embedder before it uses the full history."""
+
+MAX_KEPT = 16
+"""The most choices of the filter that are kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +76,7 @@ class Decision:
         candidates: The messages that were decided about, chronological.
         problem: Why the filter could not be applied, for people; empty when it was.
         is_cut: Messages were left out because they don't fit into the model's window.
+        waits: A selection was made, but all messages are sent as long as that is cheaper.
     """
 
     messages: tuple[Message, ...]
@@ -75,6 +84,7 @@ class Decision:
     candidates: tuple[Message, ...]
     problem: str = ""
     is_cut: bool = False
+    waits: bool = False
 
     def without(self, left_out: Collection[MessageId]) -> "Decision":
         """The decision without messages that do not fit into the model's window."""
@@ -86,6 +96,27 @@ class Decision:
             messages=tuple(message for message in self.messages if message.id not in gone),
             selection=over_budget(self.selection, self.candidates, gone),
             is_cut=True,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Chosen:
+    """What the filter chose of a chat, whatever the window; kept until chat or choices change."""
+
+    view: ChatView
+    candidates: tuple[Message, ...]
+    selection: Selection
+    problem: str
+
+    def is_for(self, view: ChatView) -> bool:
+        """True if the filter sees the same in a chat; messages are mostly the same objects."""
+        known = self.view
+        return (
+            known.sidecar == view.sidecar
+            and known.topics == view.topics
+            and known.is_of_client == view.is_of_client
+            and known.history == view.history
+            and known.messages == view.messages
         )
 
 
@@ -114,6 +145,7 @@ class ContextSelector:
         self._scorer = scorer
         self._settings = settings
         self._logger = logger
+        self._kept: LRUCache[tuple[ChatId, float, FilterSettings], _Chosen] = LRUCache(MAX_KEPT)
 
     def is_searching(self, state: FilterState) -> bool:
         """True if the similarity switch of a chat is on."""
@@ -145,13 +177,36 @@ class ContextSelector:
             threshold: Overrides the settings.
             settings: Override those of the chat.
         """
+        settings = settings or self.settings_of(view.sidecar.state)
+        limit = settings.similarity_threshold if threshold is None else threshold
+        chosen = await self._chosen(view, settings, limit)
+        candidates, selection = chosen.candidates, chosen.selection
+        fitting = self._fitting(view, selection, candidates)
+        kept = frozenset(fitting.kept)
+        return Decision(
+            messages=tuple([message for message in candidates if message.id in kept]),
+            selection=fitting,
+            candidates=candidates,
+            problem=chosen.problem,
+            is_cut=fitting is not selection,
+        )
+
+    def forget(self, chat_id: ChatId) -> None:
+        """Forget what was chosen of a deleted chat."""
+        for key in [key for key in self._kept if key[0] == chat_id]:
+            del self._kept[key]
+
+    async def _chosen(self, view: ChatView, settings: FilterSettings, limit: float) -> _Chosen:
+        """What the filter chooses, decided once for each state of the chat and of its choices."""
+        key = view.chat_id, limit, settings
+        known = self._kept.get(key)
+        if known is not None and known.is_for(view):
+            return known
         state = view.sidecar.state
-        settings = settings or self.settings_of(state)
         candidates = with_pinned_restored(view.history, view.messages, protected_ids(view))
         if not view.is_of_client:
             candidates = without_silent(candidates)
         scores, problem = await self._scores(view, candidates, settings)
-        limit = settings.similarity_threshold if threshold is None else threshold
         selection = select_messages(
             candidates,
             scores=scores,
@@ -159,26 +214,71 @@ class ContextSelector:
             sticky=view.sticky_ids | frozenset(_standing(candidates)),
             pinned=frozenset((*state.pinned, *_added_by_plugins(view, candidates))),
             hidden=frozenset(state.hidden),
+            belonging=_summaries_of_picked(view),
             recent=settings.recent_messages,
             keep_pairs=settings.keep_pairs,
         )
-        fitting = selection
-        if not view.is_of_client:
-            fitting = self._budget.applied(
-                selection,
-                candidates,
-                keep=protected_ids(view),
-                has_contexts=bool(state.contexts),
-                has_role=bool(state.role),
-            )
-        kept = frozenset(fitting.kept)
-        return Decision(
-            messages=tuple([message for message in candidates if message.id in kept]),
-            selection=fitting,
-            candidates=candidates,
-            problem=problem,
-            is_cut=fitting is not selection,
+        chosen = _Chosen(view=view, candidates=candidates, selection=selection, problem=problem)
+        if not problem:  # else the next try may succeed
+            self._kept[key] = chosen
+        return chosen
+
+    def sending_all(self, view: ChatView, decision: Decision) -> Decision | None:
+        """The decision while its selection waits; `None` if nothing waits, or all do not fit."""
+        selection, candidates = decision.selection, decision.candidates
+        kinds = selection.reasons.kinds
+        waits = kinds == _BELOW
+        if decision.is_cut or not waits.any():
+            return None
+        everything = replace(
+            selection,
+            reasons=replace(selection.reasons, kinds=np.where(waits, _WAITING, kinds)),
         )
+        everything = replace(everything, kept=everything.reasons.kept)
+        if self._fitting(view, everything, candidates) is not everything:
+            return None
+        kept = frozenset(everything.kept)
+        messages = tuple([message for message in candidates if message.id in kept])
+        return replace(decision, messages=messages, selection=everything, waits=True)
+
+    def _fitting(
+        self, view: ChatView, selection: Selection, candidates: tuple[Message, ...]
+    ) -> Selection:
+        """The selection within the window; another program sees to that itself."""
+        if view.is_of_client:
+            return selection
+        state = view.sidecar.state
+        return self._budget.applied(
+            selection,
+            candidates,
+            keep=protected_ids(view),
+            has_contexts=bool(state.contexts),
+            has_role=bool(state.role),
+            recalled=sum(recall.max_tokens for recall in state.recalls),
+        )
+
+    async def topics_about(self, view: ChatView, text: str) -> list[str]:
+        """The labels of the topics on top that a text is clearly about; none if that fails."""
+        places = {message.id: place for place, message in enumerate(view.messages)}
+        inside = {topic.label: topic for topic in view.sidecar.topics}
+        known: dict[str, list[int]] = {}
+        for topic in view.topics:
+            label = topic.get("label")
+            if topic.get("sticky") is True or topic.get("parent_id") or label not in inside:
+                continue
+            own = [places[name] for name in inside[label].message_ids if name in places]
+            if own:
+                known[label] = own
+        try:
+            async with asyncio.timeout(self._patience_s):
+                meant = await self._scorer.topics_about(
+                    view.chat_id, view.messages, text, list(known.values())
+                )
+        except (TimeoutError, SmartContextError) as failure:
+            self._logger.warning("no topics can be suggested: %s", failure)
+            return []
+        labels = list(known)
+        return [labels[place] for place in meant]
 
     async def count_about(self, chat_id: ChatId, messages: Sequence[Message], label: str) -> int:
         """The number of messages that a topic would keep by similarity; 0 if that fails."""
@@ -221,7 +321,10 @@ class ContextSelector:
 
 
 def queries_of(view: ChatView) -> tuple[list[TopicQuery], list[TopicQuery]]:
-    """The selected topics and the others, each with its keywords and messages."""
+    """The selected topics and the others, each with its keywords and messages.
+
+    The summary of a topic counts as one of its messages.
+    """
     known = {topic.label: topic for topic in view.sidecar.topics}
     public = [
         topic["label"]
@@ -229,16 +332,29 @@ def queries_of(view: ChatView) -> tuple[list[TopicQuery], list[TopicQuery]]:
         if topic.get("sticky") is not True and isinstance(topic.get("label"), str)
     ]
     active = view.sidecar.state.active_topics
+    behind = standing_for(view.messages)
 
     def query(label: str) -> TopicQuery:
         topic = known.get(label)
+        ids = topic.message_ids if topic else ()
+        summaries = (behind[message_id].id for message_id in ids if message_id in behind)
         return TopicQuery(
             label=label,
             keywords=topic.keywords if topic else (),
-            message_ids=topic.message_ids if topic else (),
+            message_ids=tuple(dict.fromkeys((*ids, *summaries))),
         )
 
     return [query(label) for label in active], [query(c) for c in public if c not in active]
+
+
+def _summaries_of_picked(view: ChatView) -> frozenset[MessageId]:
+    """The summaries of messages of picked topics."""
+    behind = standing_for(view.messages)
+    if not behind:
+        return frozenset()
+    picked, _ = queries_of(view)
+    ids = {message_id for query in picked for message_id in query.message_ids}
+    return frozenset(summary.id for message_id, summary in behind.items() if message_id in ids)
 
 
 def protected_ids(view: ChatView) -> frozenset[MessageId]:
@@ -255,9 +371,13 @@ def _added_by_plugins(view: ChatView, candidates: tuple[Message, ...]) -> Iterab
 
 
 def _standing(candidates: Sequence[Message]) -> list[MessageId]:
-    """Messages that matter to the whole chat: a leading system message, a summary."""
-    leading = [message.id for message in candidates[:1] if message.role == "system"]
-    return leading + [m.id for m in candidates if m.is_summary or (m.extra and m.extra.get(STAYS))]
+    """Messages that matter to the whole chat: a leading system message, a summary of all."""
+    leading = [m.id for m in candidates[:1] if m.role == "system" and not summarized_by(m)]
+    return leading + [
+        m.id
+        for m in candidates
+        if (m.is_summary and not summarized_by(m)) or (m.extra and m.extra.get(STAYS))
+    ]
 
 
 def _for_candidates(

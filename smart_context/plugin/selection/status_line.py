@@ -14,6 +14,7 @@ from smart_context.relevance.reasons import KINDS, ReasonKind
 SUMMARISED = "summed up"
 CLEARED = "before the clearing"
 OVER_WINDOW = "over the window"
+WAITS = "waits: cheaper to send all for now"
 
 _ENDINGS = (SUMMARISED, CLEARED, OVER_WINDOW)
 _OVER_BUDGET = KINDS.index(ReasonKind.OVER_BUDGET)
@@ -36,13 +37,14 @@ def status_line(view: ChatView, decision: Decision) -> str:
     if decision.selection.fell_back:
         counted = f"all {total} messages in context" if sent == total else counted
         counted = f"No message matches; {counted}"
-    elif sent == total and decision.selection.reasons.found is None:
-        return "All messages in context"
+    elif sent == total and (decision.waits or decision.selection.reasons.found is None):
+        counted = "All messages in context"
     endings: Counter[str] = Counter()
     for absence, count in Counter(absent.values()).items():
         endings[_ending(absence)] += count
     endings[OVER_WINDOW] += int(np.count_nonzero(decision.selection.reasons.kinds == _OVER_BUDGET))
-    return " · ".join([counted, *(f"{endings[e]} {e}" for e in _ENDINGS if endings[e])])
+    words = [counted, *(f"{endings[e]} {e}" for e in _ENDINGS if endings[e])]
+    return " · ".join([*words, WAITS] if decision.waits else words)
 
 
 def _ending(absence: Absence) -> str:

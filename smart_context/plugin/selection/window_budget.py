@@ -46,6 +46,7 @@ class WindowBudget:
         keep: Collection[MessageId],
         has_contexts: bool,
         has_role: bool = False,
+        recalled: int = 0,
     ) -> Selection:
         """The selection without the oldest messages that exceed the window.
 
@@ -55,12 +56,14 @@ class WindowBudget:
             keep: Standing instructions and what the user pinned: never left out.
             has_contexts: True if contexts go with the message.
             has_role: True if a role goes with it.
+            recalled: The budget of what is recalled from other chats.
         """
         window = self.window()
         if window is None:
             return selection
         contexts = window.for_contexts(self.contexts) if has_contexts else 0
-        limit = window.for_history(contexts=contexts, has_role=has_role)
+        recalled = window.for_contexts(recalled) if recalled else 0
+        limit = window.for_history(contexts=contexts + recalled, has_role=has_role)
         chosen = frozenset(selection.kept)
         kept = [message for message in candidates if message.id in chosen]
         if _surely_fits(kept, limit):

@@ -101,7 +101,7 @@ class TopicEditing:
         return await self.chat_filter.topics(checked)
 
     async def undo(self, chat_id: str) -> Mapping[str, Any]:
-        """Undo the last choice in a chat: topics, filter, pins, threshold, contexts, summary."""
+        """Undo the last choice in a chat: topics, filter, pins, contexts, recalls, summary."""
         checked = check_chat_id(chat_id)
         step = self.steps.pop(checked)
         words = ""
@@ -115,7 +115,7 @@ class TopicEditing:
             await self._restore(checked, step, stored=stored)
             if step.topics is not None and stored:
                 await self._store(checked, step.topics.undone(await self._known(checked)))
-            if after.contexts != before.contexts:
+            if (after.contexts, after.recalls) != (before.contexts, before.recalls):
                 self.changes.chat_changed(checked)
             await self.chat_filter.announce(checked)
         shown = await self.chat_filter.topics(checked)
@@ -158,7 +158,7 @@ class TopicEditing:
         checked = check_chat_id(chat_id)
         if not await self.chats.exists(checked):
             raise CommandFailed("This chat has no messages yet, so it has no topics.")
-        messages, others = await self.chats.snapshot(checked)
+        messages, others = await self.chats.snapshot(checked, "topics")
         before = await self.sidecars.of(checked)
         await self.chat_filter.change_state(checked, change)
         if (await self.sidecars.of(checked)).state != before.state:
@@ -204,8 +204,8 @@ class TopicEditing:
         self.emit(TOPICS_UPDATED, topics_payload(chat_id, document))
 
     async def _known(self, chat_id: ChatId) -> tuple[Topic, ...]:
-        _, others = await self.chats.snapshot(chat_id)
-        return stored_topics(others.get("topics"), (await self.sidecars.of(chat_id)).topics)
+        public = await self.chats.value(chat_id, "topics")
+        return stored_topics(public, (await self.sidecars.of(chat_id)).topics)
 
     async def _counted(
         self, chat_id: ChatId, topics: Sequence[Topic], messages: Sequence[Message]

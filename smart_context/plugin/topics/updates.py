@@ -1,8 +1,9 @@
 """Extracts the topics of chats in the background; see docs/filter.md."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -18,7 +19,8 @@ from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.choices.undo import Step, TopicMoves, UndoSteps
 from smart_context.relevance.vectors.cache import EmbeddingCache
-from smart_context.storage.ports import Chats
+from smart_context.storage.ports import Chats, Leases
+from smart_context.topics.embedded import EmbeddedTopicExtractor
 from smart_context.topics.extraction import TopicExtractor, is_readable
 from smart_context.topics.identity import with_ids
 from smart_context.topics.moves import Move, moves_between
@@ -30,6 +32,9 @@ from smart_context.topics.stored import (
     to_stored,
 )
 from smart_context.topics.values import STICKY_LABEL, Extraction, Previous, Topic
+
+EXTRACTION = "smart_context.extraction"
+"""Event: how far the extraction of a chat's topics is."""
 
 TOPICS_UPDATED = "smart_context.topics_updated"
 """Event: a chat's topics are stored; see `topics_payload`."""
@@ -82,6 +87,7 @@ class TopicUpdates:
         edited: Applies the user's edits.
         steps: The last choices; a move of messages can be undone like one.
         sent_topics: The labels that were picked when a message of the chat was sent.
+        leases: Keep two servers from extracting the topics of one chat at once.
     """
 
     chats: Chats
@@ -93,7 +99,32 @@ class TopicUpdates:
     edited: Edited
     steps: UndoSteps
     sent_topics: Callable[[ChatId], Awaitable[AbstractSet[str]]]
+    leases: Leases
     _newest: dict[ChatId, object] = field(init=False, default_factory=dict)
+    _under_way: set[ChatId] = field(init=False, default_factory=set)
+
+    def is_running(self, chat_id: ChatId) -> bool:
+        """True while an extraction of the chat runs."""
+        return chat_id in self._newest
+
+    async def find_unseen(self, chat_id: ChatId, *, offline: bool) -> None:
+        """Find the topics of a chat that nobody is looking at.
+
+        `offline` asks no language model, whatever is set for other chats.
+
+        Raises:
+            SmartContextError: They can't be found or stored.
+        """
+        token = self._newest[chat_id] = object()
+        try:
+            extractor = EmbeddedTopicExtractor if offline else self.extractor
+            async with self._alone(chat_id):
+                await self._extract_and_store(chat_id, token, extractor=extractor)
+        except OutOfDate:
+            return
+        finally:
+            if self._newest.get(chat_id) is token:
+                del self._newest[chat_id]
 
     async def update(self, chat_id: ChatId, *, regroup: bool = False) -> None:
         """Extract the topics of a chat, store them and tell the clients.
@@ -105,7 +136,11 @@ class TopicUpdates:
         token = self._newest[chat_id] = object()
         self._tell(chat_id, "running")
         try:
-            await self._extract_and_store(chat_id, token, regroup=regroup)
+            async with self._alone(chat_id):
+                await self._extract_and_store(
+                    chat_id, token, extractor=self.extractor, regroup=regroup
+                )
+            await self.announce(chat_id)
         except asyncio.CancelledError:
             self._tell(chat_id, "superseded")
             raise
@@ -121,6 +156,20 @@ class TopicUpdates:
         finally:
             if self._newest.get(chat_id) is token:
                 del self._newest[chat_id]
+
+    def is_under_way(self, chat_id: ChatId) -> bool:
+        """True while this server extracts the topics of a chat, and no longer waits to."""
+        return chat_id in self._under_way
+
+    @asynccontextmanager
+    async def _alone(self, chat_id: ChatId) -> AsyncIterator[None]:
+        """Wait until no other server extracts the topics of a chat, and keep it so."""
+        async with self.leases.held(f"topics {chat_id}"):
+            self._under_way.add(chat_id)
+            try:
+                yield
+            finally:
+                self._under_way.discard(chat_id)
 
     async def follow_version(self, chat_id: ChatId) -> None:
         """Give messages their topics back when another version of the chat is shown.
@@ -146,13 +195,20 @@ class TopicUpdates:
         self.emit(TOPICS_UPDATED, topics_payload(chat_id, document))
         await self.announce(chat_id)
 
-    async def _extract_and_store(self, chat_id: ChatId, token: object, *, regroup: bool) -> None:
+    async def _extract_and_store(
+        self,
+        chat_id: ChatId,
+        token: object,
+        *,
+        extractor: Callable[[Embedder], TopicExtractor],
+        regroup: bool = False,
+    ) -> None:
         messages, others = await self.chats.snapshot(chat_id)
         sidecar = await self.sidecars.of(chat_id)
         before = stored_topics(others.get("topics"), sidecar.topics)
         gone = (*_with_sticky(before, others), *sidecar.away)
         embedder = ChatEmbedder(self.cache, chat_id, tuple(filter(is_readable, messages)))
-        found = await self.extractor(embedder).extract(
+        found = await extractor(embedder).extract(
             messages, previous=_previous(sidecar, before), regroup=regroup
         )
         found = replace(found, topics=with_ids(found.topics, (*before, *sidecar.topics)))
@@ -177,7 +233,6 @@ class TopicUpdates:
         )
         told = await self._not_in_silence(chat_id, sidecar.state, moves)
         self.emit(TOPICS_UPDATED, topics_payload(chat_id, document, told))
-        await self.announce(chat_id)
 
     async def _not_in_silence(
         self, chat_id: ChatId, state: FilterState, moves: Sequence[Move]
@@ -208,7 +263,7 @@ class TopicUpdates:
         payload: JsonObject = {"chat_id": chat_id, "state": state}
         if reason:
             payload["reason"] = reason
-        self.emit("smart_context.extraction", payload)
+        self.emit(EXTRACTION, payload)
 
 
 def topics_payload(chat_id: ChatId, document: JsonObject, moves: Sequence[Move] = ()) -> JsonObject:

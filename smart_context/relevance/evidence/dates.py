@@ -1,68 +1,15 @@
-"""Finds the days, months and years that a text names: "in August 2023", "am 7. Mai"."""
+"""The messages of the days that a text names."""
 
 import calendar
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
 import numpy as np
 from numpy.typing import NDArray
 
-_MONTHS = (
-    "january januar janvier enero",
-    "february februar février fevrier febrero",
-    "march märz maerz mars marzo",
-    "april avril abril",
-    "may mai mayo",
-    "june juni juin junio",
-    "july juli juillet julio",
-    "august août aout agosto",
-    "september septembre septiembre",
-    "october oktober octobre octubre",
-    "november novembre noviembre",
-    "december dezember décembre decembre diciembre",
-)
-_MONTH = {name: number for number, names in enumerate(_MONTHS, 1) for name in names.split()}
-_ALSO_VERBS = frozenset({"march", "may", "mars"})
-_NAMES = "|".join(sorted(_MONTH, key=len, reverse=True))
-_ISO = re.compile(r"\b((?:19|20)\d\d)-(\d{1,2})(?:-(\d{1,2}))?\b")
-_EAST_ASIAN = re.compile(r"(?:((?:19|20)\d\d)年)?(\d{1,2})月(?:(\d{1,2})[日号])?|((?:19|20)\d\d)年")
-_WRITTEN = re.compile(
-    rf"(?:\b(\d{{1,2}})(?:st|nd|rd|th|er|\.)?\s+(?:of\s+|de\s+)?)?\b({_NAMES})\b"
-    r"(?:\s+(\d{1,2})(?:st|nd|rd|th)?\b(?!\d))?(?:,?\s+(?:de\s+|of\s+)?((?:19|20)\d\d)\b)?"
-)
-_YEAR = re.compile(r"\b(?:in|of|since|during|im jahr|en|seit|depuis|desde)\s+((?:19|20)\d\d)\b")
+from smart_context.base.text.dates import Period, periods_of
+
 _AFTER_DAYS = 14.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Period:
-    """A year, month or day that a text names; parts that it doesn't name are `None`."""
-
-    year: int | None = None
-    month: int | None = None
-    day: int | None = None
-
-
-def periods_of(text: str) -> list[Period]:
-    """The days, months and years that a text names, in any language of topic labels."""
-    lowered = text.lower()
-    found = [
-        _period(year, month, day)
-        for year, month, day in (
-            *((m[1], m[2], m[3]) for m in _ISO.finditer(lowered)),
-            *((m[1] or m[4], m[2], m[3]) for m in _EAST_ASIAN.finditer(lowered)),
-            *(
-                (m[4], str(_MONTH[m[2]]), m[1] or m[3])
-                for m in _WRITTEN.finditer(lowered)
-                if m[2] not in _ALSO_VERBS or m[4] or m[1] or m[3] or _is_introduced(lowered, m)
-            ),
-        )
-    ]
-    if not found:
-        found = [_period(match[1], None, None) for match in _YEAR.finditer(lowered)]
-    return [period for period in found if period is not None]
 
 
 def days_of(stamps: Sequence[str]) -> NDArray[np.float32]:
@@ -109,19 +56,6 @@ _EPOCH = date(1970, 1, 1).toordinal()
 
 def _year_of(day: np.float32) -> int:
     return date.fromordinal(_EPOCH + int(day)).year
-
-
-def _is_introduced(text: str, match: re.Match[str]) -> bool:
-    return text[: match.start()].endswith(("in ", "en ", "last ", "since ", "during "))
-
-
-def _period(year: str | None, month: str | None, day: str | None) -> Period | None:
-    try:
-        parts = [int(part) if part else None for part in (year, month, day)]
-        date(parts[0] or 2000, parts[1] or 1, parts[2] or 1)
-    except ValueError:
-        return None
-    return Period(year=parts[0], month=parts[1], day=parts[2])
 
 
 def _day(stamp: str) -> float:

@@ -44,6 +44,12 @@ class Scale:
         known = (-1.0, self.unrelated, self.probable, self.sure, 1.0)
         return np.interp(raw, known, (-1.0, _LITTLE, PROBABLY, _SURELY, 1.0)).astype(np.float32)
 
+    def as_embedded(self, cosines: Matrix) -> Matrix:
+        """The cosines on the scale of the embedded model."""
+        own = (-1.0, self.unrelated, self.probable, self.sure, 1.0)
+        known = (-1.0, MINILM.unrelated, MINILM.probable, MINILM.sure, 1.0)
+        return np.interp(cosines, own, known).astype(np.float32)
+
 
 MINILM = Scale(unrelated=0.02, probable=0.17, sure=0.45)
 """all-MiniLM-L6-v2."""
@@ -68,7 +74,12 @@ def estimated_scale(background: ArrayLike) -> Scale:
     return Scale(unrelated=unrelated, probable=unrelated + step, sure=unrelated + 2.8 * step)
 
 
+def known_scale(model: str) -> Scale | None:
+    """The scale of a model by its name; `None` if it is not known."""
+    return SCALES.get(model.lower().rsplit("/", 1)[-1])
+
+
 def scale_for(model: str, background: ArrayLike = ()) -> Scale:
     """The scale of a model by its name, else an estimate from the background."""
-    known = SCALES.get(model.lower().rsplit("/", 1)[-1])
+    known = known_scale(model)
     return known if known is not None else estimated_scale(background)

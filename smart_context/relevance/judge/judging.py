@@ -9,7 +9,7 @@ import numpy as np
 from smart_context.llm.models import Matrix
 from smart_context.relevance.evidence.background import Floats
 from smart_context.relevance.evidence.features import CHAT_FEATURES, FEATURES, with_products
-from smart_context.relevance.judge.calibrate import MINILM, SCALES, Scale
+from smart_context.relevance.judge.calibrate import SCALES, Scale
 from smart_context.relevance.judge.weights import FILE, Weights, read_weights
 
 _CLIP = np.float32(6)
@@ -56,11 +56,7 @@ class Judge:
 
     def as_embedded(self, cosines: Floats) -> Floats:
         """The cosines on the scale of the embedded model."""
-        if self.scale is None:
-            return cosines
-        own = (-1.0, self.scale.unrelated, self.scale.probable, self.scale.sure, 1.0)
-        known = (-1.0, MINILM.unrelated, MINILM.probable, MINILM.sure, 1.0)
-        return np.interp(cosines, own, known).astype(np.float32)
+        return cosines if self.scale is None else self.scale.as_embedded(cosines)
 
 
 def judge_for(model: str, scale: Scale | None = None, weights: Path = FILE) -> Judge | None:

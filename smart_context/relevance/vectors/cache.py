@@ -8,7 +8,7 @@ chat is idle.
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from smart_context.base.errors import ModelFailed, StoreFailed
 from smart_context.base.text.languages import with_language
-from smart_context.chat.messages import ChatId, Message
+from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.llm.models import Embedder, Matrix
 from smart_context.llm.multilingual.files import MULTILINGUAL
 from smart_context.relevance.vectors.cosines import unit
@@ -110,6 +110,17 @@ class EmbeddingCache:
             await self._place(entry.chat, asked, more_follow, on_progress)
             return entry.chat.matrix()
 
+    async def kept(self, chat_id: ChatId, keys: Sequence[str]) -> Matrix:
+        """Shape (n, d): unit rows by the keys of messages, zero where no vector is kept.
+
+        Embeds nothing, and waits for no embedding.
+        """
+        entry = self._entries.get(chat_id)
+        if entry is not None and entry.chat is not None and not entry.lock.locked():
+            async with entry.lock:
+                return await asyncio.to_thread(entry.chat.rows, keys)
+        return await asyncio.to_thread(lambda: self._read(chat_id).rows(keys))
+
     async def queries(self, texts: Sequence[str], *, language: str = "") -> Matrix:
         """Shape (len(texts), d): unit rows of labels and other queries; cached in memory only.
 
@@ -153,6 +164,25 @@ class EmbeddingCache:
             async with entry.lock:
                 if entry.chat is not None and entry.chat.kept.has_additions:
                     await _store(entry.chat.write)
+
+    async def copy(
+        self, source: ChatId, target: ChatId, ids: Mapping[MessageId, MessageId]
+    ) -> None:
+        """Give a new chat the vectors of messages that were copied into it.
+
+        Args:
+            source: The chat that has them.
+            target: The new one.
+            ids: The copied messages, each with its id there.
+        """
+        entry = self._entry(source)
+        async with entry.lock:
+            if entry.chat is None:
+                entry.chat = await asyncio.to_thread(self._read, source)
+            keys, vectors = await asyncio.to_thread(entry.chat.of, ids)
+        if keys:
+            kept = self._stored.of(target, self._embedder.name)
+            await _store(partial(kept.replace, keys, vectors))
 
     async def forget(self, chat_id: ChatId) -> None:
         """Drop a chat from memory, as when it is moved to the trash; its file stays."""

@@ -1,11 +1,12 @@
 """One chat's vectors in memory, in the order of its messages."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from smart_context.chat.messages import Message
+from smart_context.chat.messages import Message, MessageId
 from smart_context.llm.models import Matrix
 from smart_context.storage.ports import ChatVectors, Stored
 
@@ -60,11 +61,23 @@ class WarmChat:
         """True if `matrix` was last called for this number of messages."""
         return len(messages) == len(self._last[0])
 
+    def of(self, ids: Mapping[MessageId, MessageId]) -> Stored:
+        """The vectors of some messages, under other ids."""
+        named = ((key, *key.rpartition(":")) for key in self._rows)
+        found = [(key, MessageId(name), digest) for key, name, _, digest in named if name in ids]
+        rows = [self._rows[key] for key, _, _ in found]
+        return [f"{ids[name]}:{digest}" for _, name, digest in found], self._vectors.view()[rows]
+
+    def rows(self, keys: Sequence[str]) -> Matrix:
+        """Shape (n, d): a row for each key, zero for one without a vector."""
+        places = np.array([self._rows.get(key, -1) for key in keys], dtype=np.intp)
+        return self._at(places)
+
     def place(self, messages: tuple[Message, ...]) -> list[Keyed]:
         """Set the messages; returns those to embed, each once, in order."""
         same = common_length(messages, self._messages)
         del self._keys[same:]
-        self._keys += [_key(message) for message in messages[same:]]
+        self._keys += [message_key(message) for message in messages[same:]]
         self._messages = messages
         self._ordered.keep(same)
         return self.missing()
@@ -105,9 +118,7 @@ class WarmChat:
         if not start and len(places) == len(vectors) and (places == np.arange(len(places))).all():
             self._ordered = _Growing(vectors)
         elif len(places):
-            added = vectors[places] if len(vectors) else _nothing(len(places))
-            added[places < 0] = 0
-            self._ordered.extend(added)
+            self._ordered.extend(self._at(places))
         rows = self._ordered.view()
         self._last = (self._messages, rows)
         return rows
@@ -123,6 +134,12 @@ class WarmChat:
         self.kept.replace(keys, vectors)
         self._rows = {key: row for row, key in enumerate(keys)}
         self._vectors = _Growing(vectors)
+
+    def _at(self, places: NDArray[np.intp]) -> Matrix:
+        vectors = self._vectors.view()
+        found = vectors[places] if len(vectors) else _nothing(len(places))
+        found[places < 0] = 0
+        return found
 
     def _present(self) -> list[str]:
         return [key for key in dict.fromkeys(self._keys) if key in self._rows]
@@ -174,7 +191,8 @@ def key_of(message_id: str, text: str) -> str:
     return f"{message_id}:{digest.hexdigest()}"
 
 
-def _key(message: Message) -> str:
+def message_key(message: Message) -> str:
+    """The key of a message in the file; empty for one that gets no vector."""
     if not message.is_complete:
         return ""
     text = message.text

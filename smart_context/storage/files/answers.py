@@ -15,27 +15,31 @@ After a crash, `interrupted` finds the chats whose answer was not finished.
 """
 
 import contextlib
-import json
 import logging
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from smart_context.base.disk.folders import names_inside
+from smart_context.base.disk.folders import names_inside, read_inside
 from smart_context.base.disk.places import Place, folder_of
 from smart_context.base.disk.refusals import advice
 from smart_context.base.errors import ChatIdInvalid
 from smart_context.chat.answers import Arrived
 from smart_context.chat.ids import check_chat_id, sidecar_name
 from smart_context.chat.messages import ChatId, MessageId, Part
-from smart_context.storage.files.claim import AnswerClaim, claim_answer, is_claimed
+from smart_context.storage.files.claim import (
+    MAX_JOURNAL_BYTES,
+    AnswerClaim,
+    claim_answer,
+    is_claimed,
+)
+from smart_context.storage.journals import ONLY_IN_MEMORY, journal_head, journal_line, parse_journal
 from smart_context.storage.ports import AnswerClaimed
 
 ANSWER_SUFFIX = "answer.jsonl"
 CLAIM_PATIENCE_S = 1.0
 TAKING_OVER_PATIENCE_S = 0.1
-_IN_MEMORY = "The end of this answer is only in memory: it is lost if the server ends now."
 _log = logging.getLogger(__name__)
 
 
@@ -58,6 +62,13 @@ class FileAnswers:
                 with contextlib.suppress(ChatIdInvalid):
                     chats.append(check_chat_id(name.removesuffix(ending)))
         return chats
+
+    def arriving(self, chat_id: ChatId) -> Arrived | None:
+        """What is in the journal of a chat's answer."""
+        try:
+            return parse_journal(read_inside(self._place(chat_id), max_bytes=MAX_JOURNAL_BYTES))
+        except OSError:
+            return None
 
     def take_over(self, chat_id: ChatId) -> "InterruptedJournal | None":
         """Claim the answer of a chat to repair it; `None` if a process is writing it.
@@ -112,7 +123,7 @@ class FileJournal:
     def __init__(self, path: Path | Place, message_id: MessageId) -> None:
         self._path = path
         self._claim: AnswerClaim | None = None
-        self._unwritten = [_line({"message_id": message_id})]
+        self._unwritten = [journal_head(message_id)]
         self._has_begun = False
         self._has_warned = False
         self._is_over = False
@@ -166,7 +177,7 @@ class FileJournal:
             self._claim.append(b"".join(self._unwritten))
         except (OSError, AnswerClaimed) as error:
             self._warn(error)
-            self.problem = f"{_IN_MEMORY} {advice(error)}"
+            self.problem = f"{ONLY_IN_MEMORY} {advice(error)}"
         else:
             self._unwritten.clear()
             self.problem = ""
@@ -185,7 +196,7 @@ class FileJournal:
 
     def _keep(self, value: object) -> None:
         if not self._is_over:
-            self._unwritten.append(_line(value))
+            self._unwritten.append(journal_line(value))
             self.flush()
 
     def _warn(self, error: Exception) -> None:
@@ -203,30 +214,3 @@ class FileJournal:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def parse_journal(content: bytes) -> Arrived | None:
-    """The content of a journal; `None` if it is unusable."""
-    values: list[object] = []
-    for line in content.split(b"\n"):
-        try:
-            values.append(json.loads(line))
-        except (ValueError, RecursionError):  # cut short
-            break
-    head = values[0] if values else None
-    message_id = head.get("message_id") if isinstance(head, dict) else None
-    if not isinstance(message_id, str) or not message_id:
-        return None
-    pieces: list[str] = []
-    steps: list[Part] = []
-    for value in values[1:]:
-        if isinstance(value, str):
-            pieces.append(value)
-        elif isinstance(value, dict) and isinstance(value.get("steps"), list):
-            pieces.clear()
-            steps += [part for part in value["steps"] if isinstance(part, dict)]
-    return Arrived(MessageId(message_id), "".join(pieces), tuple(steps))
-
-
-def _line(value: object) -> bytes:
-    return f"{json.dumps(value, default=dict)}\n".encode()

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import Callable
 from functools import partial
 
@@ -13,9 +12,8 @@ from smart_context.base.threads import run_uncancelled
 from smart_context.chat.messages import ChatId
 from smart_context.storage.files.listing import signatures_in
 from smart_context.storage.files.watching import LOOK_AGAIN_S, changed_chats
+from smart_context.storage.listeners import Listeners
 from smart_context.storage.ports import ChangeListener
-
-_log = logging.getLogger(__name__)
 
 
 class FileChanges:
@@ -29,17 +27,17 @@ class FileChanges:
     def __init__(self, folder: Place, lock: Callable[[ChatId], asyncio.Lock]) -> None:
         self._folder = folder
         self._lock = lock
-        self._listeners: list[ChangeListener] = []
-        self._sidecar_listeners: list[ChangeListener] = []
+        self._listeners = Listeners()
+        self._sidecar_listeners = Listeners()
         self._reported: dict[ChatId, Signature] = {}
 
     def on_change(self, listener: ChangeListener) -> Callable[[], None]:
         """Call `listener` in the event loop after each stored change of any chat."""
-        return _added(self._listeners, listener)
+        return self._listeners.add(listener)
 
     def on_sidecar_change(self, listener: ChangeListener) -> Callable[[], None]:
         """Call `listener` after a JSON side-car of a chat changed, while `watch` runs."""
-        return _added(self._sidecar_listeners, listener)
+        return self._sidecar_listeners.add(listener)
 
     async def watch(self, *, look_again_s: float = LOOK_AGAIN_S) -> None:
         """Report changes by other programs until cancelled. The folder need not exist."""
@@ -49,7 +47,7 @@ class FileChanges:
             async for touched in changes:
                 await self._report(None if touched is None else touched.documents)
                 for chat in sorted(touched.sidecars if touched else ()):
-                    _call(self._sidecar_listeners, chat)
+                    self._sidecar_listeners.tell(chat)
 
     def tell(self, chat: ChatId, signature: Signature | None) -> None:
         """Tell the listeners that the chat's file is now in that state."""
@@ -57,7 +55,7 @@ class FileChanges:
             self._reported.pop(chat, None)
         else:
             self._reported[chat] = signature
-        _call(self._listeners, chat)
+        self._listeners.tell(chat)
 
     def close(self) -> None:
         """Forget the listeners."""
@@ -83,23 +81,3 @@ class FileChanges:
         with contextlib.suppress(StoreFailed):
             return signature_of(self._folder / f"{chat}.json")
         return None
-
-
-def _added(listeners: list[ChangeListener], listener: ChangeListener) -> Callable[[], None]:
-    def call(chat: ChatId) -> None:  # a new object, so that one listener may be added twice
-        listener(chat)
-
-    def unsubscribe() -> None:
-        if call in listeners:
-            listeners.remove(call)
-
-    listeners.append(call)
-    return unsubscribe
-
-
-def _call(listeners: list[ChangeListener], chat: ChatId) -> None:
-    for listener in tuple(listeners):
-        try:
-            listener(chat)
-        except Exception:  # noqa: BLE001 - one listener must not stop the others
-            _log.exception("A listener failed on the change of chat %s", chat)

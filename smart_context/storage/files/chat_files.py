@@ -2,7 +2,6 @@
 
 import random
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -38,6 +37,11 @@ class Stored:
 
     signature: Signature
     version: Version
+
+    @property
+    def size(self) -> int:
+        """What it takes to remember it, in bytes."""
+        return self.signature.size
 
 
 class Damaged(Exception):
@@ -147,30 +151,6 @@ class ChatFiles:
                 f"{error.strerror or error}. Move it elsewhere yourself."
             ) from error
         return folder.path / target
-
-
-class RecentVersions:
-    """Keeps the versions last read or written: at least one, else up to `max_bytes` of files."""
-
-    def __init__(self, max_bytes: int = 64 * 1024 * 1024) -> None:
-        self._max_bytes = max_bytes
-        self._stored: OrderedDict[ChatId, Stored] = OrderedDict()
-        self._size = 0
-
-    def get(self, chat_id: ChatId) -> Stored | None:
-        """The version last seen of a chat; may be out of date."""
-        return self._stored.get(chat_id)
-
-    def put(self, chat_id: ChatId, stored: Stored | None) -> None:
-        """Remember a chat's version; `None` forgets the chat."""
-        previous = self._stored.pop(chat_id, None)
-        self._size -= previous.signature.size if previous else 0
-        if stored is None:
-            return
-        self._stored[chat_id] = stored
-        self._size += stored.signature.size
-        while self._size > self._max_bytes and len(self._stored) > 1:
-            self._size -= self._stored.popitem(last=False)[1].signature.size
 
 
 def _refuse_other_case(folder: Folder, name: str, signature: Signature) -> None:

@@ -15,14 +15,15 @@ from smart_context.base.values import OWNER, PersonId
 from smart_context.chat.documents.document import NotAChat, read_version
 from smart_context.chat.listed.rows import MOST_LISTED, ChatRow, DeletedChat, damaged_row, row_of
 from smart_context.chat.messages import ChatId
+from smart_context.storage.deletions import check_deletion, parsed_deletion
 from smart_context.storage.files.trash import (
     TRASH,
-    check_deletion,
     deletions,
     has_document,
-    parsed_deletion,
     purge,
 )
+
+_MOST_ROWS = 20_000
 
 
 class FileTrash:
@@ -34,25 +35,30 @@ class FileTrash:
     Args:
         chats: The folder of the chats.
         lock: Gives the lock of a chat.
+        has_people: Look whose each chat is, for which all must be read; else all are the owner's.
     """
 
-    def __init__(self, chats: Place, lock: Callable[[ChatId], asyncio.Lock]) -> None:
+    def __init__(
+        self, chats: Place, lock: Callable[[ChatId], asyncio.Lock], *, has_people: bool = False
+    ) -> None:
         self._chats = chats
         self._lock = lock
-        self._rows: MutableMapping[tuple[str, Signature], ChatRow] = LRUCache(MOST_LISTED * 2)
+        self._has_people = has_people
+        most = _MOST_ROWS if has_people else MOST_LISTED * 2
+        self._rows: MutableMapping[tuple[str, Signature], ChatRow] = LRUCache(most)
 
     async def listed(self, person: PersonId) -> tuple[list[DeletedChat], int]:
         """A person's deleted chats, newest first, at most `MOST_LISTED`, and the number of all."""
-        if person != OWNER:  # all that is kept here is theirs
-            return [], 0
-        return await run_uncancelled(lambda: _listed(self._chats, self._rows))
+        names = await self._deletions(person)
+        return await run_uncancelled(lambda: _listed(self._chats, names, self._rows))
 
     async def ids(self, person: PersonId) -> frozenset[ChatId]:
         """The ids of all of a person's deleted chats, however many."""
-        if person != OWNER:  # all that is kept here is theirs
-            return frozenset()
-        names = await run_uncancelled(lambda: deletions(self._chats))
-        return frozenset(parsed_deletion(name)[0] for name in names)
+        return frozenset(parsed_deletion(name)[0] for name in await self._deletions(person))
+
+    async def person_of(self, chat_id: ChatId) -> PersonId | None:
+        """Whose the chat was that was last deleted under an id; `None` if there is none."""
+        return await run_uncancelled(lambda: self._person_of(chat_id))
 
     async def purge(self, chat_id: ChatId, deletion: str = "") -> int:
         """Remove a deleted chat for ever; returns the number of deletions removed."""
@@ -62,10 +68,8 @@ class FileTrash:
 
     async def empty(self, person: PersonId, until: str = "") -> int:
         """Remove a person's deleted chats for ever; returns the number of deletions removed."""
-        if person != OWNER:  # all that is kept here is theirs
-            return 0
         removed = 0
-        for name in await run_uncancelled(lambda: deletions(self._chats)):
+        for name in await self._deletions(person):
             chat_id, deleted_at = parsed_deletion(name)
             if until and deleted_at > until:
                 continue
@@ -73,11 +77,42 @@ class FileTrash:
                 removed += await self.purge(chat_id, name)
         return removed
 
+    async def _deletions(self, person: PersonId) -> list[str]:
+        """The names of a person's deletions, the newest first."""
+        if not self._has_people:
+            return await run_uncancelled(lambda: deletions(self._chats) if person == OWNER else [])
+        return await run_uncancelled(lambda: self._of(person))
+
+    def _of(self, person: PersonId) -> list[str]:
+        names = deletions(self._chats)
+        if not names:
+            return []
+        with opened(self._chats / TRASH) as trash:
+            return [name for name in names if _person_of(trash, name, self._rows) == person]
+
+    def _person_of(self, chat_id: ChatId) -> PersonId | None:
+        names = deletions(self._chats, chat_id)
+        if not names or not self._has_people:
+            return OWNER if names else None
+        with opened(self._chats / TRASH) as trash:
+            return _person_of(trash, names[0], self._rows)
+
+
+def _person_of(
+    trash: Folder, name: str, known: MutableMapping[tuple[str, Signature], ChatRow]
+) -> PersonId | None:
+    """Whose the chat of a deletion was; the owner's if it can't be read, nobody's if it is gone."""
+    try:
+        return _row(trash, name, parsed_deletion(name)[0], known).person
+    except FileNotFoundError:  # restored or removed meanwhile
+        return None
+    except OSError:
+        return OWNER
+
 
 def _listed(
-    chats: Place, known: MutableMapping[tuple[str, Signature], ChatRow]
+    chats: Place, names: list[str], known: MutableMapping[tuple[str, Signature], ChatRow]
 ) -> tuple[list[DeletedChat], int]:
-    names = deletions(chats)
     if not names:
         return [], 0
     found: list[DeletedChat] = []

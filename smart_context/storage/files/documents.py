@@ -17,9 +17,10 @@ from smart_context.base.disk.files import (
     sweep,
 )
 from smart_context.base.disk.folders import names_inside, opened, read_inside
-from smart_context.base.disk.json_file import encoded, parsed, write_object
+from smart_context.base.disk.json_file import write_object
 from smart_context.base.disk.places import Place, folder_of
 from smart_context.base.errors import StoreFailed
+from smart_context.base.json_objects import encoded, parsed
 from smart_context.base.threads import run_uncancelled
 from smart_context.base.values import JsonObject
 from smart_context.chat.ids import check_chat_id, sidecar_name
@@ -83,6 +84,10 @@ def _replaced(place: Place, value: Mapping[str, Any], expected: Revision | None)
     return Document(value=dict(value), revision=signature)
 
 
+_ATLAS = "atlas"
+"""The key of the atlas, which is shown as `atlas.jsonl`: with `.json` it would be a chat's file."""
+
+
 class FileVaultDocuments:
     """`<kind>/<key>.json`, or `.<key>.json` without a kind; satisfies `VaultDocuments`.
 
@@ -112,7 +117,7 @@ class FileVaultDocuments:
         """Store an object in place of the former one; returns the file, for users."""
         place = self._place(kind, key)
         sweep(place.parent)
-        write_object(place, value, indent=2)
+        write_object(place, value, indent=2 if place.name.endswith(".json") else None)
         return str(place)
 
     def delete(self, kind: str, key: str) -> bool:
@@ -140,4 +145,6 @@ class FileVaultDocuments:
 
     def _place(self, kind: str, key: str) -> Place:
         name = name_of(key)
-        return self._folder / (f"{kind}/{name}.json" if kind else f".{name}.json")
+        if not kind:
+            return self._folder / (f"{name}.jsonl" if key == _ATLAS else f".{name}.json")
+        return self._folder / f"{kind}/{name}.json"

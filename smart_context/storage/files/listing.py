@@ -14,9 +14,9 @@ from smart_context.base.disk.json_file import read_object, write_object
 from smart_context.base.disk.places import Place
 from smart_context.base.errors import StoreFailed
 from smart_context.base.threads import run_uncancelled
-from smart_context.base.values import OWNER, PersonId
+from smart_context.base.values import PersonId
 from smart_context.chat.documents.document import NotAChat, read_version
-from smart_context.chat.ids import chat_id_of
+from smart_context.chat.ids import chat_id_of, sidecar_name
 from smart_context.chat.listed.rows import (
     ChatRow,
     damaged_row,
@@ -38,7 +38,7 @@ from smart_context.storage.ports import Faults
 INDEX_NAME = ".index.json"
 """The rows on disk: a cache, rebuilt when it is damaged or missing."""
 
-_INDEX_VERSION = 2
+_INDEX_VERSION = 4
 _WORTH_AN_INDEX = 1024 * 1024
 
 
@@ -56,18 +56,23 @@ class FileList:
         self._bytes_read = 0
 
     async def rows(self, person: PersonId) -> list[ChatRow]:
-        """All chats of a person, newest first."""
-        if person != OWNER:  # all that is kept here is theirs
-            return []
-        return await self._all()
+        """The chats that a person has or that are shared, newest first."""
+        return [row for row in await self._all() if row.may_use(person)]
+
+    async def revisions(self, person: PersonId, *beside: str) -> dict[ChatId, str]:
+        """The states of the files: when each was written, its size and its number."""
+        async with self._lock:
+            return await run_uncancelled(lambda: self._revisions(person, beside))
 
     async def search(self, person: PersonId, query: str, limit: int = MOST_HITS) -> list[ChatHit]:
         """The messages and titles that contain all words of the query, newest chats first."""
         words = query_words(query)
-        if person != OWNER or not words:
+        if not words:
             return []
         async with self._lock:
-            return await run_uncancelled(lambda: list(islice(self._all_hits(words), max(limit, 0))))
+            return await run_uncancelled(
+                lambda: list(islice(self._all_hits(person, words), max(limit, 0)))
+            )
 
     async def faults(self) -> Faults:
         """What can't be read, and what was set aside because of that."""
@@ -98,6 +103,10 @@ class FileList:
         return Faults(unreadable, set_aside)
 
     def _rows(self) -> list[ChatRow]:
+        return in_order(self._current())
+
+    def _current(self) -> list[tuple[Signature, ChatRow]]:
+        """The rows as the files are now."""
         if not self._has_index:
             self._has_index = True
             self._known = {**_read_index(self._folder), **self._known}
@@ -110,7 +119,21 @@ class FileList:
             if (known := self._known_row(chat_id, signature)) is not None
         ]
         self._keep_index()
-        return in_order(rows)
+        return rows
+
+    def _revisions(self, person: PersonId, beside: Sequence[str]) -> dict[ChatId, str]:
+        states = {row.id: [state] for state, row in self._current() if row.may_use(person)}
+        if not states or not beside:
+            return {chat_id: _as_text(found) for chat_id, found in states.items()}
+        with opened(self._folder) as folder:
+            present = set(folder.names())
+            for chat_id, found in states.items():
+                for name in beside:
+                    file = sidecar_name(chat_id, f"{name}.json")
+                    with contextlib.suppress(OSError):  # a folder or a link is no document
+                        if file in present and (state := signature_in(folder, file)):
+                            found.append(state)
+        return {chat_id: _as_text(found) for chat_id, found in states.items()}
 
     def _keep_index(self) -> None:
         if self._bytes_read > _WORTH_AN_INDEX:
@@ -139,9 +162,10 @@ class FileList:
         except NotAChat:
             return signature, damaged_row(chat_id, signature)
 
-    def _all_hits(self, words: tuple[str, ...]) -> Iterator[ChatHit]:
+    def _all_hits(self, person: PersonId, words: tuple[str, ...]) -> Iterator[ChatHit]:
         for row in self._rows():
-            yield from islice(self._hits(row.id, words), HITS_PER_CHAT)
+            if row.may_use(person):
+                yield from islice(self._hits(row.id, words), HITS_PER_CHAT)
 
     def _hits(self, chat_id: ChatId, words: tuple[str, ...]) -> Iterator[ChatHit]:
         with contextlib.suppress(StoreFailed, NotAChat):  # the list of chats shows the damage
@@ -168,9 +192,10 @@ def _write_index(folder: Place, rows: Mapping[ChatId, tuple[Signature, ChatRow]]
 
 
 def _indexed(name: str, row: Any) -> tuple[ChatId, tuple[Signature, ChatRow]]:
-    mtime_ns, size, inode, title, message_count, updated_at, preview, client, topics = row
+    mtime_ns, size, inode, title, message_count, updated_at, preview, client, *rest = row
+    topics, person, shared, folder, pinned, archived = rest
     chat_id = chat_id_of(f"{name}.json")
-    texts = (title, updated_at, preview, client, *topics)
+    texts = (title, updated_at, preview, client, person, folder, *topics)
     numbers = (mtime_ns, size, inode, message_count)
     if (
         chat_id is None
@@ -186,8 +211,17 @@ def _indexed(name: str, row: Any) -> tuple[ChatId, tuple[Signature, ChatRow]]:
         preview=preview,
         client=client,
         topics=tuple(topics),
+        person=PersonId(person),
+        shared=shared is True,
+        folder=folder,
+        pinned=pinned is True,
+        archived=archived is True,
     )
     return chat_id, (Signature(mtime_ns, size, inode), kept)
+
+
+def _as_text(states: Sequence[Signature]) -> str:
+    return " ".join(":".join(map(str, state)) for state in states)
 
 
 def signatures_in(folder: Place) -> dict[ChatId, Signature]:

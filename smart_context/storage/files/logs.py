@@ -3,9 +3,12 @@
 import asyncio
 import io
 import os
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from weakref import WeakValueDictionary
+
+from cachetools import LRUCache
 
 from smart_context.base.disk.files import atomic_write, open_file, read_file, signature_of
 from smart_context.base.disk.places import Place, folder_of
@@ -18,6 +21,9 @@ from smart_context.storage.ports import Limits, Revision
 _LEAST_LINE = 400
 """Bytes; a file that is smaller than so many for each line is not full, and is not counted."""
 
+_COUNTED = 64
+"""The most files whose number of lines is remembered."""
+
 
 class FileLogs:
     """`<chat_id>.<name>.jsonl` and `<kind>/<key>.jsonl` in a folder; satisfies `Logs`."""
@@ -25,16 +31,17 @@ class FileLogs:
     def __init__(self, folder: Path | Place) -> None:
         self._folder = folder_of(folder)
         self._locks: WeakValueDictionary[Place, asyncio.Lock] = WeakValueDictionary()
+        self._counts = _Counts()
 
     def beside(self, chat_id: ChatId, name: str, limits: Limits) -> "FileLog":
         """A log beside a chat."""
         place = self._folder / sidecar_name(check_chat_id(chat_id), f"{name}.jsonl")
-        return FileLog(place, self._lock(place), limits)
+        return FileLog(place, self._lock(place), self._counts, limits)
 
     def of_vault(self, kind: str, key: str) -> "FileLog":
         """A log of the vault as a whole."""
         place = self._folder / f"{kind}/{key}.jsonl"
-        return FileLog(place, self._lock(place))
+        return FileLog(place, self._lock(place), self._counts)
 
     def _lock(self, place: Place) -> asyncio.Lock:
         return self._locks.setdefault(place, asyncio.Lock())
@@ -46,12 +53,16 @@ class FileLog:
     Args:
         place: The file.
         lock: Held while it is written.
+        counts: The number of lines of files.
         limits: What is kept of it; everything by default.
     """
 
-    def __init__(self, place: Place, lock: asyncio.Lock, limits: Limits | None = None) -> None:
+    def __init__(
+        self, place: Place, lock: asyncio.Lock, counts: "_Counts", limits: Limits | None = None
+    ) -> None:
         self._place = place
         self._lock = lock
+        self._counts = counts
         self._limits = limits
 
     async def append(self, *lines: bytes) -> None:
@@ -59,7 +70,7 @@ class FileLog:
         if lines:
             async with self._lock:
                 await run_uncancelled(
-                    lambda: self._append(b"".join(line + b"\n" for line in lines))
+                    lambda: self._append(b"".join(line + b"\n" for line in lines), len(lines))
                 )
 
     async def revision(self) -> Revision | None:
@@ -74,13 +85,14 @@ class FileLog:
         """The whole lines that were added since, and the place to go on from."""
         return await run_uncancelled(lambda: self._since(place))
 
-    def _append(self, content: bytes) -> None:
+    def _append(self, content: bytes, added: int) -> None:
         try:
             if self._limits and self._is_full(self._limits, len(content)):
                 lines = [*self._lines(), *content.splitlines()]
                 atomic_write(self._place, _newest(lines, self._limits))
             else:
-                _append(self._place, content)
+                size = _append(self._place, content)
+                self._counts.grown(self._place, size, len(content), added)
         except OSError as error:
             reason = error.strerror or str(error)
             raise StoreFailed(
@@ -93,7 +105,7 @@ class FileLog:
         if size + added > limits.bytes:
             return True
         return size >= limits.lines * _LEAST_LINE and (
-            _count(self._place) >= limits.lines + limits.slack
+            self._counts.of(self._place, size) >= limits.lines + limits.slack
         )
 
     def _lines(self) -> list[bytes]:
@@ -117,13 +129,40 @@ class FileLog:
         return [line for line in whole.split(b"\n") if line.strip()], place + len(whole)
 
 
-def _append(place: Place, content: bytes) -> None:
+class _Counts:
+    """The number of lines of logs by their size, so that long ones are not read each time."""
+
+    def __init__(self) -> None:
+        self._known: LRUCache[Place, tuple[int, int]] = LRUCache(_COUNTED)
+        self._lock = threading.Lock()
+
+    def of(self, place: Place, size: int) -> int:
+        """The lines of a file of this size; counted if another program has written it."""
+        with self._lock:
+            known = self._known.get(place)
+        if known is None or known[0] != size:
+            known = size, _count(place)
+            with self._lock:
+                self._known[place] = known
+        return known[1]
+
+    def grown(self, place: Place, size: int, by: int, lines: int) -> None:
+        """A file has grown to this size, by so many bytes and lines."""
+        with self._lock:
+            known = self._known.get(place)
+            if known is not None and known[0] == size - by:
+                self._known[place] = size, known[1] + lines
+
+
+def _append(place: Place, content: bytes) -> int:
+    """The size of the file afterwards."""
     descriptor = open_file(place, os.O_RDWR | os.O_APPEND | os.O_CREAT)
     with os.fdopen(descriptor, "r+b", buffering=0) as file:
         # End a line that a crash cut short, so that it does not damage the next one.
         rest = content if _ends_a_line(file) else b"\n" + content
         while rest:
             rest = rest[file.write(rest) :]
+        return file.tell()
 
 
 def _ends_a_line(file: io.FileIO) -> bool:

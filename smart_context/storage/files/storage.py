@@ -9,6 +9,7 @@ from smart_context.base.disk.files import sweep
 from smart_context.base.disk.places import Place, folder_of
 from smart_context.chat.files.costly_files import ReadText
 from smart_context.chat.files.file_text import text_of
+from smart_context.storage.alone import NoOthers, OwnLeases
 from smart_context.storage.files.answers import FileAnswers
 from smart_context.storage.files.blobs import FILES_FOLDER, FileBlobs
 from smart_context.storage.files.caches import FileCaches
@@ -29,6 +30,7 @@ def file_storage(
     *,
     read_text: ReadText = text_of,
     clock: Callable[[], datetime] = _now,
+    has_people: bool = False,
 ) -> Storage:
     """The storage in a memory folder; reads and writes nothing yet.
 
@@ -36,16 +38,19 @@ def file_storage(
         memory: The folder; need not exist.
         read_text: Reads new attached files; a server passes one that a hostile file can't block.
         clock: The time, for the names of deleted chats and of files set aside.
+        has_people: Several people share the vault.
     """
     folder = folder_of(memory)
     return Storage(
-        chats=FileChats(folder, clock=clock),
+        chats=FileChats(folder, clock=clock, has_people=has_people),
         documents=FileDocuments(folder),
         vault_documents=FileVaultDocuments(folder),
         logs=FileLogs(folder),
         vectors=FileVectors(folder),
         blobs=FileBlobs(folder / FILES_FOLDER, read_text),
         answers=FileAnswers(folder),
+        events=NoOthers(),
+        leases=OwnLeases(),
         caches=FileCaches(folder),
         clear_up=partial(_clear_up, folder),
     )

@@ -6,49 +6,43 @@ the chat is complete in one of the two places. Everything here blocks.
 """
 
 import contextlib
-import re
 import stat
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from smart_context.base.disk.folders import Folder, opened
 from smart_context.base.disk.places import Place
 from smart_context.base.errors import CommandFailed, StoreFailed
-from smart_context.chat.ids import belongs_to, file_stamp
+from smart_context.chat.ids import belongs_to
 from smart_context.chat.messages import ChatId
+from smart_context.storage.deletions import (
+    MOST_AT_ONCE,
+    deletion_name,
+    exists_again,
+    not_in_trash,
+    parsed_deletion,
+)
 
 TRASH = "trash"
-_DELETION = re.compile(r"([A-Za-z0-9_-]{1,128})\.(\d{8}T\d{6}Z)-(\d{4})")
-"""The name of a deletion's folder: the chat, when, and a number."""
 
 
-def check_deletion(chat_id: ChatId, deletion: str) -> None:
-    """Check that a text names a deletion of the chat, or nothing.
-
-    Raises:
-        CommandFailed: It does not, so the chat can't be in the trash under it.
-    """
-    found = _DELETION.fullmatch(deletion)
-    if deletion and (found is None or found[1] != chat_id):
-        raise _not_there(chat_id)
-
-
-def parsed_deletion(name: str) -> tuple[ChatId, str]:
-    """The chat of a deletion's folder, and when it was deleted: ISO 8601 in UTC."""
-    chat_id, stamp = name[:-22], name[-21:-5]
-    deleted = datetime.strptime(stamp, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
-    return ChatId(chat_id), f"{deleted:%Y-%m-%dT%H:%M:%SZ}"
-
-
-def deletions(chats: Place) -> list[str]:
+def deletions(chats: Place, chat_id: ChatId | None = None) -> list[str]:
     """The names of the deletions' folders, the newest first; other entries are not ours.
+
+    Args:
+        chats: The folder of the chats.
+        chat_id: Only those of this chat, which is cheap in a full trash.
 
     Raises:
         StoreFailed: The system refuses.
     """
     try:
         with opened(chats / TRASH) as trash:
-            found = [name for name in trash.names() if _is_deletion(trash, name)]
+            found = [
+                name
+                for name in trash.names()
+                if (chat_id is None or belongs_to(chat_id, name)) and _is_deletion(trash, name)
+            ]
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -91,7 +85,7 @@ def move_back(chats: Place, chat_id: ChatId, deletion: str = "") -> None:
             name = _found_deletion(trash, chat_id, deletion)
             _move_back(chat_id, trash, name, folder)
     except FileNotFoundError as error:
-        raise _not_there(chat_id) from error
+        raise not_in_trash(chat_id) from error
     except OSError as error:
         raise _refused("restored", chat_id, error) from error
 
@@ -103,18 +97,15 @@ def purge(chats: Place, chat_id: ChatId, deletion: str = "") -> int:
         CommandFailed: It is not in the trash.
         StoreFailed: The system refuses; what is left can be removed again.
     """
-    names = [
-        name
-        for name in deletions(chats)
-        if parsed_deletion(name)[0] == chat_id and deletion in ("", name)
-    ]
+    names = [deletion] if deletion else deletions(chats, chat_id)
     try:
         with opened(chats / TRASH) as trash:
+            names = [name for name in names if _is_deletion(trash, name)]
             for name in names:
                 _remove(trash, name, chat_id)
             trash.sync()
     except FileNotFoundError as error:
-        raise _not_there(chat_id) from error
+        raise not_in_trash(chat_id) from error
     except OSError as error:
         reason = error.strerror or str(error)
         raise StoreFailed(
@@ -122,15 +113,15 @@ def purge(chats: Place, chat_id: ChatId, deletion: str = "") -> int:
             "and try again."
         ) from error
     if not names:
-        raise _not_there(chat_id)
+        raise not_in_trash(chat_id)
     return len(names)
 
 
 def _move_back(chat_id: ChatId, trash: Folder, name: str, folder: Folder) -> None:
     if f"{chat_id}.json" in folder.names():
-        raise CommandFailed(
-            f"A chat {chat_id!r} exists again; it was not replaced by the deleted one. "
-            f"Delete it first, or take the deleted one out of {trash.path / name} by hand."
+        raise exists_again(
+            chat_id,
+            f" Delete it first, or take the deleted one out of {trash.path / name} by hand.",
         )
     with trash.folder(name) as deletion:
         _move(_files_of(chat_id, deletion)[::-1], deletion, folder)
@@ -139,16 +130,15 @@ def _move_back(chat_id: ChatId, trash: Folder, name: str, folder: Folder) -> Non
 
 
 def _new_deletion(trash: Folder, chat_id: ChatId, now: datetime) -> Folder:
-    stamp = file_stamp(now)
-    for number in range(1, 10_000):
-        name = f"{chat_id}.{stamp}-{number:04}"
+    for number in range(1, MOST_AT_ONCE + 1):
+        name = deletion_name(chat_id, now, number)
         try:
             trash.make_folder(name)
         except FileExistsError:
             continue
         trash.sync()
         return trash.folder(name)
-    raise FileExistsError(f"{trash.path / chat_id}.{stamp}")
+    raise FileExistsError(f"{trash.path / chat_id}")
 
 
 def _found_deletion(trash: Folder, chat_id: ChatId, deletion: str) -> str:
@@ -199,17 +189,11 @@ def _refused(verb: str, chat_id: ChatId, error: OSError) -> StoreFailed:
     )
 
 
-def _not_there(chat_id: ChatId) -> CommandFailed:
-    return CommandFailed(f"There is no chat {chat_id!r} in the trash.")
-
-
 def _is_deletion(trash: Folder, name: str) -> bool:
     """True for a folder that a deletion made; links are not followed."""
-    if _DELETION.fullmatch(name) is None:
-        return False
     try:
         return bool(parsed_deletion(name)) and stat.S_ISDIR(trash.status(name).st_mode)
-    except (OSError, ValueError):  # it went meanwhile, or there is no such date
+    except (OSError, ValueError):  # it went meanwhile, or it is another name
         return False
 
 

@@ -40,6 +40,11 @@ class MemoryAnswers:
             if (journal := things.get(_KIND)) is not None and journal.writer is None
         ]
 
+    def arriving(self, chat_id: ChatId) -> Arrived | None:
+        """What is in the journal of a chat's answer."""
+        journal = self._held.beside[check_chat_id(chat_id)].get(_KIND)
+        return _arrived(journal) if journal else None
+
     def take_over(self, chat_id: ChatId) -> "TakenOver | None":
         """Claim the answer of a chat to repair it; `None` if it is being written."""
         beside = self._held.beside[check_chat_id(chat_id)]

@@ -1,12 +1,14 @@
 """What several storages in memory share, as several processes share a folder."""
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, NamedTuple
 
+from smart_context.base.values import PersonId
 from smart_context.chat.documents.document import Version
+from smart_context.chat.documents.ownership import OWNED_BY, ownership_of
 from smart_context.chat.messages import ChatId
 
 Watcher = Callable[[ChatId, object, bool], None]
@@ -19,6 +21,11 @@ class HeldChat(NamedTuple):
     version: Version
     mtime_ns: int
 
+    @property
+    def size(self) -> int:
+        """What it takes to remember it, in bytes: nothing more, as it is held already."""
+        return 0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class HeldDeletion:
@@ -29,6 +36,11 @@ class HeldDeletion:
     deleted_at: str
     chat: HeldChat
     beside: dict[Hashable, Any]
+
+    @property
+    def person(self) -> PersonId:
+        """Whose the chat was."""
+        return ownership_of(self.chat.version.other.get(OWNED_BY)).person
 
 
 @dataclass(slots=True, kw_only=True)
@@ -52,6 +64,12 @@ class Held:
     blobs: dict[str, Any] = field(default_factory=dict)
     watchers: list[Watcher] = field(default_factory=list)
     numbers: "count[int]" = field(default_factory=lambda: count(1))
+
+    def state(self, chat: ChatId, beside: Iterable[str]) -> str:
+        """When a chat was written, and the revisions of documents beside it."""
+        documents = self.beside[chat]
+        known = (documents.get(("document", name)) for name in beside)
+        return " ".join(map(str, [self.chats[chat].mtime_ns, *(d and d.revision for d in known)]))
 
     def tell(self, chat: ChatId, by: object, *, is_chat: bool) -> None:
         """Tell all watchers of a change."""

@@ -2,10 +2,11 @@
 
 from smart_context.chat.files.costly_files import ReadText
 from smart_context.chat.files.file_text import text_of
+from smart_context.storage.alone import NoOthers, OwnLeases
 from smart_context.storage.memory.answers import MemoryAnswers
 from smart_context.storage.memory.blobs import MemoryBlobs
 from smart_context.storage.memory.caches import MemoryCaches
-from smart_context.storage.memory.chats import MemoryChats
+from smart_context.storage.memory.chats import memory_chats
 from smart_context.storage.memory.documents import (
     MemoryDocuments,
     MemoryLogs,
@@ -26,13 +27,15 @@ def memory_storage(held: Held | None = None, *, read_text: ReadText = text_of) -
     held = held or Held()
     blobs = MemoryBlobs(held, read_text)
     return Storage(
-        chats=MemoryChats(held),
+        chats=memory_chats(held),
         documents=MemoryDocuments(held),
         vault_documents=MemoryVaultDocuments(held),
         logs=MemoryLogs(held),
         vectors=MemoryVectors(held),
         blobs=blobs,
         answers=MemoryAnswers(held),
+        events=NoOthers(),
+        leases=OwnLeases(),
         caches=MemoryCaches(),
         clear_up=blobs.remove_unused,
     )

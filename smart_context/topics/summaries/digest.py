@@ -86,6 +86,9 @@ async def digest(
     previous: str,
     model: ChatModel | None,
     limits: DigestLimits | None = None,
+    *,
+    instructions: str = "",
+    or_quotes: bool = True,
 ) -> str:
     """A summary in Markdown that says how it was made; if the model fails, sentences are quoted.
 
@@ -96,25 +99,47 @@ async def digest(
         previous: The summary of what came before; empty if there is none.
         model: Writes the summary; `None` quotes sentences.
         limits: Override the defaults.
+        instructions: What the user wants it to keep; may be empty.
+        or_quotes: Quote sentences if the model fails.
+
+    Raises:
+        ModelFailed: The model fails, and nothing is to be quoted.
     """
     limits = limits or DigestLimits()
-    previous, listed = split_off(_HEAD.sub("", previous))
-    text = await _summary(messages, previous, model, limits)
+    previous, listed = split_off(without_head(previous))
+    try:
+        text = await _written(messages, previous, model, limits, instructions)
+    except ModelFailed as failure:
+        if not or_quotes:
+            raise
+        text = await _quoting(messages, previous, limits, f" ({failure})" if model else "")
     return "\n\n".join(filter(None, (text, attached_list(messages, listed))))
 
 
-async def _summary(
-    messages: Sequence[Message], previous: str, model: ChatModel | None, limits: DigestLimits
+def without_head(summary: str) -> str:
+    """A summary without the line that says of what it is, and who wrote it."""
+    return _HEAD.sub("", summary)
+
+
+async def _written(
+    messages: Sequence[Message],
+    previous: str,
+    model: ChatModel | None,
+    limits: DigestLimits,
+    instructions: str,
 ) -> str:
-    problem = ""
-    if model is not None:
-        try:
-            async with asyncio.timeout(limits.patience_s):
-                return await _written(messages, previous, model, limits)
-        except ModelFailed as failure:
-            problem = f" ({failure})"
-        except TimeoutError:
-            problem = f" ({model.name} took longer than {limits.patience_s:g} s)"
+    if model is None:
+        raise ModelFailed("no model")
+    try:
+        async with asyncio.timeout(limits.patience_s):
+            return await _by_model(messages, previous, model, limits, instructions)
+    except TimeoutError as error:
+        raise ModelFailed(f"{model.name} took longer than {limits.patience_s:g} s") from error
+
+
+async def _quoting(
+    messages: Sequence[Message], previous: str, limits: DigestLimits, problem: str
+) -> str:
     half = limits.summary_tokens // 2
     quotes = await asyncio.to_thread(quoted, messages)
     blocks = [beginning(previous, half), _within(quotes, half)] if previous else [quotes]
@@ -123,9 +148,14 @@ async def _summary(
     return f"*Summary of {_count(messages)}, {how}.*\n\n{text}"
 
 
-async def _written(
-    messages: Sequence[Message], previous: str, model: ChatModel, limits: DigestLimits
+async def _by_model(
+    messages: Sequence[Message],
+    previous: str,
+    model: ChatModel,
+    limits: DigestLimits,
+    instructions: str,
 ) -> str:
+    wanted = f"\n\nThe user adds: {instructions.strip()}" if instructions.strip() else ""
     notes = _within(previous, limits.summary_tokens)
     parts, shown = await asyncio.to_thread(_parts, messages, limits.part_tokens)
     for part in parts:
@@ -133,7 +163,7 @@ async def _written(
         request = f"{so_far}The chat:\n\n{part}"
         reply = await model.complete(
             [
-                {"role": "system", "content": _INSTRUCTIONS},
+                {"role": "system", "content": f"{_INSTRUCTIONS}{wanted}"},
                 {"role": "user", "content": request},
             ],
             json_reply=True,

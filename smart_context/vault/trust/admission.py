@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from smart_context.base.config import CATEGORIES, EndpointSettings, UserConfig, VaultConfig
+from smart_context.base.config.access import AccessSettings
+from smart_context.base.config.storage import IN_FILES, StorageSettings
 from smart_context.vault.trust.parts import Grant, Pin
 
 AGENTS_PIN = Pin("agents")
@@ -55,6 +57,9 @@ def admitted(
         user_roles=user.roles,
         restricted=restricted,
         prices=config.prices if config.prices.by_pattern else user.prices,
+        storage=_storage(config, user, grant),
+        cache_ttl_s=user.cache_ttl_s if config.cache_ttl_s is None else config.cache_ttl_s,
+        access=_access(config, user, grant),
     )
 
 
@@ -64,6 +69,40 @@ def _may_agents_write(config: VaultConfig, user: UserConfig, grant: Grant) -> bo
     if named is None:
         return user.agents_may_write
     return named and (user.agents_may_write or AGENTS_PIN in grant.pins)
+
+
+def _storage(config: VaultConfig, user: UserConfig, grant: Grant) -> StorageSettings:
+    """What a trusted vault says, else what the user says."""
+    named = config.named_storage
+    return named if named != IN_FILES and storage_pin(named) in grant.pins else user.storage
+
+
+def storage_pin(storage: StorageSettings) -> Pin:
+    """The pin of the database that a vault names; its password is nobody's record's."""
+    return Pin("storage", storage.shown)
+
+
+def _access(config: VaultConfig, user: UserConfig, grant: Grant) -> AccessSettings:
+    """What a trusted vault says, else what the user says.
+
+    One that is not trusted may name a proxy on this machine, but no provider and no other machine.
+    """
+    named = config.named_access
+    if named is None:
+        return user.access
+    if access_pin(named) in grant.pins or not asks_for_trust(named):
+        return named
+    return named.from_this_machine
+
+
+def asks_for_trust(named: AccessSettings) -> bool:
+    """True if it reaches further than a vault may without the user's trust."""
+    return named != named.from_this_machine
+
+
+def access_pin(access: AccessSettings) -> Pin:
+    """The pin of how a vault wants its server to know who asks."""
+    return Pin("access", access.digest)
 
 
 def endpoint_pin(category: str, endpoint: EndpointSettings) -> Pin:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-Kind = Literal["endpoint", "plugins", "roles", "instructions", "agents", "git"]
+Kind = Literal["endpoint", "plugins", "roles", "instructions", "agents", "storage", "access", "git"]
 
 
 class Pin(NamedTuple):

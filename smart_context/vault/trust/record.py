@@ -7,9 +7,10 @@ from typing import Any, cast
 from smart_context.base.config import CATEGORIES
 from smart_context.base.disk.files import locked
 from smart_context.base.disk.folders import Folder, opened
-from smart_context.base.disk.json_file import parsed, write_object
+from smart_context.base.disk.json_file import write_object
 from smart_context.base.disk.places import Place
 from smart_context.base.errors import StoreFailed
+from smart_context.base.json_objects import parsed
 from smart_context.vault.trust.parts import NOTHING_GRANTED, Grant, Kind, Pin
 
 RECORD_NAME = "trust.json"
@@ -21,6 +22,7 @@ _CONTENT_KEYS = {
     "roles": "digest",
     "instructions": "digest",
     "agents": "",
+    "access": "digest",
     "git": "",
 }
 

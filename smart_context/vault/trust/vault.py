@@ -9,10 +9,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from smart_context.base.config import Endpoints, VaultConfig
+from smart_context.base.config.storage import IN_FILES
 from smart_context.base.errors import TrustRequired
 from smart_context.base.text.names import shown
 from smart_context.base.times import utc_stamp
-from smart_context.vault.trust.admission import AGENTS_PIN, endpoint_pin, instructions_pin
+from smart_context.vault.trust.admission import (
+    AGENTS_PIN,
+    access_pin,
+    asks_for_trust,
+    endpoint_pin,
+    instructions_pin,
+    storage_pin,
+)
 from smart_context.vault.trust.files import (
     FoundFiles,
     RoleFiles,
@@ -78,6 +86,10 @@ class VaultTrust:
             parts.append(Part(pin=instructions_pin(config.named_instructions)))
         if config.named_agents_may_write:
             parts.append(Part(pin=AGENTS_PIN))
+        if config.named_storage != IN_FILES:
+            parts.append(Part(pin=storage_pin(config.named_storage)))
+        if config.named_access and asks_for_trust(config.named_access):
+            parts.append(Part(pin=access_pin(config.named_access)))
         if is_repository(self.root):
             parts.append(Part(pin=Pin("git"), is_in_use=self._missed_git))
         return Review(parts=tuple(parts), grant=self.grant())

@@ -28,12 +28,16 @@ _DOES = {
     "roles": "They shape what the model is told.",
     "instructions": "They are told to the model in every chat.",
     "agents": "Programs that use MCP may set filters, pin and hide messages.",
+    "storage": "Your chats are kept there, instead of in this folder, from the next start on.",
+    "access": "It says who may open this vault on the server, and as whom.",
     "git": "Roles may ask git what has changed in this folder.",
 }
 _ONE_THING = {
     "git": (1, "git"),
     "instructions": (2, "instructions"),
     "agents": (2, "changes by agents"),
+    "storage": (1, "this vault's database"),
+    "access": (1, "who may open it"),
 }
 """Parts that are one thing: whether its verb is singular or plural, and its words."""
 _TITLES = {
@@ -41,6 +45,7 @@ _TITLES = {
     "roles": "Roles and templates",
     "instructions": "Instructions",
     "agents": "Changes by agents",
+    "access": "Who may open this vault",
     "git": "git",
 }
 
@@ -107,6 +112,8 @@ def _part_view(part: Part, review: Review) -> JsonObject:
     }
     if pin.kind == "endpoint":
         return {**view, **_endpoint_view(part, review)}
+    if pin.kind == "storage":
+        return {**view, "title": f"Database {_whole(pin.content)}"}
     if pin.kind == "plugins":
         grouped = files_by_folder(sorted(part.files.files if part.files else ()))
         return {**view, "groups": [_group(name, files, part) for name, files in grouped.items()]}

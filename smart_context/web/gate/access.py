@@ -8,7 +8,7 @@ other port sees. The cookie alone opens nothing that belongs to the vault.
 import hmac
 import secrets
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -18,10 +18,10 @@ from smart_context.web.gate.sessions.session_book import SessionBook
 COOKIE_DAYS = 400
 """Longest that browsers keep a cookie; the record decides how long it works."""
 
+_LOOK_EACH_S = 0.2
+
 CLAIM_S = 60
 """Time for a page from its start link to its key."""
-
-_MAX_CLAIMS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,13 +45,6 @@ class Welcome:
     code: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Claim:
-    id: str
-    key: str
-    expires_at: float
-
-
 class Access:
     """Checks and gives out the secrets of one server.
 
@@ -59,6 +52,8 @@ class Access:
         token: The user's secret, which programs send as `Authorization: Bearer`; `None` or blank
             makes a random one.
         book: Keeps the sessions; `None` keeps them in memory.
+        secret: Makes digests in place of the token: the servers of a team have one, so that a
+            browser that one has let in is known to all, whichever port it asks.
         clock: The time in seconds since 1970.
     """
 
@@ -67,14 +62,17 @@ class Access:
         token: str | None = None,
         book: SessionBook | None = None,
         *,
+        secret: str = "",
         clock: Callable[[], float] = time.time,
     ) -> None:
         chosen = (token or "").strip()
         self._token = (chosen or secrets.token_urlsafe(32)).encode()
-        self._is_lasting = bool(chosen)
+        self._secret = secret.encode() or self._token
+        self._is_shared = bool(secret)
+        self._is_lasting = bool(chosen or secret)
         self._clock = clock
         self._links: dict[str, float] = {}
-        self._claims: dict[str, _Claim] = {}
+        self._looked_at = 0.0
         self.book = book or SessionBook(clock=clock)
 
     def new_link_token(self) -> str:
@@ -88,6 +86,13 @@ class Access:
         scheme, _, credentials = authorization.partition(b" ")
         return scheme.lower() == b"bearer" and _same(credentials.strip(), self._token)
 
+    async def look_again(self) -> None:
+        """Read what other servers have changed; at most some times a second."""
+        now = self._clock()
+        if self._is_shared and now - self._looked_at >= _LOOK_EACH_S:
+            self._looked_at = now
+            await self.book.refresh()
+
     async def follow_link(
         self, link_token: str, *, user_agent: str, previous: BrowserLogin | None
     ) -> Welcome | None:
@@ -98,37 +103,28 @@ class Access:
         """
         if not await self._take_link(link_digest(link_token)):
             return None
-        secret, key, code = (secrets.token_urlsafe(32) for _ in range(3))
+        secret, code = (secrets.token_urlsafe(32) for _ in range(2))
         session_id = await self.book.add(
             cookie=self._digest("cookie", secret),
-            key=self._digest("key", key),
+            key=self._digest("key", self._key_for(code)),
             browser=browser_name(user_agent),
             instead_of=previous.id if previous else None,
+            claim=self._digest("code", code),
         )
-        now = self._clock()
-        live = [(k, claim) for k, claim in self._claims.items() if claim.expires_at >= now]
-        self._claims = dict(live[-_MAX_CLAIMS:])
-        self._claims[code] = _Claim(id=session_id, key=key, expires_at=now + CLAIM_S)
         return Welcome(cookie=f"{session_id}.{secret}", code=code)
 
-    def claim_key(self, login: BrowserLogin, code: str) -> str | None:
+    async def claim_key(self, login: BrowserLogin, code: str) -> str | None:
         """The key of a browser that has just followed a start link; given out once."""
-        claim = self._claims.get(code)
-        if claim is None or claim.id != login.id or claim.expires_at < self._clock():
+        session = login.session
+        is_late = self._clock() > session.created_at + CLAIM_S
+        if is_late or not same_text(self._digest("code", code), session.claim):
             return None
-        del self._claims[code]
-        return claim.key
+        return self._key_for(code) if await self.book.claim(login.id) else None
 
     def login_of(self, cookie_headers: Iterable[bytes], port: int) -> BrowserLogin | None:
         """The browser whose cookie is among the `Cookie` headers."""
-        name = _cookie_name(port).encode()
-        pairs = (
-            pair.strip().partition(b"=") for line in cookie_headers for pair in line.split(b";")
-        )
-        for found, _, value in pairs:
-            if found == name and (login := self._login(value.decode("latin-1"))):
-                return login
-        return None
+        values = cookie_values(cookie_headers, self._cookie_name(port))
+        return next((login for value in values if (login := self._login(value))), None)
 
     def accepts_key(self, login: BrowserLogin, key: str) -> bool:
         """True if a page sent the key of its browser's session."""
@@ -140,12 +136,8 @@ class Access:
 
     def cookie(self, value: str, port: int, *, is_secure: bool) -> str:
         """The `Set-Cookie` header; its name has the port, to tell two servers apart."""
-        parts = [f"{_cookie_name(port)}={value}", "Path=/", "HttpOnly", "SameSite=Strict"]
-        if self._is_lasting:
-            parts.append(f"Max-Age={COOKIE_DAYS * 86_400}")
-        if is_secure:
-            parts.append("Secure")
-        return "; ".join(parts)
+        age_s = COOKIE_DAYS * 86_400 if self._is_lasting else None
+        return new_cookie(self._cookie_name(port), value, age_s=age_s, is_secure=is_secure)
 
     async def _take_link(self, digest: str) -> bool:
         expires_at = self._links.pop(digest, None)
@@ -163,7 +155,48 @@ class Access:
     def _digest(self, purpose: str, secret: str) -> str:
         """A digest made with the token: a new token ends all sessions."""
         text = f"{purpose}\0{secret}".encode("utf-8", "replace")
-        return hmac.new(self._token, text, sha256).hexdigest()
+        return hmac.new(self._secret, text, sha256).hexdigest()
+
+    def _key_for(self, code: str) -> str:
+        return self._digest("page", code)
+
+    def _cookie_name(self, port: int) -> str:
+        return "smart_context_team" if self._is_shared else f"smart_context_{port}"
+
+
+def new_cookie(
+    name: str,
+    value: str,
+    *,
+    age_s: int | None,
+    is_secure: bool,
+    path: str = "/",
+    same_site: str = "Strict",
+) -> str:
+    """The value of a `Set-Cookie` header.
+
+    Args:
+        age_s: How long the browser keeps it; `None`: until the browser is closed; 0 removes it.
+        is_secure: The browser sends it over TLS only.
+        path: Where the browser sends it.
+        same_site: `Lax`: it is also sent where another site's link leads here.
+    """
+    parts = [f"{name}={value}", f"Path={path}", "HttpOnly", f"SameSite={same_site}"]
+    if age_s is not None:
+        parts.append(f"Max-Age={age_s}")
+    if is_secure:
+        parts.append("Secure")
+    return "; ".join(parts)
+
+
+def cookie_values(cookie_headers: Iterable[bytes], name: str) -> Iterator[str]:
+    """The values that `Cookie` headers have under a name: a browser may send several."""
+    wanted = name.encode()
+    for line in cookie_headers:
+        for pair in line.split(b";"):
+            found, _, value = pair.strip().partition(b"=")
+            if found == wanted:
+                yield value.decode("latin-1")
 
 
 def start_link(address: str, link_token: str) -> str:
@@ -174,10 +207,6 @@ def start_link(address: str, link_token: str) -> str:
 def link_digest(link_token: str) -> str:
     """The digest under which a start link is recorded; it is random, so no salt is needed."""
     return sha256(link_token.encode("utf-8", "replace")).hexdigest()
-
-
-def _cookie_name(port: int) -> str:
-    return f"smart_context_{port}"
 
 
 def _same(given: bytes, expected: bytes) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from starlette.responses import Response
 
 from smart_context.base.errors import StoreFailed
-from smart_context.base.values import OWN_KEY
+from smart_context.base.values import OWN_KEY, PersonId
 from smart_context.web.gate.access import Access
 from smart_context.web.gate.client_keys import ClientKeys, KeyFile
 from smart_context.web.gate.request_facts import RequestFacts
@@ -37,13 +37,17 @@ class KeyRing:
     """Knows whose key is whose.
 
     Args:
-        access: The server's own secret.
+        access: The server's own secret; `None`: it has none that opens the API.
         file: Where the keys of clients are kept; `None`: there are none.
         clock: Monotonic, in seconds.
     """
 
     def __init__(
-        self, access: Access, file: KeyFile | None, *, clock: Callable[[], float] = time.monotonic
+        self,
+        access: Access | None,
+        file: KeyFile | None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._access = access
         self._file = file
@@ -51,12 +55,16 @@ class KeyRing:
         self._keys = ClientKeys()
         self._read_at = float("-inf")
 
+    def person_of(self, name: str) -> PersonId:
+        """As whom the key of a name lets in."""
+        return self._keys.person_of(name)
+
     async def owner_of(self, authorization: str) -> str:
         """The name of the key in an `Authorization` header; empty if it opens nothing."""
         scheme, _, key = authorization.partition(" ")
         if scheme.lower() != "bearer" or not key.strip():
             return ""
-        if self._access.accepts_bearer(authorization.encode("latin-1")):
+        if self._access and self._access.accepts_bearer(authorization.encode("latin-1")):
             return OWN_KEY
         owner = self._keys.name_of(key.strip())
         # One that was just made is looked for at once; one that was revoked works a little longer.

@@ -10,9 +10,11 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from smart_context.base.asking import person_tag
 from smart_context.base.disk.places import Place
 from smart_context.base.disk.shared_file import SharedFile
 from smart_context.base.errors import CommandFailed
+from smart_context.base.shared import Shared
 from smart_context.base.values import OWN_KEY, OWNER, PersonId
 
 FILE_NAME = "client-keys.json"
@@ -27,17 +29,28 @@ class ClientKey:
     Attributes:
         digest: What is compared.
         created_at: In seconds since 1970.
+        person: Who made it, and as whom it lets in.
     """
 
     digest: str
     created_at: int
+    person: str = OWNER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientKeys:
-    """All keys, by name."""
+    """All keys, by `full_name`."""
 
     keys: Mapping[str, ClientKey] = field(default_factory=dict)
+
+    def of(self, person: PersonId) -> Mapping[str, ClientKey]:
+        """A person's keys, by the names that they gave them."""
+        return {short_name(name): key for name, key in self.keys.items() if key.person == person}
+
+    def person_of(self, name: str) -> PersonId:
+        """As whom the key of a full name lets in."""
+        known = self.keys.get(name)
+        return PersonId(known.person) if known else OWNER
 
     def name_of(self, key: str) -> str:
         """The name of a key; empty for one that is not known."""
@@ -45,7 +58,7 @@ class ClientKeys:
         return next((name for name, known in self.keys.items() if known.digest == digest), "")
 
 
-_RECORD = TypeAdapter(ClientKeys)
+RECORD_OF_KEYS = TypeAdapter(ClientKeys)
 
 
 class KeyFile:
@@ -53,12 +66,20 @@ class KeyFile:
 
     Args:
         folder: The user's folder for settings; made when something is first written.
+        shared: Where the servers of a team keep the keys, in place of that folder.
         clock: The time in seconds since 1970.
     """
 
-    def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        shared: Shared[ClientKeys] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         place = Place(folder, (FILE_NAME,))
-        self._file = SharedFile(place=place, adapter=_RECORD, empty=ClientKeys())
+        own = SharedFile(place=place, adapter=RECORD_OF_KEYS, empty=ClientKeys())
+        self._file: Shared[ClientKeys] = shared or own
         self._clock = clock
 
     def read(self) -> ClientKeys:
@@ -69,8 +90,8 @@ class KeyFile:
         """
         return self._file.read()[1]
 
-    def new(self, name: str) -> str:
-        """Make a key; it is given out this once.
+    def new(self, name: str, person: PersonId = OWNER) -> str:
+        """Make a key of a person; it is given out this once.
 
         Raises:
             CommandFailed: If the name is taken, or can't be one.
@@ -82,38 +103,51 @@ class KeyFile:
                 f"not {OWN_KEY!r}."
             )
         key = KEY_BEGINNING + secrets.token_urlsafe(32)
-        made = ClientKey(digest=key_digest(key), created_at=int(self._clock()))
+        made = ClientKey(digest=key_digest(key), created_at=int(self._clock()), person=person)
+        kept_as = full_name(name, person)
 
         def change(record: ClientKeys) -> ClientKeys:
-            if name in record.keys:
+            if kept_as in record.keys:
                 raise CommandFailed(
                     f"There is a key {name!r} already. Choose another name, or run: "
                     f"smart-context keys revoke {name}"
                 )
-            return replace(record, keys={**record.keys, name: made})
+            return replace(record, keys={**record.keys, kept_as: made})
 
         self._file.update(change)
         return key
 
-    def revoke(self, name: str) -> None:
+    def revoke(self, name: str, person: PersonId = OWNER) -> None:
         """Remove a key.
 
         Raises:
             CommandFailed: If there is no such key.
             StoreFailed: If it can't be written.
         """
+        kept_as = full_name(name, person)
 
         def change(record: ClientKeys) -> ClientKeys:
-            if name not in record.keys:
+            if kept_as not in record.keys:
                 raise CommandFailed(f"There is no key {name!r}; see: smart-context keys list")
-            return replace(record, keys={k: v for k, v in record.keys.items() if k != name})
+            return replace(record, keys={k: v for k, v in record.keys.items() if k != kept_as})
 
         self._file.update(change)
 
 
-def person_of(_name: str) -> PersonId:
-    """Whose key has a name: the owner's, as all keys."""
-    return OWNER
+def full_name(name: str, person: PersonId) -> str:
+    """The name under which a person's key is kept: two people may call theirs the same."""
+    tag = person_tag(person)
+    return f"{name}@{tag}" if tag else name
+
+
+def short_name(name: str) -> str:
+    """The name that a key's person gave it, from its full name."""
+    return name.partition("@")[0]
+
+
+def is_of(name: str, person: PersonId) -> bool:
+    """True if a key of this full name is a person's."""
+    return name.partition("@")[2] == person_tag(person)
 
 
 def key_digest(key: str) -> str:

@@ -11,18 +11,24 @@ a start link                   a cookie, and a code for the key
 
 from dataclasses import dataclass
 from posixpath import splitext
+from typing import Protocol
+
+from starlette.responses import Response
 
 from smart_context.base.values import NOBODY, OWNER, PersonId
 from smart_context.web.gate.access import Access, BrowserLogin, same_text
 from smart_context.web.gate.client_api import NO_CLIENT_KEY, KeyRing, is_for_clients
-from smart_context.web.gate.client_keys import KeyFile, person_of
+from smart_context.web.gate.client_keys import KeyFile
 from smart_context.web.gate.request_facts import RequestFacts, clean_url
 from smart_context.web.gate.security import Refusal
 from smart_context.web.gate.sessions.browser_sessions import LINK_S
 from smart_context.web.gate.throttle import Throttle, TooManyAttempts
 
 OPEN_PATH = "/healthz"
-"""The only path that needs no token."""
+"""Says that the server is up; needs no token."""
+
+READY_PATH = "/readyz"
+"""Says whether the server can do its work; needs no token."""
 
 CLAIM_PATH = "/api/session"
 """Where the page after a start link gets its key."""
@@ -44,12 +50,16 @@ class Admitted:
         session_id: The browser's session; empty for a program.
         file_pass: The part of file addresses that opens them for this browser.
         key: The name of a client's key; empty outside the API.
+        name: The person's name for people; empty where there is only one person.
+        may_log_out: The session is ours to end.
     """
 
     person: PersonId
     session_id: str = ""
     file_pass: str = ""
     key: str = ""
+    name: str = ""
+    may_log_out: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +88,18 @@ class Redirect:
     is_from_elsewhere: bool = False
 
 
-Verdict = Admitted | KeyPage | KeyGiven | Redirect | Refusal
+Verdict = Admitted | KeyPage | KeyGiven | Redirect | Refusal | Response
+
+
+class AnyDoor(Protocol):
+    """Decides who is let in."""
+
+    async def admit(self, facts: RequestFacts) -> Verdict:
+        """What to do with a request."""
+
+    async def ended(self, sessions: frozenset[str]) -> frozenset[str]:
+        """Those of some browsers' sessions that are over, so that their sockets end, too."""
+
 
 NO_TOKEN = Refusal(
     status=401,
@@ -117,6 +138,42 @@ TOO_MANY = Refusal(
 )
 
 
+class ClientDoor:
+    """Decides on what no browser asks: the server's state, and the API.
+
+    Anybody may ask for the state. Keys open the API, each as the person whose key it is.
+
+    Args:
+        access: The server's own secret; `None`: it opens nothing.
+        throttle: Slows down who guesses.
+        keys: Where the keys are; `None`: there are none.
+    """
+
+    def __init__(self, access: Access | None, throttle: Throttle, keys: KeyFile | None) -> None:
+        self._ring = KeyRing(access, keys)
+        self._throttle = throttle
+
+    async def admit(self, facts: RequestFacts) -> Verdict | None:
+        """What to do with a request for the state, or to the API; `None` for any other."""
+        if facts.is_socket:
+            return None
+        if facts.path in (OPEN_PATH, READY_PATH):
+            return Admitted(person=NOBODY)
+        return await self._by_key(facts) if is_for_clients(facts.path) else None
+
+    async def _by_key(self, facts: RequestFacts) -> Verdict:
+        if "authorization" not in facts.headers:
+            return NO_CLIENT_KEY
+        try:
+            async with self._throttle.attempt(facts.peer) as attempt:
+                if owner := await self._ring.owner_of(facts.header("authorization")):
+                    return Admitted(person=self._ring.person_of(owner), key=owner)
+                await attempt.fail()
+                return NO_CLIENT_KEY
+        except TooManyAttempts:
+            return TOO_MANY
+
+
 class Door:
     """Decides who is let in.
 
@@ -127,22 +184,28 @@ class Door:
 
     def __init__(self, access: Access, throttle: Throttle, keys: KeyFile | None = None) -> None:
         self._access = access
-        self._ring = KeyRing(access, keys)
+        self._clients = ClientDoor(access, throttle, keys)
         self._throttle = throttle
 
     async def admit(self, facts: RequestFacts) -> Verdict:
         """What to do with a request; a start link is used up by this."""
-        if facts.path == OPEN_PATH and not facts.is_socket:
-            return Admitted(person=NOBODY)
-        if is_for_clients(facts.path) and not facts.is_socket:
-            return await self._check_client(facts)
-        login = self._access.login_of(facts.headers.get("cookie", ()), facts.port)
+        if (verdict := await self._clients.admit(facts)) is not None:
+            return verdict
+        login = await self._login_of(facts)
         link_token = facts.parameter("token") if facts.method == "GET" else None
         if link_token is not None and not facts.is_socket:
             return await self._follow_link(facts, link_token, login)
         if "authorization" in facts.headers:
             return await self._check_bearer(facts)
-        return NO_TOKEN if login is None else self._check_login(facts, login)
+        return NO_TOKEN if login is None else await self._check_login(facts, login)
+
+    async def _login_of(self, facts: RequestFacts) -> BrowserLogin | None:
+        cookies = facts.headers.get("cookie", ())
+        login = self._access.login_of(cookies, facts.port)
+        if login is None and cookies:  # another server may have let it in just now
+            await self._access.look_again()
+            login = self._access.login_of(cookies, facts.port)
+        return login
 
     async def _check_bearer(self, facts: RequestFacts) -> Verdict:
         authorization = facts.header("authorization").encode("latin-1")
@@ -155,17 +218,9 @@ class Door:
         except TooManyAttempts:
             return TOO_MANY
 
-    async def _check_client(self, facts: RequestFacts) -> Verdict:
-        if "authorization" not in facts.headers:
-            return NO_CLIENT_KEY
-        try:
-            async with self._throttle.attempt(facts.peer) as attempt:
-                if owner := await self._ring.owner_of(facts.header("authorization")):
-                    return Admitted(person=person_of(owner), key=owner)
-                await attempt.fail()
-                return NO_CLIENT_KEY
-        except TooManyAttempts:
-            return TOO_MANY
+    async def ended(self, sessions: frozenset[str]) -> frozenset[str]:  # noqa: ARG002 - all
+        """The sessions that have ended since the last look."""
+        return await self._access.book.refresh()
 
     async def _follow_link(
         self, facts: RequestFacts, link_token: str, login: BrowserLogin | None
@@ -197,9 +252,9 @@ class Door:
             is_from_elsewhere=facts.header("sec-fetch-site") == "cross-site",
         )
 
-    def _check_login(self, facts: RequestFacts, login: BrowserLogin) -> Verdict:
+    async def _check_login(self, facts: RequestFacts, login: BrowserLogin) -> Verdict:
         if facts.method == "POST" and facts.path == CLAIM_PATH:
-            key = self._access.claim_key(login, facts.header(CODE_HEADER))
+            key = await self._access.claim_key(login, facts.header(CODE_HEADER))
             return NO_KEY if key is None else KeyGiven(key=key)
         self._access.book.mark_seen([login.id])
         file_pass = self._access.file_pass(login)
@@ -209,17 +264,18 @@ class Door:
             return let_in if has_key else NO_KEY
         if not facts.is_read:
             return NO_KEY
-        if _needs_no_key(facts.path) or _has_pass(facts, file_pass):
+        if needs_no_key(facts.path) or has_pass(facts, file_pass):
             return Admitted(person=OWNER, session_id=login.id)
         return NO_KEY if facts.path.startswith("/api/") else KeyPage()
 
 
-def _needs_no_key(path: str) -> bool:
-    """Whether a page loads it without a script's help: styles, scripts, parts of panels."""
+def needs_no_key(path: str) -> bool:
+    """True if a page loads it without a script's help: styles, scripts, parts of panels."""
     is_part = path.startswith(_PANELS) and bool(splitext(path)[1])
     return path.startswith(_ASSETS) or is_part
 
 
-def _has_pass(facts: RequestFacts, file_pass: str) -> bool:
+def has_pass(facts: RequestFacts, file_pass: str) -> bool:
+    """True if a request is for a file and has what opens it for its browser."""
     given = facts.parameter("pass") or ""
     return facts.path.startswith(FILES) and same_text(given, file_pass)

@@ -1,23 +1,23 @@
 """The gate: checks every request and adds headers to every response."""
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from smart_context.base.asking import asking
 from smart_context.base.resources import asset
 from smart_context.base.values import NOBODY
 from smart_context.web.assets import assets_version
-from smart_context.web.gate.access import Access
 from smart_context.web.gate.client_api import client_headers, is_for_clients, preflight
-from smart_context.web.gate.client_keys import KeyFile
 from smart_context.web.gate.door import (
     OPEN_PATH,
+    READY_PATH,
     Admitted,
-    Door,
+    AnyDoor,
     KeyGiven,
     Redirect,
     Verdict,
@@ -25,9 +25,8 @@ from smart_context.web.gate.door import (
 from smart_context.web.gate.headers import security_headers
 from smart_context.web.gate.key_page import key_page
 from smart_context.web.gate.refusals import forward, refuse
-from smart_context.web.gate.request_facts import RequestFacts, named_host
+from smart_context.web.gate.request_facts import Hosts, RequestFacts, named_host, public_host
 from smart_context.web.gate.security import Refusal, check_site
-from smart_context.web.gate.throttle import Throttle
 from smart_context.web.listening.guarded_http import let_in
 
 _log = logging.getLogger(__name__)
@@ -46,20 +45,19 @@ class Gate:
     """ASGI middleware that lets in only who may come in (`security.py`, `door.py`).
 
     Args:
+        door: Decides who is let in.
         allowed_hosts: Names other than loopback that the server goes by.
-        client_keys: Where the keys of the API's clients are; `None`: there are none.
     """
 
     def __init__(
         self,
         app: ASGIApp,
         *,
-        access: Access,
-        allowed_hosts: Collection[str],
-        client_keys: KeyFile | None = None,
+        door: AnyDoor,
+        allowed_hosts: Hosts,
     ) -> None:
         self._app = app
-        self._door = Door(access, Throttle(), client_keys)
+        self._door = door
         self._allowed_hosts = tuple(allowed_hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -77,18 +75,21 @@ class Gate:
         verdict = refusal or await self._door.admit(facts)
         if isinstance(verdict, Refusal):
             _log.info("Refused %s %s: %s", facts.method, facts.path, verdict.title)
-        elif facts.path != OPEN_PATH:
+        elif facts.path not in (OPEN_PATH, READY_PATH):
             let_in(scope)
         scope[_ADMITTED] = verdict
         app = self._app if isinstance(verdict, Admitted) else await _response(facts, verdict)
-        if facts.is_socket:
-            await _answer_socket(app, scope, receive, send, is_admitted=app is self._app)
-        else:
-            await app(scope, receive, _with_headers(send, self._headers(facts)))
+        with asking(admitted(scope).person):
+            if facts.is_socket:
+                await _answer_socket(app, scope, receive, send, is_admitted=app is self._app)
+            else:
+                await app(scope, receive, _with_headers(send, self._headers(facts)))
 
     def _headers(self, facts: RequestFacts) -> Mapping[str, str]:
         host = named_host(facts, self._allowed_hosts)
-        every = security_headers(facts.path, host, is_secure=facts.is_secure)
+        public = public_host(facts, self._allowed_hosts)
+        is_secure = public.is_secure if public else facts.is_secure
+        every = security_headers(facts.path, host, is_secure=is_secure)
         return {**every, **client_headers(facts.path)}
 
 
@@ -102,6 +103,8 @@ async def _answer_socket(
 
 
 async def _response(facts: RequestFacts, verdict: Verdict) -> Response:
+    if isinstance(verdict, Response):
+        return verdict
     if isinstance(verdict, Refusal):
         return refuse(facts, verdict)
     if isinstance(verdict, KeyGiven):

@@ -20,15 +20,18 @@ SHEETS = (
     "panel/chips",
     "base/menus",
     "chat/attached",
+    "chat/comparison",
     "chat/compaction",
     "pages/contexts",
     "panel/panel",
     "panel/bubbles",
     "panel/sends",
+    "panel/topic-deeds",
     "pages/turn",
     "pages/trust",
     "pages/clients",
     "pages/settings",
+    "pages/topics",
     "base/print",
 )
 """The style sheets of our pages, in order."""

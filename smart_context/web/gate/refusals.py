@@ -57,6 +57,27 @@ def refuse(
     return Response(page, refusal.status, every, media_type="text/html")
 
 
+def plain_page(title: str, advice: str, link: tuple[str, str], *, status: int = 200) -> Response:
+    """A small page with one link, for those who may fetch nothing else.
+
+    Args:
+        title: Its heading.
+        advice: A sentence below it.
+        link: An address on this server, and its words.
+        status: The answer's status.
+    """
+    href, words = link
+    page = _PAGE.format(
+        title=escape(title),
+        advice=escape(advice),
+        style=PLAIN_STYLE,
+        command="",
+        link=f'<p><a href="{escape(href)}">{escape(words)}</a></p>\n',
+    )
+    headers = {"Cache-Control": "no-store", "Content-Security-Policy": _POLICY}
+    return Response(page, status, headers, media_type="text/html")
+
+
 def forward(location: str) -> Response:
     """A page that leads on by itself, so that the browser sends its strict cookies there."""
     refresh = f'<meta http-equiv="refresh" content="0; url={escape(location)}">'

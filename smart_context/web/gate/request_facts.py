@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 from starlette.types import Scope
 
+from smart_context.base.config.access import PublicHost
 from smart_context.web.listening.peers import peer_of
 
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")
@@ -33,6 +34,7 @@ class RequestFacts:
         port: The port that the request came in on.
         scheme: `http`, `https`, `ws` or `wss`.
         peer: Who asks, as far as its address tells.
+        address: The address of the socket's other end.
     """
 
     method: str
@@ -42,24 +44,25 @@ class RequestFacts:
     port: int
     scheme: str
     peer: str
+    address: str = ""
 
     @classmethod
     def of(cls, scope: Scope) -> "RequestFacts":
         """The facts of an ASGI scope of type `http` or `websocket`."""
-        headers: dict[str, tuple[bytes, ...]] = {}
-        for raw_name, value in scope["headers"]:
-            name = raw_name.decode("latin-1").lower()
-            headers[name] = (*headers.get(name, ()), value)
+        headers: dict[str, list[bytes]] = {}
+        for name, value in scope["headers"]:
+            headers.setdefault(name.decode("latin-1").lower(), []).append(value)
         server = scope.get("server") or ("", None)
         scheme = scope.get("scheme", "http")
         return cls(
             method=scope.get("method", "GET"),
             path=scope["path"],
             query=scope.get("query_string", b"").decode("latin-1"),
-            headers=headers,
+            headers={name: tuple(values) for name, values in headers.items()},
             port=server[1] or _DEFAULT_PORTS.get(scheme, 80),
             scheme=scheme,
             peer=peer_of(scope.get("client")),
+            address=str((scope.get("client") or ("",))[0]),
         )
 
     def header(self, name: str) -> str:
@@ -99,7 +102,11 @@ class RequestFacts:
         return keys[0].removeprefix(KEY_PROTOCOL) if keys else None
 
 
-def named_host(facts: RequestFacts, allowed_hosts: Collection[str]) -> str:
+Hosts = Collection[str | PublicHost]
+"""Names and addresses that a server goes by: on its own port, or with another one."""
+
+
+def named_host(facts: RequestFacts, allowed_hosts: Hosts) -> str:
     """The server's own name and port that the `Host` header holds; empty for any other host.
 
     Args:
@@ -109,7 +116,7 @@ def named_host(facts: RequestFacts, allowed_hosts: Collection[str]) -> str:
     return canonical_host(facts.header("host"), facts, allowed_hosts)
 
 
-def canonical_host(text: str, facts: RequestFacts, allowed_hosts: Collection[str]) -> str:
+def canonical_host(text: str, facts: RequestFacts, allowed_hosts: Hosts) -> str:
     """As `named_host`, for a host from elsewhere, such as that of an `Origin`.
 
     What is returned is put together here from a known name and a number, so that nothing of a
@@ -120,15 +127,44 @@ def canonical_host(text: str, facts: RequestFacts, allowed_hosts: Collection[str
         return ""
     name, port = match[1], int(match[2] or 0)
     usual = _DEFAULT_PORTS.get(facts.scheme)
-    known = {_bracketed(host) for host in (*LOOPBACK_NAMES, *allowed_hosts)}
-    if name in known and (port or usual) == facts.port:
+    is_public = any(_is_public(name, port, host) for host in allowed_hosts)
+    own = [host for host in allowed_hosts if isinstance(host, str)]
+    known = {_bracketed(host) for host in (*LOOPBACK_NAMES, *own)}
+    if is_public or (name in known and (port or usual) == facts.port):
         return f"{name}:{port}" if port else name
-    if not _WILDCARDS.intersection(allowed_hosts) or port > 0xFFFF:  # noqa: PLR2004  (the last port)
+    if not _WILDCARDS.intersection(own) or port > 0xFFFF:  # noqa: PLR2004  (the last port)
         return ""
     # Bound to every address, perhaps behind a forwarded port: an IP address can't be rebound.
     if name == "localhost" or _is_canonical_address(name):
         return f"{name}:{port}" if port else name
     return ""
+
+
+def public_host(facts: RequestFacts, allowed_hosts: Hosts) -> PublicHost | None:
+    """The name with a port of its own that the request came by; `None` for our own address."""
+    match = _HOST.fullmatch(facts.header("host").lower())
+    if match is None:
+        return None
+    name, port = match[1], int(match[2] or 0)
+    found = (host for host in allowed_hosts if _is_public(name, port, host))
+    return next((host for host in found if isinstance(host, PublicHost)), None)
+
+
+def address_of(facts: RequestFacts, allowed_hosts: Hosts) -> str:
+    """The server's address as the browser has it, without a slash at the end."""
+    public = public_host(facts, allowed_hosts)
+    if public is None:
+        return f"{'https' if facts.is_secure else 'http'}://{named_host(facts, allowed_hosts)}"
+    scheme = "https" if public.is_secure else "http"
+    port = "" if public.port == _DEFAULT_PORTS[scheme] else f":{public.port}"
+    return f"{scheme}://{public.name}{port}"
+
+
+def _is_public(name: str, port: int, host: str | PublicHost) -> bool:
+    if isinstance(host, str):
+        return False
+    usual = _DEFAULT_PORTS["https" if host.is_secure else "http"]
+    return name == host.name and (port or usual) == host.port
 
 
 def clean_url(facts: RequestFacts) -> str:

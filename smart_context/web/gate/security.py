@@ -5,11 +5,17 @@
 """
 
 import ipaddress
-from collections.abc import Collection
 from dataclasses import dataclass
 
+from smart_context.base.config.access import PublicHost
 from smart_context.base.errors import CommandFailed
-from smart_context.web.gate.request_facts import RequestFacts, canonical_host, named_host
+from smart_context.web.gate.request_facts import (
+    Hosts,
+    RequestFacts,
+    canonical_host,
+    named_host,
+    public_host,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +54,7 @@ FOREIGN_SITE = Refusal(
 
 
 def check_site(
-    facts: RequestFacts, allowed_hosts: Collection[str], *, is_open_to_sites: bool = False
+    facts: RequestFacts, allowed_hosts: Hosts, *, is_open_to_sites: bool = False
 ) -> Refusal | None:
     """Why a request is refused, whoever makes it; `None` if it is not.
 
@@ -77,7 +83,7 @@ def check_exposure(host: str, token: str | None) -> None:
     )
 
 
-def _asks_for_itself(facts: RequestFacts, allowed_hosts: Collection[str]) -> bool:
+def _asks_for_itself(facts: RequestFacts, allowed_hosts: Hosts) -> bool:
     if "origin" in facts.headers:
         return _is_our_origin(facts.header("origin"), facts, allowed_hosts)
     site = facts.header("sec-fetch-site")
@@ -86,12 +92,24 @@ def _asks_for_itself(facts: RequestFacts, allowed_hosts: Collection[str]) -> boo
     return facts.is_read and facts.header("sec-fetch-mode") == "navigate"
 
 
-def _is_our_origin(origin: str, facts: RequestFacts, allowed_hosts: Collection[str]) -> bool:
+def _is_our_origin(origin: str, facts: RequestFacts, allowed_hosts: Hosts) -> bool:
     scheme, separator, host = origin.lower().partition("://")
+    if separator and any(_is_public_origin(scheme, host, public) for public in allowed_hosts):
+        return True
+    if public_host(facts, allowed_hosts) is not None:
+        return False
     if not separator or scheme != ("https" if facts.is_secure else "http"):
         return False
-    own_names = [name for name in allowed_hosts if not _is_wildcard(name)]
+    own_names = [n for n in allowed_hosts if isinstance(n, str) and not _is_wildcard(n)]
     return host == named_host(facts, allowed_hosts) or bool(canonical_host(host, facts, own_names))
+
+
+def _is_public_origin(scheme: str, host: str, public: str | PublicHost) -> bool:
+    if isinstance(public, str):
+        return False
+    wanted, usual = ("https", 443) if public.is_secure else ("http", 80)
+    named = {f"{public.name}:{public.port}"} | ({public.name} if public.port == usual else set())
+    return scheme == wanted and host in named
 
 
 def _is_wildcard(host: str) -> bool:

@@ -12,6 +12,7 @@
     /panels/smart_context?chat_id=  the panel alone
     /clients                        connecting other programs, and their keys
     /settings                       connecting a model, and all settings
+    /topics                         what all chats are about: a map, a list, their messages
     /costs                          what the chats cost: by day, model, chat and client
     /contexts?chat=                 a new named context
     /contexts/{key}?chat=           a named context, to view and change
@@ -23,6 +24,7 @@ the content security policy is a second line of defence.
 """
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol, cast
@@ -42,7 +44,7 @@ from smart_context.chat.documents.branches import versions_of
 from smart_context.chat.exported import ENDINGS, Form, exported
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.listed.rows import ChatRow
-from smart_context.chat.messages import instructions_in, messages_of
+from smart_context.chat.messages import PRIVATE, instructions_in, messages_of
 from smart_context.host.chosen_model import choice_in
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.host.reading import Reading
@@ -61,9 +63,11 @@ from smart_context.web.pages.views import message_views, turn_view
 from smart_context.web.pages.views.chat_groups import ChatGroup, chat_groups, hits_view
 from smart_context.web.pages.views.message_states import message_states
 from smart_context.web.pages.views.message_window import window_asked_for
+from smart_context.web.pages.views.relatives import relatives_of
 from smart_context.web.pages.views.summary_views import compaction_view
 
 _LISTED_CHATS = 500
+_COUNT = re.compile("[0-9]{1,6}")
 _EXPORTED: Mapping[Form, str] = {
     "markdown": "text/markdown",
     "json": "application/json",
@@ -102,7 +106,7 @@ def page_routes(
     messages = MessageHtml(child)
     templates = PageTemplates(messages)
     pages = _Pages(host, messages, templates)
-    names = ("chat", "clients", "contexts", "costs", "panel", "settings", "turn")
+    names = ("chat", "clients", "contexts", "costs", "panel", "settings", "topics", "turn")
     scripts = ["cloud/bubble-cloud-define.js", *(f"pages/{name}-page.js" for name in names)]
     bundles = Bundles(asset("static"), sheets=SHEETS, scripts=scripts)
     return [
@@ -121,6 +125,7 @@ def page_routes(
         Route("/clients", pages.clients),
         Route("/settings", pages.settings),
         Route("/costs", pages.costs),
+        Route("/topics", pages.topics),
         Route("/contexts", pages.contexts),
         Route("/contexts/{key:path}", pages.contexts),
         Route("/favicon.ico", favicon),
@@ -168,22 +173,28 @@ class _Pages:
             self._reading.rows(caller),
         )
         row = next((chat for chat in chats if chat.id == chat_id), None)
-        if row is None and not messages["total"] and (caller.person, chat_id) not in self._new:
+        is_known = row is not None or messages["total"] or (caller.person, chat_id) in self._new
+        if not is_known and not await self._plugin(request).has_recalls(chat_id):
             return await self._failed(_UNKNOWN_CHAT, title="Chat not found")
         return await self._page(
             "pages/chat.html",
             chat_id=chat_id,
             title=row.title if row else "",
             instructions=instructions_in(document),
+            is_private=document.get(PRIVATE) is True,
             model=choice_in(document),
             chat_groups=_groups(chats),
+            further=len(chats) - _LISTED_CHATS,
             panel=panel,
             other_versions=other_versions(document),
             client=row.client if row else "",
+            relatives=relatives_of(document, {chat.id: chat.title for chat in chats}),
             has_guide=document.get("guide") is True and panel is not None,
             max_file_bytes=MAX_UPLOAD_BYTES,
             states=message_states(messages["window"].messages, panel, messages["compaction"]),
+            sharing=_sharing(row, caller) if _me(request) else None,
             **messages,
+            **await self._listing(request, chats),
             **await self._system(request),
         )
 
@@ -247,7 +258,14 @@ class _Pages:
             hits = await self._reading.search(_caller(request), query)
             return await self._page("frame/chat_hits.html", **hits_view(hits, query))
         chats = await self._reading.rows(_caller(request))
-        return await self._page("frame/chat_list.html", chat_groups=_groups(chats), chat_id=current)
+        most = _number(request.query_params.get("most", ""))
+        return await self._page(
+            "frame/chat_list.html",
+            chat_groups=_groups(chats, most),
+            further=len(chats) - most,
+            chat_id=current,
+            **await self._listing(request, chats),
+        )
 
     async def trash(self, request: Request) -> Response:
         try:
@@ -290,6 +308,9 @@ class _Pages:
         view = await self._plugin(request).ask("smart_context.costs", {})
         return await self._page("pages/costs.html", view=view, **await self._system(request))
 
+    async def topics(self, request: Request) -> Response:
+        return await self._page("pages/topics.html", **await self._system(request))
+
     def _plugin(self, request: Request) -> SmartContextCommands:
         return SmartContextCommands(self._commands, _caller(request))
 
@@ -300,6 +321,12 @@ class _Pages:
             "system": await plugin.ask("system.status", {}),
             "trust": await plugin.ask("system.trust", {}),
         }
+
+    async def _listing(self, request: Request, chats: Sequence[ChatRow]) -> dict[str, Any]:
+        """Who reads the list, and the names of those who share chats in it."""
+        me = _me(request)
+        people = {chat.person for chat in chats if chat.shared} if me else set()
+        return {"me": me, "names": await self._reading.names(people)}
 
     async def _newest_chat_id(self, caller: Caller) -> str:
         chats = await self._reading.rows(caller)
@@ -337,8 +364,30 @@ def _caller(request: Request) -> Caller:
     return Caller(admitted(request.scope).person)
 
 
-def _groups(chats: Sequence[ChatRow]) -> tuple[ChatGroup, ...]:
-    return chat_groups(chats[:_LISTED_CHATS], datetime.now().astimezone())
+def _me(request: Request) -> dict[str, Any] | None:
+    """Whom the page is for; `None` where there is only one person."""
+    let_in = admitted(request.scope)
+    if not let_in.name:
+        return None
+    return {"person": let_in.person, "name": let_in.name, "may_log_out": let_in.may_log_out}
+
+
+def _sharing(row: ChatRow | None, caller: Caller) -> dict[str, Any]:
+    """Whether a chat is shared, and by whom; one without messages is its reader's."""
+    person = row.person if row else caller.person
+    return {"on": bool(row and row.shared), "person": person, "mine": person == caller.person}
+
+
+def _groups(chats: Sequence[ChatRow], most: int = _LISTED_CHATS) -> tuple[ChatGroup, ...]:
+    """The groups of the newest chats, and of those that are pinned, however old."""
+    older = [chat for chat in chats[most:] if chat.pinned and not chat.archived]
+    return chat_groups([*chats[:most], *older], datetime.now().astimezone())
+
+
+def _number(text: str) -> int:
+    """How many chats a page asks for."""
+    asked = int(text) if _COUNT.fullmatch(text) else 0
+    return max(asked, _LISTED_CHATS)
 
 
 def _is_chat_id(text: str) -> bool:

@@ -66,6 +66,10 @@ class SmartContextCommands:
             topic_map=await self.ask("smart_context.topic_map", named) or {},
         )
 
+    async def has_recalls(self, chat_id: str) -> bool:
+        """Whether a chat without messages was begun with something of other chats."""
+        return bool(await self._listed("smart_context.recalls", "recalls", {"chat_id": chat_id}))
+
     async def contexts(self) -> list[ContextResult] | None:
         """The named contexts; `None` if the plugin is turned off."""
         answer = await self.ask("smart_context.list_contexts", {})

@@ -9,7 +9,7 @@ from starlette.responses import HTMLResponse, Response
 
 from smart_context import __version__
 from smart_context.base.resources import asset
-from smart_context.base.text.scores import counted
+from smart_context.base.text.scores import amount_in_words, counted
 from smart_context.chat.listed.rows import unmarked
 from smart_context.chat.messages import Message
 from smart_context.web.assets import assets_version
@@ -63,6 +63,7 @@ def _environment() -> jinja2.Environment:
     templates.filters["visible"] = lambda text: visible(str(text))
     templates.filters["unmarked"] = lambda text: unmarked(str(text))
     templates.filters["view"] = _view
+    templates.filters["money"] = amount_in_words
     templates.filters["messages"] = lambda count: counted(count, "message")
     templates.globals["version"] = __version__
     return templates

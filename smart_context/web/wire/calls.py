@@ -10,6 +10,7 @@ from smart_context.base.errors import (
     InvalidParams,
     PathRefused,
     SmartContextError,
+    StorageAway,
     UnknownCommand,
 )
 from smart_context.host.commands.registry import Caller
@@ -45,10 +46,15 @@ class CallResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """Why a command failed: a JSON-RPC code and a message for the user."""
+    """Why a command failed: a JSON-RPC code and a message for the user.
+
+    Attributes:
+        is_passing: The storage can't be reached now; later the same may do.
+    """
 
     code: int
     message: str
+    is_passing: bool = False
 
     @property
     def members(self) -> dict[str, Any]:
@@ -63,7 +69,8 @@ async def run_command(
     try:
         return CallResult(await commands.call(name, params, caller))
     except SmartContextError as error:
-        return Failure(code=_code_of(error), message=str(error))
+        is_away = isinstance(error, StorageAway)
+        return Failure(code=_code_of(error), message=str(error), is_passing=is_away)
     except Exception:  # noqa: BLE001 - a fault of one command must not end the connection
         _log.exception("Command %s failed", name)
         return Failure(code=COMMAND_FAILED, message=_INTERNAL)

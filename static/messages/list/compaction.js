@@ -34,8 +34,16 @@ export class Compaction {
     });
   }
 
-  /** Runs a command; rejects with a message for users. @param {Command} command */
-  async run(command) {
+  /**
+   * Runs a command; rejects with a message for users.
+   * @param {Command} command
+   * @param {string} [topic]  What is summed up; without one, what was said before the last turn.
+   */
+  async run(command, topic = "") {
+    if (command === "compact" && topic) {
+      document.dispatchEvent(new CustomEvent("sum-up-topics", { detail: { topics: [topic] } }));
+      return;
+    }
     if (command === "clear") {
       const { summarised } = await this.#call("clear_context");
       const above = summarised ? `${messagesCounted(summarised)} above are` : "the summary above is";
@@ -97,9 +105,15 @@ export function markCompacted(page) {
   const { boundary = "", summary = "" } = newest?.dataset ?? {};
   const messages = messagesIn(page);
   const place = messages.findIndex((message) => message.dataset.messageId === boundary);
-  for (const [at, message] of messages.entries()) message.toggleAttribute("data-compacted", at <= place);
+  const summaries = messages.filter(({ dataset }) => dataset.summarizes && !("failed" in dataset));
+  const behind = new Set(summaries.flatMap(({ dataset }) => /** @type {string[]} */ (JSON.parse(dataset.summarizes ?? "[]"))));
+  for (const [at, message] of messages.entries()) {
+    const isBehind = behind.has(message.dataset.messageId ?? "");
+    message.toggleAttribute("data-behind", isBehind);
+    message.toggleAttribute("data-compacted", at <= place || isBehind);
+  }
   for (const undo of page.querySelectorAll("[data-action=undo-compaction]")) {
     const message = /** @type {HTMLElement | null} */ (undo.closest("[data-message-id]"));
-    undo.toggleAttribute("hidden", message?.dataset.messageId !== summary);
+    undo.toggleAttribute("hidden", message?.dataset.messageId !== summary && !message?.dataset.summarizes);
   }
 }

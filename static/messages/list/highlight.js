@@ -132,7 +132,7 @@ export class Highlight {
         isInside,
         isOut: isUnsent,
         hue: isInside ? (hues.get(id) ?? hues.get("")) : undefined,
-        words: isNotice ? "" : this.#wordsFor(id, isOut(message), isCompacted),
+        words: isNotice ? "" : this.#wordsFor(id, isOut(message), isCompacted && ("behind" in message.dataset ? "behind a summary" : "summed up")),
         isPinned: this.#state?.pinned.has(id) ?? false,
         isHidden: this.#state?.hidden.has(id) ?? false,
       });
@@ -187,12 +187,12 @@ export class Highlight {
     return Boolean(this.#state?.pinned.has(id) || this.#state?.sticky.has(id));
   }
 
-  /** @param {string} id @param {boolean} isOut @param {boolean} isCompacted */
-  #wordsFor(id, isOut, isCompacted) {
+  /** @param {string} id @param {boolean} isOut @param {string | false} summedUp */
+  #wordsFor(id, isOut, summedUp) {
     if (this.#state?.hidden.has(id)) return "hidden";
     if (this.#state?.pinned.has(id)) return "pinned";
     if (this.#state?.sticky.has(id)) return "always sent";
-    if (isCompacted) return "summed up";
+    if (summedUp) return summedUp;
     return isOut ? "not sent" : "";
   }
 }

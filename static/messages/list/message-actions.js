@@ -1,11 +1,12 @@
 // @ts-check
 /** The actions of a message: copy, edit, answer again, show another version, pin, hide. */
 
+import { chooseModel } from "../../frame/model-choice.js";
 import { copied } from "../../lib/copied.js";
 import { fetchText } from "../../lib/fragments.js";
 import { reasonOf } from "../../lib/text.js";
 import { toast } from "../../lib/toasts.js";
-import { openCopy } from "../chat-menu.js";
+import { openMade } from "../chat-menu.js";
 import { makeLinks } from "../note-sheet.js";
 import { answerAgain, questionOf, showVersion } from "./versions.js";
 
@@ -62,7 +63,11 @@ async function act(action, pressed, message, page) {
       else await wire.call("chat.edit", { chat_id: chatId, message_id: id, text });
     });
     if (action === "regenerate") await answerAgain(message, page, changedText(questionOf(message)));
-    if (action === "branch") await openCopy(wire, { chat_id: chatId, message_id: id });
+    if (action === "other-model") {
+      const use = async (/** @type {{ model: string }} */ { model }) => answerAgain(message, page, changedText(questionOf(message)), model || "chat");
+      await chooseModel({ wire, title: "Ask another model", action: "Ask it", current: "", use });
+    }
+    if (action === "branch") await openMade(wire, "memory.fork", { chat_id: chatId, message_id: id, topics: [...(panel?.state.active ?? [])] });
     if (action === "version") await showVersion(pressed, message, page);
     if (action === "pin") await panel?.mark(isPressed ? "release" : "pin", [id]);
     if (action === "hide") await panel?.mark(isPressed ? "release" : "hide", [id]);
@@ -149,7 +154,7 @@ function actionsFor(message, source) {
   if (role !== "user") actions.querySelector("[data-action=edit]")?.remove();
   if ("isSummary" in message.dataset || role === "tool" || role === "system") actions.querySelector("[data-action=branch]")?.remove();
   if ("isSummary" in message.dataset || "extracted" in message.dataset) for (const mark of actions.querySelectorAll("[aria-pressed]")) mark.remove();
-  if (role !== "assistant") for (const own of actions.querySelectorAll("[data-action=regenerate], [data-receipt]")) own.remove();
+  if (role !== "assistant") for (const own of actions.querySelectorAll("[data-action=regenerate], [data-action=other-model], [data-receipt]")) own.remove();
   for (const [i, button] of actions.querySelectorAll(":is(button, a)").entries()) /** @type {HTMLElement} */ (button).tabIndex = i ? -1 : 0;
   return actions;
 }

@@ -30,11 +30,13 @@ export async function showVersion(pressed, message, { wire, chatId, show, announ
  * @param {HTMLElement} message  The question, or its answer.
  * @param {Page} page
  * @param {string} [text]  What to ask instead.
+ * @param {string} [model]  Asked this once, as `chat.set_model` takes it.
  */
-export async function answerAgain(message, page, text) {
+export async function answerAgain(message, page, text, model) {
   const { wire, chatId } = page;
   const left = leftBy(message, text !== undefined);
-  const asked = { chat_id: chatId, message_id: message.dataset.messageId, ...(text === undefined ? {} : { text }) };
+  const changes = { ...(text === undefined ? {} : { text }), ...(model ? { model } : {}) };
+  const asked = { chat_id: chatId, message_id: message.dataset.messageId, ...changes };
   await new Promise((resolve, reject) => {
     const forget = wire.on("chat.started", (news) => {
       if (news.chat_id === chatId) resolve(undefined);

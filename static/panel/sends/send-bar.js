@@ -6,6 +6,7 @@ import { newest } from "../../lib/newest.js";
 import { hueOf } from "../../cloud/hues.js";
 import { reasonOf } from "../../lib/text.js";
 import { toast } from "../../lib/toasts.js";
+import { costInWords, knownInWords } from "./cost.js";
 import { counted, partsOf, totalInWords, windowInWords, withTopics } from "./parts.js";
 
 const TYPING_MS = 120;
@@ -81,12 +82,21 @@ export class SendBar {
     this.#root.toggleAttribute("data-over", Boolean(room) && tokens > room);
     this.#find(".sends-total").textContent = total;
     this.#find(".sends-window").textContent = windowInWords(tokens, room);
+    this.#showCost(news.cost, news.model.startsWith("embedded/"));
     const bar = this.#find(".sends-bar");
     bar.setAttribute("aria-label", [total, ...pieces.map(({ name, tokens: count }) => `${name} ${counted(count)}`)].join(", "));
     bar.replaceChildren(...pieces.map((piece) => this.#segment(piece)));
     this.#showParts(parts, files);
     document.dispatchEvent(new CustomEvent("attachments-cut", { detail: { cuts, canAsk: files !== false } }));
     this.#showUnseen(unseen);
+  }
+
+  /** @param {import("./cost.js").Cost} cost @param {boolean} isFree  Nothing is sent anywhere. */
+  #showCost(cost, isFree) {
+    const line = this.#find(".sends-cost");
+    line.hidden = isFree || (!cost.price && !cost.unchanged);
+    line.textContent = cost.price ? `Next message: ${costInWords(cost)}` : knownInWords(cost);
+    line.title = cost.price ? knownInWords(cost) : "";
   }
 
   /**

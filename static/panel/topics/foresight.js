@@ -2,6 +2,7 @@
 /** What the panel foresees: what is sent, and what a choice would change. */
 
 import { startMarking } from "./marking.js";
+import { startTopicHint } from "./topic-hint.js";
 import { Peek, peekAtBubbles } from "./peek.js";
 import { RolePicker } from "../sends/role-picker.js";
 import { SendBar } from "../sends/send-bar.js";
@@ -32,5 +33,6 @@ export function startForesight({ root, wire, chatId, panel, box, attached = () =
   startTopicEditor(find(".edit-topics"), wire, chatId, panel);
   startMarking({ list: document.querySelector(".measure"), root, wire, chatId, panel });
   new RolePicker(find(".role"), wire, chatId).start();
+  if (box) startTopicHint({ root, wire, chatId, panel, box });
   new SendBar(find(".sends"), wire, chatId, box, attached).start();
 }

@@ -3,12 +3,13 @@
 
 import { newest } from "../../lib/newest.js";
 import { messagesCounted, visible } from "../../lib/text.js";
+import { costInWords } from "../sends/cost.js";
 import { counted } from "../sends/parts.js";
 
 const HOVER_MS = 250;
 const GAP = 12;
 
-/** @typedef {{ messages: number, tokens: number, first: string, last: string, samples: { id: string, text: string }[] }} Facts */
+/** @typedef {{ messages: number, tokens: number, first: string, last: string, cost: import("../sends/cost.js").Cost, samples: { id: string, text: string }[] }} Facts */
 
 export class TopicCard {
   #card;
@@ -44,13 +45,15 @@ export class TopicCard {
   }
 
   /** @param {Facts} facts */
-  #fill({ messages, tokens, first, last, samples }) {
+  #fill({ messages, tokens, first, last, cost, samples }) {
     const bubble = this.#bubble;
     if (!bubble?.isConnected || !messages) return;
-    const [title, about, list] = [".card-title strong", ".card-facts", ".card-samples"].map((selector) => /** @type {HTMLElement} */ (this.#card.querySelector(selector)));
+    const [title, about, price, list] = [".card-title strong", ".card-facts", ".card-cost", ".card-samples"].map((selector) => /** @type {HTMLElement} */ (this.#card.querySelector(selector)));
     title.textContent = visible(this.#label);
     this.#card.dataset.hue = bubble.dataset.hue;
     about.textContent = [messagesCounted(messages), between(first, last), `${counted(tokens)} tokens`].filter(Boolean).join(" · ");
+    price.hidden = !cost.price;
+    price.textContent = `With this topic alone: ${costInWords(cost)}`;
     list.replaceChildren(
       ...samples.map(({ text }) => {
         const line = document.createElement("li");

@@ -86,7 +86,7 @@ function row(root, { label, count }) {
   input.setAttribute("aria-label", `Name of the topic ${visible(label)}`);
   const counted = line.querySelector(".edit-count");
   if (counted) counted.textContent = String(count);
-  const words = line.querySelector(".visually-hidden");
+  const words = line.querySelector("[data-delete] .visually-hidden");
   if (words) words.textContent = `Delete the topic ${visible(label)}`;
   return line;
 }

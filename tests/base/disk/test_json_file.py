@@ -2,8 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.base.disk.json_file import encoded, parsed, read_object, write_object
+from smart_context.base.disk.json_file import read_object, write_object
 from smart_context.base.errors import StoreFailed
+from smart_context.base.json_objects import encoded, parsed
 from tests.chat.made_documents import full_disk, put
 
 _VALUES = st.recursive(

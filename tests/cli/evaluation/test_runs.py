@@ -38,6 +38,14 @@ async def test_evidence_of_questions_is_found(tmp_path):
     assert found["same_topic"] is None
 
 
+async def test_what_a_new_chat_recalls_is_measured_beside_simple_methods(tmp_path):
+    _, found = await measured(tmp_path, QUESTIONS)
+    methods = {"recall", "newest", "bm25", "cosine", "both"}
+    assert found["recalled"].keys() == {"all", "talk-1"}
+    assert found["recalled"]["all"] == {"questions": 1, **dict.fromkeys(methods, 1)}
+    assert "evidence in a new chat: recalled" in dict(rows_of(found))
+
+
 async def test_topics_are_matched_with_segments(tmp_path):
     _, found = await measured(tmp_path, SEGMENTS)
     assert found["agreement"] == {

@@ -93,7 +93,7 @@ def test_a_response_is_gathered_from_its_events():
 
 
 def test_our_own_answers_are_read_as_a_providers():
-    for kind in ("chat", "responses"):
+    for kind, cached in (("chat", None), ("responses", 0)):  # only the latter have to say it
         own = OwnAnswer(kind=kind, model="m", created=1)
         whole = BodyGatherer()
         whole.feed(own.whole("Hello there", (3, 2)))
@@ -105,7 +105,7 @@ def test_our_own_answers_are_read_as_a_providers():
         assert (
             whole.answer.usage
             == streamed.answer.usage
-            == Usage(prompt_tokens=3, completion_tokens=2)
+            == Usage(prompt_tokens=3, completion_tokens=2, cached_tokens=cached)
         )
         assert streamed.answer.is_whole
 

@@ -221,6 +221,14 @@ def test_a_redirect_is_not_followed(client, provider):
     assert "another address" in answer.json["error"]["message"]
 
 
+@pytest.mark.parametrize("headers", [{}, {"Location": "http://[x"}])
+def test_a_redirect_to_nowhere_is_not_passed_on(client, provider, headers):
+    provider.reply_with(Reply(status=302, headers=headers))
+    answer = client.chat(user("hi"))
+    assert answer.status == 502
+    assert "refused the request with status 302" in answer.json["error"]["message"]
+
+
 def test_a_connection_that_breaks_in_mid_stream_ends_with_an_error(client, provider):
     provider.reply_with(Reply(text="one two three", cut_after=1))
     answer = client.chat(user("hi"), stream=True)

@@ -113,6 +113,25 @@ def test_a_role_goes_into_the_system_text_and_is_not_stored(chat):
     assert chat.ask("preview", message=NEXT["content"])["prompt"][0]["content"] == told
 
 
+def test_what_other_chats_said_goes_into_the_system_text_and_is_not_stored(chat):
+    elsewhere = {"messages": [{"id": "m", "role": "user", "content": "The lamp needs oil."}]}
+    chat.server.ask("memory.save_chat", chat_id=f"{chat.name}-other", data=elsewhere)
+    chat.ask("recall", from_chat=f"{chat.name}-other")
+    answer = chat.send(*TALK, NEXT)
+    told = chat.sent[0]["content"]
+    assert told.startswith("Be kind.\n\n# Recalled from other chats")
+    assert told.endswith(">\nThe lamp needs oil.\n</said>")
+    assert chat.sent[1:] == [*TALK[1:], NEXT]
+    assert chat.ask("preview", message=NEXT["content"])["prompt"][0]["content"] == told
+    assert chat.ask("receipt", turn=answer.receipt)["parts"]["recalls"] > 0
+    document = chat.server.ask("memory.load_chat", chat_id=chat.name)
+    assert "oil" not in str(document)
+    for recall in chat.ask("recalls")["recalls"]:
+        chat.ask("forget_recall", recall_id=recall["recall_id"])
+    chat.send(*TALK, NEXT)
+    assert chat.sent == [*TALK, NEXT]
+
+
 def test_a_pinned_message_that_the_client_has_cut_is_brought_back(chat):
     chat.ask("pin", message_ids=[chat.id_of(LAMPS)])
     chat.send(TALK[0], *TALK[3:], NEXT)
@@ -207,6 +226,21 @@ def test_what_was_compacted_is_replaced_by_its_summary(chat):
     assert texts[-1] == "And now?"
     assert LAMPS not in texts
     assert not chat.server.ask("memory.load_chat", chat_id=chat.name).get("branches")
+
+
+def test_topics_that_were_summed_up_go_as_their_summary_until_that_is_undone(chat):
+    found = chat.ask("refresh_topics", wait=True)["topics"]
+    labels = [topic["label"] for topic in found]
+    made = chat.ask("compact_topics", topics=labels, summary="It is lit.", apply=True)
+    assert made["summed_up"] == [chat.id_of(m["content"]) for m in TALK[1:]]
+    answer = chat.send(*TALK, NEXT)
+    assert chat.sent == [TALK[0], system("It is lit."), NEXT]
+    assert answer.headers["x-smart-context-out"] == "3"
+    chat.send(*TALK, NEXT, headers={"X-Smart-Context": "off"})
+    assert chat.sent == [*TALK, NEXT]
+    chat.server.ask("chat.undo_compaction", chat_id=chat.name)
+    chat.send(*TALK, NEXT)
+    assert chat.sent == [*TALK, NEXT]
 
 
 PLUGIN = """

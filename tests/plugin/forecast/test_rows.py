@@ -85,7 +85,7 @@ def test_a_row_says_who_spoke_what_decided_and_how_close_it_came(forecast):
 def test_the_others_have_a_row_when_they_are_asked_for(forecast):
     rows = rows_by_id(forecast, {"m0", "bad", "m3", "unknown"}, len)
     assert {name: row["reason"] for name, row in rows.items()} == {
-        "m0": "out: before a summary",
+        "m0": "out: behind a summary",
         "bad": "out: this answer failed",
         "m3": "in: the newest message",
     }

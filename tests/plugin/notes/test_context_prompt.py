@@ -8,6 +8,7 @@ from smart_context.llm.tokens import estimate
 from smart_context.plugin.notes.context_prompt import (
     ContextContent,
     NoteExcerpt,
+    appended,
     contexts_prompt,
     fenced,
 )
@@ -38,12 +39,12 @@ def one(key, **notes):
 
 
 def test_nothing_attached_leaves_a_system_prompt_to_the_byte():
-    assert prompt([]).after("Be brief. \n") == "Be brief. \n"
-    assert prompt([]).after("") == ""
+    assert appended("Be brief. \n", prompt([]).text) == "Be brief. \n"
+    assert appended("", prompt([]).text) == ""
 
 
 def test_contexts_stand_behind_the_system_prompt_in_their_order_with_their_sources():
-    text = prompt([one("First", a="alpha"), one("Second", b="beta")]).after("Be brief.\n")
+    text = appended("Be brief.\n", prompt([one("First", a="alpha"), one("Second", b="beta")]).text)
     assert text.startswith("Be brief.\n\n# Attached notes")
     assert re.findall(r"^(?:## |File: ).*", text, re.MULTILINE) == [
         "## First",

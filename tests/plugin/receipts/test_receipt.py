@@ -332,6 +332,7 @@ rows = st.builds(
         topic=st.text(),
         detail=st.text(),
         threshold=st.just(0.4),
+        cut=st.none(),
         recent=st.just(2),
     ),
 )

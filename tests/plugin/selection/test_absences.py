@@ -69,7 +69,7 @@ def test_a_summary_that_a_later_one_replaces_is_summarised_itself():
     ("created_at", "words"),
     [
         pytest.param("2026-05-03T10:00:00Z", "out: before the summary of 3 May", id="a date"),
-        pytest.param("last week", "out: before a summary", id="not a date"),
+        pytest.param("last week", "out: behind a summary", id="not a date"),
     ],
 )
 def test_the_reason_names_the_day_of_the_summary(created_at, words):
@@ -80,7 +80,7 @@ def test_the_reason_names_the_day_of_the_summary(created_at, words):
 
 def test_without_its_summary_a_message_is_before_a_summary():
     chat = (*CHAT[:3], summary("m2"), *CHAT[3:])
-    assert str(absences(chat, CHAT[3:])["m0"].reason) == "out: before a summary"
+    assert str(absences(chat, CHAT[3:])["m0"].reason) == "out: behind a summary"
 
 
 def test_a_summary_of_messages_that_are_gone_covers_nothing():

@@ -9,6 +9,7 @@ import pytest
 from smart_context.base.errors import ModelFailed
 from smart_context.relevance.vectors import cache as cache_module
 from smart_context.relevance.vectors.cache import EmbeddingCache
+from smart_context.relevance.vectors.warm import message_key
 from smart_context.storage.files.vectors import FileVectors
 from tests.patience import PATIENCE_S
 from tests.relevance.doubles import FakeEmbedder, messages_saying
@@ -72,6 +73,19 @@ async def test_only_what_is_missing_is_embedded(path_of):
     await cache.vectors("c", messages_saying("a", "b"))
     await cache.vectors("c", messages_saying("a", "b", "c"))
     assert embedder.asked == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("is_warm", [False, True])
+async def test_kept_vectors_are_given_by_key_and_nothing_is_embedded_for_them(path_of, is_warm):
+    embedder = FakeEmbedder()
+    cache = cached(path_of, embedder)
+    messages = messages_saying("a", "b")
+    vectors = await cache.vectors("c", messages)
+    asked, keys = [*embedder.asked], [message_key(m) for m in (*messages, *messages_saying("x"))]
+    found = await (cache if is_warm else cached(path_of, embedder)).kept("c", keys[::-1])
+    np.testing.assert_array_equal(found, [np.zeros(4), vectors[1], vectors[0]])
+    assert not (await cache.kept("unknown", keys)).any()
+    assert embedder.asked == asked
 
 
 async def test_a_new_cache_embeds_nothing_that_is_on_disk(path_of):

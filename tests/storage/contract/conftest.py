@@ -3,14 +3,17 @@
 import pytest
 
 from smart_context.storage.files.storage import file_storage
+from smart_context.storage.memory.caches import MemoryCaches
 from smart_context.storage.memory.held import Held
 from smart_context.storage.memory.storage import memory_storage
+from smart_context.storage.postgres.storage import postgres_storage
+from tests.postgres_server import emptied_database
 
 
 def files(tmp_path_factory):
     """Storages in a new folder, each as another process has it."""
     folder = tmp_path_factory.mktemp("memory")
-    return lambda: file_storage(folder)
+    return lambda: file_storage(folder, has_people=True)
 
 
 def memory(_tmp_path_factory):
@@ -19,13 +22,34 @@ def memory(_tmp_path_factory):
     return lambda: memory_storage(held)
 
 
-ADAPTERS = {"files": files, "memory": memory}
+def postgres(tmp_path_factory):
+    """Storages in a database of this worker's, which is emptied."""
+    url = emptied_database(tmp_path_factory)
+    return lambda: postgres_storage(url, MemoryCaches())
+
+
+ADAPTERS = {"files": files, "memory": memory, "postgres": postgres}
 
 
 @pytest.fixture(params=ADAPTERS)
 def new(request, tmp_path_factory):
     """Makes a place to store in, and gives what opens a storage there."""
-    return lambda: ADAPTERS[request.param](tmp_path_factory)
+    all_opened = []
+
+    def make():
+        while all_opened:  # those of the example before
+            all_opened.pop().close()
+        opening = ADAPTERS[request.param](tmp_path_factory)
+
+        def opened():
+            all_opened.append(opening())
+            return all_opened[-1]
+
+        return opened
+
+    yield make
+    for storage in all_opened:
+        storage.close()
 
 
 @pytest.fixture

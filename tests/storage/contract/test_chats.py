@@ -103,6 +103,16 @@ async def test_what_is_handed_out_is_a_copy(one):
     assert await one.chats.load("c") == said("a")
 
 
+async def test_a_snapshot_has_only_the_keys_that_were_named(one):
+    await one.chats.save("c", {**said("a"), "model": "small", "branches": [], "tags": ["x"]})
+    messages, others = await one.chats.snapshot("c", "tags", "topics")
+    assert ([m.id for m in messages], others) == (["a"], {"tags": ["x"]})
+    others["tags"].append("mine")
+    _, others = await one.chats.snapshot("c")
+    assert others["tags"] == ["x"]
+    assert others["model"] == "small"
+
+
 async def test_one_value_is_read_from_the_newest_version_and_is_a_copy(one, other):
     await one.chats.save("c", {**said("a"), "model": "small", "tags": ["x"]})
     assert await other.chats.value("c", "model") == "small"
@@ -282,17 +292,95 @@ async def test_all_words_are_searched_in_any_case_and_width(one):
     assert len(await one.chats.listing.search(OWNER, "rom", limit=1)) == 1
 
 
+async def test_the_list_says_where_a_chat_is_put(one, other):
+    placed = {"folder": "Home", "pinned": True, "archived": True}
+    await one.chats.save("c1", {"messages": [], **placed})
+    await one.chats.save("c2", {"messages": [], "folder": 3, "pinned": "yes", "archived": None})
+    rows = {row.id: row.document() for row in await other.chats.listing.rows(OWNER)}
+    assert placed.items() <= rows["c1"].items()
+    assert placed.keys().isdisjoint(rows["c2"])
+
+
 async def test_lists_searches_and_the_trash_hold_what_is_the_persons(one):
     stranger = PersonId("stranger")
     for name in ("kept", "deleted"):
         await one.chats.save(name, said("words"))
     await one.chats.delete("deleted")
     assert await one.chats.listing.rows(stranger) == []
+    assert await one.chats.listing.revisions(stranger) == {}
     assert await one.chats.listing.search(stranger, "words") == []
     assert await one.chats.trash.listed(stranger) == ([], 0)
     assert await one.chats.trash.empty(stranger) == 0
     assert [row.id for row in await one.chats.listing.rows(OWNER)] == ["kept"]
     assert (await one.chats.trash.listed(OWNER))[1] == 1
+
+
+ALICE, BOB = PersonId("alice"), PersonId("bob")
+
+
+async def alice_has(storage, chat_id, *, shared=False):
+    owned = {"person": ALICE} | ({"shared": True} if shared else {})
+    await storage.chats.update(chat_id, lambda d: d.update(said("words"), owned_by=owned))
+
+
+async def test_a_chat_is_listed_to_its_person_and_if_it_is_shared_to_all(one, other):
+    await alice_has(one, "own")
+    await alice_has(one, "shared", shared=True)
+    for person, seen in ((ALICE, {"own", "shared"}), (BOB, {"shared"}), (OWNER, {"shared"})):
+        assert {row.id for row in await other.chats.listing.rows(person)} == seen
+        hits = await other.chats.listing.search(person, "words")
+        assert {hit.chat_id for hit in hits} == seen
+    (row,) = await one.chats.listing.rows(BOB)
+    assert (row.person, row.shared) == (ALICE, True)
+
+
+async def test_no_save_changes_whose_a_chat_is(one, other):
+    await alice_has(one, "c")
+    for said_so in ({"person": BOB}, {"person": ALICE, "shared": True}, 7, None):
+        await other.chats.save("c", said("words", "more") | {"owned_by": said_so})
+    await other.chats.save("c", said("words"))
+    assert await one.chats.value("c", "owned_by") == {"person": ALICE}
+    for _ in range(2):
+        await one.chats.save("unowned", said("words") | {"owned_by": {"person": BOB}})
+        assert await one.chats.value("unowned", "owned_by") is None
+
+
+async def test_a_deleted_chat_is_in_the_trash_of_its_person(one, other):
+    await alice_has(one, "c", shared=True)
+    await one.chats.delete("c")
+    assert await other.chats.trash.person_of("c") == ALICE
+    assert await other.chats.trash.person_of("other") is None
+    assert await other.chats.trash.ids(ALICE) == {"c"}
+    assert (await other.chats.trash.listed(ALICE))[1] == 1
+    for person in (BOB, OWNER):
+        assert await other.chats.trash.ids(person) == frozenset()
+        assert await other.chats.trash.listed(person) == ([], 0)
+        assert await other.chats.trash.empty(person) == 0
+    assert await other.chats.trash.empty(ALICE) == 1
+
+
+async def test_a_revision_tells_which_chats_have_changed_since_it_was_read(one, other):
+    for name in ("same", "grown", "deleted"):
+        await one.chats.save(name, said("words"))
+    before = await one.chats.listing.revisions(OWNER)
+    assert await other.chats.listing.revisions(OWNER) == before
+    await other.chats.update("grown", appending("more"))
+    await other.chats.delete("deleted")
+    now = await one.chats.listing.revisions(OWNER)
+    assert [name for name in before if now.get(name) == before[name]] == ["same"]
+    assert now.keys() == {"same", "grown"}
+
+
+async def test_a_revision_counts_changes_of_the_documents_that_are_named(one, other):
+    await one.chats.save("c", said("words"))
+    before = await one.chats.listing.revisions(OWNER, "filter")
+    first = await other.documents.replace("c", "filter", {"a": 1}, expected=None)
+    made = await one.chats.listing.revisions(OWNER, "filter")
+    await other.documents.replace("c", "filter", {"a": "two"}, expected=first.revision)
+    changed = await one.chats.listing.revisions(OWNER, "filter")
+    await other.documents.replace("c", "other", {"a": 1}, expected=None)
+    assert len({before["c"], made["c"], changed["c"]}) == 3
+    assert await one.chats.listing.revisions(OWNER, "filter") == changed
 
 
 async def test_each_change_is_reported_once_whoever_made_it(one, other):

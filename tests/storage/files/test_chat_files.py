@@ -2,14 +2,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from smart_context.base.disk.files import Signature, signature_of
+from smart_context.base.disk.files import signature_of
 from smart_context.base.disk.folders import opened
 from smart_context.base.disk.places import Place
 from smart_context.base.errors import ChatIdInvalid, StoreFailed
 from smart_context.storage.files.chat_files import (
     ChatFiles,
-    RecentVersions,
-    Stored,
     _refuse_other_case,
 )
 from tests.chat.made_documents import ids, put, said, version
@@ -18,35 +16,6 @@ from tests.chat.made_documents import ids, put, said, version
 @pytest.fixture
 def chats(tmp_path):
     return ChatFiles(tmp_path, lambda: datetime(2026, 3, 1, tzinfo=UTC))
-
-
-def test_recent_versions_are_kept_up_to_a_number_of_bytes():
-    recent = RecentVersions(max_bytes=100)
-    for number in range(5):
-        recent.put(f"c{number}", Stored(Signature(1, 40, number), version(said("a"))))
-    assert [bool(recent.get(f"c{number}")) for number in range(5)] == [False] * 3 + [True] * 2
-
-
-def test_the_most_recent_version_is_kept_whatever_its_size():
-    recent = RecentVersions(max_bytes=100)
-    large = Stored(Signature(1, 1000, 1), version(said("a")))
-    recent.put("small", Stored(Signature(1, 10, 1), version(said("a"))))
-    recent.put("large", large)
-    assert recent.get("small") is None
-    assert recent.get("large") is large
-
-
-def test_forgetting_and_replacing_give_the_room_back():
-    recent = RecentVersions(max_bytes=100)
-    small = Stored(Signature(1, 60, 1), version(said("a")))
-    recent.put("a", small)
-    recent.put("a", small)
-    recent.put("b", None)
-    recent.put("c", Stored(Signature(1, 40, 1), version(said("a"))))
-    assert recent.get("a") is small
-    recent.put("a", None)
-    recent.put("d", small)
-    assert recent.get("c")
 
 
 def test_an_unchanged_file_gives_what_was_known(chats, tmp_path):

@@ -115,13 +115,13 @@ async def test_a_file_that_is_being_written_is_waited_for(store, folder, monkeyp
 
 async def test_a_file_that_changes_while_it_is_set_aside_is_looked_at_again(store, folder):
     path = put(folder / "c.json", b"{")
-    set_aside = store._files.set_aside
+    set_aside = store._store._files.set_aside
 
     def late(chat, damaged):
         put(path, said("whole"), age_s=30)
         return set_aside(chat, damaged)
 
-    store._files.set_aside = late
+    store._store._files.set_aside = late
     assert await store.load("c") == said("whole")
 
 

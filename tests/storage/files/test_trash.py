@@ -155,3 +155,15 @@ async def test_an_update_after_deleting_starts_again(store):
     await store.load("c")
     await store.delete("c")
     assert ids(await store.update("c", appending("b"))) == ["b"]
+
+
+async def test_a_deletion_that_is_being_removed_is_nobodys(folder):
+    store = FileChats(folder, has_people=True)
+    await store.save("c", said("a"))
+    await store.update("c", lambda document: document.update(owned_by={"person": "alice"}))
+    await store.delete("c")
+    assert await store.trash.person_of("c") == "alice"
+    (document,) = (folder / "trash").glob("*/c.json")
+    document.unlink()
+    assert await store.trash.person_of("c") is None
+    assert await store.trash.ids(OWNER) == frozenset()

@@ -181,7 +181,7 @@ async def test_another_folder_by_the_same_name_is_watched_itself(folder):
 async def test_a_report_that_comes_before_our_writer_has_told_waits_for_it(store):
     heard = Heard(store)
     written, may_go_on = asyncio.Event(), threading.Event()
-    put_file, loop = store._files.put, asyncio.get_running_loop()
+    put_file, loop = store._store._files.put, asyncio.get_running_loop()
 
     def put_and_wait(*arguments):
         stored = put_file(*arguments)
@@ -189,7 +189,7 @@ async def test_a_report_that_comes_before_our_writer_has_told_waits_for_it(store
         may_go_on.wait(PATIENCE_S)
         return stored
 
-    store._files.put = put_and_wait
+    store._store._files.put = put_and_wait
     saving = asyncio.create_task(store.update("c", appending("b")))
     await written.wait()
     report = asyncio.create_task(store.changes._report(frozenset({"c"})))

@@ -2,7 +2,7 @@ import pytest
 
 from smart_context.web.gate.access import CLAIM_S, Access
 from smart_context.web.gate.sessions.browser_sessions import LINK_S
-from tests.web.let_in import PORT, let_in, welcome_of
+from tests.web.let_in import PORT, claimed, let_in, welcome_of
 
 TOKEN = "a-token-of-the-user"
 
@@ -100,10 +100,10 @@ def test_a_key_is_given_out_once_and_only_with_the_cookie_it_belongs_to():
     cookie = access.cookie(welcome.cookie, PORT, is_secure=False).split(";")[0]
     login = access.login_of([cookie.encode()], PORT)
     stranger = let_in(access).login
-    assert access.claim_key(stranger, welcome.code) is None
-    assert access.claim_key(login, "guess") is None
-    assert access.claim_key(login, welcome.code)
-    assert access.claim_key(login, welcome.code) is None
+    assert claimed(access, stranger, welcome.code) is None
+    assert claimed(access, login, "guess") is None
+    assert claimed(access, login, welcome.code)
+    assert claimed(access, login, welcome.code) is None
 
 
 def test_a_key_that_is_not_claimed_soon_is_not_given_out():
@@ -113,7 +113,7 @@ def test_a_key_that_is_not_claimed_soon_is_not_given_out():
     cookie = access.cookie(welcome.cookie, PORT, is_secure=False).split(";")[0]
     login = access.login_of([cookie.encode()], PORT)
     clock.now += CLAIM_S + 1
-    assert access.claim_key(login, welcome.code) is None
+    assert claimed(access, login, welcome.code) is None
 
 
 def test_a_browser_that_is_let_in_again_has_one_session():

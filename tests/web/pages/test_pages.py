@@ -129,7 +129,7 @@ async def test_what_people_and_models_write_is_never_markup(hostile):
 
     assert "<script>alert" not in page
     assert "<img" not in page
-    assert "49" not in re.sub("[0-9a-f]{8}", "", page)
+    assert "49" not in re.sub("[0-9a-f]{8,}", "", page)
     assert "\u202e" not in re.sub("<[^>]*>", "", page)
 
 

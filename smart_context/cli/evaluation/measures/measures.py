@@ -140,6 +140,19 @@ class Agreement:
     is_single: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecalledEvidence:
+    """What a new chat recalls for a question.
+
+    Attributes:
+        dialogue: The dialogue that the question is about.
+        shares: The share of its evidence that is sent, by method.
+    """
+
+    dialogue: str
+    shares: Mapping[str, float]
+
+
 @dataclass(kw_only=True)
 class Findings:
     """All measurements of some dialogues.
@@ -157,6 +170,7 @@ class Findings:
         short: For each short label that it speaks of, True if a message is found.
         agreements: For each dialogue with known subjects, how the topics fit them.
         growth: How the topics stay while the dialogues grow; empty unless they are replayed.
+        recalled: For each question, what a new chat recalls of all dialogues.
     """
 
     dialogues: int = 0
@@ -173,6 +187,7 @@ class Findings:
     short: list[bool] = field(default_factory=list)
     agreements: list[Agreement] = field(default_factory=list)
     growth: Growth = field(default_factory=Growth)
+    recalled: list[RecalledEvidence] = field(default_factory=list)
 
     def add(self, other: "Findings") -> None:
         """Add the measurements of other dialogues."""
@@ -242,14 +257,19 @@ class Baselines:
             query: Its vector.
             evidence: Positions of the evidence.
         """
-        close = np.asarray(self.vectors @ query, dtype=np.float32)
-        lexical = self.index.scores(words(text))
         found: dict[str, float] = {}
-        for name, score in _WAYS.items():
-            order = np.argsort(-score(close, lexical), kind="stable")
+        for name, order in self.orders(text, query).items():
             kept = order[np.cumsum(self.tokens[order]) <= budget]
             found[name] = float(np.isin(list(evidence), kept).mean())
         return found
+
+    def orders(self, text: str, query: Floats) -> Mapping[str, NDArray[np.intp]]:
+        """For each method, the positions of all messages, best first."""
+        close = np.asarray(self.vectors @ query, dtype=np.float32)
+        lexical = self.index.scores(words(text))
+        return {
+            name: np.argsort(-score(close, lexical), kind="stable") for name, score in _WAYS.items()
+        }
 
 
 def _standard(values: Floats) -> Floats:

@@ -44,6 +44,7 @@ class BrowserSession:
         created_at: In seconds since 1970.
         seen_at: When it was last used, to a few minutes.
         server: The server with which it ends; empty if it survives a restart.
+        claim: The digest of the code for which its page gets the key; empty once it has.
     """
 
     vault: str
@@ -53,6 +54,7 @@ class BrowserSession:
     created_at: int
     seen_at: int
     server: str = ""
+    claim: str = ""
 
     def is_over(self, now: float) -> bool:
         """True if it was unused for too long."""

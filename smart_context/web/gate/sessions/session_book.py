@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from smart_context.base.disk.places import Place
 from smart_context.base.disk.shared_file import SharedFile
 from smart_context.base.errors import StoreFailed
+from smart_context.base.shared import Shared
 from smart_context.base.threads import in_daemon_thread
 from smart_context.web.gate.sessions.browser_sessions import (
     BrowserSession,
@@ -22,7 +23,7 @@ from smart_context.web.gate.sessions.browser_sessions import (
 
 FILE_NAME = "sessions.json"
 SessionFile = SharedFile[SessionRecord]
-_RECORD = TypeAdapter(SessionRecord)
+RECORD_OF_SESSIONS = TypeAdapter(SessionRecord)
 
 
 def session_file(folder: Path) -> SessionFile:
@@ -31,7 +32,7 @@ def session_file(folder: Path) -> SessionFile:
     A damaged one reads as empty, so nobody gets in by it.
     """
     place = Place(folder, (FILE_NAME,))
-    return SharedFile(place=place, adapter=_RECORD, empty=SessionRecord())
+    return SharedFile(place=place, adapter=RECORD_OF_SESSIONS, empty=SessionRecord())
 
 
 _log = logging.getLogger(__name__)
@@ -49,7 +50,8 @@ class SessionBook:
     can't be used, sessions are kept here and end with the server.
 
     Args:
-        file: The record; `None` keeps everything in memory.
+        file: The record of this user; `None` keeps everything in memory.
+        shared: Where the servers of a team keep the sessions, in place of the file.
         outlives_server: Sessions go on after a restart.
         clock: The time in seconds since 1970.
     """
@@ -57,13 +59,15 @@ class SessionBook:
     def __init__(
         self,
         vault: str = "",
-        file: SessionFile | None = None,
+        file: Shared[SessionRecord] | None = None,
         *,
+        shared: Shared[SessionRecord] | None = None,
         outlives_server: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._vault = vault
         self._file = file
+        self._shared = shared
         self._outlives_server = outlives_server
         self._clock = clock
         self._server = secrets.token_hex(8)
@@ -84,7 +88,13 @@ class SessionBook:
         self._seen.update((session_id, now) for session_id in session_ids)
 
     async def add(
-        self, *, cookie: str, key: str, browser: str, instead_of: str | None = None
+        self,
+        *,
+        cookie: str,
+        key: str,
+        browser: str,
+        instead_of: str | None = None,
+        claim: str = "",
     ) -> str:
         """Let a browser in; gives the id of its session.
 
@@ -92,6 +102,7 @@ class SessionBook:
             cookie: The digest of its cookie.
             key: The digest of its key.
             instead_of: The session that it had before, which ends.
+            claim: The digest of the code for its key.
         """
         now = int(self._clock())
         session = BrowserSession(
@@ -102,6 +113,7 @@ class SessionBook:
             created_at=now,
             seen_at=now,
             server="" if self._outlives_server else self._server,
+            claim=claim,
         )
         session_id = secrets.token_hex(4)
 
@@ -111,6 +123,23 @@ class SessionBook:
 
         await self._update(change)
         return session_id
+
+    async def claim(self, session_id: str) -> bool:
+        """Use up a session's claim of its key, at any server. False if it is used."""
+        is_ours = False
+
+        def change(record: SessionRecord) -> SessionRecord:
+            nonlocal is_ours
+            session = record.sessions.get(session_id)
+            is_ours = session is not None and bool(session.claim)
+            if session is None or not is_ours:
+                return record
+            return replace(
+                record, sessions={**record.sessions, session_id: replace(session, claim="")}
+            )
+
+        await self._update(change)
+        return is_ours
 
     async def take_link(self, digest: str) -> bool:
         """Use up a start link that a command made. False if there is none."""
@@ -130,7 +159,7 @@ class SessionBook:
                 record, links={key: value for key, value in record.links.items() if key != digest}
             )
 
-        await self._update(change)
+        await self._update_here(change)
         return taken
 
     async def open(self, address: str) -> None:
@@ -147,7 +176,9 @@ class SessionBook:
             here = RunningServer(vault=self._vault, address=address)
             return replace(kept, servers={**kept.servers, self._server: here})
 
-        await self._update(change)
+        await self._update_here(change)
+        if self._shared is not None:
+            await self._read(self._shared)
 
     async def refresh(self) -> frozenset[str]:
         """Write down who was seen, and read what others have changed.
@@ -155,14 +186,14 @@ class SessionBook:
         Returns:
             The sessions that have ended since.
         """
-        if self._file is None:
+        if (record := self._shared or self._file) is None:
             return frozenset()
         before = frozenset(self._record.sessions)
         self._seen = {key: seen for key, seen in self._seen.items() if key in before}
         if self._is_news():
             await self._update(self._with_seen)
         else:
-            await self._read(self._file)
+            await self._read(record)
         return before - frozenset(self._record.sessions)
 
     async def close(self) -> None:
@@ -172,6 +203,7 @@ class SessionBook:
             return self._with_seen(record).without_servers(frozenset({self._server}))
 
         await self._update(change)
+        await self._update_here(change)
 
     def _is_news(self) -> bool:
         return any(
@@ -187,9 +219,9 @@ class SessionBook:
         }
         return replace(record, sessions=sessions)
 
-    async def _read(self, file: SessionFile) -> None:
+    async def _read(self, shared: Shared[SessionRecord]) -> None:
         try:
-            state, record = await _apart(file.read)
+            state, record = await _apart(shared.read)
         except StoreFailed as error:
             self._keep_in_memory(error)
         else:
@@ -200,17 +232,31 @@ class SessionBook:
         def pruned(record: SessionRecord) -> SessionRecord:
             return change(record.pruned(self._clock()))
 
-        file = self._file
-        if file is not None:
+        kept = self._shared or self._file
+        if kept is not None:
             try:
-                self._state, self._record = await _apart(lambda: file.update(pruned))
+                self._state, self._record = await _apart(lambda: kept.update(pruned))
             except StoreFailed as error:
                 self._keep_in_memory(error)
             else:
                 return
         self._record = pruned(self._record)
 
+    async def _update_here(self, change: Callable[[SessionRecord], SessionRecord]) -> None:
+        """Change what is of this machine: its servers, and their start links."""
+        file = self._file
+        if self._shared is None:
+            await self._update(change)
+        elif file is not None:
+            try:
+                await _apart(lambda: file.update(lambda now: change(now.pruned(self._clock()))))
+            except StoreFailed as error:
+                _log.info("Start links from a terminal do not work: %s", error)
+
     def _keep_in_memory(self, error: StoreFailed) -> None:
+        if self._shared is not None:  # a database comes back
+            _log.warning("Sessions can't be read or written now: %s", error)
+            return
         level = logging.WARNING if self._outlives_server else logging.INFO
         _log.log(level, "Browsers have to be let in again after a restart: %s", error)
         self._file = None

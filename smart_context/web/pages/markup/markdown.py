@@ -1,8 +1,8 @@
 """Renders Markdown to safe HTML.
 
 CommonMark with tables and strikethrough; raw HTML stays text. Nothing remote is loaded: images
-become links. Formulas stay as written. Direction-changing characters are shown by their code, so
-text can't pose as other text. The result passes an allow-list (`nh3`).
+become links. Formulas are drawn as MathML. Direction-changing characters are shown by their code,
+so text can't pose as other text. The result passes an allow-list (`nh3`).
 """
 
 import html
@@ -19,7 +19,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
-from smart_context.web.pages.markup import note_markup
+from smart_context.web.pages.markup import formulas, note_markup
 from smart_context.web.pages.markup.highlighting import highlight
 from smart_context.web.pages.markup.note_markup import (
     TooManyCells,
@@ -33,6 +33,9 @@ MAX_MARKDOWN_CHARS = 200_000
 MAX_COLOURED_CHARS = 60_000
 """Most characters of code in a message that are highlighted."""
 
+MAX_FORMULAS_CHARS = 20_000
+"""Most characters of formulas in a message that are drawn; others stay as written."""
+
 TOO_LONG = "Shown as plain text: too long to format."
 TOO_MANY_CELLS = "Shown as plain text: its tables have too many empty cells to format."
 
@@ -45,7 +48,7 @@ _WORDS = re.compile(r"(?:[^\W_]|[ ,.;?'\"()/])++")
 _DIRECTION_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _FORMULA_MARKS = {"$$": "$$", r"\[": r"\]", r"\(": r"\)"}
 _MAX_FORMULA_CHARS = 2_000
-_SHORT_FORMULA = re.compile(r"\$(?![\s$])(?:[^$\\\n]|\\.){1,500}?(?<![\s\\])\$(?!\d)")
+_SHORT_FORMULA = re.compile(r"(?<!\w)\$(?![\s$])(?:[^$\\\n]|\\.){1,500}?(?<![\s\\])\$(?!\w)")
 _SCHEMES = ("http", "https", "mailto")
 _LINK = re.compile(r"(?:https?://|mailto:)\S", re.IGNORECASE)
 _LANGUAGE = re.compile(r"[\w+#.-]{1,40}")
@@ -57,6 +60,7 @@ _TAGS = {
     *("hr", "li", "ol", "p", "pre", "s", "span", "strong", "table", "tbody", "td", "th", "thead"),
     *("tr", "ul"),
     *note_markup.TAGS,
+    *formulas.TAGS,
 }
 _ATTRIBUTES = {
     "*": {"class", "dir"},
@@ -66,6 +70,7 @@ _ATTRIBUTES = {
     "ol": {"start"},
     "pre": {"tabindex"},
     "div": {"data-language", "tabindex", "role", "aria-label"},
+    **formulas.ATTRIBUTES,
 }
 
 
@@ -103,7 +108,8 @@ class Markdown:
         parser.core.ruler.push("tame", _tame)
         parser.add_render_rule("fence", _code_blocks(colour))
         parser.add_render_rule("code_block", _code_blocks(colour))
-        parser.add_render_rule("formula_lines", _display)
+        parser.add_render_rule("formula", _drawn)
+        parser.add_render_rule("formula_lines", _drawn)
         parser.add_render_rule("image", _image)
         parser.add_render_rule("table_open", _table_open)
         parser.add_render_rule("table_close", _table_close)
@@ -153,16 +159,14 @@ def _formula_end(text: str, start: int, limit: int) -> int:
 
 
 def _formula(state: StateInline, silent: bool) -> bool:
-    """An inline rule: formulas between dollars or TeX's brackets are text, marks and all."""
+    """An inline rule: what stands between dollars or TeX's brackets is a formula."""
     if state.src[state.pos] not in "$\\":
         return False
     end = _formula_end(state.src, state.pos, state.posMax)
     if end < 0:
         return False
     if not silent:
-        state.push("formula_open", "span", 1).attrs = {"class": "formula", "dir": "ltr"}
-        state.push("text", "", 0).content = state.src[state.pos : end]
-        state.push("formula_close", "span", -1)
+        state.push("formula", "span", 0).content = state.src[state.pos : end]
     state.pos = end
     return True
 
@@ -249,14 +253,24 @@ def _code_blocks(colour: Colour) -> Callable[..., str]:
     return code_block
 
 
-def _display(
+def _drawn(
     _renderer: RendererHTML,
     tokens: Sequence[Token],
     index: int,
     _options: OptionsDict,
-    _env: MutableMapping[str, Any],
+    env: MutableMapping[str, Any],
 ) -> str:
-    return f'<div class="formula" dir="ltr">{html.escape(tokens[index].content)}</div>\n'
+    token = tokens[index]
+    written = token.content
+    env["formulas"] = env.get("formulas", 0) + len(written)
+    width = 1 if written[0] == "$" != written[1] else 2
+    displayed = written[:2] in {"$$", r"\["}
+    drawn = (
+        formulas.mathml(written[width:-width].strip(), displayed=displayed)
+        if env["formulas"] <= MAX_FORMULAS_CHARS
+        else None
+    )
+    return f'<{token.tag} class="formula" dir="ltr">{drawn or html.escape(written)}</{token.tag}>'
 
 
 def _image(

@@ -1,11 +1,14 @@
-"""The list of chats by date, so that each can be told from all others; and what a search found."""
+"""The list of chats, so that each can be told from all others; and what a search found.
+
+Pinned chats come first, then folders, then the others by date; what is archived comes last.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import groupby
-from typing import Any
+from typing import Any, Literal
 
 from smart_context.chat.listed.rows import ChatRow
 from smart_context.chat.listed.search import MOST_HITS, ChatHit, marked, query_words
@@ -29,21 +32,30 @@ class ChatLine:
     twin: str
 
 
+Kind = Literal["pinned", "folder", "time", "archived"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatGroup:
-    """The chats of one time.
+    """Chats that stand together.
 
     Attributes:
-        name: `Today`, `Yesterday`, …, or a month.
+        name: `Pinned`, a folder's name, `Today`, `Yesterday`, …, a month, or `Archived`.
         lines: The chats, newest first.
     """
 
+    kind: Kind
     name: str
     lines: tuple[ChatLine, ...]
 
+    @property
+    def folds(self) -> bool:
+        """The group is closed until it is opened."""
+        return self.kind in {"folder", "archived"}
+
 
 def chat_groups(rows: Sequence[ChatRow], now: datetime) -> tuple[ChatGroup, ...]:
-    """The chats by date.
+    """The chats in their groups.
 
     Args:
         rows: The chats, newest first.
@@ -61,10 +73,24 @@ def chat_groups(rows: Sequence[ChatRow], now: datetime) -> tuple[ChatGroup, ...]
         )
         for row in rows
     ]
-    return tuple(
-        ChatGroup(name=name, lines=tuple(found))
-        for name, found in groupby(lines, lambda line: _group(line.row, now))
+    placed = sorted(
+        ((_place(line.row, now), line) for line in lines), key=lambda entry: entry[0][0]
     )
+    return tuple(
+        ChatGroup(kind=kind, name=name, lines=tuple(line for _, line in found))
+        for (_, kind, name), found in groupby(placed, lambda entry: entry[0])
+    )
+
+
+def _place(row: ChatRow, now: datetime) -> tuple[tuple[int, str, str], Kind, str]:
+    """What the groups are sorted by, and the group of a chat."""
+    if row.archived:
+        return (3, "", ""), "archived", "Archived"
+    if row.pinned:
+        return (0, "", ""), "pinned", "Pinned"
+    if row.folder:
+        return (1, row.folder.casefold(), row.folder), "folder", row.folder
+    return (2, "", ""), "time", _group(row, now)
 
 
 def _title_and_preview(row: ChatRow) -> tuple[str, str]:

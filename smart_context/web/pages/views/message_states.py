@@ -63,7 +63,7 @@ def message_states(
     folded = [False] * len(messages)
     if folds and not (panel and panel.state.get("fell_back")):
         folded = [
-            is_out and _may_fold(message, is_compacted=place < compaction.count)
+            is_out and _may_fold(message, is_compacted=compaction.covers(place, message))
             for place, (message, is_out) in enumerate(zip(messages, outs, strict=True))
         ]
     return [
@@ -88,12 +88,15 @@ def _outs(
     known = 0 if ids is None else _under_way(messages)
     outs = [
         message.id not in (ids or ())
-        and (place < known or (place < compaction.count and message.id not in kept_anyway))
+        and (place < known or (compaction.covers(place, message) and message.id not in kept_anyway))
         for place, message in enumerate(messages)
     ]
     # Notices are never sent: they only fold where the filter folds messages, too.
     said = zip(outs[compaction.count :], messages[compaction.count :], strict=True)
-    if any(is_out and not message.is_extracted for is_out, message in said):
+    if any(
+        is_out and not (message.is_extracted or message.id in compaction.behind)
+        for is_out, message in said
+    ):
         return outs
     return [
         is_out and (place < compaction.count or not messages[place].is_extracted)

@@ -23,6 +23,7 @@ SETTING_NAMES: Mapping[str, str] = {
     "keep_pairs": "Keep questions with their answers",
     "context_budget_tokens": "Token limit for notes",
     "contexts": "Named contexts",
+    "recalls": "Recalled",
     "role": "Role",
     "role_targets": "Files of the role",
     "file_tools": "File tools",
@@ -224,6 +225,8 @@ def _changes(difference: JsonObject) -> tuple[str, ...]:
 def _setting_in_words(key: str, value: object) -> str:
     if key in {"pinned", "hidden"} and isinstance(value, list) and value:
         return counted(len(value), "message")
+    if key == "recalls" and isinstance(value, list):
+        value = [recall["label"] for recall in value]
     return _in_words(value)
 
 

@@ -57,10 +57,29 @@ HOSTILE = st.lists(
             "|a|b|\n|-|-:|\n|1|2|", '<td dir="auto" class="align-right">2</td>', id="table"
         ),
         pytest.param("`a*b*`", "<code>a*b*</code>", id="code"),
-        pytest.param("$a_b_c$", ">$a_b_c$</span>", id="a formula in a line"),
-        pytest.param(r"\(a_1 * b*\)", r">\(a_1 * b*\)</span>", id="TeX's brackets"),
-        pytest.param("$$\na\n+ b\n$$", "$$\na\n+ b\n$$</div>", id="a displayed formula"),
+        pytest.param("$a_b$", "<msub><mi>a</mi><mi>b</mi></msub>", id="a formula in a line"),
+        pytest.param(r"\(a * b*\)", "<mi>a</mi><mo>*</mo><mi>b</mi>", id="TeX's brackets"),
+        pytest.param(
+            "$$\n\\frac a\n+ b\n$$", '<math display="block"><mrow><mfrac>', id="displayed"
+        ),
+        pytest.param(
+            r"\[\begin{aligned}a&=b\end{aligned}\]", '<mtd columnalign="left">', id="aligned"
+        ),
+        pytest.param(
+            r"$\begin{pmatrix}a\end{pmatrix}^2$",
+            "<mo>)</mo></mrow><mn>2</mn></msup>",
+            id="the power of a matrix",
+        ),
+        pytest.param(r"$\oddity{x}$", r">$\oddity{x}$</span>", id="an unknown command"),
+        pytest.param(r"$a_$", ">$a_$</span>", id="half a formula"),
+        pytest.param(r"$\text{<b>&}$", "<mtext>&lt;b&gt;&amp;</mtext>", id="text in a formula"),
+        pytest.param(
+            r"$\href{javascript:x}{a}$", "<mrow><mrow><mi>a</mi></mrow></mrow>", id="no links"
+        ),
+        pytest.param(r"$\hspace{-9em}a$", "<mspace></mspace><mi>a</mi>", id="no far places"),
+        pytest.param("$$" + "{" * 900 + "$$", "{{{{$$</div>", id="a deep formula"),
         pytest.param("$5 and $10 *x*", "$5 and $10 <em>x</em>", id="prices are no formula"),
+        pytest.param("$A/$B US$a$", "$A/$B US$a$", id="names of variables are none"),
         pytest.param("a\u202eb", "a⟦U+202E⟧b", id="an override is shown"),
         pytest.param("שלום", '<p dir="auto">', id="each block has its own direction"),
     ],

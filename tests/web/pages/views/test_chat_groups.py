@@ -11,10 +11,8 @@ from smart_context.web.pages.views.chat_groups import chat_groups
 NOW = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
 
 
-def row(name="c", at="2026-11-22T08:00:00Z", title="Bread", preview="Bake it.", topics=()):
-    return ChatRow(
-        id=name, title=title, message_count=2, updated_at=at, preview=preview, topics=topics
-    )
+def row(name="c", at="2026-11-22T08:00:00Z", title="Bread", preview="Bake it.", **others):
+    return ChatRow(id=name, title=title, message_count=2, updated_at=at, preview=preview, **others)
 
 
 @pytest.mark.parametrize(
@@ -53,6 +51,31 @@ def test_chats_of_one_time_are_in_one_group_in_their_order():
     old = "2026-11-21T08:00:00Z"
     groups = chat_groups([row("a"), row("b"), row("c", at=old)], NOW)
     assert [[line.row.id for line in group.lines] for group in groups] == [["a", "b"], ["c"]]
+
+
+def test_pinned_chats_come_first_then_folders_by_name_and_what_is_archived_last():
+    old = "2026-11-21T08:00:00Z"
+    rows = [
+        row("a"),
+        row("b", folder="work"),
+        row("c", folder="Home"),
+        row("d", pinned=True, folder="Home"),
+        row("e", archived=True, pinned=True),
+        row("f", at=old),
+        row("g", at=old, folder="Home"),
+    ]
+    found = [
+        (group.kind, group.name, "".join(line.row.id for line in group.lines), group.folds)
+        for group in chat_groups(rows, NOW)
+    ]
+    assert found == [
+        ("pinned", "Pinned", "d", False),
+        ("folder", "Home", "cg", True),
+        ("folder", "work", "b", True),
+        ("time", "Today", "a", False),
+        ("time", "Yesterday", "f", False),
+        ("archived", "Archived", "e", True),
+    ]
 
 
 def test_chats_that_look_the_same_are_told_apart():

@@ -1,0 +1,75 @@
+"""`smart-context storage`: the schema of a database, and copies from one storage to another."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from smart_context.base.config import read_memory_dir
+from smart_context.base.config.storage import is_database
+from smart_context.base.disk.places import place_below
+from smart_context.storage.copying import Account, Contents, copy_all
+from smart_context.storage.files.contents import FolderContents
+from smart_context.storage.postgres.contents import DatabaseContents
+from smart_context.storage.postgres.database import Database
+from smart_context.storage.postgres.migrating import SchemaState, schema_state
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseReport:
+    """What was found in a database.
+
+    Attributes:
+        where: The database, for users.
+        version: The server's version.
+        state: What it has of the schema, before anything was done.
+    """
+
+    where: str
+    version: str
+    state: SchemaState
+
+
+def migrated(url: str) -> DatabaseReport:
+    """Apply what a database's schema lacks.
+
+    Raises:
+        StoreFailed: It can't be reached, refuses, or is newer than this program.
+    """
+    before = examined(url)
+    database = Database(url)
+    try:
+        database.prepare()
+    finally:
+        database.close()
+    return before
+
+
+def examined(url: str) -> DatabaseReport:
+    """Look at a database, and change nothing.
+
+    Raises:
+        StoreFailed: It can't be reached, or is newer than this program.
+    """
+    database = Database(url)
+    with database.connected() as connection:
+        state = schema_state(connection)
+        row = connection.execute("SELECT current_setting('server_version')").fetchone()
+    return DatabaseReport(where=database.where, version=row[0] if row else "", state=state)
+
+
+def copied(source: str, target: str, progress: Callable[[int, int], None]) -> Account:
+    """Copy all that is stored at one address to another; see `copy_all`."""
+    ends: list[Contents] = []
+    try:
+        ends += [_contents(source), _contents(target)]
+        return copy_all(ends[0], ends[1], progress)
+    finally:
+        for end in ends:
+            end.close()
+
+
+def _contents(address: str) -> Contents:
+    if is_database(address):
+        return DatabaseContents(Database(address))
+    root = Path(address.removeprefix("file://")).expanduser().resolve()
+    return FolderContents(place_below(root, read_memory_dir(root)))

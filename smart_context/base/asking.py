@@ -1,0 +1,66 @@
+"""Who asks: set where a request comes in, and kept by all work that it starts.
+
+Storage that is shared by several people goes by it (`storage/guarded`). Work of the program itself,
+such as repairs after a crash, is nobody's and reaches everything.
+"""
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from smart_context.base.values import OWNER, PersonId
+
+_person: ContextVar[PersonId | None] = ContextVar("person_asking", default=None)
+
+
+def person_asking() -> PersonId | None:
+    """The person for whom this task works; `None` for work of the program itself."""
+    return _person.get()
+
+
+def whoever_asks() -> PersonId:
+    """The person for whom this task works; the owner for work of the program itself."""
+    return _person.get() or OWNER
+
+
+def ask_as(person: PersonId | None) -> None:
+    """Work for a person from now on: for a program that does one thing for one person."""
+    _person.set(person)
+
+
+_SECRET = secrets.token_bytes(16)
+_STAND_IN = "nobodys-"
+
+
+def stand_in_for(chat_id: str) -> str:
+    """An id that no chat has, for one that the person asking may not know to exist.
+
+    The same each time for a person, in this process.
+    """
+    named = f"{_person.get()}\0{chat_id}".encode("utf-8", "surrogatepass")
+    return _STAND_IN + hmac.new(_SECRET, named, hashlib.sha256).hexdigest()[:40]
+
+
+def is_stand_in(chat_id: str) -> bool:
+    """True for an id that no chat can get."""
+    return chat_id.startswith(_STAND_IN)
+
+
+@contextmanager
+def asking(person: PersonId | None) -> Iterator[None]:
+    """Work for a person within a block, and in the tasks and threads that it starts."""
+    token = _person.set(person)
+    try:
+        yield
+    finally:
+        _person.reset(token)
+
+
+def person_tag(person: PersonId) -> str:
+    """A person in names of files and documents: lower-case letters and digits, none the owner's."""
+    if person == OWNER:
+        return ""
+    return hashlib.sha256(person.encode("utf-8", "surrogatepass")).hexdigest()[:32]

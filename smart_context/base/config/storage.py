@@ -1,0 +1,102 @@
+"""`[storage]`: where chats are kept, and how processes tell each other of events."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from smart_context.base.config.document import settings_in
+from smart_context.base.config.table import Table
+from smart_context.base.environment import environment, user_folder
+
+STORAGE_VARIABLE = "SMART_CONTEXT_STORAGE"
+EVENTS_VARIABLE = "SMART_CONTEXT_EVENTS"
+
+NO_DRIVER = (
+    "PostgreSQL needs a driver that is not installed here. Install it with: "
+    "pip install 'smart-context[team]'"
+)
+
+_DATABASES = ("postgresql", "postgres")
+_EVENTS = ("redis", "rediss")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StorageSettings:
+    """Where chats, and all that stands beside them, are kept.
+
+    Attributes:
+        url: The database, `postgresql://…`; empty: the memory folder.
+        events: What carries events between processes, `redis://…`; empty: the database.
+    """
+
+    url: str = ""
+    events: str = ""
+
+    @property
+    def shown(self) -> str:
+        """What is named, without passwords."""
+        return " ".join(without_password(url) for url in (self.url, self.events) if url)
+
+
+IN_FILES = StorageSettings()
+
+
+def read_storage(storage: Table) -> StorageSettings:
+    """What `[storage]` says."""
+    storage.allow(("url", "events"))
+    return StorageSettings(
+        url=_url(storage, "url", _DATABASES, "postgresql://user@host/name"),
+        events=_url(storage, "events", _EVENTS, "redis://host:6379/0"),
+    )
+
+
+def storage_in(environ: Mapping[str, str], otherwise: StorageSettings) -> StorageSettings:
+    """What the environment says, which wins, or the settings."""
+    return StorageSettings(
+        url=environ.get(STORAGE_VARIABLE, "").strip() or otherwise.url,
+        events=environ.get(EVENTS_VARIABLE, "").strip() or otherwise.events,
+    )
+
+
+def may_name_storage(root: Path) -> bool:
+    """False if the chats of the vault at `root` are certainly kept in its memory folder.
+
+    Raises:
+        ConfigInvalid: If a settings file can't be read.
+    """
+    if environment().get(STORAGE_VARIABLE):
+        return True
+    own = user_folder() / "config.toml"
+    return any(_has_storage(path) for path in (root / ".vault.toml", own))
+
+
+def _has_storage(path: Path) -> bool:
+    with settings_in(path, may_be_link=True) as top:
+        return "storage" in top
+
+
+def is_database(url: str) -> bool:
+    """True for the URL of a database that chats can be kept in."""
+    return url.partition("://")[0] in _DATABASES
+
+
+def without_password(url: str) -> str:
+    """A URL as it can be shown."""
+    try:
+        parts = urlsplit(url)
+        if parts.password is None:
+            return url
+        user = parts.username or ""
+        host = parts.netloc.rpartition("@")[2]
+    except ValueError:
+        return f"{url.partition('://')[0]}://…"
+    return parts._replace(netloc=f"{user}@{host}").geturl()
+
+
+def _url(storage: Table, name: str, schemes: tuple[str, ...], example: str) -> str:
+    url = storage.text(name) if name in storage else ""
+    if url and url.partition("://")[0] not in schemes:
+        storage.fault(name, f"expected an address such as {example!r}")
+        return ""
+    return url

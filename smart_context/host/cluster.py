@@ -1,0 +1,173 @@
+"""What the servers of a team tell each other: events for clients, and requests to stop."""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from smart_context.base.values import JsonObject, PersonId
+from smart_context.chat.messages import ChatId
+from smart_context.host.access import EVERYBODY, Audience, Owned
+from smart_context.host.events.bus import EventRelay, event_name
+from smart_context.host.events.events import (
+    CHAT_FAILED,
+    CHAT_FINISHED,
+    CHAT_STARTED,
+    CHAT_TOKEN,
+    Event,
+)
+from smart_context.host.tasks import TaskOwner
+from smart_context.storage.ports import Storage
+
+ELSEWHERE = "elsewhere."
+"""Begins the names under which plugins get the events of other servers."""
+
+STOP_TIMEOUT_S = 10.0
+_PIECES = 5_000
+"""Of an answer whose beginning was not heard; the journal has all but the last second's."""
+
+_logger = logging.getLogger(__name__)
+
+
+class _Arriving:
+    """An answer that another server is writing, as far as it was heard."""
+
+    def __init__(self, message_id: str) -> None:
+        self.message_id = message_id
+        self.text = ""
+        self.pieces: deque[tuple[int, str]] = deque(maxlen=_PIECES)
+
+    def add(self, offset: int, text: str) -> None:
+        """Add a piece; one that does not follow what is known is kept for later."""
+        if offset == len(self.text) and not self.pieces:
+            self.text += text
+        else:
+            self.pieces.append((offset, text))
+
+    def text_after(self, known: str) -> str:
+        """All of it, given its beginning."""
+        whole = known if len(known) > len(self.text) else self.text
+        for offset, text in self.pieces:
+            if offset <= len(whole) < offset + len(text):
+                whole = whole[:offset] + text
+        return whole
+
+
+class Cluster:
+    """Tells other servers what happens here, and clients here what happens there.
+
+    Args:
+        storage: What the servers share.
+        relay: Tells clients.
+        stop: Stops an answer of this server.
+        tasks: Owns the background work.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        relay: EventRelay,
+        stop: Callable[[ChatId], Coroutine[Any, Any, bool]],
+        tasks: TaskOwner,
+    ) -> None:
+        self._events = storage.events
+        self._chats = storage.chats
+        self._answers = storage.answers
+        self._relay = relay
+        self._stop = stop
+        self._tasks = tasks
+        self._arriving: dict[ChatId, _Arriving] = {}
+        self._ends: dict[ChatId, list[asyncio.Event]] = {}
+        if self.is_shared:
+            relay.forward_to(self._forward)
+
+    @property
+    def is_shared(self) -> bool:
+        """True if there may be other servers."""
+        return self._events.is_shared
+
+    async def run(self) -> None:
+        """Hear the others until cancelled."""
+        await self._events.listen(self._heard)
+
+    async def settle(self) -> None:
+        """Wait until the others were told all; a second at most."""
+        await self._events.settle()
+
+    async def answering(self, chat_id: ChatId) -> JsonObject | None:
+        """The answer that another server is writing in a chat, with its text so far."""
+        arriving = self._arriving.get(chat_id)
+        if not self.is_shared or arriving is None:
+            return None
+        known = ""
+        if arriving.pieces:
+            left = await asyncio.to_thread(self._answers.arriving, chat_id)
+            known = left.text if left and left.message_id == arriving.message_id else ""
+        return {"message_id": arriving.message_id, "text": arriving.text_after(known)}
+
+    async def stop(self, chat_id: ChatId) -> bool:
+        """Have another server stop its answer in a chat; true once it has ended."""
+        if not self.is_shared or not await self._is_answered(chat_id):
+            return False
+        ended = asyncio.Event()
+        self._ends.setdefault(chat_id, []).append(ended)
+        self._events.send({"stop": chat_id})
+        try:
+            async with asyncio.timeout(STOP_TIMEOUT_S):
+                await ended.wait()
+        except TimeoutError:
+            return False
+        else:
+            return True
+        finally:
+            self._ends[chat_id].remove(ended)
+            if not self._ends[chat_id]:
+                del self._ends[chat_id]
+
+    async def _is_answered(self, chat_id: ChatId) -> bool:
+        messages = await self._chats.messages(chat_id)
+        return any(message.generating for message in messages)
+
+    def _forward(self, event: Event[Any] | str, payload: JsonObject, audience: Audience) -> None:
+        """Tell the other servers' clients, if they don't find it out by themselves."""
+        if not (isinstance(event, Event) and event.each_finds):
+            told = {"event": event_name(event), "payload": payload}
+            self._events.send({**told, "audience": _as_json(audience)})
+
+    def _heard(self, message: JsonObject) -> None:
+        if (chat := message.get("stop")) is not None:
+            self._tasks.spawn(self._stop(ChatId(chat)))
+            return
+        event, payload = str(message["event"]), dict(message["payload"])
+        self._follow(event, payload)
+        self._relay.tell_clients(event, payload, _audience(message["audience"]))
+        self._relay.send_to_plugins(f"{ELSEWHERE}{event}", payload)
+
+    def _follow(self, event: str, payload: JsonObject) -> None:
+        """Keep what has arrived of other servers' answers."""
+        chat = ChatId(str(payload.get("chat_id")))
+        if event == CHAT_STARTED.name:
+            self._arriving[chat] = _Arriving(payload["message_id"])
+        elif event == CHAT_TOKEN.name:
+            message_id = payload["message_id"]
+            known = self._arriving.get(chat)
+            if known is None or known.message_id != message_id:
+                known = self._arriving[chat] = _Arriving(message_id)
+            known.add(payload["offset"], payload["text"])
+        elif event in (CHAT_FINISHED.name, CHAT_FAILED.name):
+            self._arriving.pop(chat, None)
+            for ended in self._ends.get(chat, ()):
+                ended.set()
+
+
+def _as_json(audience: Audience) -> Any:
+    if audience is EVERYBODY:
+        return None
+    return [*audience] if isinstance(audience, Owned) else audience
+
+
+def _audience(told: Any) -> Audience:
+    if told is None:
+        return EVERYBODY
+    return Owned(*told) if isinstance(told, list) else PersonId(told)

@@ -1,0 +1,267 @@
+"""Each person's atlas, kept in step with their chats: only what has changed is read and merged."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from itertools import chain
+
+import numpy as np
+from cachetools import LRUCache
+
+from smart_context.base.errors import SmartContextError, StoreFailed
+from smart_context.base.times import utc_stamp
+from smart_context.base.values import OWNER, JsonObject, PersonId
+from smart_context.chat.listed.rows import ChatRow
+from smart_context.chat.messages import ChatId
+from smart_context.host.access import Audience
+from smart_context.llm.models import Embedder
+from smart_context.llm.multilingual.files import MULTILINGUAL
+from smart_context.plugin.atlas.kept import KeptEntries
+from smart_context.plugin.atlas.reading import (
+    READ_KEYS,
+    ReadChat,
+    read_chat,
+    with_kept,
+    with_vectors,
+)
+from smart_context.plugin.choices.sidecar import document_names, read_sidecar
+from smart_context.relevance.vectors.cache import EmbeddingCache
+from smart_context.storage.ports import Storage
+from smart_context.topics.atlas.merging import merged
+from smart_context.topics.atlas.stored import from_document, to_document
+from smart_context.topics.atlas.values import Archive, ChatEntry, chat_topics_of
+
+ATLAS_CHANGED = "smart_context.atlas_changed"
+"""Event: a person's atlas has changed; the numbers of its topics and of pending chats."""
+
+_DOCUMENT = "atlas"
+_CHATS_IN_MEMORY = 8
+_AT_ONCE = 64
+_MERGED_AFTER = 16
+"""What has been read is merged after so many batches, so that a large archive can be seen early."""
+
+_NOTHING_READ = ReadChat(
+    entry=ChatEntry(revision="", is_known=True, times=np.zeros(0, dtype=np.int64))
+)
+
+Emit = Callable[[str, JsonObject, Audience], None]
+
+
+@dataclass(slots=True, kw_only=True)
+class PersonsAtlas:
+    """One person's atlas, as far as it was built.
+
+    Attributes:
+        rows: The person's chats, newest first.
+        archive: The atlas, and what is known of each chat; not to be changed.
+        built_at: When it last changed; ISO 8601 in UTC, empty for never.
+        unread: The number of chats that have changed and were not read yet.
+    """
+
+    rows: Sequence[ChatRow] = ()
+    archive: Archive = field(default_factory=Archive)
+    built_at: str = ""
+    unread: int = 0
+    is_loaded: bool = False
+    merged_of: Mapping[ChatId, ChatEntry] | None = None
+    told: tuple[int, int] | None = None
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def pending(self) -> int:
+        """The number of chats whose topics are not known yet."""
+        return self.archive.pending + self.unread
+
+    def titles(self) -> Mapping[ChatId, str]:
+        """The titles of the chats."""
+        return {row.id: row.title for row in self.rows}
+
+
+class Atlases:
+    """The atlases of all persons who ask.
+
+    Args:
+        storage: The chats, and what is kept of them.
+        embedder: Embeds what stands for a topic of whose messages no vector is kept.
+        cache: The vectors that are kept.
+        emit: Sends an event to an audience.
+        logger: For warnings.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        embedder: Embedder,
+        cache: EmbeddingCache,
+        emit: Emit,
+        logger: logging.Logger,
+    ) -> None:
+        self._storage = storage
+        self._embedder = embedder
+        self._cache = cache
+        self._emit = emit
+        self._logger = logger
+        self._kept = KeptEntries(storage.caches, embedder.name)
+        self._reads_all = embedder.name.startswith(MULTILINGUAL)
+        self._persons: dict[PersonId, PersonsAtlas] = {}
+        self._read_before: LRUCache[tuple[PersonId, ChatId], ReadChat] = LRUCache(_CHATS_IN_MEMORY)
+
+    @property
+    def persons(self) -> Sequence[PersonId]:
+        """Those whose atlas is in memory."""
+        return list(self._persons)
+
+    def known(self, person: PersonId) -> PersonsAtlas:
+        """A person's atlas as it was last built."""
+        return self._persons.setdefault(person, PersonsAtlas())
+
+    async def refreshed(self, person: PersonId) -> PersonsAtlas:
+        """A person's atlas, in step with the chats; reads only those that have changed.
+
+        Raises:
+            StoreFailed: The chats can't be listed.
+        """
+        mine = self.known(person)
+        async with mine.lock:
+            if not mine.is_loaded:
+                await self._load(person, mine)
+            states = await self._storage.chats.listing.revisions(person, *document_names(person))
+            mine.rows = await self._storage.chats.listing.rows(person)
+            before = mine.archive.chats
+            here = {row.id for row in mine.rows}
+            changed = [
+                row
+                for row in mine.rows
+                if row.id not in before or before[row.id].revision != states.get(row.id, "")
+            ]
+            gone = before.keys() - here
+            if changed or gone:
+                await self._read_changed(person, mine, changed, gone, states)
+            await self._merge(person, mine)
+        return mine
+
+    async def _load(self, person: PersonId, mine: PersonsAtlas) -> None:
+        entries = await asyncio.to_thread(self._kept.read, person)
+        try:
+            document = await asyncio.to_thread(
+                self._storage.vault_documents.read, *_place_of(person)
+            )
+        except StoreFailed as error:
+            self._logger.warning("The atlas is built again: %s", error)
+            document = None
+        atlas = await asyncio.to_thread(from_document, document)
+        built_at = document.get("built_at") if document else ""
+        mine.archive = Archive(atlas=atlas, chats=entries)
+        mine.built_at = built_at if isinstance(built_at, str) else ""
+        mine.is_loaded = True
+
+    async def _read_changed(
+        self,
+        person: PersonId,
+        mine: PersonsAtlas,
+        changed: Sequence[ChatRow],
+        gone: AbstractSet[ChatId],
+        states: Mapping[ChatId, str],
+    ) -> None:
+        entries = {id_: entry for id_, entry in mine.archive.chats.items() if id_ not in gone}
+        mine.archive = Archive(atlas=mine.archive.atlas, chats=entries)
+        mine.unread = sum(row.id not in entries for row in changed)
+        removed: Iterable[ChatId] = gone
+        for start in range(0, len(changed), _AT_ONCE):
+            batch = changed[start : start + _AT_ONCE]
+            found = await self._entries(person, batch, states)
+            mine.unread -= sum(chat_id not in entries for chat_id in found)
+            entries = {**entries, **found}
+            mine.archive = Archive(atlas=mine.archive.atlas, chats=entries)
+            await asyncio.to_thread(self._kept.write, person, found, removed)
+            removed = ()
+            if (start // _AT_ONCE) % _MERGED_AFTER == _MERGED_AFTER - 1:
+                await self._merge(person, mine)
+        if removed:
+            await asyncio.to_thread(self._kept.write, person, {}, removed)
+        mine.unread = 0
+
+    async def _entries(
+        self, person: PersonId, batch: Sequence[ChatRow], states: Mapping[ChatId, str]
+    ) -> dict[ChatId, ChatEntry]:
+        read = {row.id: await self._read(person, row, states.get(row.id, "")) for row in batch}
+        texts = [
+            (chat_id, place, text)
+            for chat_id, each in read.items()
+            for place, missing in each.missing.items()
+            for text in missing
+        ]
+        vectors = await self._embedded([text for _, _, text in texts])
+        rows: dict[ChatId, dict[int, list[int]]] = {}
+        for row, (chat_id, place, _) in enumerate(texts):
+            rows.setdefault(chat_id, {}).setdefault(place, []).append(row)
+        for chat_id, numbers in rows.items() if len(vectors) else ():
+            read[chat_id] = with_vectors(
+                read[chat_id], {place: vectors[each] for place, each in numbers.items()}
+            )
+        self._read_before.update({(person, chat_id): each for chat_id, each in read.items()})
+        return {chat_id: each.entry for chat_id, each in read.items()}
+
+    async def _embedded(self, texts: Sequence[str]) -> np.ndarray:
+        """The vectors of texts as rows; none if the embedder fails: words decide then."""
+        try:
+            parts = [
+                np.asarray(await self._embedder.embed(texts[start : start + _AT_ONCE]))
+                for start in range(0, len(texts), _AT_ONCE)
+            ]
+        except SmartContextError as error:
+            self._logger.warning("The atlas goes by words only: %s", error)
+            return np.zeros((0, 0), dtype=np.float32)
+        return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.float32)
+
+    async def _read(self, person: PersonId, row: ChatRow, state: str) -> ReadChat:
+        """What is to be known of a chat; nothing of one that was deleted or damaged meanwhile."""
+        nothing = replace(_NOTHING_READ, entry=replace(_NOTHING_READ.entry, revision=state))
+        if not row.message_count:
+            return nothing
+        try:
+            chat = await self._storage.chats.snapshot(row.id, *READ_KEYS)
+            documents = await self._storage.documents.read(row.id, *document_names(person))
+        except SmartContextError as error:
+            self._logger.warning("The chat %s is not in the atlas: %s", row.id, error)
+            return nothing
+        before = self._read_before.get((person, row.id), _NOTHING_READ)
+
+        def work() -> ReadChat:
+            return read_chat(row.id, state, chat, read_sidecar(documents).sidecar, before)
+
+        read = await asyncio.to_thread(work)
+        if wanted := list(chain.from_iterable(read.keys.values())):
+            rows = await self._cache.kept(row.id, wanted)
+            read = await asyncio.to_thread(with_kept, read, rows)
+        return read
+
+    async def _merge(self, person: PersonId, mine: PersonsAtlas) -> None:
+        before, chats = mine.archive, mine.archive.chats
+        atlas = before.atlas
+        if mine.merged_of is not chats:
+            atlas = await asyncio.to_thread(
+                lambda: merged(chat_topics_of(chats), before.atlas, reads_all=self._reads_all)
+            )
+            mine.merged_of = chats
+        if atlas != before.atlas:
+            mine.built_at = utc_stamp()
+            mine.archive = Archive(atlas=atlas, chats=chats)
+            document = to_document(atlas) | {"built_at": mine.built_at}
+            try:
+                await asyncio.to_thread(
+                    self._storage.vault_documents.write, *_place_of(person), document
+                )
+            except StoreFailed as error:
+                self._logger.warning("The atlas can't be kept: %s", error)
+        numbers = (len(atlas.topics), mine.pending)
+        if mine.told is not None and mine.told != numbers:
+            self._emit(ATLAS_CHANGED, {"topics": numbers[0], "pending": numbers[1]}, person)
+        mine.told = numbers
+
+
+def _place_of(person: PersonId) -> tuple[str, str]:
+    """The kind and the key of a person's atlas."""
+    return ("", _DOCUMENT) if person == OWNER else (_DOCUMENT, person)

@@ -1,0 +1,210 @@
+"""Reads a chat for the atlas: its topics with their messages, words, times and vectors.
+
+After a turn only what the turn has changed is read: the rest stays as it was read before.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from smart_context.base.text.languages import main_language
+from smart_context.base.text.words import content_words
+from smart_context.base.times import moment_of
+from smart_context.base.values import JsonObject
+from smart_context.chat.messages import ChatId, Message
+from smart_context.importing.taking_in import IMPORTED
+from smart_context.llm.models import Matrix
+from smart_context.plugin.choices.sidecar import ChatSidecar
+from smart_context.relevance.vectors.warm import common_length, message_key
+from smart_context.topics.atlas.finding import hashes_of
+from smart_context.topics.atlas.values import NO_TIME, ChatEntry, ChatTopic, Key
+from smart_context.topics.clusters.unit_length import at_unit_length
+from smart_context.topics.extraction import is_readable
+from smart_context.topics.stored import stored_topics
+from smart_context.topics.values import Topic
+
+READ_KEYS = ("topics", IMPORTED)
+"""The keys of a chat's document that are read."""
+
+_READ_MESSAGES, _READ_CHARACTERS = 40, 2_000
+"""What is read for a topic's words: some of its messages, and the beginning of each."""
+
+_MOST_WORDS = 200
+_EMBEDDED_MESSAGES, _EMBEDDED_CHARACTERS = 4, 800
+"""What is embedded of a topic of whose messages no vector is kept."""
+
+_SPEAKERS = frozenset({"user", "assistant"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReadChat:
+    """A chat as it was read, of which some topics may still need a vector.
+
+    Attributes:
+        entry: What is known of it.
+        messages: All its messages.
+        keys: For a topic's place in the entry, the keys of the messages whose vectors are wanted.
+    """
+
+    entry: ChatEntry
+    messages: tuple[Message, ...] = ()
+    keys: Mapping[int, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def missing(self) -> dict[int, list[str]]:
+        """For the place of each topic without a vector, texts that say what it is about."""
+        return {
+            place: [
+                message.text[:_EMBEDDED_CHARACTERS]
+                for message in _some([self.messages[n] for n in topic.places], _EMBEDDED_MESSAGES)
+            ]
+            for place, topic in enumerate(self.entry.topics)
+            if not topic.vector.any()
+        }
+
+
+def read_chat(
+    chat_id: ChatId,
+    revision: str,
+    chat: tuple[tuple[Message, ...], JsonObject],
+    sidecar: ChatSidecar,
+    before: ReadChat,
+) -> ReadChat:
+    """What the atlas needs to know of a chat, but for the vectors of new and grown topics.
+
+    Args:
+        chat_id: The chat.
+        revision: The state that it was read in, or an earlier one.
+        chat: Its messages, and its document's `READ_KEYS`.
+        sidecar: The topics' members, and what the user has hidden.
+        before: The chat as it was read before.
+    """
+    messages, others = chat
+    same = common_length(messages, before.messages)
+    known = {t.key: (t, n) for n, t in enumerate(before.entry.topics) if t.places[-1] < same}
+    topics: list[ChatTopic] = []
+    keys: dict[int, Sequence[str]] = {}
+    place_of: dict[str, int] = {message.id: place for place, message in enumerate(messages)}
+    for topic, places in _members(messages, others, sidecar, place_of):
+        earlier, number = known.get((chat_id, topic.id), (None, -1))
+        if earlier is not None and np.array_equal(earlier.places, places):
+            if number in before.keys:  # those that had no vector may have one now
+                keys[len(topics)] = before.keys[number]
+            topics.append(replace(earlier, label=topic.label))
+            continue
+        said = [messages[place] for place in places]
+        keys[len(topics)] = [key for key in map(message_key, said) if key]
+        topics.append(_topic((chat_id, topic.id), topic.label, said, places))
+    times = [_seconds(message) for message in messages[same:]]
+    entry = ChatEntry(
+        revision=revision,
+        is_known=_is_known(messages, others, sidecar, has_topics=bool(topics)),
+        times=np.concatenate((before.entry.times[:same], np.array(times, dtype=np.int64))),
+        topics=tuple(topics),
+    )
+    return ReadChat(entry=entry, messages=messages, keys=keys)
+
+
+def _topic(key: Key, label: str, said: Sequence[Message], places: Sequence[int]) -> ChatTopic:
+    """A topic without its vector."""
+    texts = [message.text[:_READ_CHARACTERS] for message in _some(said, _READ_MESSAGES)]
+    said_words = Counter(word for text in texts for word in content_words(text))
+    frequent = said_words.most_common(_MOST_WORDS)
+    return ChatTopic(
+        key=key,
+        label=label,
+        vector=np.zeros(1, dtype=np.float32),
+        words=hashes_of(word for word, _ in frequent),
+        counts=np.array([min(count, 255) for _, count in frequent], dtype=np.uint8),
+        places=np.array(places, dtype=np.int32),
+        language=main_language(texts),
+    )
+
+
+def with_kept(read: ReadChat, rows: Matrix) -> ReadChat:
+    """The chat with the mean direction of each topic's messages as far as their vectors are kept.
+
+    Args:
+        read: The chat.
+        rows: The rows of its `keys`, one after the other; zero where no vector is kept.
+    """
+    vectors: dict[int, Matrix] = {}
+    lacking: dict[int, Sequence[str]] = {}
+    start = 0
+    for place, keys in read.keys.items():
+        found = rows[start : (start := start + len(keys))]
+        if found.any():
+            vectors[place] = found
+        if not found.any(axis=1).all():
+            lacking[place] = keys
+    return replace(with_vectors(read, vectors), keys=lacking)
+
+
+def with_vectors(read: ReadChat, vectors: Mapping[int, Matrix]) -> ReadChat:
+    """The chat with the mean direction of rows as the vector of topics, by the topics' places."""
+    topics = [
+        replace(topic, vector=at_unit_length(vectors[place].mean(axis=0)))
+        if place in vectors
+        else topic
+        for place, topic in enumerate(read.entry.topics)
+    ]
+    return replace(read, entry=replace(read.entry, topics=tuple(topics)))
+
+
+def _members(
+    messages: Sequence[Message],
+    others: JsonObject,
+    sidecar: ChatSidecar,
+    place_of: Mapping[str, int],
+) -> Iterable[tuple[Topic, list[int]]]:
+    """The topics with the places of their messages; a message of a part is not one of the whole."""
+    topics = stored_topics(others.get("topics"), sidecar.topics)
+    in_parts: dict[str, set[str]] = {}
+    for topic in topics:
+        in_parts.setdefault(topic.parent_id, set()).update(topic.message_ids)
+    hidden = frozenset(sidecar.state.hidden)
+    for topic in topics:
+        left_out: AbstractSet[str] = in_parts.get(topic.id, set()) | hidden
+        places = sorted(
+            place
+            for message_id in dict.fromkeys(topic.message_ids)
+            if message_id not in left_out
+            and (place := place_of.get(message_id)) is not None
+            and _counts(messages[place])
+        )
+        if places:
+            yield topic, places
+
+
+def _counts(message: Message) -> bool:
+    return is_readable(message) and not message.is_summary
+
+
+def _is_known(
+    messages: Sequence[Message], others: JsonObject, sidecar: ChatSidecar, *, has_topics: bool
+) -> bool:
+    """False while topics have to be found: there are none, or an import has brought more."""
+    if (has_topics or sidecar.seen) and IMPORTED not in others:
+        return True
+    ids = [message.id for message in messages if _speaks(message)]
+    return sidecar.seen not in ids[:-1] if has_topics or sidecar.seen else not ids
+
+
+def _speaks(message: Message) -> bool:
+    return _counts(message) and message.role in _SPEAKERS and bool(message.text.strip())
+
+
+def _some(said: Sequence[Message], most: int) -> Sequence[Message]:
+    """Some of the messages, from beginning to end; questions rather than answers."""
+    asked = [message for message in said if message.role == "user"] or said
+    if len(asked) <= most:
+        return asked if len(said) > most else said
+    return [asked[len(asked) * n // most] for n in range(most)]
+
+
+def _seconds(message: Message) -> int:
+    moment = moment_of(message.created_at)
+    return NO_TIME if moment is None else int(moment.timestamp())

@@ -1,0 +1,210 @@
+"""Finds the messages that a recall refers to, best first, from what the user named."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from smart_context.base.errors import CommandFailed, InvalidParams
+from smart_context.base.values import CountTokens, PersonId
+from smart_context.chat.ids import check_chat_id
+from smart_context.chat.messages import ChatId, MessageId
+from smart_context.plugin.briefing.recall_prompt import RecalledMessage
+from smart_context.plugin.briefing.recalled_messages import RecalledChat, RecalledMessages
+from smart_context.plugin.choices.recalls import MOST_REFERENCES, Reference
+from smart_context.plugin.selection.chat_filter import ChatFilter, with_selection
+from smart_context.plugin.selection.selector import ContextSelector
+from smart_context.relevance.archive.archive import ChatArchive
+
+_SPARE = 1.5
+"""How much more is referred to than fits: messages can be deleted, or grow."""
+
+_PER_MESSAGE = 16
+"""Tokens of the marks around a recalled message, about."""
+
+
+class Found(NamedTuple):
+    """What a source holds.
+
+    Attributes:
+        label: What it is about.
+        references: The messages, best first.
+        total: The number of all that there are.
+    """
+
+    label: str
+    references: tuple[Reference, ...]
+    total: int
+
+
+TopicOfAll = Callable[[str, PersonId], Awaitable[tuple[str, Sequence[tuple[ChatId, MessageId]]]]]
+"""Gives the label and the messages, newest first, of a topic of all a person's chats, by its id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallSources:
+    """Finds messages of other chats.
+
+    Attributes:
+        messages: Reads chats.
+        chat_filter: Shows a chat with other topics picked.
+        selector: Decides which messages are about them.
+        archive: Finds messages in all chats.
+        topic_of_all: Knows the topics of all chats.
+        count_tokens: Counts for the chat model.
+    """
+
+    messages: RecalledMessages
+    chat_filter: ChatFilter
+    selector: ContextSelector
+    archive: ChatArchive
+    topic_of_all: TopicOfAll
+    count_tokens: CountTokens
+
+    async def of_chat(
+        self, chat_id: str, topics: Sequence[str] | None, person: PersonId, max_tokens: int
+    ) -> Found:
+        """The messages of a chat, newest first; with topics, those about them, best first.
+
+        Raises:
+            CommandFailed: The chat can't be recalled, or has no such message.
+        """
+        checked = check_chat_id(chat_id)
+        chat = await self._chat(checked, person)
+        if topics:
+            ids = await self._about(checked, topics)
+            units = dict.fromkeys(filter(None, map(chat.units.get, ids)))
+        else:
+            units = dict.fromkeys(reversed(chat.messages))
+        label = ", ".join(topics) if topics else chat.title
+        return await asyncio.to_thread(self._found, label, units, max_tokens)
+
+    async def of_messages(
+        self, named: Sequence[Mapping[str, Any]], person: PersonId, max_tokens: int
+    ) -> Found:
+        """Messages that were named one by one, in that order.
+
+        Raises:
+            InvalidParams: `named` has another form.
+            CommandFailed: A chat or message does not exist, or can't be recalled.
+        """
+        units: dict[RecalledMessage, None] = {}
+        titles: dict[ChatId, str] = {}
+        for entry in named:
+            checked, ids = _checked_entry(entry)
+            chat = await self._chat(checked, person)
+            titles[checked] = chat.title
+            for message_id in ids:
+                unit = chat.units.get(message_id)
+                if unit is None:
+                    raise CommandFailed(
+                        f"The chat {checked!r} has no message {message_id!r} that can be recalled: "
+                        "it is not there, or hidden, failed or empty."
+                    )
+                units[unit] = None
+        more = f" and {len(titles) - 1} more" if len(titles) > 1 else ""
+        label = f"{next(iter(titles.values()), '')}{more}"
+        return await asyncio.to_thread(self._found, label, units, max_tokens)
+
+    async def of_query(
+        self, query: str, person: PersonId, max_tokens: int, *, into: ChatId
+    ) -> Found:
+        """What was said about something in all other chats.
+
+        Raises:
+            CommandFailed: Nothing was.
+        """
+        ranking = await self.archive.find(query, person, without=into)
+        return await self._best_of(query, ranking.messages, person, max_tokens)
+
+    async def of_topic(
+        self, topic_id: str, person: PersonId, max_tokens: int, *, into: ChatId
+    ) -> Found:
+        """The messages of a topic of all chats: those closest to its label, then the newest.
+
+        Raises:
+            CommandFailed: There is no such topic, or nothing of it can be recalled.
+        """
+        label, messages = await self.topic_of_all(topic_id, person)
+        others = dict.fromkeys(each for each in messages if each[0] != into)
+        ranking = await self.archive.find(label, person, without=into)
+        best = [each for each in ranking.messages if each in others]
+        return await self._best_of(label, [*dict.fromkeys((*best, *others))], person, max_tokens)
+
+    async def _best_of(
+        self, label: str, ranked: Sequence[tuple[ChatId, MessageId]], person: PersonId, most: int
+    ) -> Found:
+        """The messages that can be recalled of those that were found, as many as may fit."""
+        chats: dict[ChatId, RecalledChat | None] = {}
+        units: dict[RecalledMessage, None] = {}
+        left, gone = most * _SPARE, 0
+        for chat_id, message_id in ranked:
+            if left <= 0 or len(units) >= MOST_REFERENCES:
+                break
+            if chat_id not in chats:
+                chats[chat_id] = await self.messages.chat(chat_id, person)
+            chat = chats[chat_id]
+            unit = chat.units.get(message_id) if chat else None
+            if unit is None:
+                gone += 1
+            elif unit not in units:
+                units[unit] = None
+                left -= await asyncio.to_thread(self._tokens, unit)
+        return _checked(Found(label, tuple(unit.reference for unit in units), len(ranked) - gone))
+
+    def _found(self, label: str, units: Iterable[RecalledMessage], max_tokens: int) -> Found:
+        references: list[Reference] = []
+        left, count = max_tokens * _SPARE, 0
+        for unit in units:
+            count += 1
+            if left > 0 and len(references) < MOST_REFERENCES:
+                references.append(unit.reference)
+                left -= self._tokens(unit)
+        return _checked(Found(label, tuple(references), count))
+
+    def _tokens(self, unit: RecalledMessage) -> int:
+        return self.count_tokens(unit.text) + _PER_MESSAGE
+
+    async def _chat(self, chat_id: ChatId, person: PersonId) -> RecalledChat:
+        chat = await self.messages.chat(chat_id, person)
+        if chat is None:
+            raise CommandFailed(
+                f"The chat {chat_id!r} can't be recalled: it does not exist, or is private."
+            )
+        return chat
+
+    async def _about(self, chat_id: ChatId, topics: Sequence[str]) -> list[MessageId]:
+        """The messages of a chat that are about topics, best first."""
+        view = with_selection(await self.chat_filter.view(chat_id), topics)
+        whole = replace(view, history=view.messages)
+        decision = await self.selector.decide(whole)
+        if decision.problem:
+            raise CommandFailed(decision.problem)
+        found = decision.selection.reasons.found
+        if found is None or decision.selection.fell_back:
+            return []
+        kept = found.kept(decision.selection.reasons.threshold).tolist()
+        best = found.best.tolist()
+        rows = [
+            (-score, place, message.id)
+            for place, (message, is_kept, score) in enumerate(
+                zip(decision.candidates, kept, best, strict=True)
+            )
+            if is_kept
+        ]
+        return [message_id for _, _, message_id in sorted(rows)]
+
+
+def _checked(found: Found) -> Found:
+    if not found.references:
+        raise CommandFailed(f"Nothing was found about {found.label!r} that could be recalled.")
+    return found
+
+
+def _checked_entry(entry: Mapping[str, Any]) -> tuple[ChatId, list[MessageId]]:
+    match entry:
+        case {"chat_id": str(chat_id), "message_ids": [*ids]} if all(
+            isinstance(message_id, str) for message_id in ids
+        ):
+            return check_chat_id(chat_id), [MessageId(message_id) for message_id in ids]
+    raise InvalidParams('messages: expected {"chat_id", "message_ids"} for each chat')

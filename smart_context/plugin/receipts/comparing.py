@@ -1,0 +1,428 @@
+"""Commands that ask a question twice, under two sets of choices, and keep one of the answers."""
+
+import asyncio
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Literal
+
+from cachetools import TTLCache
+
+from smart_context.base.config.prices import Prices
+from smart_context.base.errors import ChatBusy, CommandFailed, InvalidParams, SmartContextError
+from smart_context.base.text.names import storable
+from smart_context.base.times import utc_stamp
+from smart_context.base.values import JsonObject, PersonId
+from smart_context.chat.clients import is_of_client
+from smart_context.chat.documents.branches import show_version
+from smart_context.chat.ids import check_chat_id, new_message_id
+from smart_context.chat.messages import ChatId, Message, MessageId
+from smart_context.host.access import FilesNamed
+from smart_context.host.chosen_model import choose
+from smart_context.host.commands.registry import Caller, CommandHandler
+from smart_context.host.plugins.requests import Requests
+from smart_context.host.request.request import attached_to
+from smart_context.host.turn import Turn
+from smart_context.host.turns import transcript
+from smart_context.plugin.choices.state import FilterState, check_threshold
+from smart_context.plugin.forecast.commands import DraftOf
+from smart_context.plugin.forecast.plans import RequestPlanner
+from smart_context.plugin.receipts.commands import named_receipt
+from smart_context.plugin.receipts.documents import one_line_texts, receipt_document
+from smart_context.plugin.receipts.making import PendingReceipt, settings_document
+from smart_context.plugin.receipts.receipt import Receipt
+from smart_context.plugin.receipts.recording import ReceiptRecorder
+from smart_context.plugin.receipts.replay import Asked, Replays, asked_by, settings_in
+from smart_context.relevance.reasons import ReasonKind
+
+COMPARISON = "smart_context.comparison"
+"""Event: the next piece of one of two answers."""
+
+MAX_COMPARISONS = 64
+KEPT_S = 3600.0
+
+Side = Literal["left", "right"]
+Changes = Mapping[str, Any]
+
+
+@dataclass(slots=True, kw_only=True)
+class Answer:
+    """One side of a comparison.
+
+    Attributes:
+        text: As far as it has arrived.
+        receipt: What was sent for it; `None` if nothing was.
+        turn: The turn that no chat has; `None` for an answer that the chat has.
+        error: Why it failed, for people; empty if it did not.
+        is_stopped: The user stopped it.
+    """
+
+    text: str = ""
+    receipt: Receipt | None = None
+    turn: Turn | None = None
+    error: str = ""
+    is_stopped: bool = False
+
+    @property
+    def can_be_kept(self) -> bool:
+        """True if the chat has it, or some of it has arrived."""
+        return self.turn is None or bool(self.text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Two answers to one question.
+
+    Attributes:
+        chat_id: The chat.
+        person: Who asked.
+        question: As it is stored, or would be.
+        is_new: The chat does not have it.
+        answers: By side.
+    """
+
+    chat_id: ChatId
+    person: PersonId
+    question: Message
+    is_new: bool
+    answers: Mapping[Side, Answer]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparisons:
+    """Asks questions twice.
+
+    Attributes:
+        replays: Repeats past turns, and knows the chats.
+        recorder: Makes and stores receipts.
+        planner: Makes requests as turns do.
+        requests: Sends them.
+        draft_of: Makes a message as it would be sent.
+        keep_file: Keeps an attached file for good.
+        prices: Gives what models cost now.
+        emit: Sends an event to clients.
+        find_topics: Finds a chat's topics in the background.
+        clock: Seconds since 1970.
+    """
+
+    replays: Replays
+    recorder: ReceiptRecorder
+    planner: RequestPlanner
+    requests: Requests
+    draft_of: DraftOf
+    keep_file: Callable[[str], Awaitable[object]]
+    prices: Callable[[], Prices]
+    emit: Callable[[str, JsonObject], None]
+    find_topics: Callable[[ChatId], object]
+    clock: Callable[[], float] = time.time
+    _known: TTLCache[str, Comparison] = field(
+        init=False, default_factory=lambda: TTLCache(MAX_COMPARISONS, KEPT_S)
+    )
+
+    def commands(self) -> Mapping[str, CommandHandler]:
+        """The commands by name."""
+        return {"compare": self.compare, "keep_answer": self.keep_answer}
+
+    async def compare(  # noqa: PLR0913, PLR0917 - a parameter for each choice
+        self,
+        chat_id: str,
+        caller: Caller,
+        turn: str | None = None,
+        message: str | None = None,
+        topics: list[str] | None = None,
+        threshold: float | None = None,
+        relevance: Literal["enriched", "plain"] | None = None,
+        model: str | None = None,
+        pinned: list[str] | None = None,
+        hidden: list[str] | None = None,
+        role: str | None = None,
+        files: Annotated[list[dict[str, Any]] | None, FilesNamed] = None,
+        links: list[dict[str, Any]] | None = None,
+    ) -> JsonObject:
+        """Ask the model twice: under the choices in force, and under others; by default, with all.
+
+        The left answer is under those in force, or the stored one of a turn. Nothing enters the
+        chat; see `keep_answer`.
+        """
+        checked = check_chat_id(chat_id)
+        check_threshold(threshold)
+        if turn is not None and message is not None:
+            raise InvalidParams("expected turn or message, found both")
+        given = {
+            "topics": topics,
+            "threshold": threshold,
+            "relevance": relevance,
+            "pinned": pinned,
+            "hidden": hidden,
+            "role": role,
+        }
+        changes = {name: value for name, value in given.items() if value is not None}
+        if not changes and model is None:
+            changes["topics"] = []
+        if changes.get("topics"):
+            changes["embedding_search"] = True
+        choice = self._choice(model)
+        if message is not None:
+            draft = await self._draft(message, files or [], links or [])
+            return await self._of_message(checked, caller.person, draft, changes, choice)
+        return await self._of_turn(checked, caller.person, turn, changes, choice)
+
+    async def keep_answer(
+        self, comparison_id: str, side: Literal["left", "right"], caller: Caller
+    ) -> JsonObject:
+        """Make one of two answers a version of the chat's answer; adds a question that is new."""
+        found = self._known.get(comparison_id)
+        if found is None or found.person != caller.person:
+            raise CommandFailed("This comparison is over: answers are kept for an hour. Ask again.")
+        answer = found.answers[side]
+        receipt = answer.receipt
+        if receipt is None or not answer.can_be_kept:
+            raise CommandFailed(f"There is no {side} answer to keep. {answer.error}".strip())
+        for file in found.question.files if found.is_new else ():
+            await self.keep_file(str(file.get("storage_key")))
+        now = utc_stamp(self.clock())
+        await self.replays.chats.update(
+            found.chat_id, lambda document: _keep(document, found, answer, receipt.answer, now)
+        )
+        if answer.turn is not None:
+            await self.recorder.keep(found.chat_id, receipt)
+            self.find_topics(found.chat_id)
+        return {"chat_id": found.chat_id, "message_ids": [found.question.id, receipt.answer]}
+
+    def _choice(self, model: str | None) -> str:
+        if not model:
+            return ""
+        choice = self.requests.choice_of(storable(model.strip()))
+        if not choice:
+            raise CommandFailed(
+                "No connected endpoint has this model. Choose chat, fast, or a model of theirs, "
+                "such as chat/gpt-4o."
+            )
+        return choice
+
+    async def _draft(
+        self, message: str, files: list[dict[str, Any]], links: list[dict[str, Any]]
+    ) -> tuple[Message, Message]:
+        """The question as it would be stored, and as it would be sent."""
+        if not message.strip():
+            raise InvalidParams("message: expected some text, found none")
+        sent = await self.draft_of(storable(message), files, links)
+        sent = replace(sent, id=new_message_id())
+        return replace(sent, content=storable(message)), sent
+
+    async def _of_message(
+        self,
+        chat_id: ChatId,
+        person: PersonId,
+        draft: tuple[Message, Message],
+        changes: Changes,
+        choice: str,
+    ) -> JsonObject:
+        question, sent = draft
+        left, right = Answer(), Answer()
+        made = Comparison(
+            chat_id=chat_id,
+            person=person,
+            question=question,
+            is_new=True,
+            answers={"left": left, "right": right},
+        )
+
+        async def asked(changes: Changes) -> Asked:
+            return await self._asked(chat_id, question, sent, changes)
+
+        return await self._run(made, lambda: asked({}), lambda: asked(changes), choice)
+
+    async def _of_turn(
+        self,
+        chat_id: ChatId,
+        person: PersonId,
+        turn: str | None,
+        changes: Changes,
+        choice: str,
+    ) -> JsonObject:
+        receipt = named_receipt(await self.recorder.files.all(chat_id), turn)
+        stored = {m.id: m for m in await self.replays.chats.messages(chat_id)}
+        question = stored.get(MessageId(receipt.question))
+        answer = stored.get(MessageId(receipt.answer))
+        left = Answer(text=answer.text if answer else "", receipt=receipt)
+        if answer is None:
+            left.error = "This answer is no longer shown in the chat."
+        model = receipt.models.get("chat", "")
+        choice = choice or self.requests.choice_of(model)
+
+        async def asked() -> Asked:
+            return await self.replays.asked(chat_id, receipt, changes, model)
+
+        made = Comparison(
+            chat_id=chat_id,
+            person=person,
+            question=question or Message(id=MessageId(receipt.question), role="user", content=""),
+            is_new=False,
+            answers={"left": left, "right": Answer()},
+        )
+        return await self._run(made, None, asked, choice)
+
+    async def _asked(
+        self, chat_id: ChatId, question: Message, sent: Message, changes: Changes
+    ) -> Asked:
+        """A new question under the chat's own choices, or others; no selection waits."""
+        view = await self.replays.chat_filter.view(chat_id)
+        state, settings = view.sidecar.state, self.replays.selector.settings_of(view.sidecar.state)
+        if changes:
+            wanted = {**settings_document(state, settings), **changes}
+            own = FilterState.from_dict({**wanted, "active_topics": wanted["topics"]})
+            view = replace(view, sidecar=replace(view.sidecar, state=own))
+            settings = settings_in(wanted)
+        pending = PendingReceipt(
+            view=view,
+            decision=await self.replays.selector.decide(view, settings=settings),
+            settings=settings,
+            briefing=await self.replays.briefings.of(chat_id, sent.text, changes.get("role")),
+            attached=attached_to(sent, question.text),
+            asked_at=0.0,
+        )
+        return asked_by(pending, question, sent.text)
+
+    async def _run(
+        self,
+        made: Comparison,
+        left: Callable[[], Awaitable[Asked]] | None,
+        right: Callable[[], Awaitable[Asked]],
+        choice: str,
+    ) -> JsonObject:
+        """Ask both sides at once; `left` is `None` if its answer is stored.
+
+        Args:
+            made: Its answers are filled in.
+            left: Makes the request of the left side, under the chat's own model.
+            right: Makes that of the right one.
+            choice: The model of the right side, as `chat.set_model` takes it; empty for the chat's.
+        """
+        comparison_id = secrets.token_hex(8)
+        self._known[comparison_id] = made
+        sides: list[tuple[Side, Callable[[], Awaitable[Asked]], str]] = [("right", right, choice)]
+        if left is not None:
+            sides.insert(0, ("left", left, ""))
+        tasks = [
+            asyncio.create_task(self._ask(comparison_id, made, side, asked, own))
+            for side, asked, own in sides
+        ]
+        with self.requests.stopping(made.chat_id, tasks):
+            await asyncio.wait(tasks)
+        for (side, _, _), task in zip(sides, tasks, strict=True):
+            made.answers[side].is_stopped = task.cancelled()
+        return await self._result(comparison_id, made)
+
+    async def _ask(
+        self,
+        comparison_id: str,
+        made: Comparison,
+        side: Side,
+        asked: Callable[[], Awaitable[Asked]],
+        choice: str,
+    ) -> None:
+        """Ask one side; what has arrived is kept if it fails or is stopped."""
+        answer = made.answers[side]
+        told = {"chat_id": made.chat_id, "comparison_id": comparison_id, "side": side}
+
+        def arrived(text: str) -> None:
+            self.emit(COMPARISON, {**told, "offset": len(answer.text), "text": text})
+            answer.text += text
+
+        if choice:
+            choose(choice)
+        arrived("")
+        try:
+            request = await asked()
+            answer.turn = self._turn(made, request)
+            pending = replace(request.pending, asked_at=self.clock())
+            try:
+                await self._answer(answer.turn, arrived)
+            finally:
+                answer.turn.response = answer.text or None
+                if answer.turn.sent:
+                    _, answer.receipt = await self.recorder.made(answer.turn, pending)
+        except SmartContextError as error:
+            answer.error = str(error)
+
+    async def _answer(self, turn: Turn, arrived: Callable[[str], None]) -> None:
+        try:
+            await self.requests.ask(turn, arrived)
+        except asyncio.CancelledError:
+            turn.stopped = True
+            raise
+        except SmartContextError as error:
+            turn.error = str(error)
+            raise
+
+    def _turn(self, made: Comparison, asked: Asked) -> Turn:
+        state = asked.pending.view.sidecar.state
+        return Turn(
+            id=new_message_id(),
+            chat_id=made.chat_id,
+            person=made.person,
+            question=asked.question,
+            answer_id=new_message_id(),
+            request=self.planner.with_tools(asked.request, state),
+        )
+
+    async def _result(self, comparison_id: str, made: Comparison) -> JsonObject:
+        texts = one_line_texts(await self.replays.chats.messages(made.chat_id))
+        left, right = (_sent_ids(made.answers[side]) for side in ("left", "right"))
+        return {
+            "comparison_id": comparison_id,
+            **{
+                side: self._side(answer, {**texts, made.question.id: made.question.text})
+                for side, answer in made.answers.items()
+            },
+            "only_left": [each for each in left if each not in set(right)],
+            "only_right": [each for each in right if each not in set(left)],
+        }
+
+    def _side(self, answer: Answer, texts: Mapping[str, str]) -> JsonObject:
+        receipt = answer.receipt
+        shown: JsonObject = {
+            "text": answer.text,
+            "sent": receipt.tokens if receipt else 0,
+            "seconds": receipt.seconds if receipt else None,
+            "receipt": receipt and receipt_document(receipt, texts, self.prices()),
+        }
+        if answer.error:
+            shown["error"] = answer.error
+        if answer.is_stopped:
+            shown["stopped"] = True
+        return shown
+
+
+def _sent_ids(answer: Answer) -> list[str]:
+    rows = answer.receipt.rows if answer.receipt else ()
+    kept = (row for row in rows if row.reason.is_in)
+    return [row.id for row in kept if row.reason.kind is not ReasonKind.CURRENT]
+
+
+def _has(document: JsonObject, message_id: str) -> bool:
+    return any(entry.get("id") == message_id for entry in document.get("messages", ()))
+
+
+def _keep(
+    document: JsonObject, found: Comparison, answer: Answer, answer_id: str, now: str
+) -> None:
+    """Put an answer into its chat, as a version of the one that is there."""
+    if is_of_client(document):
+        raise CommandFailed(
+            "Another program keeps the history of this chat; continue in a copy to keep an answer."
+        )
+    if any(entry.get("generating") for entry in document.get("messages", ())):
+        raise ChatBusy("this chat is still being answered; stop that first, or wait")
+    if _has(document, answer_id):
+        return  # it is there, or was kept before
+    if answer.turn is None:
+        show_version(document, answer_id, new_id=new_message_id, now=now)
+        return
+    if found.is_new and not _has(document, found.question.id):
+        transcript.append(document, replace(found.question, created_at=now))
+    transcript.ask_again(document, found.question.id, now=now)
+    kept = transcript.answer_of(answer.turn, arrived=answer.text, created_at=now)
+    transcript.append(document, kept)

@@ -1,0 +1,93 @@
+"""The messages of a chat's topics: what extraction assigned to them, or else the similar ones."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from smart_context.base.errors import CommandFailed, InvalidParams
+from smart_context.chat.messages import MessageId
+from smart_context.plugin.selection.chat_filter import with_selection
+from smart_context.plugin.selection.selector import ChatView, ContextSelector
+from smart_context.topics.stored import stored_topics
+from smart_context.topics.values import Topic
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedTopics:
+    """Topics that a user has named, with the narrower topics in them.
+
+    Attributes:
+        labels: Their labels, each once, in the order in which they were named.
+        ids: Their messages.
+        elsewhere: The messages of all other topics, each with the label of one of them. A wider
+            topic that holds a named one is no other topic.
+    """
+
+    labels: tuple[str, ...]
+    ids: frozenset[MessageId]
+    elsewhere: Mapping[MessageId, str]
+
+
+async def named_topics(
+    view: ChatView, selector: ContextSelector, names: Sequence[str]
+) -> NamedTopics:
+    """The topics of these labels or ids.
+
+    Raises:
+        InvalidParams: If none is named, or the chat has no topic of a name.
+        CommandFailed: If a topic's messages are unknown, and can't be found.
+    """
+    topics = stored_topics(list(view.topics), view.sidecar.topics)
+    named = [_topic_of(name, topics) for name in names]
+    if not named:
+        raise InvalidParams("topics: expected at least one topic")
+    within = _with_parts(named, topics)
+    ids = {message_id for topic in within for message_id in topic.message_ids}
+    for topic in named:
+        if not any(part.message_ids for part in _with_parts([topic], topics)):
+            ids |= await _similar(view, selector, topic.label)
+    own = {topic.id for topic in within}
+    wider = {topic.parent_id for topic in within}
+    others = [topic for topic in topics if topic.id not in own and topic.id not in wider]
+    return NamedTopics(
+        labels=tuple(dict.fromkeys(topic.label for topic in named)),
+        ids=frozenset(ids),
+        elsewhere={i: topic.label for topic in reversed(others) for i in topic.message_ids},
+    )
+
+
+def _topic_of(name: str, topics: Sequence[Topic]) -> Topic:
+    wanted = name.strip()
+    for is_it in (
+        lambda topic: topic.label == wanted,
+        lambda topic: topic.id == wanted,
+        lambda topic: topic.label.casefold() == wanted.casefold(),
+    ):
+        if found := next(filter(is_it, topics), None):
+            return found
+    known = ", ".join(topic.label for topic in topics) or "none yet"
+    raise InvalidParams(f"topics: this chat has no topic {wanted[:80]!r}; its topics: {known}")
+
+
+def _with_parts(named: Iterable[Topic], topics: Sequence[Topic]) -> list[Topic]:
+    """Topics with all narrower ones in them."""
+    found = {topic.id: topic for topic in named}
+    waiting = list(found)
+    while waiting:
+        inside = waiting.pop()
+        for topic in topics:
+            if topic.parent_id == inside and topic.id not in found:
+                found[topic.id] = topic
+                waiting.append(topic.id)
+    return list(found.values())
+
+
+async def _similar(view: ChatView, selector: ContextSelector, label: str) -> set[MessageId]:
+    """The messages that a topic keeps by similarity."""
+    picked = with_selection(view, [label])
+    settings = selector.settings_of(picked.sidecar.state)
+    settings = replace(settings, recent_messages=0, keep_pairs=False)
+    decision = await selector.decide(picked, settings=settings)
+    if decision.problem:
+        raise CommandFailed(decision.problem)
+    ids = decision.selection.reasons.ids
+    return {ids[position] for position, _ in decision.selection.kept_by_topic()}

@@ -1,0 +1,1 @@
+"""All chats of a person, searched at once."""

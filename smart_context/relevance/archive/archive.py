@@ -1,0 +1,254 @@
+"""Finds messages in all chats of a person; reads again only chats that have changed."""
+
+import asyncio
+import contextlib
+import logging
+import sqlite3
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from typing import Final, NamedTuple
+
+from smart_context.base.caches import Caches
+from smart_context.base.errors import SmartContextError, StoreFailed
+from smart_context.base.text.languages import main_language
+from smart_context.base.values import PersonId
+from smart_context.chat.messages import PRIVATE, ChatId, without_notices
+from smart_context.relevance.archive.card import ChatCard, card_of
+from smart_context.relevance.archive.ranking import Archive, Ranking, ranked
+from smart_context.relevance.judge.calibrate import Scale, estimated_scale, known_scale
+from smart_context.relevance.vectors.cache import EmbeddingCache
+from smart_context.storage.ports import Chats, Vectors
+
+CACHE_FILE: Final = "chats.sqlite3"
+"""The name of the cards' database."""
+
+EMBEDDED_AT_ONCE = 256
+"""The most messages that one search embeds, of the chats that have the best ones."""
+
+_SCHEMA = """CREATE TABLE IF NOT EXISTS cards (
+    chat TEXT PRIMARY KEY, revision TEXT, model TEXT, card BLOB)"""
+_LOCK_TIMEOUT_S = 2.0
+_MOST_BYTES = 4 << 30
+_AT_ONCE = 64
+
+_log = logging.getLogger(__name__)
+
+
+class _Known(NamedTuple):
+    revision: str
+    card: ChatCard
+
+
+class ChatArchive:
+    """The chats of a vault as they are searched together. Disk trouble costs time, no answer.
+
+    Args:
+        chats: The chats.
+        vectors: The stored vectors of their messages.
+        caches: Keeps what was read of them.
+        embeddings: Embeds queries, and messages without a vector.
+        scale: The calibrated scale of the embedding model; `None` picks one by its name.
+    """
+
+    def __init__(
+        self,
+        chats: Chats,
+        vectors: Vectors,
+        caches: Caches,
+        embeddings: EmbeddingCache,
+        *,
+        scale: Scale | None = None,
+    ) -> None:
+        self._chats = chats
+        self._vectors = vectors
+        self._embeddings = embeddings
+        self._scale = scale
+        self._kept = _KeptCards(caches, embeddings.model)
+        self._known: dict[ChatId, _Known] = {}
+        self._last: tuple[tuple[_Known, ...], Archive] = ((), Archive((), ()))
+        self._lock = asyncio.Lock()
+
+    async def find(self, text: str, person: PersonId, *, without: ChatId) -> Ranking:
+        """The messages of a person's chats that are about a text, best first.
+
+        Of the best chats, messages that have no vector yet get one.
+
+        Args:
+            text: What was asked.
+            person: Whose chats are searched.
+            without: A chat that is left out.
+
+        Raises:
+            StoreFailed: The chats can't be listed.
+            ModelFailed: The embedder fails.
+        """
+        found = await self._ranked(text, person, without)
+        if await self._embed(found.lacking):
+            found = await self._ranked(text, person, without)
+        return found
+
+    async def forget(self, chat_id: ChatId) -> None:
+        """Forget a deleted chat."""
+        self._known.pop(chat_id, None)
+        await asyncio.to_thread(self._kept.forget, chat_id)
+
+    async def _ranked(self, text: str, person: PersonId, without: ChatId) -> Ranking:
+        archive = await self._of(person)
+        (query,) = await self._embeddings.queries([text], language=main_language([text]))
+
+        def rank() -> Ranking:
+            scale = self._scale or known_scale(self._embeddings.model)
+            scale = scale or estimated_scale(archive.sample(query))
+            return ranked(archive, text, query, scale=scale, without=(without,))
+
+        return await asyncio.to_thread(rank)
+
+    async def _of(self, person: PersonId) -> Archive:
+        """A person's chats as they are now."""
+        async with self._lock:
+            revisions = await self._chats.listing.revisions(person)
+            if not self._known:
+                self._known = await asyncio.to_thread(self._kept.read)
+            await self._refresh(revisions)
+            known = tuple(self._known[chat] for chat in revisions if chat in self._known)
+            if known != self._last[0]:
+                ids = [chat for chat in revisions if chat in self._known]
+                self._last = known, Archive(ids, [each.card for each in known])
+            return self._last[1]
+
+    async def _refresh(self, revisions: Mapping[ChatId, str]) -> None:
+        """Read the chats that have changed, and look for vectors that were missing."""
+        waiting: list[ChatId] = []
+        for chat_id, revision in revisions.items():
+            known = self._known.get(chat_id)
+            if known is None or known.revision != revision:
+                card = await self._read(chat_id)
+                if card is None:
+                    self._known.pop(chat_id, None)
+                    continue
+                self._known[chat_id] = _Known(revision, card)
+            if self._known[chat_id].card.lacking:
+                waiting.append(chat_id)
+            if len(waiting) >= _AT_ONCE:
+                await self._add_vectors(waiting)
+                waiting = []
+        await self._add_vectors(waiting)
+
+    async def _read(self, chat_id: ChatId) -> ChatCard | None:
+        """The card of a chat, without vectors; `None` if the chat can't be read."""
+        try:
+            messages, others = await self._chats.snapshot(chat_id, PRIVATE)
+        except SmartContextError as error:
+            _log.warning("the chat %s can't be searched: %s", chat_id, error)
+            return None
+        is_private, known = others.get(PRIVATE) is True, self._known.get(chat_id)
+        before = known.card if known else None
+        return await asyncio.to_thread(card_of, messages, is_private=is_private, before=before)
+
+    async def _add_vectors(self, chats: Sequence[ChatId]) -> None:
+        """Give cards the vectors that are stored, and keep those that are new."""
+
+        def add() -> list[tuple[ChatId, _Known]]:
+            changed: list[tuple[ChatId, _Known]] = []
+            for chat_id in chats:
+                known = self._known[chat_id]
+                keys, vectors = self._vectors.of(chat_id, self._embeddings.model).read()
+                card = known.card.with_vectors(keys, vectors) if keys else known.card
+                if card.lacking < known.card.lacking or not self._kept.has(chat_id, known):
+                    changed.append((chat_id, known._replace(card=card)))
+            self._kept.write(changed)
+            return changed
+
+        self._known.update(await asyncio.to_thread(add) if chats else ())
+
+    async def _embed(self, chats: Iterable[ChatId]) -> bool:
+        """Give messages of these chats vectors, as many as may be at once; True if any got one."""
+        left, has_embedded = EMBEDDED_AT_ONCE, False
+        for chat_id in chats:
+            lacking = self._known[chat_id].card.lacking if chat_id in self._known else 0
+            if 0 < lacking <= left:
+                messages = without_notices(await self._chats.messages(chat_id))
+                finished = [message for message in messages if not message.generating]
+                await self._embeddings.vectors(chat_id, finished)
+                left -= lacking
+                has_embedded = True
+        return has_embedded
+
+
+class _KeptCards:
+    """The cards on disk. Blocks; safe for several threads.
+
+    Args:
+        caches: Keeps the file.
+        model: The embedding model; cards of another one are dropped.
+    """
+
+    def __init__(self, caches: Caches, model: str) -> None:
+        self._caches = caches
+        self._model = model
+        self._lock = threading.Lock()
+        self._revisions: dict[ChatId, str] = {}
+
+    def has(self, chat_id: ChatId, known: _Known) -> bool:
+        """True if a card of this state of the chat was read or written."""
+        return self._revisions.get(chat_id) == known.revision
+
+    def read(self) -> dict[ChatId, _Known]:
+        """All cards that were kept; none if the file is missing or damaged."""
+        found: dict[ChatId, _Known] = {}
+        if not self._caches.has(CACHE_FILE):
+            return found
+        try:
+            with self._lock, closing(self._open()) as database:
+                database.execute("DELETE FROM cards WHERE model != ?", (self._model,))
+                database.commit()
+                for chat_id, revision, content in database.execute(
+                    "SELECT chat, revision, card FROM cards"
+                ):
+                    with contextlib.suppress(ValueError):
+                        found[ChatId(chat_id)] = _Known(revision, ChatCard.unpacked(content))
+                        self._revisions[ChatId(chat_id)] = revision
+        except (sqlite3.Error, OSError) as damage:
+            self._drop(damage)
+        return found
+
+    def write(self, cards: Sequence[tuple[ChatId, _Known]]) -> None:
+        """Keep cards; does nothing if the disk refuses."""
+        if not cards or not self._caches.can_keep():
+            return
+        rows = [
+            (chat_id, known.revision, self._model, known.card.packed()) for chat_id, known in cards
+        ]
+        try:
+            with self._lock, closing(self._open()) as database, database:
+                database.executemany("INSERT OR REPLACE INTO cards VALUES (?, ?, ?, ?)", rows)
+            self._revisions.update((chat_id, known.revision) for chat_id, known in cards)
+        except (sqlite3.Error, OSError) as damage:
+            self._drop(damage)
+
+    def forget(self, chat_id: ChatId) -> None:
+        """Remove a card."""
+        self._revisions.pop(chat_id, None)
+        if not self._caches.has(CACHE_FILE):
+            return
+        try:
+            with self._lock, closing(self._open()) as database, database:
+                database.execute("DELETE FROM cards WHERE chat = ?", (chat_id,))
+        except (sqlite3.Error, OSError) as damage:
+            self._drop(damage)
+
+    def _open(self) -> sqlite3.Connection:
+        database = self._caches.database(
+            CACHE_FILE, timeout_s=_LOCK_TIMEOUT_S, max_bytes=_MOST_BYTES
+        )
+        database.execute(_SCHEMA)
+        return database
+
+    def _drop(self, damage: Exception) -> None:
+        _log.info("what was read of the chats is not kept: %s", damage)
+        if isinstance(damage, sqlite3.DatabaseError) and not isinstance(
+            damage, sqlite3.OperationalError
+        ):
+            with contextlib.suppress(OSError, StoreFailed):
+                self._caches.remove_database(CACHE_FILE)

@@ -1,0 +1,38 @@
+"""Events and leases where no other process is told: the default of one machine."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from weakref import WeakValueDictionary
+
+from smart_context.base.values import JsonObject
+from smart_context.storage.ports import Heard
+
+
+class NoOthers:
+    """Nobody hears anything; satisfies `Events`."""
+
+    is_shared = False
+
+    def send(self, message: JsonObject) -> None:
+        """Nobody is there."""
+
+    async def listen(self, heard: Heard) -> None:  # noqa: ARG002 - there is nothing to hear
+        """Wait until cancelled."""
+        await asyncio.get_running_loop().create_future()
+
+    async def settle(self) -> None:
+        """Nothing is on its way."""
+
+
+class OwnLeases:
+    """Leases within this process; satisfies `Leases`."""
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def held(self, name: str) -> AsyncIterator[None]:
+        """Hold a lease during the block; waits until it is free."""
+        async with self._locks.setdefault(name, asyncio.Lock()):
+            yield

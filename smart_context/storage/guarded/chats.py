@@ -1,0 +1,316 @@
+"""The chats of several people: each reaches their own and the shared ones.
+
+What is another's reads as what does not exist. Who asks is the person of the task
+(`base/asking.py`); work of the program itself reaches everything.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from smart_context.base.asking import is_stand_in, person_asking
+from smart_context.base.errors import CommandFailed
+from smart_context.base.values import JsonObject, PersonId
+from smart_context.chat.documents.lineage import ANYBODY
+from smart_context.chat.documents.ownership import OWNED_BY, Ownership
+from smart_context.chat.documents.parts import Since, whole
+from smart_context.chat.ids import unknown_chat
+from smart_context.chat.listed.rows import ChatRow, DeletedChat
+from smart_context.chat.listed.search import MOST_HITS, ChatHit
+from smart_context.chat.messages import ChatId, Message
+from smart_context.storage.deletions import not_in_trash
+from smart_context.storage.guarded.owners import Owners
+from smart_context.storage.ports import (
+    ChangeListener,
+    ChatChanges,
+    ChatList,
+    Chats,
+    ChatTrash,
+    Faults,
+)
+
+NOT_THEIRS = "Only the person whose chat it is can rename, delete or share it."
+
+_log = logging.getLogger(__name__)
+
+
+class PersonalList:
+    """The list of chats, for whom the task works; satisfies `ChatList`."""
+
+    def __init__(self, inner: ChatList) -> None:
+        self._inner = inner
+
+    async def rows(self, person: PersonId) -> list[ChatRow]:
+        """The chats that a person has or that are shared, newest first."""
+        return await self._inner.rows(_asking(person))
+
+    async def revisions(self, person: PersonId, *beside: str) -> Mapping[ChatId, str]:
+        """The state of each chat that a person may use; equal texts: nothing has changed."""
+        return await self._inner.revisions(_asking(person), *beside)
+
+    async def search(self, person: PersonId, query: str, limit: int = MOST_HITS) -> list[ChatHit]:
+        """The messages and titles that contain all words of the query, newest chats first."""
+        return await self._inner.search(_asking(person), query, limit)
+
+    async def faults(self) -> Faults:
+        """What can't be read, and what was set aside because of that."""
+        return await self._inner.faults()
+
+
+class PersonalTrash:
+    """The deleted chats, for whom the task works; satisfies `ChatTrash`."""
+
+    def __init__(self, inner: ChatTrash) -> None:
+        self._inner = inner
+
+    async def listed(self, person: PersonId) -> tuple[list[DeletedChat], int]:
+        """A person's deleted chats, newest first, and the number of all."""
+        return await self._inner.listed(_asking(person))
+
+    async def ids(self, person: PersonId) -> frozenset[ChatId]:
+        """The ids of all of a person's deleted chats, however many."""
+        return await self._inner.ids(_asking(person))
+
+    async def person_of(self, chat_id: ChatId) -> PersonId | None:
+        """Whose the chat was that was last deleted under an id; `None` for another's."""
+        found = await self._inner.person_of(chat_id)
+        return None if found is None or found != _asking(found) else found
+
+    async def purge(self, chat_id: ChatId, deletion: str = "") -> int:
+        """Remove a deleted chat for ever; returns the number of deletions removed."""
+        await self.check(chat_id)
+        return await self._inner.purge(chat_id, deletion)
+
+    async def empty(self, person: PersonId, until: str = "") -> int:
+        """Remove a person's deleted chats for ever; returns the number of deletions removed."""
+        return await self._inner.empty(_asking(person), until)
+
+    async def check(self, chat_id: ChatId) -> None:
+        """Refuse what is not in the trash of whom the task works for.
+
+        Raises:
+            CommandFailed: As for a chat that is not there.
+        """
+        if person_asking() is not None and await self.person_of(chat_id) is None:
+            raise not_in_trash(chat_id)
+
+
+class KnownChanges:
+    """Reports a change once it is known whose the chat is; satisfies `ChatChanges`."""
+
+    def __init__(self, inner: ChatChanges, owners: Owners) -> None:
+        self._inner = inner
+        self._owners = owners
+        self._telling: set[asyncio.Task[None]] = set()
+
+    def on_change(self, listener: ChangeListener) -> Callable[[], None]:
+        """Call `listener` after each stored change of any chat, its deletion included."""
+
+        def note(chat_id: ChatId) -> None:
+            task = asyncio.get_running_loop().create_task(self._tell(chat_id, listener))
+            self._telling.add(task)
+            task.add_done_callback(self._telling.discard)
+
+        return self._inner.on_change(note)
+
+    def on_sidecar_change(self, listener: ChangeListener) -> Callable[[], None]:
+        """Call `listener` after a document beside a chat changed, while `watch` runs."""
+        return self._inner.on_sidecar_change(listener)
+
+    async def watch(self) -> None:
+        """Report what other programs change until cancelled."""
+        await self._inner.watch()
+
+    async def _tell(self, chat_id: ChatId, listener: ChangeListener) -> None:
+        try:
+            await self._owners.of_chat(chat_id)
+            listener(chat_id)
+        except Exception:  # noqa: BLE001 - one listener must not stop the others
+            _log.exception("A listener failed on the change of chat %s", chat_id)
+
+
+class PersonalChats:
+    """The chats; satisfies `Chats`.
+
+    Attributes:
+        listing: The list of chats, and the search in them.
+        changes: Reports changes of chats.
+        trash: The deleted chats.
+    """
+
+    def __init__(self, inner: Chats, owners: Owners) -> None:
+        self._inner = inner
+        self._owners = owners
+        self.listing = PersonalList(inner.listing)
+        self.changes = KnownChanges(inner.changes, owners)
+        self.trash = PersonalTrash(inner.trash)
+
+    async def load(self, chat_id: str, *, reader: str = ANYBODY) -> JsonObject:
+        """The document; `{"messages": []}` for a chat that does not exist."""
+        if not await self._may_read(chat_id):
+            return {"messages": []}
+        return await self._inner.load(chat_id, reader=reader)
+
+    async def messages(self, chat_id: str) -> tuple[Message, ...]:
+        """The messages, oldest first; unchanged ones are the same objects as before."""
+        return await self._inner.messages(chat_id) if await self._may_read(chat_id) else ()
+
+    async def snapshot(self, chat_id: str, *keys: str) -> tuple[tuple[Message, ...], JsonObject]:
+        """The messages, oldest first, and the document's other keys, from one version."""
+        if not await self._may_read(chat_id):
+            return (), {}
+        return await self._inner.snapshot(chat_id, *keys)
+
+    async def value(self, chat_id: str, key: str) -> Any:
+        """What the document has under one of its other keys; `None` for nothing."""
+        return await self._inner.value(chat_id, key) if await self._may_read(chat_id) else None
+
+    async def exists(self, chat_id: str) -> bool:
+        """True if the chat is stored."""
+        return await self._may_read(chat_id) and await self._inner.exists(chat_id)
+
+    async def save(
+        self, chat_id: str, document: Mapping[str, Any], *, reader: str = ANYBODY
+    ) -> JsonObject:
+        """Store a whole document that a client loaded earlier and changed."""
+        person = person_asking()
+        if person is None:
+            return await self._inner.save(chat_id, document, reader=reader)
+        owned = await self._writable(chat_id, person)
+        if owned is None:  # claimed before anything of it is stored
+            await self._inner.update(chat_id, _claimed(person), creates=True)
+        elif owned.person != person and "title" in document:
+            title = await self._inner.value(chat_id, "title")
+            document = {k: v for k, v in document.items() if k != "title"}
+            document = document if title is None else {**document, "title": title}
+        stored = await self._inner.save(chat_id, document, reader=reader)
+        await self._note(chat_id, stored, owned, person)
+        return stored
+
+    async def update(
+        self,
+        chat_id: str,
+        change: Callable[[JsonObject], None],
+        *,
+        since: Since = whole,
+        creates: bool = True,
+    ) -> JsonObject:
+        """Change the newest document, with no other change of this process in between."""
+        person = person_asking()
+        if person is None:
+            return await self._inner.update(chat_id, change, since=since, creates=creates)
+        if is_stand_in(chat_id):
+            return _unchanged(chat_id, change, creates=creates)
+        owned = await self._writable(chat_id, person)
+        claim = _claimed(person) if owned is None and creates else _unclaimed
+        told = owned or Ownership(person)
+
+        def guarded(document: JsonObject) -> None:
+            claim(document)
+            value = document.get(OWNED_BY)
+            change(document)
+            _put(document, value)
+
+        stored = await self._inner.update(chat_id, guarded, since=since, creates=creates)
+        await self._note(chat_id, stored, told, person)
+        return stored
+
+    async def rename(self, chat_id: str, title: str) -> str:
+        """Give the chat a title of 1 to 200 characters; the result has single spaces."""
+        await self._check_theirs(chat_id)
+        return await self._inner.rename(chat_id, title)
+
+    async def delete(self, chat_id: str) -> None:
+        """Move the chat, and what stands beside it, to the trash."""
+        await self._check_theirs(chat_id)
+        await self._inner.delete(chat_id)
+
+    async def restore(self, chat_id: str, deletion: str = "") -> None:
+        """Restore a deleted chat, by default the last under this id, with what stood beside it."""
+        await self.trash.check(ChatId(chat_id))
+        await self._inner.restore(chat_id, deletion)
+
+    async def close(self) -> None:
+        """Forget the listeners, and keep what makes the next start fast."""
+        await self._inner.close()
+
+    async def _may_read(self, chat_id: str) -> bool:
+        person = person_asking()
+        if person is None:
+            return True
+        owned = await self._owners.of_chat(chat_id)
+        return owned is not None and owned.may_use(person)
+
+    async def _writable(self, chat_id: str, person: PersonId) -> Ownership | None:
+        """Whose a chat is that the person may write in; `None` for a new one.
+
+        Raises:
+            CommandFailed: It is another's.
+        """
+        owned = await self._owners.of_chat(chat_id)
+        if is_stand_in(chat_id) or (owned is not None and not owned.may_use(person)):
+            raise unknown_chat(chat_id)
+        return owned
+
+    async def _check_theirs(self, chat_id: str) -> None:
+        person = person_asking()
+        if person is None:
+            return
+        owned = await self._owners.of_chat(chat_id)
+        if owned is None or not owned.may_use(person):
+            raise unknown_chat(chat_id)
+        if owned.person != person:
+            raise CommandFailed(NOT_THEIRS)
+
+    async def _note(
+        self, chat_id: str, stored: JsonObject, owned: Ownership | None, person: PersonId
+    ) -> None:
+        """Let those who share the chat have the files that the person put into it."""
+        if owned is None or owned.is_shared:
+            shared = owned or await self._owners.of_chat(chat_id)
+            if shared is not None and shared.is_shared:
+                await self._owners.chat_has(chat_id, stored, person)
+        elif self._owners.known(chat_id) is None:
+            await self._owners.of_chat(chat_id)
+
+
+def _asking(person: PersonId) -> PersonId:
+    asking = person_asking()
+    return person if asking is None else asking
+
+
+def _claimed(person: PersonId) -> Callable[[JsonObject], None]:
+    """Makes a new chat a person's, unless somebody else was faster."""
+
+    def claim(document: JsonObject) -> None:
+        if OWNED_BY in document or document.get("messages") or len(document) > 1:
+            raise CommandFailed("This chat has just been made by somebody else; use another id.")
+        _put(document, Ownership(person).value())
+
+    return claim
+
+
+def _unchanged(chat_id: str, change: Callable[[JsonObject], None], *, creates: bool) -> JsonObject:
+    """What a change of a chat that does not exist gives, as long as it would make none.
+
+    Raises:
+        CommandFailed: It would make one, or must not.
+    """
+    document: JsonObject = {"messages": []}
+    if creates:
+        change(document)
+    if not creates or document != {"messages": []}:
+        raise unknown_chat(chat_id)
+    return document
+
+
+def _unclaimed(_document: JsonObject) -> None:
+    """Leave a chat that exists as it is."""
+
+
+def _put(document: JsonObject, value: Any) -> None:
+    if value is None:
+        document.pop(OWNED_BY, None)
+    else:
+        document[OWNED_BY] = value

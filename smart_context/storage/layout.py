@@ -1,0 +1,155 @@
+"""What each file of a memory folder holds: the layout that copies are described in. Pure."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from smart_context.chat.documents.document import NotAChat
+from smart_context.chat.documents.raw import raw_version
+from smart_context.chat.ids import chat_id_of
+from smart_context.chat.messages import ChatId
+from smart_context.storage.deletions import parsed_deletion
+from smart_context.storage.vector_format import (
+    DAMAGED,
+    encoded_vectors,
+    journal_head,
+    journal_records,
+    parsed_journal,
+    parsed_vectors,
+)
+
+TRASH = "trash"
+FILES = "files"
+CACHES = frozenset({"index", ".index.json"})
+"""What any machine makes again."""
+
+Kind = Literal[
+    "chat", "document", "log", "vectors", "added vectors", "answer", "vault document", "vault log",
+    "blob", "other",
+]  # fmt: skip
+
+_NONE = ChatId("")
+_BESIDE = re.compile(r"([A-Za-z0-9_-]{1,128})\.([a-z0-9][a-z0-9_-]*)\.(jsonl|json|journal)")
+_OF_VAULT = re.compile(r"([a-z]+)/([^/]+)\.(jsonl|json)")
+_ALONE = re.compile(r"\.([^/]+)\.json")
+_BLOB = re.compile(FILES + r"/([0-9a-f]{64})")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """One thing that is stored.
+
+    Attributes:
+        path: Where the memory folder has it.
+        kind: What it is; `other` for what only stays as it is.
+        chat: The chat that it is of, or stands beside.
+        deletion: The deletion of that chat, if it is in the trash.
+        name: Its name beside the chat or in the vault; the key of a blob.
+        of: The kind of a vault's document or log.
+    """
+
+    path: str
+    kind: Kind
+    chat: ChatId = _NONE
+    deletion: str = ""
+    name: str = ""
+    of: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """What a piece holds.
+
+    Attributes:
+        body: The file as it is, or would be.
+        written_ns: When it was written, in ns since 1970.
+        about: Of a blob, its description.
+        text: Of a blob, its text, if that differs from the body.
+    """
+
+    body: bytes
+    written_ns: int = 0
+    about: bytes = b""
+    text: bytes | None = None
+
+
+def piece_at(path: str) -> Piece:
+    """The piece that a path of the memory folder names."""
+    deletion, name = "", path
+    if path.startswith(f"{TRASH}/") and path.count("/") == 2:  # noqa: PLR2004 - trash/DELETION/NAME
+        _, deletion, name = path.split("/")
+        try:
+            of_deletion = parsed_deletion(deletion)[0]
+        except ValueError:
+            return Piece(path=path, kind="other")
+        if not name.startswith(f"{of_deletion}."):
+            return Piece(path=path, kind="other")
+    return _of_chat(path, name, deletion) or _of_vault(path)
+
+
+def _of_chat(path: str, name: str, deletion: str) -> Piece | None:
+    if (chat := chat_id_of(name)) is not None:
+        return Piece(path=path, kind="chat", chat=chat, deletion=deletion)
+    found = _BESIDE.fullmatch(name)
+    if found is None:
+        return None
+    kinds: dict[tuple[str, str], Kind] = {
+        ("embeddings", "json"): "vectors",
+        ("embeddings", "journal"): "added vectors",
+        ("answer", "jsonl"): "answer",
+    }
+    usual: dict[str, Kind] = {"json": "document", "jsonl": "log", "journal": "other"}
+    kind = kinds.get((found[2], found[3]), usual[found[3]])
+    return Piece(path=path, kind=kind, chat=ChatId(found[1]), deletion=deletion, name=found[2])
+
+
+def _of_vault(path: str) -> Piece:
+    if found := _BLOB.fullmatch(path):
+        return Piece(path=path, kind="blob", name=found[1])
+    if found := _ALONE.fullmatch(path):
+        return Piece(path=path, kind="vault document", name=found[1])
+    found = _OF_VAULT.fullmatch(path)
+    if found is None or found[1] in (FILES, TRASH) or found[2].startswith("."):
+        return Piece(path=path, kind="other")
+    kind: Kind = "vault document" if found[3] == "json" else "vault log"
+    return Piece(path=path, kind=kind, name=found[2], of=found[1])
+
+
+def settled(piece: Piece, body: bytes) -> bytes | None:
+    """A piece as every storage gives it back; `None` if it can only stay as it is.
+
+    What Smart Context wrote is settled already.
+    """
+    try:
+        if piece.kind == "chat":
+            return raw_version(body).encode()
+        if piece.kind in ("document", "vault document"):
+            return body if isinstance(json.loads(body), dict) else None
+        if piece.kind in ("log", "vault log"):
+            return joined(lines_of(body))
+        return _settled_others(piece.kind, body)
+    except (NotAChat, *DAMAGED):
+        return None
+
+
+def _settled_others(kind: Kind, body: bytes) -> bytes | None:
+    if kind == "vectors":
+        head, keys, rows = parsed_vectors(body)
+        return encoded_vectors(head.model, keys, rows.reshape(len(keys), head.width))
+    if kind == "added vectors":
+        head, keys, rows, _ = parsed_journal(body)
+        return journal_head(head) + journal_records(keys, rows)
+    return body.rstrip(b"\0") if kind == "answer" else body
+
+
+def lines_of(body: bytes) -> Sequence[bytes]:
+    """The lines of a log, also one that a crash cut short."""
+    lines = body.split(b"\n")
+    return lines if lines[-1] else lines[:-1]
+
+
+def joined(lines: Sequence[bytes]) -> bytes:
+    """A log of these lines."""
+    return b"".join(line + b"\n" for line in lines)

@@ -1,0 +1,306 @@
+"""The chats over any store of versions: changes are merged, never overwritten (docs/chats.md).
+
+Callers get copies. Blocking work runs in threads. Changes of one chat are serialised: in this
+process by a lock for each chat, between processes by comparing the stored state right before it is
+replaced.
+"""
+
+import asyncio
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, Protocol, TypeVar
+from weakref import WeakValueDictionary
+
+from smart_context.base.errors import StorageAway
+from smart_context.base.threads import run_uncancelled
+from smart_context.base.values import JsonObject
+from smart_context.chat.documents.branches import count_in_branches
+from smart_context.chat.documents.document import Version, copy_json
+from smart_context.chat.documents.lineage import ANYBODY, Lineage
+from smart_context.chat.documents.merge import changed, saved
+from smart_context.chat.documents.parts import Since, followed_by, part_since, whole
+from smart_context.chat.ids import check_chat_id, unknown_chat
+from smart_context.chat.listed.rows import checked_title
+from smart_context.chat.messages import ChatId, Message
+from smart_context.storage.ports import ChatChanges, ChatList, ChatTrash
+
+_COPIED_AT_ONCE = 100
+"""The most messages that are copied in the event loop rather than in a thread."""
+
+T = TypeVar("T")
+
+
+class StoredVersion(Protocol):
+    """A version as it was stored."""
+
+    @property
+    def version(self) -> Version:
+        """The document."""
+
+    @property
+    def size(self) -> int:
+        """What it takes to remember it, in bytes."""
+
+
+S = TypeVar("S", bound=StoredVersion)
+
+
+class VersionStore(Protocol[S]):
+    """Keeps the newest version of each chat, its list and its trash."""
+
+    @property
+    def listing(self) -> ChatList:
+        """The list of chats, and the search in them."""
+
+    @property
+    def changes(self) -> ChatChanges:
+        """Reports changes of chats."""
+
+    @property
+    def trash(self) -> ChatTrash:
+        """The deleted chats."""
+
+    async def run(self, chat: ChatId, work: Callable[[], T]) -> T:
+        """Run blocking work on a chat in a thread, until its end; deals with damage."""
+
+    def read(self, chat: ChatId, known: S | None) -> S | None:
+        """The stored version; `known` itself if nothing has changed. Blocks."""
+
+    def put(self, chat: ChatId, version: Version, read: S | None) -> S:
+        """Store a version that was derived from `read`, merged with changes since then. Blocks."""
+
+    def value(self, chat: ChatId, key: str, known: S | None) -> tuple[Any, S | None]:
+        """One of the document's other values, not to be changed, and what was read. Blocks."""
+
+    def exists(self, chat: ChatId) -> bool:
+        """True if the chat is stored. Blocks."""
+
+    def tell(self, chat: ChatId, stored: S) -> None:
+        """Report that this version was stored."""
+
+    async def delete(self, chat: ChatId) -> None:
+        """Move the chat, and what stands beside it, to the trash."""
+
+    async def restore(self, chat: ChatId, deletion: str) -> None:
+        """Restore a deleted chat."""
+
+    async def close(self) -> None:
+        """Forget the listeners, and keep what makes the next start fast."""
+
+
+class MergingChats(Generic[S]):
+    """The chats of one vault; satisfies `Chats`.
+
+    Args:
+        store: Keeps their versions.
+        locks: The lock of each chat, which the store may use, too.
+
+    Attributes:
+        listing: The list of chats, and the search in them.
+        changes: Reports changes of chats.
+        trash: The deleted chats.
+    """
+
+    def __init__(self, store: VersionStore[S], locks: "ChatLocks") -> None:
+        self._store = store
+        self._locks = locks
+        self._recent: RecentVersions[S] = RecentVersions()
+        self._lineage = Lineage()
+        self.listing = store.listing
+        self.changes = store.changes
+        self.trash = store.trash
+
+    async def load(self, chat_id: str, *, reader: str = ANYBODY) -> JsonObject:
+        """The document; `{"messages": []}` for a chat that does not exist."""
+        chat = check_chat_id(chat_id)
+        version, document = await self._read(chat, lambda version: (version, version.copy()))
+        self._lineage.loaded(chat, reader, version)
+        return document
+
+    async def messages(self, chat_id: str) -> tuple[Message, ...]:
+        """The messages, oldest first. Only those that changed since the last call are parsed."""
+        return await self._read(check_chat_id(chat_id), lambda version: version.messages)
+
+    async def snapshot(self, chat_id: str, *keys: str) -> tuple[tuple[Message, ...], JsonObject]:
+        """The messages, oldest first, and other keys of the document, from one version."""
+        return await self._read(
+            check_chat_id(chat_id), lambda version: (version.messages, version.others(*keys))
+        )
+
+    async def value(self, chat_id: str, key: str) -> Any:
+        """What the document has under one of its other keys; `None` for nothing."""
+        chat = check_chat_id(chat_id)
+
+        def work() -> Any:
+            found, stored = self._store.value(chat, key, self._recent.get(chat))
+            if stored is not None:
+                self._recent.put(chat, stored)
+            return copy_json(found)
+
+        return await self._store.run(chat, work)
+
+    async def exists(self, chat_id: str) -> bool:
+        """True if the chat is stored."""
+        chat = check_chat_id(chat_id)
+        try:
+            return await self._store.run(chat, lambda: self._store.exists(chat))
+        except StorageAway:
+            if self._recent.get(chat) is None:
+                raise
+            return True
+
+    async def save(
+        self, chat_id: str, document: Mapping[str, Any], *, reader: str = ANYBODY
+    ) -> JsonObject:
+        """Store a whole document that a client loaded earlier and changed."""
+        chat = check_chat_id(chat_id)
+        async with self._locks.of(chat):
+            read = await self._newest(chat)
+            ancestry = self._lineage.of(chat, reader)
+
+            def work() -> tuple[Version, S]:
+                ours, merged = saved(document, ancestry, read.version if read else None)
+                return ours, self._put(chat, merged, read)
+
+            ours, stored = await self._store.run(chat, work)
+            self._lineage.sent(chat, reader, ours)
+            if not stored.version.says_the_same(ours):
+                self._lineage.returned(chat, reader, stored.version)
+            self._note(chat, stored, read)
+            return await run_uncancelled(stored.version.copy)
+
+    async def update(
+        self,
+        chat_id: str,
+        change: Callable[[JsonObject], None],
+        *,
+        since: Since = whole,
+        creates: bool = True,
+    ) -> JsonObject:
+        """Change the newest document, with no other change of this process in between."""
+        chat = check_chat_id(chat_id)
+        async with self._locks.of(chat):
+            read = await self._newest(chat)
+            if read is None and not creates:
+                raise unknown_chat(chat)
+            before = read.version if read else Version()
+            first = since(before)
+            part = part_since(before, first)
+            is_short = len(part.entries) + count_in_branches(part.other) <= _COPIED_AT_ONCE
+            document = part.copy() if is_short else await run_uncancelled(part.copy)
+            change(document)
+
+            def work() -> S | None:
+                version = followed_by(before, first, changed(document, part))
+                is_nothing = read is None and version.says_the_same(before)
+                return None if is_nothing else self._put(chat, version, read)
+
+            stored = await self._store.run(chat, work)
+            self._note(chat, stored, read)
+            if stored is None or first:
+                return document
+            return await run_uncancelled(stored.version.copy)
+
+    async def rename(self, chat_id: str, title: str) -> str:
+        """Give the chat a title of 1 to 200 characters; the result has single spaces."""
+        chat, wanted = check_chat_id(chat_id), checked_title(title)
+        await self.update(chat, lambda document: document.update(title=wanted), creates=False)
+        return wanted
+
+    async def delete(self, chat_id: str) -> None:
+        """Move the chat, and what stands beside it, to the trash."""
+        chat = check_chat_id(chat_id)
+        async with self._locks.of(chat):
+            await self._store.delete(chat)
+
+    async def restore(self, chat_id: str, deletion: str = "") -> None:
+        """Restore a deleted chat, by default the one that was last deleted under this id."""
+        chat = check_chat_id(chat_id)
+        async with self._locks.of(chat):
+            await self._store.restore(chat, deletion)
+
+    async def close(self) -> None:
+        """Forget the listeners, and keep what makes the next start fast."""
+        await self._store.close()
+
+    async def _newest(self, chat: ChatId) -> S | None:
+        return await self._store.run(chat, lambda: self._newest_now(chat))
+
+    async def _read(self, chat: ChatId, view: Callable[[Version], T]) -> T:
+        def work() -> T:
+            try:
+                stored = self._newest_now(chat)
+            except StorageAway:
+                stored = self._recent.get(chat)
+                if stored is None:
+                    raise
+                # What is known is shown; a change is refused meanwhile.
+            return view(stored.version if stored else Version())
+
+        return await self._store.run(chat, work)
+
+    def _newest_now(self, chat: ChatId) -> S | None:
+        """The newest version. Blocks.
+
+        What is known of it is looked up in the thread, right before the look at the store, and
+        what is stored is noted there: else a reader beside a writer would read a long chat again.
+        """
+        stored = self._store.read(chat, self._recent.get(chat))
+        self._recent.put(chat, stored)
+        return stored
+
+    def _put(self, chat: ChatId, version: Version, read: S | None) -> S:
+        if read is not None and version.says_the_same(read.version):
+            return read
+        stored = self._store.put(chat, version, read)
+        self._recent.put(chat, stored)
+        return stored
+
+    def _note(self, chat: ChatId, stored: S | None, read: S | None) -> None:
+        if stored is not None and stored is not read:
+            self._store.tell(chat, stored)
+
+
+class ChatLocks:
+    """A lock for each chat; whoever writes the chat holds it until the change is reported."""
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[ChatId, asyncio.Lock] = WeakValueDictionary()
+
+    def of(self, chat: ChatId) -> asyncio.Lock:
+        """The lock of a chat."""
+        return self._locks.setdefault(chat, asyncio.Lock())
+
+    def __len__(self) -> int:
+        """The number of those that somebody holds or waits for."""
+        return len(self._locks)
+
+
+class RecentVersions(Generic[S]):
+    """Keeps the versions last read or written: at least one, else up to `max_bytes` in all.
+
+    Threads may use it.
+    """
+
+    def __init__(self, max_bytes: int = 64 * 1024 * 1024) -> None:
+        self._max_bytes = max_bytes
+        self._stored: OrderedDict[ChatId, S] = OrderedDict()
+        self._size = 0
+        self._lock = threading.Lock()
+
+    def get(self, chat_id: ChatId) -> S | None:
+        """The version last seen of a chat; may be out of date."""
+        return self._stored.get(chat_id)
+
+    def put(self, chat_id: ChatId, stored: S | None) -> None:
+        """Remember a chat's version; `None` forgets the chat."""
+        with self._lock:
+            previous = self._stored.pop(chat_id, None)
+            self._size -= previous.size if previous else 0
+            if stored is None:
+                return
+            self._stored[chat_id] = stored
+            self._size += stored.size
+            while self._size > self._max_bytes and len(self._stored) > 1:
+                self._size -= self._stored.popitem(last=False)[1].size

@@ -1,0 +1,66 @@
+"""What waits to be told to other processes."""
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import Awaitable, Callable
+
+from smart_context.base.errors import StoreFailed
+from smart_context.base.values import JsonObject
+
+BATCH_S = 0.02
+"""How long messages are gathered, so that a fast answer costs few writes."""
+
+_MOST_WAITING = 20_000
+_AGAIN_S = 1.0
+_SETTLE_S = 1.0
+
+
+class Outbox:
+    """Messages in order; the oldest go if nobody can be told for long."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[JsonObject] = deque(maxlen=_MOST_WAITING)
+        self._has_some = asyncio.Event()
+        self._is_empty = asyncio.Event()
+        self._is_empty.set()
+        self._is_running = False
+
+    def add(self, message: JsonObject) -> None:
+        """Add a message."""
+        self._waiting.append(message)
+        self._is_empty.clear()
+        self._has_some.set()
+
+    async def settle(self) -> None:
+        """Wait until all have gone, a second at most; not if nobody sends them."""
+        if self._is_running:
+            try:
+                async with asyncio.timeout(_SETTLE_S):
+                    await self._is_empty.wait()
+            except TimeoutError:
+                return
+
+    async def run(self, tell: Callable[[str], Awaitable[None]]) -> None:
+        """Send batches, as JSON, until cancelled; one that fails is sent again."""
+        self._is_running = True
+        try:
+            while True:
+                await self._has_some.wait()
+                await asyncio.sleep(BATCH_S)
+                await self._send(tell)
+        finally:
+            self._is_running = False
+
+    async def _send(self, tell: Callable[[str], Awaitable[None]]) -> None:
+        batch = [*self._waiting]
+        try:
+            await tell(json.dumps(batch))
+        except StoreFailed:
+            await asyncio.sleep(_AGAIN_S)
+            return
+        for _ in batch:
+            self._waiting.popleft()
+        if not self._waiting:
+            self._has_some.clear()
+            self._is_empty.set()

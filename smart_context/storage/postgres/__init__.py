@@ -1,0 +1,1 @@
+"""All storage of a vault in PostgreSQL, for several processes and machines (docs/team.md)."""

@@ -1,0 +1,120 @@
+"""Attached files in PostgreSQL, each once under the hash of its content."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from smart_context.base.json_objects import encoded, parsed
+from smart_context.chat.files.attached_file import (
+    AttachedFile,
+    examined,
+    image_uri,
+    is_key,
+    text_in,
+)
+from smart_context.chat.files.costly_files import ReadText
+from smart_context.storage.ports import KEPT_S
+from smart_context.storage.postgres.database import Connection, Database
+
+_PUT = """
+INSERT INTO blob (key, about, content, text) VALUES (%s, %s, %s, %s)
+ON CONFLICT (key) DO UPDATE SET about = excluded.about, text = excluded.text,
+    used_at = clock_timestamp()
+"""
+
+_REMOVE = r"""
+WITH named AS (
+    SELECT line AS text FROM message WHERE line ~ '[0-9a-f]{64}'
+    UNION ALL SELECT value FROM chat_value WHERE value ~ '[0-9a-f]{64}'
+    UNION ALL SELECT encode(content, 'escape') FROM document
+    UNION ALL SELECT encode(content, 'escape') FROM vault_document
+    UNION ALL SELECT encode(line, 'escape') FROM log_line
+    UNION ALL SELECT encode(journal, 'escape') FROM answer
+), found AS (
+    SELECT DISTINCT m[1] AS key
+    FROM named, regexp_matches(text, '(?<![0-9a-f])([0-9a-f]{64})(?![0-9a-f])', 'g') AS m
+)
+DELETE FROM blob WHERE used_at < to_timestamp(%s)
+    AND NOT EXISTS (SELECT FROM found WHERE found.key = blob.key)
+RETURNING key
+"""
+
+_CLEARING = 0x5343_636C_6561_7265  # any number that nobody else locks
+_CLEARING_S = 600.0
+
+
+class PostgresBlobs:
+    """The files that were attached to messages; satisfies `Blobs`."""
+
+    def __init__(self, database: Database, read_text: ReadText) -> None:
+        self._database = database
+        self._read_text = read_text
+
+    async def put(self, name: str, content: bytes) -> AttachedFile:
+        """Store a file."""
+
+        def work() -> AttachedFile:
+            file, text = examined(name, content, self._read_text)
+            row = file.storage_key, encoded(file.to_dict()), content, text
+            self._database.run(lambda connection: connection.execute(_PUT, row))
+            return file
+
+        return await self._database.in_thread(work)
+
+    async def info(self, key: str) -> AttachedFile | None:
+        """A file's name, type and size; `None` when it is gone."""
+        found = await self._row("SELECT about, length(content) FROM blob WHERE key = %s", key)
+        if found is None:
+            return None
+        about = parsed(found[0]) or {}
+        name, kind = about.get("name"), about.get("file_type")
+        return AttachedFile(
+            id=key[:12],
+            name=name if isinstance(name, str) else key[:12],
+            file_type=kind if isinstance(kind, str) else "application/octet-stream",
+            storage_key=key,
+            size=found[1],
+        )
+
+    async def read(self, id: str) -> str | None:  # noqa: A002  the seed's name
+        """The text of a file; `None` when it has none, or is gone."""
+        found = await self._row(
+            "SELECT text, CASE WHEN text IS NULL THEN content END FROM blob WHERE key = %s", id
+        )
+        if found is None:
+            return None
+        text, content = found
+        return text_in(id, content) if text is None else text.decode("utf-8", "replace")
+
+    async def content(self, key: str) -> bytes | None:
+        """All of a file; `None` when it is gone."""
+        found: tuple[bytes] | None = await self._row("SELECT content FROM blob WHERE key = %s", key)
+        return None if found is None else found[0]
+
+    async def data_uri(self, key: str) -> str | None:
+        """An image as a model takes it; `None` for anything else, and for one that is too large."""
+        return image_uri(await self.content(key))
+
+    async def keep(self, key: str) -> None:
+        """Note that a file is used again, so that it is not removed as unused."""
+        await self._row(
+            "UPDATE blob SET used_at = clock_timestamp() WHERE key = %s RETURNING key", key
+        )
+
+    def remove_unused(self, now: float) -> Sequence[str]:
+        """Remove the files that nothing has named for a week; returns their keys."""
+
+        def work(connection: Connection) -> Sequence[str]:
+            asked = connection.execute("SELECT pg_try_advisory_xact_lock(%s)", (_CLEARING,))
+            if asked.fetchone() != (True,):  # another process is about it
+                return []
+            removed = connection.execute(_REMOVE, (now - KEPT_S,))
+            return sorted(key for (key,) in removed)
+
+        return self._database.run(work, patience_s=_CLEARING_S)
+
+    async def _row(self, statement: str, key: str) -> tuple[Any, ...] | None:
+        if not is_key(key):
+            return None
+        return await self._database.do(
+            lambda connection: connection.execute(statement, (key,), binary=True).fetchone()
+        )

@@ -1,0 +1,252 @@
+"""The connections to a database: pooled, with a time limit on each answer, renewed after a break.
+
+A database that hangs without an error says nothing, so the limits are kept on this side.
+"""
+
+import atexit
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import errors
+from psycopg.abc import PQGen
+from psycopg.conninfo import conninfo_to_dict
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from smart_context.base.errors import StorageAway, StoreFailed
+from smart_context.base.threads import run_uncancelled
+from smart_context.storage.postgres.migrating import migrate
+
+MOST_CONNECTIONS = 8
+"""In the pool of a process, which has one more that listens."""
+
+CONNECT_S = 4
+ANSWER_S = 8.0
+"""How long a statement may take; with a new connection in time for an error within 15 s."""
+
+CHECK_S = 3.0
+"""The same for a question whether it is there."""
+
+LOOK_EACH_S = 0.5
+"""How often a database that is away is looked for; callers get an error at once meanwhile."""
+
+KEPT_ALIVE: dict[str, Any] = {
+    "connect_timeout": CONNECT_S,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": int(ANSWER_S * 1000),
+    "application_name": "smart-context",
+}
+"""Parameters of each connection, so that a broken one is noticed."""
+
+T = TypeVar("T")
+Connection = psycopg.Connection[Any]
+Work = Callable[[Connection], T]
+
+_RV = TypeVar("_RV")
+_TRIES = MOST_CONNECTIONS + 2
+_logger = logging.getLogger(__name__)
+
+
+class PatientConnection(psycopg.Connection[Any]):
+    """A connection that is closed when an answer takes too long."""
+
+    patience_s = ANSWER_S
+
+    def wait(self, gen: PQGen[_RV], interval: float = 0.1, timeout: float | None = None) -> _RV:
+        """The outcome of a dialogue with the database."""
+        try:
+            return super().wait(gen, interval, timeout or self.patience_s)
+        except errors._WaitTimeout as error:  # noqa: SLF001 - how psycopg reports it
+            if timeout is not None:
+                raise
+            self.close()
+            raise psycopg.OperationalError(f"no answer within {self.patience_s:g} s") from error
+
+
+class Database:
+    """A database with the schema of this program; connects with the first work.
+
+    Args:
+        url: Where it is: `postgresql://user@host/name`, with any parameter of libpq.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._pool: ConnectionPool[PatientConnection] | None = None
+        self._starting = threading.Lock()
+        self._threads: ThreadPoolExecutor | None = None
+        self._away = ""
+        self._failures = 0
+
+    @property
+    def where(self) -> str:
+        """Where it is, without a password, for users."""
+        with suppress(psycopg.Error):
+            parts = conninfo_to_dict(self.url)
+            return f"database {parts.get('dbname', '')} on {parts.get('host', 'this machine')}"
+        return "the database"
+
+    def run(self, work: Work[T], *, patience_s: float = ANSWER_S) -> T:
+        """Do work in one transaction; blocks.
+
+        Work that breaks off before its commit, such as by a restart of the database, is done
+        again, so it must leave nothing behind in this process.
+
+        Raises:
+            StorageAway: The database can't be reached, or does not answer.
+            StoreFailed: It refuses.
+        """
+        if self._away:
+            raise StorageAway(self._away)
+        failure: psycopg.Error = psycopg.OperationalError("no connection")
+        for _ in range(_TRIES):
+            is_done = False
+            try:
+                with self._opened().connection() as connection:
+                    connection.patience_s = patience_s
+                    result = work(connection)
+                    is_done = True
+            except (errors.SerializationFailure, errors.DeadlockDetected) as error:
+                failure = error
+            except (PoolTimeout, psycopg.OperationalError, psycopg.InterfaceError) as error:
+                failure = error
+                if is_done or not _is_broken_off(error):
+                    break
+            except psycopg.Error as error:
+                _logger.exception("the database refused a statement")
+                raise StoreFailed(f"The database refused it: {_words(error)}.") from error
+            else:
+                return result
+        raise self._failed(failure) from failure
+
+    async def do(self, work: Work[T], *, patience_s: float = ANSWER_S) -> T:
+        """As `run`, in a thread of the database's own, until its end."""
+        return await self.in_thread(lambda: self.run(work, patience_s=patience_s))
+
+    async def in_thread(self, work: Callable[[], T]) -> T:
+        """Do blocking work in a thread of the database's own, until its end."""
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(MOST_CONNECTIONS, "database")
+        return await run_uncancelled(work, self._threads)
+
+    def prepare(self) -> None:
+        """Connect, and migrate the schema where that is needed. Blocks."""
+        self.run(lambda _: None)
+
+    def check(self) -> None:
+        """Return if the database answers soon.
+
+        Raises:
+            StoreFailed: It does not, or refuses.
+        """
+        self.run(lambda connection: connection.execute("SELECT 1"), patience_s=CHECK_S)
+
+    def figures(self) -> Mapping[str, tuple[str, float]]:
+        """The state of the connections."""
+        known = self._pool.get_stats() if self._pool else {}
+        connections, waiting = known.get("pool_size", 0), known.get("requests_waiting", 0)
+        is_up = float(not self._away)
+        return {
+            "database_up": ("0 while the database can't be reached", is_up),
+            "database_connections": ("Connections to the database", float(connections)),
+            "database_waiting": ("Callers that wait for a connection", float(waiting)),
+            "database_failures": ("How often the database was found away", float(self._failures)),
+        }
+
+    def close(self) -> None:
+        """Close all connections; later work opens them again."""
+        with self._starting:
+            pool, self._pool = self._pool, None
+            threads, self._threads = self._threads, None
+        atexit.unregister(self.close)
+        if threads is not None:
+            threads.shutdown(wait=False)
+        if pool is not None:
+            pool.close(timeout=2.0)
+
+    def _opened(self) -> ConnectionPool[PatientConnection]:
+        with self._starting:
+            if self._pool is None:
+                with self.connected() as connection:
+                    migrate(connection)
+                self._pool = ConnectionPool(
+                    self.url,
+                    connection_class=PatientConnection,
+                    kwargs=KEPT_ALIVE,
+                    configure=_configure,
+                    min_size=0,
+                    max_size=MOST_CONNECTIONS,
+                    timeout=CONNECT_S,
+                    reconnect_timeout=CONNECT_S,
+                    max_idle=60.0,
+                    num_workers=2,
+                    open=True,
+                )
+                atexit.register(self.close)
+            return self._pool
+
+    @contextmanager
+    def connected(self) -> Iterator[Connection]:
+        """A connection beside the pool, which commits each statement. Blocks.
+
+        Raises:
+            StorageAway, StoreFailed: The database can't be reached, or refuses.
+        """
+        try:
+            with PatientConnection.connect(self.url, autocommit=True, **KEPT_ALIVE) as connection:
+                connection.patience_s = 10 * ANSWER_S  # another process may be migrating
+                yield connection
+        except psycopg.OperationalError as error:
+            raise self._failed(error) from error
+        except psycopg.Error as error:
+            raise StoreFailed(f"The database refused it: {_words(error)}.") from error
+
+    def _failed(self, failure: psycopg.Error) -> StoreFailed:
+        if isinstance(failure, (errors.DiskFull, errors.OutOfMemory, errors.QueryCanceled)):
+            return StoreFailed(f"The database refused it: {_words(failure)}.")
+        why = f"The {self.where} can't be reached: {_words(failure)}. It is tried again."
+        with self._starting:
+            if not self._away:
+                _logger.warning("%s", why)
+                self._failures += 1
+                self._away = why
+                threading.Thread(target=self._look_for_it, name="database", daemon=True).start()
+        return StorageAway(why)
+
+    def _look_for_it(self) -> None:
+        pause = threading.Event()
+        while self._away:
+            pause.wait(LOOK_EACH_S)
+            with suppress(psycopg.Error):
+                with PatientConnection.connect(self.url, autocommit=True, **KEPT_ALIVE) as found:
+                    found.patience_s = CHECK_S
+                    found.execute("SELECT 1")
+                self._away = ""
+                _logger.warning("the %s answers again", self.where)
+
+
+def _configure(connection: Connection) -> None:
+    """Keep a process that hangs from holding its locks for ever."""
+    connection.execute(
+        "SELECT set_config('idle_in_transaction_session_timeout', '20s', false),"
+        " set_config('lock_timeout', '6s', false)"
+    )
+    connection.commit()
+
+
+def _is_broken_off(error: psycopg.Error) -> bool:
+    """True if a connection broke that may have been dead before, so that another may do."""
+    if isinstance(error, PoolTimeout) or isinstance(error.__cause__, errors._WaitTimeout):  # noqa: SLF001
+        return False
+    return error.sqlstate is None or error.sqlstate.startswith(("57P", "08"))
+
+
+def _words(error: psycopg.Error) -> str:
+    text = error.diag.message_primary or str(error)
+    return " ".join(text.split())[:300].rstrip(".")

@@ -1,0 +1,152 @@
+"""JSON objects in PostgreSQL: beside chats, and of the vault as a whole."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from smart_context.base.errors import StorageAway, StoreFailed
+from smart_context.base.json_objects import encoded, parsed
+from smart_context.base.values import JsonObject
+from smart_context.chat.ids import check_chat_id, sidecar_name
+from smart_context.storage.keys import key_of, name_of
+from smart_context.storage.ports import Conflict, Document, Revision
+from smart_context.storage.postgres.changes import tell_of_document
+from smart_context.storage.postgres.database import Connection, Database
+from smart_context.storage.postgres.places import locked_place
+
+_READ = """
+SELECT d.name, d.revision, CASE WHEN d.revision = k.revision THEN NULL ELSE d.content END
+FROM chat AS c JOIN document AS d ON d.chat = c.number
+JOIN unnest(%s::text[], %s::bigint[]) AS k (name, revision) ON k.name = d.name
+WHERE c.id = %s AND c.deletion = ''
+"""
+
+_REPLACE = """
+INSERT INTO document (chat, name, revision, content)
+VALUES (%(chat)s, %(name)s, nextval('revision'), %(content)s)
+ON CONFLICT (chat, name) DO UPDATE SET revision = excluded.revision, content = excluded.content
+RETURNING revision
+"""
+
+_WRITE = """
+INSERT INTO vault_document (kind, name, revision, content) VALUES (%s, %s, nextval('revision'), %s)
+ON CONFLICT (kind, name) DO UPDATE SET revision = excluded.revision, content = excluded.content
+"""
+
+
+class PostgresDocuments:
+    """The objects beside the chats; satisfies `ChatDocuments`."""
+
+    def __init__(self, database: Database, node: str) -> None:
+        self._database = database
+        self._node = node
+
+    async def read(
+        self, chat_id: str, *names: str, known: Sequence[Document] = ()
+    ) -> tuple[Document, ...]:
+        """The objects of these names."""
+        chat = check_chat_id(chat_id)
+        for name in names:
+            sidecar_name(chat, name)  # refuses a bad name
+        before = dict(zip(names, known, strict=False))
+        revisions = [getattr(before.get(name), "revision", None) for name in names]
+        asked = list(names), revisions, chat
+        try:
+            found = await self._database.do(
+                lambda connection: connection.execute(_READ, asked).fetchall()
+            )
+        except StorageAway:
+            if len(before) < len(names):
+                raise
+            return tuple(before.values())
+        stored = {
+            name: before[name]
+            if content is None
+            else Document(value=parsed(content) or {}, revision=revision)
+            for name, revision, content in found
+        }
+        return tuple(stored.get(name) or _none(before.get(name)) for name in names)
+
+    async def replace(
+        self, chat_id: str, name: str, value: Mapping[str, Any], *, expected: Revision | None
+    ) -> Document:
+        """Replace an object if its revision still is the expected one."""
+        chat = check_chat_id(chat_id)
+        sidecar_name(chat, name)  # refuses a bad name
+        content = encoded(value)
+
+        def work(connection: Connection) -> Document:
+            place = locked_place(connection, chat)
+            found = connection.execute(
+                "SELECT revision FROM document WHERE chat = %s AND name = %s", (place, name)
+            ).fetchone()
+            if (found and found[0]) != expected:
+                raise Conflict(f"{chat}.{name}")
+            asked = {"chat": place, "name": name, "content": content}
+            revision = connection.execute(_REPLACE, asked).fetchone()
+            assert revision is not None  # noqa: S101 - what was written is returned
+            tell_of_document(connection, self._node, chat)
+            return Document(value=dict(value), revision=revision[0])
+
+        return await self._database.do(work)
+
+
+def _none(before: Document | None) -> Document:
+    return before if before is not None and before.revision is None else Document()
+
+
+class PostgresVaultDocuments:
+    """The objects of the vault as a whole; satisfies `VaultDocuments`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def read(self, kind: str, key: str) -> JsonObject | None:
+        """The object; `None` if there is none."""
+        try:
+            asked = kind, name_of(key)
+        except ValueError:
+            return None
+        found = self._database.run(
+            lambda connection: connection.execute(
+                "SELECT content FROM vault_document WHERE kind = %s AND name = %s", asked
+            ).fetchone()
+        )
+        if found is None:
+            return None
+        try:
+            value: JsonObject = json.loads(found[0])
+        except (ValueError, RecursionError) as error:
+            raise StoreFailed(f"{kind} {key!r} can't be read: {error}.") from error
+        return value
+
+    def write(self, kind: str, key: str, value: Mapping[str, Any]) -> str:
+        """Store an object in place of the former one; returns where it is, for users."""
+        row = kind, name_of(key), encoded(value, indent=2)
+        self._database.run(lambda connection: connection.execute(_WRITE, row))
+        return f"{kind} {key!r} in the {self._database.where}"
+
+    def delete(self, kind: str, key: str) -> bool:
+        """Delete an object; True if there was one."""
+        try:
+            asked = kind, name_of(key)
+        except ValueError:
+            return False
+        return bool(
+            self._database.run(
+                lambda connection: (
+                    connection.execute(
+                        "DELETE FROM vault_document WHERE kind = %s AND name = %s", asked
+                    ).rowcount
+                )
+            )
+        )
+
+    def keys(self, kind: str) -> list[str]:
+        """The keys of a kind, sorted."""
+        found = self._database.run(
+            lambda connection: connection.execute(
+                "SELECT name FROM vault_document WHERE kind = %s", (kind,)
+            ).fetchall()
+        )
+        return sorted(key_of(name) for (name,) in found)

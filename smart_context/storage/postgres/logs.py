@@ -1,0 +1,117 @@
+"""Logs in PostgreSQL: a row for each line."""
+
+from smart_context.chat.ids import check_chat_id, sidecar_name
+from smart_context.chat.messages import ChatId
+from smart_context.storage.ports import Limits, Revision
+from smart_context.storage.postgres.database import Connection, Database
+from smart_context.storage.postgres.places import locked_place
+
+_FOUND = """
+SELECT l.number, l.added FROM log AS l LEFT JOIN chat AS c ON c.number = l.chat
+WHERE c.id IS NOT DISTINCT FROM %(chat)s AND coalesce(c.deletion, '') = ''
+    AND l.kind = %(kind)s AND l.name = %(name)s
+"""
+
+_ADD = """
+INSERT INTO log (chat, kind, name, added) VALUES (%s, %s, %s, %s)
+ON CONFLICT (chat, kind, name) DO UPDATE SET added = log.added + excluded.added
+RETURNING number, added
+"""
+
+_FULL = """
+SELECT count(*) > %(lines)s + %(slack)s OR coalesce(sum(length(line) + 1), 0) > %(bytes)s
+FROM log_line WHERE log = %(log)s
+"""
+
+_DROP = """
+DELETE FROM log_line AS l USING (
+    SELECT number, row_number() OVER newest AS place, sum(length(line) + 1) OVER newest AS bytes
+    FROM log_line WHERE log = %(log)s WINDOW newest AS (ORDER BY number DESC)
+) AS o
+WHERE l.log = %(log)s AND l.number = o.number
+    AND (o.place > %(lines)s OR o.bytes > %(bytes)s * 3 / 4)
+"""
+
+
+class PostgresLogs:
+    """The logs of a database; satisfies `Logs`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def beside(self, chat_id: ChatId, name: str, limits: Limits) -> "PostgresLog":
+        """A log beside a chat."""
+        chat = check_chat_id(chat_id)
+        sidecar_name(chat, f"{name}.jsonl")  # refuses a bad name
+        return PostgresLog(self._database, chat, "", name, limits)
+
+    def of_vault(self, kind: str, key: str) -> "PostgresLog":
+        """A log of the vault as a whole."""
+        return PostgresLog(self._database, None, kind, key, None)
+
+
+class PostgresLog:
+    """One log; satisfies `Log`."""
+
+    def __init__(
+        self, database: Database, chat: ChatId | None, kind: str, name: str, limits: Limits | None
+    ) -> None:
+        self._database = database
+        self._chat = chat
+        self._asked = {"chat": chat, "kind": kind, "name": name}
+        self._limits = limits
+
+    async def append(self, *lines: bytes) -> None:
+        """Add lines, all or none."""
+        if lines:
+            await self._database.do(lambda connection: self._append(connection, lines))
+
+    async def revision(self) -> Revision | None:
+        """The number of lines that were ever added."""
+        found = await self._database.do(
+            lambda connection: connection.execute(_FOUND, self._asked).fetchone()
+        )
+        return (found and found[1]) or None
+
+    async def lines(self) -> list[bytes]:
+        """The lines that are kept, oldest first, without empty ones."""
+        return (await self.since(0))[0]
+
+    async def since(self, place: int) -> tuple[list[bytes], int]:
+        """The lines that were added since, and the place to go on from."""
+
+        def work(connection: Connection) -> list[tuple[int, bytes]]:
+            log = connection.execute(_FOUND, self._asked).fetchone()
+            if log is None:
+                return []
+            return connection.execute(
+                "SELECT number, line FROM log_line WHERE log = %s AND number > %s ORDER BY number",
+                (log[0], place),
+                binary=True,
+            ).fetchall()
+
+        found = await self._database.do(work)
+        last = found[-1][0] if found else place
+        return [line for _, line in found if line.strip()], last
+
+    def _append(self, connection: Connection, lines: tuple[bytes, ...]) -> None:
+        place = None if self._chat is None else locked_place(connection, self._chat)
+        added = connection.execute(
+            _ADD, (place, self._asked["kind"], self._asked["name"], len(lines))
+        ).fetchone()
+        assert added is not None  # noqa: S101 - what was written is returned
+        log, last = added
+        connection.execute(
+            "INSERT INTO log_line (log, number, line) SELECT %s, %s + n, line"
+            " FROM unnest(%s::bytea[]) WITH ORDINALITY AS l (line, n)",
+            (log, last - len(lines), list(lines)),
+        )
+        if self._limits is not None:
+            asked = {
+                "log": log,
+                "lines": self._limits.lines,
+                "slack": self._limits.slack,
+                "bytes": self._limits.bytes,
+            }
+            if connection.execute(_FULL, asked).fetchone() == (True,):
+                connection.execute(_DROP, asked)

@@ -1,0 +1,71 @@
+"""All storage of a vault in a PostgreSQL database."""
+
+from collections.abc import Awaitable, Callable
+
+from smart_context.base.caches import Caches
+from smart_context.chat.files.costly_files import ReadText
+from smart_context.chat.files.file_text import text_of
+from smart_context.storage.ports import Events, Storage
+from smart_context.storage.postgres.answers import PostgresAnswers
+from smart_context.storage.postgres.blobs import PostgresBlobs
+from smart_context.storage.postgres.chats import postgres_chats
+from smart_context.storage.postgres.database import Database
+from smart_context.storage.postgres.documents import PostgresDocuments, PostgresVaultDocuments
+from smart_context.storage.postgres.events import PostgresEvents
+from smart_context.storage.postgres.leases import PostgresLeases
+from smart_context.storage.postgres.listening import Listener
+from smart_context.storage.postgres.logs import PostgresLogs
+from smart_context.storage.postgres.records import PostgresRecords
+from smart_context.storage.postgres.vectors import PostgresVectors
+
+Identity = Callable[[], Awaitable[str]]
+"""Gives what names the vault of a database among others."""
+
+
+def postgres_storage(
+    url: str,
+    caches: Caches,
+    *,
+    read_text: ReadText = text_of,
+    events: Callable[[Identity], Events] | None = None,
+) -> Storage:
+    """The storage in a database; connects with the first use.
+
+    Args:
+        url: Where the database is: `postgresql://user@host/name`.
+        caches: Where this machine keeps what it can make again.
+        read_text: Reads new attached files.
+        events: Makes what carries events, given what names the vault; by default the database.
+    """
+    database = Database(url)
+    listener = Listener(database)
+    blobs = PostgresBlobs(database, read_text)
+    answers = PostgresAnswers(database)
+
+    async def identity() -> str:
+        found = await database.do(
+            lambda connection: connection.execute("SELECT id::text FROM vault_identity").fetchone()
+        )
+        return str(found and found[0])
+
+    def close() -> None:
+        answers.close()
+        database.close()
+
+    return Storage(
+        chats=postgres_chats(database, listener),
+        documents=PostgresDocuments(database, listener.node),
+        vault_documents=PostgresVaultDocuments(database),
+        logs=PostgresLogs(database),
+        vectors=PostgresVectors(database),
+        blobs=blobs,
+        answers=answers,
+        events=events(identity) if events else PostgresEvents(database, listener),
+        leases=PostgresLeases(database),
+        caches=caches,
+        clear_up=blobs.remove_unused,
+        close=close,
+        records=PostgresRecords(database),
+        check=database.check,
+        figures=database.figures,
+    )

@@ -1,0 +1,104 @@
+"""Messages between processes by way of a Redis stream, which keeps the last of them."""
+
+import asyncio
+import json
+import logging
+import secrets
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from smart_context.base.errors import StorageAway, StoreFailed
+from smart_context.base.values import JsonObject
+from smart_context.storage.outbox import Outbox
+from smart_context.storage.ports import Heard
+
+_KEPT = 10_000
+_WAIT_MS = 4_000
+_ANSWER_S = 6.0
+_AGAIN_S = 1.0
+
+_logger = logging.getLogger(__name__)
+
+
+class RedisEvents:
+    """Messages by way of a Redis; satisfies `Events`.
+
+    Args:
+        url: Where it is: `redis://host:6379/0`.
+        vault: Names the vault among those that share it.
+    """
+
+    is_shared = True
+
+    def __init__(self, url: str, vault: Callable[[], Awaitable[str]]) -> None:
+        self._url = url
+        self._vault = vault
+        self._node = secrets.token_hex(6)
+        self._outbox = Outbox()
+
+    def send(self, message: JsonObject) -> None:
+        """Tell the others soon."""
+        self._outbox.add(message)
+
+    async def settle(self) -> None:
+        """Wait until what was sent has gone; a second at most."""
+        await self._outbox.settle()
+
+    async def listen(self, heard: Heard) -> None:
+        """Send what there is, and hear the others, until cancelled."""
+        redis = Redis.from_url(
+            self._url,
+            decode_responses=True,
+            socket_connect_timeout=_ANSWER_S,
+            socket_timeout=_ANSWER_S,
+        )
+        stream = f"smart-context:{await self._named()}"
+
+        async def tell(body: str) -> None:
+            try:
+                fields: dict[Any, Any] = {"node": self._node, "body": body}
+                await redis.xadd(stream, fields, maxlen=_KEPT, approximate=True)
+            except RedisError as error:
+                raise StorageAway(f"Redis can't be reached: {error}") from error
+
+        async with redis, asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._outbox.run(tell))
+            tasks.create_task(self._hear(redis, stream, heard))
+
+    async def _named(self) -> str:
+        while True:
+            try:
+                return await self._vault()
+            except StoreFailed:
+                await asyncio.sleep(_AGAIN_S)
+
+    async def _hear(self, redis: Redis, stream: str, heard: Heard) -> None:
+        read_to = ""
+        while True:
+            try:
+                if not read_to:
+                    newest: Any = await redis.xrevrange(stream, count=1)
+                    read_to = newest[0][0] if newest else "0-0"
+                for _, entries in await _given_up(redis.xread({stream: read_to}, block=_WAIT_MS)):
+                    for number, fields in entries:
+                        read_to = number
+                        if fields["node"] != self._node:
+                            for message in json.loads(fields["body"]):
+                                heard(message)
+            except RedisError as error:
+                _logger.warning("events of other processes are not heard for now: %s", error)
+                await asyncio.sleep(_AGAIN_S)
+
+
+async def _given_up(reading: Awaitable[Any]) -> Any:
+    """The outcome of a read; one that is cancelled is left alone, for it may not notice."""
+    task = asyncio.ensure_future(reading)
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
+    try:
+        await asyncio.wait({task})
+    finally:
+        task.cancel()
+    return task.result()

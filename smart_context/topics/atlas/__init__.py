@@ -1,0 +1,1 @@
+"""The atlas: the topics of all chats, merged into topics and themes. Pure."""

@@ -1,0 +1,94 @@
+// @ts-check
+/** The atlas as the page shows it: themes and topics, of which a time or a search keeps some. */
+
+import { coloursOf } from "../cloud/hues.js";
+
+/** @typedef {{ chat_id: string, title: string, topic_id: string, label: string, messages: number, first_at: string | null, last_at: string | null }} ChatTopic */
+/** @typedef {{ id: string, label: string, theme: string, chats: readonly ChatTopic[], messages: number, first_at: string | null, last_at: string | null }} StoredTopic */
+/** @typedef {{ id: string, label: string, topics: readonly string[], chats: number, messages: number }} StoredTheme */
+/** @typedef {{ themes: readonly StoredTheme[], topics: readonly StoredTopic[], chats: number, messages: number, pending: number }} Values  A result of `smart_context.atlas`. */
+
+/** @typedef {{ id: string, label: string, themeId: string, hue: string, count: number, now: number, chats: readonly ChatTopic[], all: readonly ChatTopic[] }} Topic  `count`: its messages, of `all` chats; `now`: those that time and search keep, of `chats`. */
+/** @typedef {{ id: string, label: string, hue: string, count: number, now: number, topics: Topic[] }} Theme */
+/** @typedef {{ themes: Theme[], topics: Map<string, Topic>, found: Topic[], chats: number, messages: number, pending: number, isNarrowed: boolean }} Atlas  `found`: what is kept, best or largest first. */
+
+/**
+ * @param {Values} whole  All that there is.
+ * @param {Values} [kept]  What a time or a search keeps of it.
+ * @returns {Atlas}
+ */
+export function atlasOf(whole, kept) {
+  const ids = whole.themes.map(({ id }) => ({ id: `theme ${id}` }));
+  const parts = whole.topics.map(({ id, theme }) => ({ id, parent_id: `theme ${theme}` }));
+  const colours = coloursOf([...ids, ...parts]);
+  const now = new Map((kept ?? whole).topics.map((topic) => [topic.id, topic]));
+  const topics = new Map(whole.topics.map(({ id, label, theme, chats, messages }) => {
+    const rest = now.get(id);
+    const hue = colours.get(id) ?? "";
+    const left = { now: rest?.messages ?? 0, chats: rest?.chats ?? chats };
+    return [id, { id, label, themeId: theme, hue, count: messages, all: chats, ...left }];
+  }));
+  const themes = whole.themes.map(({ id, label, messages }) => {
+    const own = [...topics.values()].filter(({ themeId }) => themeId === id);
+    const left = (kept ?? whole).themes.find((theme) => theme.id === id);
+    return { id, label, hue: colours.get(`theme ${id}`) ?? "", count: messages, now: left?.messages ?? 0, topics: own };
+  });
+  const { chats, messages } = kept ?? whole;
+  const found = [...now.keys()].flatMap((id) => topics.get(id) ?? []);
+  const filled = themes.filter((theme) => theme.topics.length).sort((a, b) => b.count - a.count);
+  return { themes: filled, topics, found, chats, messages, pending: whole.pending, isNarrowed: kept !== undefined };
+}
+
+/**
+ * The themes with their largest topics, as many as a room can show; each theme with one at least, and none with all.
+ * @param {readonly Theme[]} themes
+ * @param {number} most
+ * @param {readonly Topic[]} [found]  Shown whatever their size.
+ * @returns {Theme[]}
+ */
+export function drawn(themes, most, found = []) {
+  const shown = new Set([...themes.map(({ topics }) => topics[0]), ...found.slice(0, most / 4)]);
+  const others = themes.flatMap(({ topics }) => topics.filter((topic) => !shown.has(topic)));
+  others.sort((a, b) => b.count - a.count);
+  for (const topic of others.slice(0, Math.max(0, most - shown.size))) shown.add(topic);
+  return themes.map((theme) => {
+    return { ...theme, topics: theme.topics.filter((topic) => shown.has(topic)).slice(0, MOST_IN_THEME) };
+  });
+}
+
+/** @typedef {{ theme: string, topic: string, query: string, since: string, until: string, isList: boolean }} Place  Where in the atlas one is. */
+
+const MOST_IN_THEME = 120;
+const NAMES = /** @type {const} */ ({ theme: "theme", topic: "topic", query: "q", since: "since", until: "until" });
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
+
+/** The place that an address names. @param {string} search  As `location.search`. @returns {Place} */
+export function placeIn(search) {
+  const params = new URLSearchParams(search);
+  const date = (/** @type {string} */ name) => (DATE.test(params.get(name) ?? "") ? (params.get(name) ?? "") : "");
+  const topic = params.get("topic") ?? "";
+  return {
+    theme: topic ? "" : (params.get("theme") ?? ""),
+    topic,
+    query: params.get("q") ?? "",
+    since: date("since"),
+    until: date("until"),
+    isList: params.get("view") === "list",
+  };
+}
+
+/** The address of a place; what is not given is as at the beginning. @param {Partial<Place>} place */
+export function addressOf(place) {
+  const params = new URLSearchParams();
+  for (const [key, name] of Object.entries(NAMES)) {
+    const value = place[/** @type {keyof typeof NAMES} */ (key)];
+    if (value && !(key === "theme" && place.topic)) params.set(name, value);
+  }
+  if (place.isList) params.set("view", "list");
+  return `/topics${params.size ? `?${params}` : ""}`;
+}
+
+/** What narrows the atlas at a place, as the commands take it. @param {Place} place */
+export function narrowing({ query, since, until }) {
+  return Object.fromEntries(Object.entries({ query, since, until }).filter(([, value]) => value));
+}

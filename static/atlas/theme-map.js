@@ -1,0 +1,170 @@
+// @ts-check
+/** The map of all themes: areas with the bubbles of their topics, each at its place for life. */
+
+import { fit, widthInEms } from "../cloud/fit.js";
+import { nest, nestIn, SMALLEST } from "../cloud/nest.js";
+import { Ruler } from "../cloud/ruler.js";
+import { recall, remember } from "../lib/memory.js";
+import { messagesCounted, visible } from "../lib/text.js";
+import { addressOf, drawn } from "./atlas.js";
+import { isNews, keep, newBubble, showBubble } from "./bubbles.js";
+import { counted } from "./facts.js";
+
+/** @typedef {import("./atlas.js").Theme} Theme */
+
+const PLACES = "atlas:places";
+const MOST_DRAWN = 300;
+const FEWEST_DRAWN = 40;
+/** So many bubbles of the smallest size would fill a room to the brim. */
+const CROWDED = 5.8;
+const NAME_PX = 13;
+const NAME_PADDING = 16;
+const WIDEST_NAME = 150;
+const WIDEST_PART = 0.36;
+/** The radius of a disc in widths of its name, which stands out a little on both sides. */
+const NAME_SHARE = 0.42;
+const MOST_ROOMS = 8;
+/** In a smaller bubble no label fits: measuring it would only take time. */
+const SMALLEST_LABELLED = 20;
+/** A label that is cut has to say something nevertheless. */
+const LABELLED = 44;
+
+export class ThemeMap {
+  #list;
+  #ruler;
+  #places = nestIn(recall("localStorage", PLACES));
+  /** The places in rooms that it had before. @type {Map<string, import("../cloud/nest.js").Places>} */
+  #rooms = new Map();
+  #shown = "";
+  /** @type {Map<string, import("../cloud/pack.js").Circle>} */
+  #discs = new Map();
+
+  /** @param {HTMLElement} list */
+  constructor(list) {
+    this.#list = list;
+    this.#ruler = new Ruler(list);
+  }
+
+  /** Where a theme stands. @param {string} id */
+  areaOf(id) {
+    return this.#discs.get(id);
+  }
+
+  /** Another font is there: names and labels have another width. */
+  measureAgain() {
+    this.#ruler.forget();
+    this.#shown = "";
+  }
+
+  /**
+   * @param {import("./atlas.js").Atlas} atlas
+   * @param {import("./atlas.js").Place} place
+   * @param {{ width: number, height: number }} room  What it has to fill.
+   * @returns {number}  How many topics are drawn.
+   */
+  show(atlas, place, room) {
+    if (!room.width || !room.height) return 0;
+    const themes = drawn(atlas.themes, mostIn(room), place.query ? atlas.found : []);
+    // The font is asked for before hundreds of new elements wait for their styles.
+    this.#ruler.widthOf("");
+    keep(this.#list, themes, newTheme, showTheme);
+    this.#layout(themes, room);
+    return themes.reduce((sum, { topics }) => sum + topics.length, 0);
+  }
+
+  /** @param {Theme[]} themes @param {{ width: number, height: number }} room */
+  #layout(themes, room) {
+    const shown = JSON.stringify([room, themes.map(({ id, label, topics }) => [id, label, topics.map(drawnOf)])]);
+    if (shown === this.#shown) return;
+    this.#shown = shown;
+    const widest = Math.min(WIDEST_NAME, WIDEST_PART * room.width);
+    const sized = themes.map(({ id, label, topics: bubbles }) => {
+      return { id, least: NAME_SHARE * Math.min(widest, widthOfName(label)), bubbles };
+    });
+    const { discs, bubbles, height, places } = nest(sized, room, this.#rooms.get(shown) ?? this.#places);
+    this.#keep(shown, places);
+    remember("localStorage", PLACES, JSON.stringify(places));
+    this.#list.style.height = `${Math.ceil(Math.max(height, room.height))}px`;
+    this.#discs = new Map(discs.map((disc, i) => [themes[i].id, disc]));
+    for (const [i, { x, y, r }] of discs.entries()) {
+      const entry = /** @type {HTMLElement} */ (this.#list.children[i]);
+      setLengths(entry, { "--x": x - r, "--y": y - r, "--d": 2 * r });
+      // A name stands on the upper rim: above what is higher up.
+      entry.style.zIndex = String(Math.round(y - r));
+      for (const [j, bubble] of bubbles[i].entries()) this.#place(entry, j, themes[i].topics[j].label, bubble, r);
+    }
+  }
+
+  /** @param {HTMLElement} theme @param {number} j @param {string} label @param {import("../cloud/pack.js").Circle} bubble @param {number} disc */
+  #place(theme, j, label, { x, y, r }, disc) {
+    const element = /** @type {HTMLElement} */ (theme.lastElementChild?.children[j]?.firstElementChild);
+    setLengths(element, { "--x": disc + x - r, "--y": disc + y - r, "--d": 2 * r });
+    element.toggleAttribute("data-bare", true);
+    if (r < SMALLEST_LABELLED) return;
+    const { size, width, lines, isWhole } = fit(visible(label), 2 * r, this.#ruler.widthOf);
+    element.toggleAttribute("data-bare", !isWhole && r < LABELLED);
+    setLengths(element, { "--type": size, "--label-width": width });
+    element.style.setProperty("--lines", String(lines));
+  }
+
+  /** Whoever opens a sheet and closes it finds the places again. @param {string} shown @param {import("../cloud/nest.js").Places} places */
+  #keep(shown, places) {
+    this.#places = places;
+    this.#rooms.set(shown, places);
+    const [oldest] = this.#rooms.keys();
+    if (this.#rooms.size > MOST_ROOMS) this.#rooms.delete(oldest);
+  }
+}
+
+/** @param {{ width: number, height: number }} room */
+function mostIn({ width, height }) {
+  const fit = Math.floor((width * height) / (CROWDED * Math.PI * SMALLEST ** 2));
+  return Math.max(FEWEST_DRAWN, Math.min(MOST_DRAWN, fit));
+}
+
+/** About how wide a name is. @param {string} label */
+function widthOfName(label) {
+  return NAME_PX * widthInEms(visible(label)) + 2 * NAME_PADDING;
+}
+
+/** What the place and the size of a bubble follow from. @param {import("./atlas.js").Topic} topic */
+function drawnOf({ id, label, count }) {
+  return [id, label, count];
+}
+
+function newTheme() {
+  const entry = document.createElement("li");
+  entry.className = "theme";
+  const area = document.createElement("a");
+  area.className = "theme-area";
+  area.draggable = false;
+  const name = document.createElement("span");
+  name.className = "theme-name";
+  name.dir = "auto";
+  area.append(name);
+  const bubbles = document.createElement("ul");
+  entry.append(area, bubbles);
+  return entry;
+}
+
+/** @param {HTMLElement} entry @param {Theme} theme */
+function showTheme(entry, theme) {
+  const [area, bubbles] = /** @type {HTMLCollectionOf<HTMLElement>} */ (entry.children);
+  keep(bubbles, theme.topics, newBubble, (bubble, topic) => showBubble(bubble, topic, false));
+  const kept = theme.topics.filter(({ now }) => now > 0).length;
+  if (!isNews(entry, [theme.label, theme.hue, theme.now, kept])) return;
+  entry.dataset.hue = theme.hue;
+  entry.inert = theme.now === 0;
+  entry.dataset.theme = theme.id;
+  /** @type {HTMLAnchorElement} */ (area).href = addressOf({ theme: theme.id });
+  area.ariaLabel = `${visible(theme.label)}: ${counted(kept, "topic")}, ${messagesCounted(theme.now)}`;
+  const name = /** @type {HTMLElement} */ (area.firstElementChild);
+  name.textContent = visible(theme.label);
+  name.title = visible(theme.label);
+  bubbles.ariaLabel = `Topics of ${visible(theme.label)}`;
+}
+
+/** @param {HTMLElement} element @param {Record<string, number>} lengths */
+function setLengths(element, lengths) {
+  for (const [name, length] of Object.entries(lengths)) element.style.setProperty(name, `${length.toFixed(1)}px`);
+}

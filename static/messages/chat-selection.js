@@ -1,0 +1,142 @@
+// @ts-check
+/** Chats that are selected in the list, and what is done with all of them at once. */
+
+import { reasonOf } from "../lib/text.js";
+import { toast } from "../lib/toasts.js";
+
+export class ChatSelection {
+  #nav;
+  #wire;
+  #refresh;
+  /** @type {Set<string>} */
+  #ids = new Set();
+  #last = "";
+
+  /** @param {HTMLElement} nav @param {import("../wire.js").Wire} wire @param {() => Promise<void>} refresh */
+  constructor(nav, wire, refresh) {
+    this.#nav = nav;
+    this.#wire = wire;
+    this.#refresh = refresh;
+    this.#bar.addEventListener("click", (event) => {
+      const pressed = event.target instanceof Element ? event.target.closest("[data-arrange]") : null;
+      if (pressed instanceof HTMLElement) this.#do(pressed.dataset.arrange ?? "").catch((error) => toast(reasonOf(error)));
+    });
+    // Before others: Escape gives the selection up and nothing else.
+    document.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || !this.#ids.size || document.querySelector("dialog[open]")) return;
+      event.preventDefault();
+      event.stopPropagation();
+      this.#clear();
+    }, { capture: true });
+    this.#dialog.addEventListener("close", () => this.#putIntoFolder().catch((error) => toast(reasonOf(error))));
+  }
+
+  /** Selects a chat, or no longer; with Shift all up to it. @param {HTMLElement} entry @param {boolean} extends_ */
+  toggle(entry, extends_) {
+    const id = entry.dataset.chatId ?? "";
+    const ids = this.#entries.map((other) => other.dataset.chatId ?? "");
+    const [from, to] = [ids.indexOf(this.#last), ids.indexOf(id)].sort((a, b) => a - b);
+    if (extends_ && from >= 0) for (const other of ids.slice(from, to + 1)) this.#ids.add(other);
+    else if (!this.#ids.delete(id)) this.#ids.add(id);
+    this.#last = id;
+    this.show();
+  }
+
+  /** Shows what is selected, also in a list that was fetched again; what is gone is not selected. */
+  show() {
+    const there = new Set(this.#entries.map((entry) => entry.dataset.chatId ?? ""));
+    for (const id of this.#ids) if (!there.has(id)) this.#ids.delete(id);
+    for (const entry of this.#entries) {
+      const isOn = this.#ids.has(entry.dataset.chatId ?? "");
+      entry.toggleAttribute("data-selected", isOn);
+      entry.querySelector("[data-chat-action=select]")?.setAttribute("aria-pressed", String(isOn));
+    }
+    this.#bar.hidden = !this.#ids.size;
+    this.#nav.toggleAttribute("data-selecting", this.#ids.size > 0);
+    const words = this.#ids.size ? `${this.#ids.size.toLocaleString()} selected` : "";
+    const told = /** @type {HTMLElement} */ (this.#bar.querySelector("[role=status]"));
+    if (told.textContent !== words) told.textContent = words;
+  }
+
+  #clear() {
+    const focus = this.#bar.contains(document.activeElement);
+    const first = this.#entries.find((entry) => this.#ids.has(entry.dataset.chatId ?? ""));
+    this.#ids.clear();
+    this.show();
+    if (focus) first?.querySelector("a")?.focus();
+  }
+
+  /** @param {string} deed */
+  async #do(deed) {
+    const ids = [...this.#ids];
+    if (deed === "none") this.#clear();
+    else if (deed === "folder") this.#askForFolder();
+    else if (deed === "delete") await this.#delete(ids);
+    else {
+      const inside = deed === "pin" ? "[data-kind=pinned]" : "[data-kind=archived]";
+      const isOn = this.#selected.every((entry) => entry.closest(inside));
+      await this.#arrange(ids, deed === "pin" ? { pinned: !isOn } : { archived: !isOn });
+    }
+  }
+
+  /** @param {string[]} ids @param {{ pinned?: boolean, archived?: boolean, folder?: string }} how */
+  async #arrange(ids, how) {
+    await this.#wire.call("memory.arrange_chats", { chat_ids: ids, ...how });
+    this.#clear();
+    await this.#refresh();
+    const one = ids.length === 1 ? "The chat is" : `${ids.length.toLocaleString()} chats are`;
+    if (how.archived) {
+      toast(`${one} archived.`, { label: "Undo", act: () => void this.#arrange(ids, { archived: false }) });
+    }
+  }
+
+  /** @param {string[]} ids */
+  async #delete(ids) {
+    // The page leaves its own chat once that is deleted.
+    ids.sort((a, b) => Number(a === document.body.dataset.chatId) - Number(b === document.body.dataset.chatId));
+    for (const id of ids) await this.#wire.call("memory.delete_chat", { chat_id: id });
+    this.#clear();
+    await this.#refresh();
+    toast(`${ids.length === 1 ? "A chat is" : `${ids.length.toLocaleString()} chats are`} in the trash.`, {
+      label: "Undo",
+      act: async () => {
+        for (const id of ids) await this.#wire.call("memory.restore_chat", { chat_id: id });
+        await this.#refresh();
+      },
+    });
+  }
+
+  #askForFolder() {
+    const names = [...this.#nav.querySelectorAll("[data-kind=folder]")].map((folder) => folder.getAttribute("data-name") ?? "");
+    const known = /** @type {HTMLElement} */ (this.#dialog.querySelector("datalist"));
+    known.replaceChildren(...names.map((name) => Object.assign(document.createElement("option"), { value: name })));
+    const folder = this.#selected[0]?.closest("[data-kind=folder]")?.getAttribute("data-name");
+    const field = /** @type {HTMLInputElement} */ (this.#dialog.querySelector("input"));
+    field.value = folder ?? "";
+    this.#dialog.returnValue = "";
+    this.#dialog.showModal();
+    field.select();
+  }
+
+  async #putIntoFolder() {
+    if (this.#dialog.returnValue !== "put") return;
+    const field = /** @type {HTMLInputElement} */ (this.#dialog.querySelector("input"));
+    await this.#arrange([...this.#ids], { folder: field.value.trim() });
+  }
+
+  get #entries() {
+    return /** @type {HTMLElement[]} */ ([...this.#nav.querySelectorAll(".chat-entry")]);
+  }
+
+  get #selected() {
+    return this.#entries.filter((entry) => this.#ids.has(entry.dataset.chatId ?? ""));
+  }
+
+  get #bar() {
+    return /** @type {HTMLElement} */ (this.#nav.querySelector(".chats-selected"));
+  }
+
+  get #dialog() {
+    return /** @type {HTMLDialogElement} */ (document.getElementById("folder-dialog"));
+  }
+}

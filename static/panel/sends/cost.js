@@ -1,0 +1,50 @@
+// @ts-check
+/** What a request costs, in words. */
+
+import { counted } from "./parts.js";
+
+const LEAST = 1e-4;
+
+/**
+ * @typedef {object} Cost
+ * @property {number} sent
+ * @property {number} unchanged
+ * @property {number} reread
+ * @property {number} saved
+ * @property {{ now: number, everything: number, currency: string }} [price]
+ */
+
+/**
+ * `1,240 tokens, ≈ $0.002; sending everything: $0.011`.
+ * @param {Cost} cost
+ */
+export function costInWords({ sent, saved, price }) {
+  const tokens = `${counted(sent)} ${sent === 1 ? "token" : "tokens"}`;
+  if (!price) return tokens;
+  const now = `${tokens}, ${about(price.now, price.currency)}`;
+  return saved ? `${now}; sending everything: ${money(price.everything, price.currency)}` : now;
+}
+
+/**
+ * `The provider still knows the first 2,783 tokens.`; empty if it knows none.
+ * @param {Cost} cost
+ */
+export function knownInWords({ unchanged }) {
+  return unchanged ? `The provider still knows the first ${counted(unchanged)} tokens.` : "";
+}
+
+/** `≈ $0.0021`, or `under $0.0001`. @param {number} amount @param {string} currency */
+export function about(amount, currency) {
+  return `${amount > 0 && amount < LEAST ? "" : "≈ "}${money(amount, currency)}`;
+}
+
+/** @param {number} amount @param {string} currency @returns {string} */
+export function money(amount, currency) {
+  if (amount > 0 && amount < LEAST) return `under ${money(LEAST, currency)}`;
+  const digits = { maximumSignificantDigits: amount >= 1 ? 4 : 2 };
+  try {
+    return new Intl.NumberFormat("en", { style: "currency", currency, ...digits }).format(amount);
+  } catch {
+    return `${new Intl.NumberFormat("en", digits).format(amount)} ${currency}`; // no code of ISO 4217
+  }
+}

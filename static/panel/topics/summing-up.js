@@ -1,0 +1,171 @@
+// @ts-check
+/** Sums up topics: first the dialog shows what stays, what goes, and what the summary can’t back. */
+
+import { counted } from "../sends/parts.js";
+import { messagesCounted, reasonOf, visible } from "../../lib/text.js";
+
+const TYPED_MS = 500;
+const NEWS_OF_NOTHING = "…";
+
+/** @typedef {{ summary: string, summed_up: string[], kept: { message_id: string, why: string }[], tokens_before: number, tokens_after: number, unsupported: string[], problem?: string }} Account */
+
+class SummingUp {
+  #wire;
+  #chatId;
+  #announce;
+  #dialog = /** @type {HTMLDialogElement} */ (document.getElementById("sum-up"));
+  #text = /** @type {HTMLTextAreaElement} */ (this.#find("textarea"));
+  /** @type {readonly string[]} */
+  #topics = [];
+  /** The newest question; an answer to an older one is not shown. */
+  #asked = 0;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #typing;
+
+  /** @param {import("../../wire.js").Wire} wire @param {string} chatId @param {(words: string) => void} announce */
+  constructor(wire, chatId, announce) {
+    this.#wire = wire;
+    this.#chatId = chatId;
+    this.#announce = announce;
+  }
+
+  start() {
+    document.addEventListener("sum-up-topics", (event) => this.#open(/** @type {CustomEvent} */ (event).detail.topics));
+    this.#text.addEventListener("input", () => {
+      clearTimeout(this.#typing);
+      this.#typing = setTimeout(() => this.#check(), TYPED_MS);
+      this.#offer();
+    });
+    this.#find("form[data-sum-up]").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#apply();
+    });
+    this.#find("[data-rewrite]").addEventListener("click", () => this.#write());
+    this.#dialog.addEventListener("close", () => (this.#asked += 1));
+  }
+
+  /** @param {readonly string[]} topics */
+  #open(topics) {
+    this.#topics = topics;
+    this.#find("h2").textContent = `Sum up ${visible(topics.join(", "))}`;
+    this.#text.value = "";
+    /** @type {HTMLInputElement} */ (this.#find("[name=instructions]")).value = "";
+    this.#show({ summary: "", summed_up: [], kept: [], tokens_before: 0, tokens_after: 0, unsupported: [] });
+    this.#dialog.showModal();
+    this.#text.focus();
+    this.#write();
+  }
+
+  /** Lets the model write the summary. */
+  async #write() {
+    const { value } = /** @type {HTMLInputElement} */ (this.#find("[name=instructions]"));
+    this.#tell("Writing a summary…", true);
+    try {
+      const account = await this.#ask({ instructions: value });
+      if (!account) return;
+      this.#text.value = account.summary;
+      this.#show(account);
+      this.#tell(account.summed_up.length ? (account.problem ?? "") : "Nothing to sum up: all of its messages stay.");
+    } catch (error) {
+      // What would stay and go can be seen without a model, too.
+      const account = await this.#ask({ summary: NEWS_OF_NOTHING }).catch(() => null);
+      if (account) this.#show({ ...account, tokens_after: 0, unsupported: [] });
+      this.#tell(account ? `${reasonOf(error)} You can write the summary yourself.` : reasonOf(error));
+    }
+    this.#text.focus();
+  }
+
+  /** Looks up what was typed. */
+  async #check() {
+    if (!this.#text.value.trim()) return;
+    try {
+      const account = await this.#ask({ summary: this.#text.value });
+      if (account) this.#show(account);
+    } catch (error) {
+      this.#tell(reasonOf(error));
+    }
+  }
+
+  async #apply() {
+    this.#tell("", true);
+    try {
+      const account = await this.#ask({ summary: this.#text.value, apply: true });
+      if (!account) return;
+      this.#dialog.close();
+      this.#announce(`A summary of ${messagesCounted(account.summed_up.length)} is sent in their place.`);
+    } catch (error) {
+      this.#tell(reasonOf(error));
+    }
+  }
+
+  /** @param {Record<string, unknown>} params @returns {Promise<Account | null>} */
+  async #ask(params) {
+    clearTimeout(this.#typing);
+    const asked = ++this.#asked;
+    const account = await this.#wire.call("smart_context.compact_topics", { chat_id: this.#chatId, topics: this.#topics, ...params });
+    return asked === this.#asked ? account : null;
+  }
+
+  /** @param {string} words @param {boolean} [isBusy] */
+  #tell(words, isBusy = false) {
+    const line = this.#find(".sum-up-told");
+    line.textContent = words;
+    this.#dialog.toggleAttribute("data-busy", isBusy);
+    this.#offer(isBusy);
+  }
+
+  #offer(isBusy = false) {
+    const button = /** @type {HTMLButtonElement} */ (this.#find("button.primary"));
+    button.disabled = isBusy || !this.#text.value.trim() || !this.#find(".sum-up-gone").dataset.count;
+  }
+
+  /** @param {Account} account */
+  #show({ summed_up: gone, kept, tokens_before: before, tokens_after: after, unsupported }) {
+    const claims = this.#find(".sum-up-claims");
+    claims.hidden = !unsupported.length;
+    this.#list(".sum-up-claims ul", unsupported.map((claim) => [visible(claim), ""]));
+    this.#find(".sum-up-tokens").textContent = after ? `${counted(before)} → ${counted(after)} tokens` : "";
+    this.#find(".sum-up-gone").dataset.count = gone.length ? String(gone.length) : "";
+    this.#part(".sum-up-gone", `${messagesCounted(gone.length)} behind the summary`, gone.map((id) => [saidBy(id), ""]));
+    this.#part(".sum-up-kept", `${messagesCounted(kept.length)} word for word`, kept.map(({ message_id: id, why }) => [saidBy(id), why]));
+    this.#offer();
+  }
+
+  /** @param {string} selector @param {string} words @param {[string, string][]} rows */
+  #part(selector, words, rows) {
+    this.#find(selector).hidden = !rows.length;
+    this.#find(`${selector} summary`).textContent = words;
+    this.#list(`${selector} ul`, rows);
+  }
+
+  /** @param {string} selector @param {[string, string][]} rows */
+  #list(selector, rows) {
+    this.#find(selector).replaceChildren(
+      ...rows.map(([words, why]) => {
+        const line = document.createElement("li");
+        const said = document.createElement("span");
+        said.dir = "auto";
+        said.textContent = words;
+        line.append(said);
+        if (why) line.append(Object.assign(document.createElement("small"), { textContent: why }));
+        return line;
+      }),
+    );
+  }
+
+  /** @param {string} selector */
+  #find(selector) {
+    return /** @type {HTMLElement} */ (this.#dialog.querySelector(selector));
+  }
+}
+
+/** The beginning of a message, as far as it is on the page. @param {string} id */
+function saidBy(id) {
+  const words = document.getElementById(`m-${id}`)?.querySelector(".body")?.textContent ?? "";
+  return words.replaceAll(/\s+/g, " ").trim().slice(0, 160) || "An earlier message";
+}
+
+/** @param {import("../../wire.js").Wire} wire @param {string} chatId @param {(words: string) => void} announce */
+export function startSummingUp(wire, chatId, announce) {
+  new SummingUp(wire, chatId, announce).start();
+}

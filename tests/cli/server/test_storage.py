@@ -1,0 +1,79 @@
+"""`smart-context storage`, by its exit codes and words."""
+
+import json
+
+import psycopg
+import pytest
+
+from tests.postgres_server import new_database, new_empty_database
+from tests.preloaded import run_to_end
+
+NOWHERE = "postgresql://smart:secret@127.0.0.1:1/x"
+
+
+@pytest.fixture
+def empty(tmp_path_factory):
+    return new_empty_database(tmp_path_factory)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["migrate", "mysql://u:secret@h/x"], "is no database"),
+        (["check", "/tmp"], "is no database"),
+        (["copy", "--from", "mysql://u:secret@h/x", "--to", "/tmp/x"], "can't keep chats"),
+        (["copy", "--from", "/tmp/x"], "--to"),
+        (["migrate", "--nothing"], "No such option"),
+    ],
+)
+def test_wrong_usage_ends_with_2(arguments, words):
+    code, _, errors = run_to_end(["storage", *arguments])
+    assert code == 2
+    assert words in errors
+    assert "secret" not in errors
+
+
+@pytest.mark.parametrize("verb", ["migrate", "check"])
+def test_a_database_that_is_not_there_ends_with_1(verb):
+    code, out, errors = run_to_end(["storage", verb, NOWHERE])
+    assert code == 1
+    assert "127.0.0.1" in errors
+    assert "secret" not in out + errors
+
+
+def test_a_database_is_checked_migrated_and_checked(empty):
+    code, out, errors = run_to_end(["storage", "check", empty])
+    assert (code, "storage migrate" in errors) == (1, True)
+    assert "PostgreSQL 1" in out
+    code, out, _ = run_to_end(["storage", "migrate", empty])
+    assert (code, "0001_storage" in out) == (0, True)
+    assert run_to_end(["storage", "migrate", empty])[:2] == (0, "Nothing to apply.\n")
+    assert run_to_end(["storage", "check", empty])[0] == 0
+
+
+@pytest.mark.parametrize("verb", ["migrate", "check"])
+def test_a_newer_schema_is_refused_by_its_name(tmp_path_factory, verb):
+    url = new_database(tmp_path_factory)
+    with psycopg.connect(url) as connection:
+        connection.execute("INSERT INTO migration VALUES (9999, '9999_from_tomorrow')")
+    code, _, errors = run_to_end(["storage", verb, url])
+    assert code == 1
+    assert "9999_from_tomorrow" in errors
+
+
+def test_a_folder_needs_no_migration(tmp_path):
+    for verb in ("migrate", "check"):
+        assert run_to_end(["storage", verb, "--vault", tmp_path])[0] == 0
+
+
+def test_a_copy_says_what_it_did_and_what_it_could_not(tmp_path, empty):
+    memory = tmp_path / "one" / ".memory"
+    memory.mkdir(parents=True)
+    (memory / "c1.json").write_text('{"messages": []}')
+    there = ["storage", "copy", "--from", tmp_path / "one", "--to", empty]
+    code, out, _ = run_to_end([*there, "--format", "json"])
+    assert (code, json.loads(out)) == (0, {"copied": {"chat": 1}, "unchanged": 0, "refused": {}})
+    (memory / "c1.json").write_text('{"messages": [], "title": "changed"}')
+    code, _, errors = run_to_end(there)
+    assert code == 1
+    assert "c1.json" in errors

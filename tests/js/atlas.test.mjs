@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { addressOf, atlasOf, drawn, narrowing, placeIn } from "../../static/atlas/atlas.js";
+import { axisOf, countsIn, datesOf, dayInWords, periodInWords, periodsBetween, spanInWords, spansOf } from "../../static/atlas/timeline.js";
+import { byChat } from "../../static/atlas/topic-sheet.js";
+
+const NOW = Date.UTC(2025, 5, 30);
+const chat = (id, messages, first, last = first) => ({ chat_id: id, title: id, topic_id: "t", label: "x", messages, first_at: first, last_at: last });
+const topic = (id, theme, messages, chats = [chat("c", messages, "2024-03-05T10:00:00Z")]) => ({ id, label: id, theme, chats, messages, first_at: null, last_at: null });
+const WHOLE = {
+  themes: [{ id: "small", label: "Small", topics: ["c"], chats: 1, messages: 2 }, { id: "large", label: "Large", topics: ["a", "b"], chats: 1, messages: 9 }],
+  topics: [topic("a", "large", 6), topic("b", "large", 3), topic("c", "small", 2)],
+  chats: 2, messages: 11, pending: 0,
+};
+const PLACE = { theme: "", topic: "", query: "", since: "", until: "", isList: false };
+
+test("an address leads to the place that it was made for", () => {
+  for (const place of [
+    PLACE,
+    { ...PLACE, theme: "a&b", query: "50 % of = this", isList: true },
+    { ...PLACE, topic: "<i>", since: "2024-01-01", until: "2024-12-31" },
+  ]) {
+    assert.deepEqual(placeIn(new URL(addressOf(place), "http://localhost").search), place);
+  }
+});
+
+test("what is no date in an address is left out", () => {
+  assert.deepEqual(placeIn("?since=yesterday&until=2024-01-01T00:00"), PLACE);
+  assert.deepEqual(narrowing({ ...PLACE, query: "bread" }), { query: "bread" });
+});
+
+test("what time and search leave out stays on the map with nothing in it", () => {
+  const kept = { ...WHOLE, topics: [topic("b", "large", 2)], themes: [{ id: "large", label: "Large", topics: ["b"], chats: 1, messages: 2 }], messages: 2 };
+  const atlas = atlasOf(WHOLE, kept);
+  assert.deepEqual(atlas.themes.map(({ id, now, count }) => [id, now, count]), [["large", 2, 9], ["small", 0, 2]]);
+  assert.deepEqual([...atlas.topics.values()].map(({ id, now, count }) => [id, now, count]), [["a", 0, 6], ["b", 2, 3], ["c", 0, 2]]);
+  assert.deepEqual(atlas.found.map(({ id }) => id), ["b"]);
+});
+
+test("topics have shades of the colour of their theme", () => {
+  const { themes } = atlasOf(WHOLE);
+  for (const { hue, topics } of themes) for (const one of topics) assert.equal(one.hue.split(" ")[0], hue);
+});
+
+test("a map with room for few shows one topic of each theme, then the largest, and what was found", () => {
+  const { themes, topics } = atlasOf(WHOLE);
+  const ids = (shown) => shown.map((theme) => theme.topics.map(({ id }) => id));
+  assert.deepEqual(ids(drawn(themes, 2)), [["a"], ["c"]]);
+  assert.deepEqual(ids(drawn(themes, 3)), [["a", "b"], ["c"]]);
+  assert.deepEqual(ids(drawn(themes, 2, [topics.get("b"), topics.get("a")])), [["a"], ["c"]]);
+  assert.deepEqual(ids(drawn(themes, 4, [topics.get("b")])), [["a", "b"], ["c"]]);
+});
+
+test("periods are days for weeks, months for years, and years for decades", () => {
+  for (const [first, unit, words] of [["2025-06-10", "day", "10 June 2025"], ["2024-12-03", "week", "Week of 2 December 2024"], ["2022-02-03", "month", "February 2022"], ["2015-05-03", "quarter", "Apr–Jun 2015"], ["1999-01-01", "year", "1999"]]) {
+    const axis = axisOf(spansOf([{ all: [chat("a", 1, first, "2025-06-29")] }]), NOW);
+    assert.equal(axis.unit, unit);
+    assert.equal(periodInWords(axis, 0), words);
+    assert.ok(axis.starts.length <= 62);
+  }
+});
+
+test("messages are counted once, wherever wrong clocks put them", () => {
+  const all = [chat("a", 10, "2023-01-05T10:00:00Z", "2023-03-05T10:00:00Z"), chat("b", 4, "1970-01-01", "1970-01-02"), chat("c", 3, "2099-01-01"), chat("d", 5, "2025-01-09", "2023-06-01"), chat("e", 7, null), chat("f", 1, "no time")];
+  const spans = spansOf([{ all }]);
+  const axis = axisOf(spans, NOW);
+  const counts = countsIn(axis, spans);
+  assert.ok(Math.abs(counts.reduce((sum, count) => sum + count, 0) - 22) < 0.01);
+  assert.equal(axisOf(spansOf([{ all: [chat("e", 7, null)] }]), NOW), null);
+});
+
+test("handles at the ends leave nothing out, and dates come back to their handles", () => {
+  const axis = axisOf(spansOf([{ all: [chat("a", 1, "2023-01-05", "2025-06-01")] }]), NOW);
+  const last = axis.starts.length - 1;
+  assert.deepEqual(datesOf(axis, 0, last), { since: "", until: "" });
+  for (const [from, to] of [[0, 0], [2, 5], [last, last], [0, last], [3, last]]) {
+    const { since, until } = datesOf(axis, from, to);
+    assert.deepEqual(periodsBetween(axis, since, until), [from, to]);
+  }
+  assert.deepEqual(datesOf(axis, 1, 2), { since: "2023-02-01", until: "2023-03-31" });
+});
+
+test("times are told in words, and nothing is told of none", () => {
+  assert.equal(spanInWords("2023-03-05T10:00:00Z", "2025-06-01"), "Mar 2023 – Jun 2025");
+  assert.equal(spanInWords("2023-03-05", "2023-03-09"), "Mar 2023");
+  assert.equal(spanInWords(null, null), "");
+  assert.equal(dayInWords("2023-03-05T10:00:00Z"), "5 Mar 2023");
+  assert.equal(dayInWords("soon"), "");
+});
+
+test("messages are shown by chat, as they were said; those that a search found best first", () => {
+  const said = [["b", "3"], ["a", "2"], ["b", "1"]].map(([chatId, id]) => ({ chat_id: chatId, message_id: id }));
+  const ids = (chats) => chats.map((messages) => messages.map(({ message_id: id }) => id));
+  assert.deepEqual(ids(byChat(said, false)), [["1", "3"], ["2"]]);
+  assert.deepEqual(ids(byChat(said, true)), [["3", "1"], ["2"]]);
+});

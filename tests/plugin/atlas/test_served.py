@@ -1,0 +1,166 @@
+"""A real server keeps the atlas in step with the chats, and finds the topics of imported ones."""
+
+import json
+import sqlite3
+
+import pytest
+
+from smart_context.topics.stored import to_assignments
+from smart_context.topics.values import Topic
+from tests.serving import serving
+from tests.vaults import about, write_chat
+
+DATABASE = [
+    "How do I speed up a slow query in Postgres?",
+    "Look at EXPLAIN ANALYZE and add an index on the filtered column.",
+    "Should I vacuum the table?",
+    "Autovacuum usually handles it; check bloat first.",
+]
+DATABASES = [
+    "Our PostgreSQL database is slow, which indexes help?",
+    "Use pg_stat_statements to find the worst queries, then index them.",
+    "What about connection pooling?",
+    "PgBouncer keeps the number of connections low.",
+]
+BREAD = [
+    "My sourdough starter does not rise, why?",
+    "Feed it twice a day with rye flour and keep it warm.",
+    "How long should the loaf proof?",
+    "Four hours at room temperature, then overnight in the fridge.",
+]
+
+
+def write_known(vault, chat_id, label, texts, *, day=1, hidden=()):
+    """A chat whose messages are all in one topic."""
+    at = f"2026-03-{day:02d}T10:00:00"
+    messages = [message | {"created_at": at} for message in about(*texts)]
+    ids = tuple(message["id"] for message in messages)
+    topic = Topic(label=label, count=len(ids), message_ids=ids, id="t1")
+    shown = [{"label": label, "count": len(ids), "id": "t1"}]
+    path = write_chat(vault, chat_id, messages, title=f"About {label}", topics=shown)
+    path.with_suffix(".topics.json").write_text(json.dumps(to_assignments([topic], ids[-1])))
+    if hidden:
+        path.with_suffix(".filter.json").write_text(
+            json.dumps({"version": 1, "hidden": list(hidden)})
+        )
+
+
+@pytest.fixture(scope="module")
+def vault(tmp_path_factory):
+    vault = tmp_path_factory.mktemp("atlas")
+    write_known(vault, "tuning", "Postgres Tuning", DATABASE, day=1)
+    write_known(vault, "slow", "Slow Queries", DATABASES, day=5, hidden=["m3"])
+    write_known(vault, "bread", "Sourdough", BREAD, day=9)
+    return vault
+
+
+@pytest.fixture(scope="module")
+def server(vault):
+    with serving(vault, trusted=False) as running:
+        yield running
+
+
+def labels(found):
+    return {
+        topic["label"]: {chat["chat_id"] for chat in topic["chats"]} for topic in found["topics"]
+    }
+
+
+def test_one_subject_of_two_chats_is_one_topic_with_distinct_messages(server):
+    found = server.ask("smart_context.atlas")
+    assert sorted(map(sorted, labels(found).values())) == [["bread"], ["slow", "tuning"]]
+    first = found["topics"][0]
+    assert (first["messages"], first["first_at"], first["last_at"]) == (
+        7,
+        "2026-03-01T10:00:00Z",
+        "2026-03-05T10:00:00Z",
+    )
+    assert (found["chats"], found["messages"], found["pending"]) == (3, 11, 0)
+    assert {id_ for theme in found["themes"] for id_ in theme["topics"]} == {
+        topic["id"] for topic in found["topics"]
+    }
+
+
+def test_a_span_of_time_counts_the_messages_in_it_both_ends_included(server):
+    found = server.ask("smart_context.atlas", since="2026-03-05", until="2026-03-09")
+    assert sorted(map(sorted, labels(found).values())) == [["bread"], ["slow"]]
+    assert server.ask("smart_context.atlas", until="2026-03-01T09:59:59Z")["topics"] == []
+
+
+def test_a_query_keeps_what_fits_by_words_or_meaning(server):
+    for query in ("sourdough", "baking a loaf of bread"):
+        (topic,) = server.ask("smart_context.atlas", query=query)["topics"]
+        assert {chat["chat_id"] for chat in topic["chats"]} == {"bread"}
+    assert len(server.ask("smart_context.atlas", limit=1)["topics"]) == 1
+
+
+def test_the_messages_of_a_topic_come_newest_first_and_with_a_query_best_first(server):
+    topic = server.ask("smart_context.atlas")["topics"][0]["id"]
+    found = server.ask("smart_context.atlas_messages", topic_id=topic)
+    assert found["total"] == 7
+    assert [row["chat_id"] for row in found["messages"]] == ["slow"] * 3 + ["tuning"] * 4
+    assert [row["message_id"] for row in found["messages"]][:3] == ["m2", "m1", "m0"]
+    assert all(row["tokens"] > 0 for row in found["messages"])
+    page = server.ask("smart_context.atlas_messages", topic_id=topic, offset=3, limit=2)
+    assert page["messages"] == found["messages"][3:5]
+    best = server.ask("smart_context.atlas_messages", topic_id=topic, query="vacuum the table")
+    assert (best["messages"][0]["message_id"], best["messages"][0]["chat_id"]) == ("m2", "tuning")
+
+
+def test_what_is_no_topic_and_no_date_is_refused_in_words(server):
+    assert (
+        "no topic"
+        in server.command("smart_context.atlas_messages", topic_id="x")[1]["error"]["message"]
+    )
+    assert (
+        "2026-01-31" in server.command("smart_context.atlas", since="soon")[1]["error"]["message"]
+    )
+
+
+def test_chats_without_topics_get_them_in_the_background(vault, server):
+    with server.connect() as page:
+        server.ask("smart_context.atlas")
+        write_chat(vault, "imported", about(*DATABASE, *BREAD))
+        page.wait_for("smart_context.atlas_changed", pending=0)
+    found = server.ask("smart_context.atlas")
+    assert found["pending"] == 0
+    assert "imported" in {chat for chats in labels(found).values() for chat in chats}
+    (vault / ".memory/imported.json").unlink()
+    assert "imported" not in {
+        c for chats in labels(server.ask("smart_context.atlas")).values() for c in chats
+    }
+
+
+@pytest.mark.parametrize("file", ["atlas.jsonl", "index/atlas.sqlite"])
+@pytest.mark.parametrize("content", [None, b"", b"{broken", b"[1]" * 50])
+def test_what_is_kept_is_made_again_with_the_same_ids(tmp_path, file, content):
+    write_known(tmp_path, "tuning", "Postgres Tuning", DATABASE)
+    write_known(tmp_path, "bread", "Sourdough", BREAD)
+    with serving(tmp_path, trusted=False) as server:
+        before = server.ask("smart_context.atlas")
+    place = tmp_path / ".memory" / file
+    assert place.exists()
+    if content is None:
+        place.unlink()
+    else:
+        place.write_bytes(content)
+    with serving(tmp_path, trusted=False) as server:
+        after = server.ask("smart_context.atlas")
+    assert {**after, "built_at": ""} == {**before, "built_at": ""}
+
+
+def test_only_the_changed_chat_is_read_again(tmp_path):
+    for n in range(3):
+        write_known(tmp_path, f"c{n}", "Sourdough", BREAD)
+    with serving(tmp_path, trusted=False) as server:
+        server.ask("smart_context.atlas")
+    kept = tmp_path / ".memory/index/atlas.sqlite"
+    with sqlite3.connect(kept) as database:
+        before = dict(database.execute("SELECT chat, value FROM chats"))
+        marked = [(v.replace(b"Sourdough", b"Sour Bread"), chat) for chat, v in before.items()]
+        database.executemany("UPDATE chats SET value = ? WHERE chat = ?", marked)
+    write_known(tmp_path, "c1", "Sourdough Loaf", BREAD)
+    with serving(tmp_path, trusted=False) as server:
+        (topic,) = server.ask("smart_context.atlas")["topics"]
+    assert before.keys() == {"c0", "c1", "c2"}
+    assert {chat["label"] for chat in topic["chats"]} == {"Sour Bread", "Sourdough Loaf"}

@@ -1,0 +1,197 @@
+"""What a click costs, and a selection that waits until it pays: over the wire, with receipts."""
+
+import time
+
+import pytest
+
+from smart_context.llm.tokens import count_tokens
+from tests.fake_openai import Reply
+from tests.serving import serving
+from tests.vaults import KEY, about, settings_text, write_chat
+
+PRICES = """
+[llm.prices]
+"gpt-4*" = { input = 2, cached = 0.2, output = 8 }
+"*" = { input = 99, output = 99 }
+"""
+CHAT = "mixed"
+WORDS = {"cats": "cats purr sleep kittens", "boats": "boats sail wind harbour"}
+TOPICS = [{"id": name, "label": words, "count": 20} for name, words in WORDS.items()]
+
+
+def texts(count=20, words=60):
+    """Exchanges about cats and about boats in turn; each message has a number of its own."""
+    names = [name for _ in range(count // 2) for name in ("cats", "cats", "boats", "boats")]
+    return [f"{n}: " + " ".join([WORDS[name]] * (words // 4)) for n, name in enumerate(names)]
+
+
+@pytest.fixture
+def running(vault, endpoint):
+    """Starts a server on the vault, with more lines for its settings."""
+
+    def run(*, llm="", **settings):
+        text = settings_text(endpoint.base_url, **settings).replace("[llm]\n", f"[llm]\n{llm}\n")
+        (vault / ".vault.toml").write_text(f"{text}\n{PRICES}", encoding="utf-8")
+        write_chat(vault, CHAT, about(*texts()), topics=TOPICS)
+        return serving(vault, env=KEY)
+
+    return run
+
+
+def pick(client, *names):
+    return client.call(
+        "smart_context.set_filter", chat_id=CHAT, topics=[WORDS[name] for name in names]
+    )
+
+
+def now_price(cost):
+    return (cost["unchanged"] * 0.2 + (cost["sent"] - cost["unchanged"]) * 2) / 1e6
+
+
+def test_a_click_tells_its_cost_and_the_next_receipt_agrees(running, endpoint):
+    with running() as server, server.connect() as client:
+        first = pick(client)["cost"]
+        assert first["unchanged"] == first["reread"] == first["saved"] == 0
+        assert first["price"]["now"] == first["price"]["everything"]
+        assert first["price"]["now"] == pytest.approx(now_price(first))
+
+        client.call("chat.send", chat_id=CHAT, message="and now?")
+        everything = pick(client)["cost"]
+        picked = pick(client, "boats")["cost"]
+        assert everything["unchanged"] > 0.8 * everything["sent"]
+        assert picked["sent"] + picked["saved"] == everything["sent"]
+        assert picked["unchanged"] < 20 < picked["reread"] <= picked["sent"]
+        assert picked["price"] == {
+            "now": pytest.approx(now_price(picked)),
+            "everything": pytest.approx(now_price(everything)),
+            "currency": "USD",
+        }
+        told = client.wait_for("smart_context.filter_changed", active_topics=[WORDS["boats"]])
+        assert told["cost"] == picked
+        card = client.call("smart_context.describe_topic", chat_id=CHAT, label=WORDS["boats"])
+        assert card["cost"] == picked
+
+        question = "how deep is a harbour?"
+        shown = client.call("smart_context.preview", chat_id=CHAT, message=question)
+        assert shown["cost"]["sent"] == shown["tokens"]
+        assert shown["cost"]["saved"] == shown["unfiltered"] - shown["tokens"]
+        client.call("chat.send", chat_id=CHAT, message=question)
+        receipt = client.call("smart_context.receipt", chat_id=CHAT)
+        assert receipt["cost"] == shown["cost"]
+        assert receipt["cost"]["unchanged"] == receipt["unchanged"]
+        listed = client.call("smart_context.receipts", chat_id=CHAT)["receipts"]
+        assert listed[0]["cost"] == receipt["cost"]
+
+
+def test_after_a_restart_a_click_costs_the_same(running):
+    with running() as server, server.connect() as client:
+        client.call("chat.send", chat_id=CHAT, message="and now?")
+        before = pick(client, "cats")["cost"]
+    with serving(server.vault, env=KEY) as again, again.connect() as client:
+        assert pick(client, "cats")["cost"] == before
+
+
+@pytest.mark.parametrize("setting", ["cache_ttl_s = 0", "cache_ttl_s = 1"])
+def test_nothing_is_unchanged_once_the_provider_has_forgotten_it(running, setting):
+    with running(llm=setting) as server, server.connect() as client:
+        client.call("chat.send", chat_id=CHAT, message="and now?")
+        deadline = time.monotonic() + 20
+        while (cost := pick(client)["cost"])["unchanged"] and time.monotonic() < deadline:
+            continue
+        assert cost["unchanged"] == cost["reread"] == 0
+
+
+def test_an_edited_message_ends_what_is_unchanged(running):
+    with running() as server, server.connect() as client:
+        client.call("chat.send", chat_id=CHAT, message="and now?")
+        whole = pick(client)["cost"]["unchanged"]
+        client.call("chat.edit", chat_id=CHAT, message_id="m4", text="something else altogether")
+        first = sum(count_tokens(text, "gpt-4o") for text in texts()[:4])
+        assert first <= pick(client)["cost"]["unchanged"] < whole
+
+
+def test_a_turn_with_tools_costs_all_its_requests(running, endpoint):
+    def called(n):
+        arguments = '{"paths": ["Cats.md"]}'
+        return Reply(
+            tool_calls=((f"c{n}", "read_files", arguments),), usage=(1_000 * n, 10), cached=100
+        )
+
+    with running() as server, server.connect() as client:
+        (server.vault / "Cats.md").write_text("# Cats\n", encoding="utf-8")
+        endpoint.reply_with(
+            called(1), called(2), Reply(text="They purr.", usage=(3_000, 30), cached=2_000)
+        )
+        client.call("chat.send", chat_id=CHAT, message="read my note")
+        spent = client.call("smart_context.receipt", chat_id=CHAT)["spent"]
+        total = client.call("smart_context.costs", by="chat")["total"]
+    price = (2_200 * 0.2 + (6_000 - 2_200) * 2 + 50 * 8) / 1e6
+    assert spent == {
+        "requests": 3,
+        "sent": 6_000,
+        "unchanged": 2_200,
+        "answered": 50,
+        "is_counted": True,
+        "price": pytest.approx(price),
+    }
+    assert (total["sent"], total["answered"]) == (6_000, 50)
+    assert total["price"] == pytest.approx(price, abs=1e-6)
+
+
+WAITS = " · waits: cheaper to send all for now"
+
+
+def test_a_selection_waits_while_sending_all_is_cheaper(running, endpoint):
+    with running(apply='"when it pays"') as server, server.connect() as client:
+        assert not pick(client, "boats")["status"].endswith(WAITS), "nothing is cached yet"
+        pick(client)
+        client.call("chat.send", chat_id=CHAT, message="and now?")
+        waiting = pick(client, "boats")
+        assert waiting["status"] == f"All messages in context{WAITS}"
+        assert waiting["cost"]["saved"] == 0
+        assert len(waiting["message_ids"]) == waiting["total_messages"]
+        shown = client.call("smart_context.preview", chat_id=CHAT, message="how deep?")
+        assert shown["status"] == waiting["status"]
+        client.call("chat.send", chat_id=CHAT, message="how deep?")
+        receipt = client.call("smart_context.receipt", chat_id=CHAT)
+        assert receipt["prompt"] == shown["prompt"]
+        kinds = {row["kind"] for row in receipt["messages"]}
+        assert "waiting" in kinds
+
+        applied = client.call("smart_context.apply_now", chat_id=CHAT)
+        assert not applied["status"].endswith(WAITS)
+        assert set(applied) == set(waiting) - {"waits"}
+        assert applied["cost"]["saved"] > 0
+
+
+def test_it_is_applied_once_waiting_has_cost_as_much(running):
+    with running(apply='"when it pays"') as server, server.connect() as client:
+        client.call("chat.send", chat_id=CHAT, message="and now?")
+        pick(client, "boats")
+        waited = 0
+        while client.call("smart_context.get_topics", chat_id=CHAT)["status"].endswith(WAITS):
+            waited += 1
+            assert waited < 30
+            client.call("chat.send", chat_id=CHAT, message=f"boats {waited}?")
+        assert waited > 2
+        client.call("chat.send", chat_id=CHAT, message="boats at last?")
+        assert client.call("smart_context.receipt", chat_id=CHAT)["cost"]["saved"] > 0
+
+
+@pytest.mark.parametrize("verb", ["pin", "hide"])
+def test_a_pin_or_hide_does_not_wait(running, verb):
+    with running(apply='"when it pays"') as server, server.connect() as client:
+        client.call("chat.send", chat_id=CHAT, message="and now?")
+        assert pick(client, "boats")["status"].endswith(WAITS)
+        shown = client.call(f"smart_context.{verb}", chat_id=CHAT, message_ids=["m1"])
+        assert not shown["status"].endswith(WAITS)
+        assert shown["cost"]["saved"] > 0
+
+
+def test_nothing_waits_once_the_cache_is_gone(running):
+    with (
+        running(llm="cache_ttl_s = 0", apply='"when it pays"') as server,
+        server.connect() as client,
+    ):
+        client.call("chat.send", chat_id=CHAT, message="and now?")
+        assert not pick(client, "boats")["status"].endswith(WAITS)

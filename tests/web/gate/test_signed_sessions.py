@@ -1,0 +1,88 @@
+"""Sessions of people who logged in, and what a browser that is not theirs may send for one."""
+
+import pytest
+
+from smart_context.storage.memory.storage import memory_storage
+from smart_context.web.gate.oidc.signed_sessions import LONGEST_LOCATION, SESSION_S, SignedSessions
+
+pytestmark = pytest.mark.anyio
+
+BEGUN_S = 1_000_000.0
+
+
+class Clock:
+    now_s = BEGUN_S
+
+    def __call__(self):
+        return self.now_s
+
+
+@pytest.fixture
+def documents():
+    return memory_storage().vault_documents
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+async def sessions(documents, clock):
+    made = SignedSessions(documents, "of a provider", clock=clock)
+    await made.open()
+    return made
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "",
+        "-",
+        "x",
+        f"{'9' * 10_000}-x",
+        f"{10**12}-ü",
+        "\N{SUPERSCRIPT TWO}-x",
+        f"-{10**12}-x",
+    ],
+)
+async def test_what_is_no_code_of_a_session_is_refused(sessions, code):
+    session = sessions.new_session("alice", "Alice")
+    assert sessions.accepts_code(session, sessions.new_code(session))
+    assert not sessions.accepts_code(session, code)
+    assert not sessions.accepts_code(sessions.new_session("alice", "Alice"), code)
+
+
+async def test_a_code_is_of_one_session_and_a_minute(sessions, clock):
+    session = sessions.new_session("alice", "Alice")
+    code = sessions.new_code(session)
+    assert not sessions.accepts_code(sessions.new_session("alice", "Alice"), code)
+    clock.now_s += 61
+    assert not sessions.accepts_code(session, code)
+
+
+async def test_a_login_is_known_by_its_own_state_only(sessions):
+    login = sessions.new_login("/chats")
+    cookie = sessions.login_cookie(login)
+    named = f"{sessions.login_cookie_name(login.state)}={cookie}".encode()
+    assert sessions.login_in([named], login.state) == login
+    other = f"{sessions.login_cookie_name('ü')}={cookie}".encode()
+    assert sessions.login_in([other], "ü") is None
+
+
+@pytest.mark.parametrize("location", ["/chats?" + "q" * LONGEST_LOCATION, "/" + "ü" * 900])
+async def test_a_location_that_no_cookie_holds_leads_to_the_first_page(sessions, location):
+    login = sessions.new_login(location)
+    assert login.location == "/"
+    longest = sessions.new_login("/" + "q" * (LONGEST_LOCATION - 1))
+    assert len(longest.location) == LONGEST_LOCATION
+    assert len(sessions.login_cookie(longest)) < 4_000
+
+
+async def test_ended_sessions_are_forgotten_when_they_would_be_over(sessions, documents, clock):
+    for _ in range(3):
+        await sessions.end(sessions.new_session("alice", "Alice"))
+    assert len(documents.keys("ended")) == 3
+    clock.now_s += SESSION_S + 1
+    await sessions.end(sessions.new_session("alice", "Alice"))
+    assert len(documents.keys("ended")) == 1
