@@ -18,11 +18,10 @@ def read(paths):
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
-def test_a_script_is_short_typed_and_makes_no_html(script):
+def test_a_script_is_typed_and_makes_no_html(script):
     text = script.read_text(encoding="utf-8")
 
     assert text.startswith("// @ts-check\n")
-    assert len(text.splitlines()) <= 300
     makers = re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(", text)
     # The key page writes the page that the server sent in its own place.
     assert makers == (["document.write"] if script.name == "enter.js" else [])
