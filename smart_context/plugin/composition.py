@@ -65,15 +65,7 @@ from smart_context.topics.extraction import LlmTopicExtractor, TopicExtractor
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginParts:
-    """The parts that the host registers, and those that are closed when the plugin stops.
-
-    Attributes:
-        hooks: Handlers of the host's events.
-        commands: The commands for clients, by name without the plugin's id.
-        cache: The chats' vectors.
-        notes: The vault's notes.
-        extraction: Finds the topics of chats that have none, in the background.
-    """
+    """The parts that the host registers, and those that are closed when the plugin stops."""
 
     hooks: Hooks
     commands: Mapping[str, CommandHandler]

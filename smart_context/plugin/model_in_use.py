@@ -19,7 +19,6 @@ class Cache:
     """What the provider of a model keeps of requests.
 
     Attributes:
-        model: The model's name.
         ttl_s: Seconds that it keeps the beginning of a request.
         share: The price of a cached token, as a share of the full one.
     """

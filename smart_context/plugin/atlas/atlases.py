@@ -54,7 +54,6 @@ class PersonsAtlas:
     """One person's atlas, as far as it was built.
 
     Attributes:
-        rows: The person's chats, newest first.
         archive: The atlas, and what is known of each chat; not to be changed.
         built_at: When it last changed; ISO 8601 in UTC, empty for never.
         unread: The number of chats that have changed and were not read yet.
@@ -80,15 +79,7 @@ class PersonsAtlas:
 
 
 class Atlases:
-    """The atlases of all persons who ask.
-
-    Args:
-        storage: The chats, and what is kept of them.
-        embedder: Embeds what stands for a topic of whose messages no vector is kept.
-        cache: The vectors that are kept.
-        emit: Sends an event to an audience.
-        logger: For warnings.
-    """
+    """The atlases of all persons who ask."""
 
     def __init__(
         self,

@@ -22,15 +22,7 @@ Latest = Callable[[Hashable, Coroutine[Any, Any, None]], "asyncio.Task[None]"]
 
 
 class BackgroundExtraction:
-    """Finds topics, newest chats first, one chat at a time; gives way to running turns.
-
-    Args:
-        atlases: Tell which chats have no topics.
-        extract: Finds and stores the topics of a chat.
-        is_running: True while somebody else does so.
-        latest: Runs work in the background, in place of earlier work of the same key.
-        logger: For warnings.
-    """
+    """Finds topics, newest chats first, one chat at a time; gives way to running turns."""
 
     def __init__(
         self,

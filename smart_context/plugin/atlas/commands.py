@@ -39,16 +39,7 @@ Limit = Annotated[int, Field(ge=0)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AtlasCommands:
-    """Shows the caller's atlas.
-
-    Attributes:
-        atlases: The atlases.
-        chats: The store of the chats.
-        cache: Embeds queries.
-        count_tokens: Counts the tokens of a text.
-        background: Finds topics of chats that have none.
-        spawn: Runs work in the background.
-    """
+    """Shows the caller's atlas."""
 
     atlases: Atlases
     chats: Chats

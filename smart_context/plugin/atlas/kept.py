@@ -33,7 +33,6 @@ class KeptEntries:
     """The entries of chats for one embedding model. Blocks; safe for several processes.
 
     Args:
-        caches: Keeps them.
         model: The model's name; entries with vectors of another are dropped.
     """
 

@@ -44,8 +44,6 @@ class ReadChat:
     """A chat as it was read, of which some topics may still need a vector.
 
     Attributes:
-        entry: What is known of it.
-        messages: All its messages.
         keys: For a topic's place in the entry, the keys of the messages whose vectors are wanted.
     """
 
@@ -76,11 +74,8 @@ def read_chat(
     """What the atlas needs to know of a chat, but for the vectors of new and grown topics.
 
     Args:
-        chat_id: The chat.
         revision: The state that it was read in, or an earlier one.
         chat: Its messages, and its document's `READ_KEYS`.
-        sidecar: The topics' members, and what the user has hidden.
-        before: The chat as it was read before.
     """
     messages, others = chat
     same = common_length(messages, before.messages)
@@ -128,7 +123,6 @@ def with_kept(read: ReadChat, rows: Matrix) -> ReadChat:
     """The chat with the mean direction of each topic's messages as far as their vectors are kept.
 
     Args:
-        read: The chat.
         rows: The rows of its `keys`, one after the other; zero where no vector is kept.
     """
     vectors: dict[int, Matrix] = {}

@@ -32,7 +32,6 @@ class Instructions:
 
     Attributes:
         text: That of the vault, then that of the chat; empty for none.
-        tokens: The tokens of the text.
     """
 
     text: str = ""
@@ -48,10 +47,6 @@ class Briefing:
 
     Attributes:
         message: The message, as the role's template words it.
-        instructions: They follow the system prompt.
-        role: What the role adds to the system prompt.
-        contexts: The named contexts.
-        recalls: What was said in other chats.
         problem: Why the template was not used; empty when it was, or there is none.
     """
 
@@ -93,13 +88,7 @@ class Briefings:
     """Makes the briefings of a vault's chats.
 
     Attributes:
-        chats: The chats, which have instructions of their own.
         general: Gives the instructions for every chat.
-        count_tokens: Counts for the chat model.
-        sidecars: What the user chose for each chat.
-        roles: The chats' roles.
-        contexts: The chats' named contexts.
-        recalls: What the chats recall.
         child: Where the vault's own templates are rendered.
     """
 
@@ -116,8 +105,6 @@ class Briefings:
         """What goes with a chat's next message; never fails.
 
         Args:
-            chat_id: The chat.
-            message: The message.
             role: Overrides the chat's role; empty removes it.
         """
         state = (await self.sidecars.of(chat_id)).state
@@ -155,13 +142,8 @@ class Briefings:
         """What would go with a message under other choices and with another model.
 
         Args:
-            chat_id: The chat.
-            message: The message.
-            state: The choices.
             told: The instructions.
             budget: The maximum tokens of the contexts.
-            model: The model's name.
-            count_tokens: Counts for that model.
         """
         contexts = await self.contexts.assemble(
             chat_id, state.contexts, budget=budget, count_tokens=count_tokens

@@ -54,14 +54,8 @@ class ChatContexts:
     """The named contexts that go with a chat's messages.
 
     Attributes:
-        notes: The vault's notes.
-        chat_filter: Changes the chats' states.
-        sidecars: Where the attached contexts are listed.
-        changes: Announces what is attached or detached.
         budget: The maximum tokens of all contexts of one chat; 0 is no limit.
         within: Caps a budget by the model's window.
-        model: The chat model.
-        logger: For warnings.
     """
 
     notes: VaultNotes
@@ -123,7 +117,6 @@ class ChatContexts:
         """The part of the system prompt that holds a chat's contexts; never fails.
 
         Args:
-            chat_id: The chat.
             keys: Override the attached ones.
             budget: Overrides the settings.
             count_tokens: Counts for another model than the chat model.

@@ -50,18 +50,7 @@ NamesMessages = Names(_chats_of)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatRecalls:
-    """What goes with a chat's messages from other chats.
-
-    Attributes:
-        sources: Find what to recall.
-        messages: Reads it again for each message.
-        chat_filter: Changes the chats' states.
-        sidecars: Where recalls are listed.
-        changes: Announces what is attached or detached.
-        within: Caps a budget by the model's window.
-        model: The chat model.
-        logger: For warnings.
-    """
+    """What goes with a chat's messages from other chats."""
 
     sources: RecallSources
     messages: RecalledMessages
@@ -162,9 +151,7 @@ class ChatRecalls:
         """The part of the system prompt with what a chat recalls; never fails.
 
         Args:
-            chat_id: The chat.
             recalls: Override the attached ones.
-            count_tokens: Counts for another model than the chat model.
         """
         if recalls is None:
             recalls = (await self.sidecars.of(chat_id)).state.recalls

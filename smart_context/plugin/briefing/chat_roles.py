@@ -25,17 +25,7 @@ PATIENCE_S = 20.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatRoles:
-    """The roles that shape the turns of chats.
-
-    Attributes:
-        sources: Gives the roles that can be used.
-        packing: Packs them.
-        sidecars: Where the chats' roles are stored.
-        chat_filter: Changes the role and tells the clients.
-        within: Caps a role's budget by the model's window.
-        model: The chat model.
-        logger: For warnings.
-    """
+    """The roles that shape the turns of chats."""
 
     sources: RoleSources
     packing: RolePacking
@@ -63,8 +53,6 @@ class ChatRoles:
         """Give a chat a role, which shapes its turns from now on; an empty name removes it.
 
         Args:
-            chat_id: The chat.
-            role: Its name, as `roles` lists it.
             targets: Files and folders of the vault that the turns are about.
         """
         checked = check_chat_id(chat_id)
@@ -83,9 +71,7 @@ class ChatRoles:
         """What a chat's role adds to a turn; never fails.
 
         Args:
-            state: What the user chose for the chat.
             model: Another model than the chat model.
-            count_tokens: Counts for that model.
         """
         if not state.role:
             return NO_ROLE

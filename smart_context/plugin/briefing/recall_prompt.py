@@ -27,11 +27,7 @@ class RecalledMessage:
     """A message of another chat, a tool call together with its results.
 
     Attributes:
-        reference: The message.
-        title: The title of its chat.
         date: The day on which it was said, `YYYY-MM-DD`; empty if unknown.
-        role: Who spoke.
-        text: What was said.
         when: Its place among all messages: the time, the chat, the position in the chat.
     """
 
@@ -48,9 +44,6 @@ class RecallContent:
     """What a recall refers to, as it is now.
 
     Attributes:
-        recall_id: The recall.
-        label: What it is about.
-        max_tokens: Its budget.
         messages: Best first, without those that may not be sent.
         left_out: The number of messages beyond these.
         missing: Chats that may no longer be sent: deleted, private, unreadable.
@@ -71,8 +64,6 @@ class RecallShare:
     """The part of one recall that is in a prompt.
 
     Attributes:
-        content: The recall.
-        tokens: The tokens that it takes.
         sent: Its messages in the prompt, chronological.
         is_cut: The only message was too long, so its end is left out.
     """
@@ -98,9 +89,7 @@ class RecallsPrompt:
     """The recalled part of a system prompt, empty if nothing is recalled, and each recall's share.
 
     Attributes:
-        text: The part.
         shares: In the order of attaching.
-        tokens: The tokens of the text.
     """
 
     text: str = ""
@@ -127,7 +116,6 @@ def recalls_prompt(
     Args:
         contents: The recalls. A message of several is sent once, with the first.
         most: The maximum tokens of all, besides their own budgets; 0 is no limit.
-        count_tokens: Counts for the model that is asked.
     """
     mark = _unused_mark(contents)
     introduction = _introduction(mark)

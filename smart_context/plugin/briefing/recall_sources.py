@@ -27,7 +27,6 @@ class Found(NamedTuple):
     """What a source holds.
 
     Attributes:
-        label: What it is about.
         references: The messages, best first.
         total: The number of all that there are.
     """
@@ -43,16 +42,7 @@ TopicOfAll = Callable[[str, PersonId], Awaitable[tuple[str, Sequence[tuple[ChatI
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallSources:
-    """Finds messages of other chats.
-
-    Attributes:
-        messages: Reads chats.
-        chat_filter: Shows a chat with other topics picked.
-        selector: Decides which messages are about them.
-        archive: Finds messages in all chats.
-        topic_of_all: Knows the topics of all chats.
-        count_tokens: Counts for the chat model.
-    """
+    """Finds messages of other chats."""
 
     messages: RecalledMessages
     chat_filter: ChatFilter

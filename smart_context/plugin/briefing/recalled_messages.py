@@ -33,7 +33,6 @@ class RecalledChat:
     """The messages of a chat that other chats may recall.
 
     Attributes:
-        title: Its title.
         units: Each message by its id; those of one tool call and its results are one.
     """
 
@@ -56,14 +55,7 @@ class _Source(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecalledMessages:
-    """Reads what recalls refer to.
-
-    Attributes:
-        chats: The store of the chats.
-        sidecars: Which messages are hidden.
-        access: Decides whose chats are whose.
-        logger: For warnings.
-    """
+    """Reads what recalls refer to."""
 
     chats: Chats
     sidecars: Sidecars
@@ -78,7 +70,6 @@ class RecalledMessages:
 
         Args:
             chat_id: The chat that recalls; its own messages are never sent twice.
-            recall: The recall.
         """
         found: dict[ChatId, RecalledChat | None] = {}
         for named in dict.fromkeys(reference.chat_id for reference in recall.references):

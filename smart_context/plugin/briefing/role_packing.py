@@ -50,9 +50,7 @@ class RolePacking:
     so large that this takes long, only files that are in the text are checked at each turn.
 
     Args:
-        root: The vault.
         without: Folders to leave out, relative to it.
-        sources: Gives roles and templates, and decides if git may run.
         clock: A monotonic clock, in seconds.
     """
 
@@ -85,10 +83,7 @@ class RolePacking:
 
         Args:
             name: The role; empty is none.
-            targets: Files and folders that the turns are about.
             budget: Caps the role's token budget by the window.
-            model: The model's name.
-            count_tokens: Counts for that model.
         """
         if not name:
             return NO_ROLE

@@ -21,11 +21,8 @@ class RoleSection:
     """One section of a role's part.
 
     Attributes:
-        heading: Its heading in the prompt.
         tokens: The tokens of its text, even if it is left out.
         why_not: Why it is not sent; empty when it is.
-        sent: The files in it.
-        left_out: Its files that are not in it.
     """
 
     heading: str
@@ -41,13 +38,8 @@ class RolePart:
 
     Attributes:
         name: The role; empty if the chat has none.
-        text: Follows the system prompt.
-        tokens: The tokens of that text.
         config: The role itself; `None` if it can't be read.
-        targets: The files that its turns are about.
         sections: The sections of the text, and those that were left out.
-        problems: What went wrong, for people.
-        root: The vault.
         templates: The user's own templates, which override the shipped ones.
     """
 
@@ -67,12 +59,7 @@ class RolePart:
         return "\n".join(self.problems)
 
     def shaped(self, message: str, child: Child) -> tuple[str, str]:
-        """The message as the role's template words it, and the problem if the template fails.
-
-        Args:
-            message: As it was written.
-            child: Where the vault's own templates are rendered.
-        """
+        """The message as the role's template words it, and the problem if the template fails."""
         if self.config is None or not self.config.template or not message.strip():
             return message, ""
         template = self.config.template
@@ -105,14 +92,8 @@ def pack_role(  # noqa: PLR0913 - the parts of a role's text, each by name
     """Pack a role from the current files.
 
     Args:
-        root: The vault.
-        name: The name by which the role was chosen.
-        role: The role.
-        targets: The files and folders that the turns are about, relative to the vault.
         budget: A token limit on top of the role's own budget.
         without: Folders to leave out, relative to the vault.
-        count_tokens: Counts for the model that is asked.
-        git: How git may be used.
     """
     packer = ContextPacker(root, tokenizer=count_tokens, git=git)
     excluded = (*role.context.exclude, *(f"/{folder}/" for folder in without))

@@ -30,9 +30,6 @@ class Recall:
     """What was said elsewhere about something, attached to a chat.
 
     Attributes:
-        id: Names it within the chat.
-        label: What it is about, for people.
-        max_tokens: Its budget.
         references: The messages, best first; as many as could fit one day.
         found: The number of messages that there were.
         source: Where they came from, as the command got it.

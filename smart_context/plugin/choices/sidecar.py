@@ -20,7 +20,6 @@ class ChatSidecar:
     """The state and the topics that are stored next to one chat.
 
     Attributes:
-        state: The user's choices.
         topics: The topics with their messages: the current ones, and those that extraction no
             longer finds but the user still has selected or deleted.
         seen: The last message that was read for them; empty if unknown.

@@ -47,8 +47,6 @@ class Sidecars:
     topics are the chat's.
 
     Args:
-        documents: Keeps them.
-        logger: For warnings.
         on_change: Called after each change of a filter's state, except by `restore`.
     """
 
@@ -115,7 +113,6 @@ class Sidecars:
         """Change a filter's state; concurrent changes all take effect, even of other processes.
 
         Args:
-            chat_id: The chat.
             change: Makes the new state from the current one; called again with a newer state
                 when another process was faster.
             stored: `False` for a chat that has no file yet.
@@ -163,8 +160,6 @@ class Sidecars:
         of a deleted topic don't go into others.
 
         Args:
-            chat_id: The chat.
-            topics: Its topics with their messages.
             seen: The last message that was read for them; `None` leaves it as it was.
             away: The topics of messages of other versions; `None` leaves them as they were.
 

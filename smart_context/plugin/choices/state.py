@@ -32,7 +32,6 @@ class FilterState:
         contexts: Names of the contexts that go with each message, in the order of attaching.
         recalls: What is recalled from other chats with each message, in the order of attaching.
         threshold: The chat's own; `None` until the user moves it.
-        edits: The user's edits of the topics.
         role: The role that shapes the chat's turns; empty if none does.
         role_targets: Files and folders of the vault that its turns are about.
         is_urgent: The selection is applied at once, whatever the settings say; until it changes.

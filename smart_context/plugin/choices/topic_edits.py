@@ -114,12 +114,7 @@ class TopicEdits:
         return "" if is_gone else label
 
     def apply(self, topics: Sequence[Topic], order: Sequence[MessageId]) -> tuple[Topic, ...]:
-        """The edited topics; added ones that were not found have a count of 0.
-
-        Args:
-            topics: As extraction found them.
-            order: The chat's messages, oldest first.
-        """
+        """The edited topics; added ones that were not found have a count of 0."""
         places = {message_id: place for place, message_id in enumerate(order)}
         edited: dict[str, Topic] = {}
         key_of: dict[str, str] = {}

@@ -21,12 +21,7 @@ MAX_CHATS = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicEdit:
-    """An edit of a chat's topics.
-
-    Attributes:
-        before: The topics before it.
-        after: The topics after it.
-    """
+    """An edit of a chat's topics."""
 
     before: tuple[Topic, ...]
     after: tuple[Topic, ...]
@@ -50,11 +45,7 @@ class TopicEdit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicMoves:
-    """Messages that an extraction moved between topics.
-
-    Attributes:
-        moves: The moves.
-    """
+    """Messages that an extraction moved between topics."""
 
     moves: tuple[Move, ...]
 
@@ -65,12 +56,7 @@ class TopicMoves:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """A summary, or a clearing, that took the place of a chat's messages.
-
-    Attributes:
-        message_id: The summary's id.
-        words: What was done, for users.
-    """
+    """A summary, or a clearing, that took the place of a chat's messages."""
 
     message_id: MessageId
     words: str
@@ -81,8 +67,6 @@ class Step:
     """One choice.
 
     Attributes:
-        before: The side-car before the choice.
-        after: The filter's state after it.
         topics: Its edit of the topics; `None` if it was not about topics.
         summary: What it put in the place of messages; `None` if nothing.
     """
@@ -108,7 +92,6 @@ class Undoable:
     """What a chat's undo takes back.
 
     Attributes:
-        count: The number of steps.
         words: What the last step did; empty if there is none.
         moves: The moves between topics, if these are the last step.
     """

@@ -41,13 +41,7 @@ class PreviewCommands:
     """Shows what would be sent; changes nothing.
 
     Attributes:
-        forecasts: Makes forecasts of chats.
-        costs: Tells what their requests cost.
-        briefings: Makes what goes with their messages.
-        model: The chat model.
         ask_above: The tokens above which the page asks before it sends; 0 is never.
-        draft_of: Makes a message as it would be sent.
-        planner: Makes requests as turns do.
         text_of: Gives the whole text of an attached file, by its key.
         client_fields_of: Gives what another program sends besides the messages of its chat.
     """

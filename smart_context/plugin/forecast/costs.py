@@ -48,13 +48,10 @@ class TokensByPart:
 
     Attributes:
         system: The system prompt without role and contexts, and system messages of the chat.
-        instructions: The instructions of the vault and of the chat.
         role: The chat's role with its files.
-        contexts: The named contexts.
         recalls: Messages of other chats.
         tools: What the model may call.
         attachments: Files and links of messages.
-        summary: Summaries of older messages.
         history: All other messages.
         message: The question.
         results: What the model called in this turn, with the results.
@@ -129,11 +126,7 @@ _Key = tuple[ChatId, bool]
 
 
 class TokenLedger:
-    """Remembers the costs of the messages of the last chats.
-
-    Args:
-        count_tokens: Counts for the chat model.
-    """
+    """Remembers the costs of the messages of the last chats."""
 
     def __init__(self, count_tokens: CountTokens) -> None:
         self._count_tokens = count_tokens
@@ -158,8 +151,6 @@ class TokenLedger:
         """The costs of these messages; counts those that are new or have changed.
 
         Args:
-            chat_id: Their chat.
-            messages: Chronological.
             as_text: The model is given calls and results in plain text.
         """
         key = chat_id, as_text
@@ -194,10 +185,7 @@ def history_tokens(
     """The tokens of the history in a request: no role, no contexts and no question yet.
 
     Args:
-        view: The chat.
-        decision: The messages that are sent, and why.
         costs: The costs of the decision's candidates.
-        count_tokens: Counts for the model that is asked.
     """
     is_in = decision.selection.reasons.is_in
     sums = np.bincount(

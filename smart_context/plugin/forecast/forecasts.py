@@ -48,14 +48,7 @@ ForecastKey = tuple[tuple[str, ...] | None, float | None]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Forecast:
-    """The messages of a chat that would be sent, and their costs.
-
-    Attributes:
-        view: The chat.
-        decision: The messages that would be sent, and why.
-        costs: The costs of the decision's candidates.
-        tokens: The tokens of the history.
-    """
+    """The messages of a chat that would be sent, and their costs."""
 
     view: ChatView
     decision: Decision
@@ -115,10 +108,7 @@ class Forecast:
         """The tokens of the whole request.
 
         Args:
-            briefing: What goes with the message, and the message itself.
-            count_tokens: Counts for the model that is asked.
             attached: The part of the message that holds attached texts.
-            added: What tools and images add to the request.
         """
         message = count_tokens(briefing.message) if briefing.message else 0
         files = count_tokens(attached) if attached and attached in briefing.message else 0
@@ -171,14 +161,6 @@ class Forecasts:
     """Makes forecasts, and remembers the last ones.
 
     Attributes:
-        chats: The store of the chats.
-        sidecars: The user's choices for them.
-        chat_filter: Shows chats.
-        selector: Decides what is in context.
-        waiting: Decides it under a chat's own choices.
-        briefings: Makes what goes with their messages.
-        ledger: Counts what messages cost.
-        count_tokens: Counts for the chat model.
         as_text: True if it is given calls and results in plain text.
         clock: A monotonic clock, in seconds.
     """

@@ -39,7 +39,6 @@ class HiddenText:
     """The hidden text of one kind in one text.
 
     Attributes:
-        kind: The kind of hidden text.
         count: The number of characters, or of comments.
         names: The characters, such as `U+200B`, the most frequent first; empty for comments.
         position: The position of the first one, in characters.
@@ -62,8 +61,6 @@ class HiddenPlace:
 
     Attributes:
         where: In words, or the path of a note.
-        hidden: What is hidden there.
-        message_id: The message, if it is one of the chat.
     """
 
     where: str

@@ -33,8 +33,6 @@ class PlannedRequest:
     """A request as it would be sent.
 
     Attributes:
-        body: What the endpoint would receive.
-        added: What tools add to it.
         left_out: Messages that do not fit into its window.
         lacks_attached: The attached contexts and recalls do not fit.
         problem: Why it can't be sent, for people; empty if it can.
@@ -54,12 +52,7 @@ class PlannedRequest:
 
 @dataclass(frozen=True, slots=True)
 class RequestPlanner:
-    """Makes requests as turns do, with the current tools and window.
-
-    Attributes:
-        context: The host.
-        offer: The file tools that go with requests.
-    """
+    """Makes requests as turns do, with the current tools and window."""
 
     context: PluginContext
     offer: FileOffer
@@ -79,7 +72,6 @@ class RequestPlanner:
 
         Args:
             request: Without tools and images.
-            state: The user's choices for the chat.
         """
         if request.is_of_client:
             return request
@@ -109,7 +101,6 @@ class RequestPlanner:
 
         Args:
             request: Without tools and images.
-            state: The user's choices for the chat.
             streamed: The answer would come piece by piece.
             fields: All fields but the messages of another program's request.
         """

@@ -36,10 +36,6 @@ class RequestCosts:
     """Tells what chats' next requests cost.
 
     Attributes:
-        forecasts: Counts what messages cost, and knows what goes with them.
-        planner: Makes requests as turns do.
-        model: The models in use, and their prices.
-        last_request: Gives a chat's last request.
         client_fields_of: Gives what another program sends besides the messages of its chat.
         clock: Seconds since 1970.
     """
@@ -67,9 +63,6 @@ class RequestCosts:
         """The cost of a request, as clients get it.
 
         Args:
-            forecast: Its messages.
-            briefing: What goes with them.
-            sent: All its tokens.
             fields: All fields but the messages of another program's request.
         """
         cache = self.model.cache(str(fields.get("model") or ""))

@@ -12,11 +12,7 @@ CONTEXTS_CHANGED = "smart_context.contexts_changed"
 
 
 class ContextChanges:
-    """Announces changed contexts and notes.
-
-    Args:
-        emit: Sends an event to clients.
-    """
+    """Announces changed contexts and notes."""
 
     def __init__(self, emit: Callable[[str, JsonObject, Audience | None], None]) -> None:
         self._emit = emit

@@ -34,9 +34,7 @@ def preview_document(
     """The current content of a context, bounded for the wire.
 
     Args:
-        contexts: The vault's.
         context: Stored or not.
-        count_tokens: Counts for the chat model.
     """
     options = bounded(context.options())
     snapshot = contexts.snapshot_of(context.context_items, options)

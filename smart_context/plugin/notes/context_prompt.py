@@ -33,7 +33,6 @@ class NoteExcerpt:
 
     Attributes:
         key: Its path, with `#Heading` or `#^block` if it is a part.
-        text: Its text, in its template.
     """
 
     key: str
@@ -45,9 +44,7 @@ class ContextContent:
     """The current content of one context.
 
     Attributes:
-        key: The context's name.
         before: The text that its template puts before all excerpts.
-        excerpts: Its texts, in order.
         after: The text that its template puts after all excerpts.
         left_out: Keys of texts that its own limit leaves out.
         cut: Keys of texts that its own limit cuts.
@@ -68,12 +65,7 @@ class ContextShare:
     """The part of one context that is in a prompt.
 
     Attributes:
-        key: The context's name.
-        tokens: The tokens that it takes.
         sent: Keys of the excerpts that are in the prompt.
-        cut: Keys of those that are cut.
-        left_out: Keys of excerpts that did not fit.
-        missing: Listed names that lead to no text.
     """
 
     key: str
@@ -99,8 +91,6 @@ def gather(contexts: SmartContexts, context: SmartContext, *, budget: int = 0) -
     """Read the texts of a context.
 
     Args:
-        contexts: The vault's.
-        context: One of them.
         budget: Its maximum tokens, so that what could never fit is not read; 0 is no limit.
     """
     options = bounded(context.options(), budget * _MOST_CHARACTERS_A_TOKEN or MAX_CHARACTERS)
@@ -125,11 +115,9 @@ def contexts_prompt(
     """The part of the system prompt that holds these contexts, in their order.
 
     Args:
-        contents: The contexts.
         budget: The maximum tokens of all; 0 is no limit. An excerpt that does not fit is left out
             and smaller ones are still tried; the very first is cut instead. An excerpt of several
             contexts is sent once.
-        count_tokens: Counts for the model that is asked.
     """
     room = Room(budget, count_tokens)
     known: set[NoteExcerpt] = set()

@@ -15,7 +15,6 @@ class FileOffer:
     """Offers a vault's files to the chat model.
 
     Attributes:
-        files: The tools.
         mode: `off` offers none; `fenced` always uses plain text instead of tool calls.
         models: Gives the models in use; the embedded chat model takes no tools.
     """

@@ -58,10 +58,7 @@ class FileTools:
     """The tools of a vault.
 
     Args:
-        root: The vault.
         without: Folders to leave out, relative to the vault; such as the memory folder.
-        nearest: Finds passages of the notes.
-        attachments: Reads files that were attached to messages.
     """
 
     def __init__(

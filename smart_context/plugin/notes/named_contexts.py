@@ -42,11 +42,6 @@ class NamedContexts:
     """The commands of the page that builds named contexts.
 
     Attributes:
-        notes: The vault's notes.
-        changes: Announces what is saved or deleted.
-        access: Decides whose contexts are listed.
-        count_tokens: Counts for the chat model.
-        settings: The tokens that contexts may take, and above which the page asks.
         sharing: Shares contexts between people; `None`: all are one person's.
     """
 

@@ -76,8 +76,6 @@ class NoteTree:
 
         Args:
             folder: `""` or a path that ends in `/`.
-            offset: Rows to skip.
-            limit: The maximum number of rows.
         """
         found = self._folders.get(folder)
         if found is None:

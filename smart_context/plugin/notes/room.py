@@ -13,7 +13,6 @@ class Room:
 
     Args:
         budget: In tokens; 0 is no limit.
-        count_tokens: Counts for the model that is asked.
     """
 
     def __init__(self, budget: int, count_tokens: CountTokens) -> None:

@@ -48,15 +48,7 @@ Close = dict[str, float]
 
 
 class Suggestions:
-    """Finds notes for chats.
-
-    Args:
-        vault: The vault.
-        caches: Keeps the vectors of notes.
-        embedder: Compares by meaning.
-        view_of: Gives a chat as the filter sees it.
-        run: Runs work in the background, in place of earlier work of the same key.
-    """
+    """Finds notes for chats."""
 
     def __init__(
         self,

@@ -21,8 +21,6 @@ class VaultNotes:
     """Answers questions about the notes.
 
     Args:
-        vault: The vault, shared with other readers.
-        documents: Keeps the named contexts.
         on_change: Called with what changed, once the vault is in use.
     """
 

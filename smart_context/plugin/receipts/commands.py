@@ -27,14 +27,7 @@ from smart_context.storage.ports import Chats
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceiptCommands:
-    """Shows the receipts of a vault's turns.
-
-    Attributes:
-        chats: The store of the chats.
-        files: The store of the receipts.
-        replays: Repeats past turns under other settings.
-        prices: Gives what models cost now.
-    """
+    """Shows the receipts of a vault's turns."""
 
     chats: Chats
     files: StoredReceipts

@@ -55,7 +55,6 @@ class Answer:
         receipt: What was sent for it; `None` if nothing was.
         turn: The turn that no chat has; `None` for an answer that the chat has.
         error: Why it failed, for people; empty if it did not.
-        is_stopped: The user stopped it.
     """
 
     text: str = ""
@@ -75,11 +74,8 @@ class Comparison:
     """Two answers to one question.
 
     Attributes:
-        chat_id: The chat.
-        person: Who asked.
         question: As it is stored, or would be.
         is_new: The chat does not have it.
-        answers: By side.
     """
 
     chat_id: ChatId
@@ -94,15 +90,7 @@ class Comparisons:
     """Asks questions twice.
 
     Attributes:
-        replays: Repeats past turns, and knows the chats.
-        recorder: Makes and stores receipts.
-        planner: Makes requests as turns do.
-        requests: Sends them.
-        draft_of: Makes a message as it would be sent.
         keep_file: Keeps an attached file for good.
-        prices: Gives what models cost now.
-        emit: Sends an event to clients.
-        find_topics: Finds a chat's topics in the background.
         clock: Seconds since 1970.
     """
 
@@ -297,7 +285,6 @@ class Comparisons:
         Args:
             made: Its answers are filled in.
             left: Makes the request of the left side, under the chat's own model.
-            right: Makes that of the right one.
             choice: The model of the right side, as `chat.set_model` takes it; empty for the chat's.
         """
         comparison_id = secrets.token_hex(8)

@@ -45,12 +45,8 @@ class PendingReceipt:
 
     Attributes:
         view: The chat as the turn found it.
-        decision: The messages that are sent, and why.
-        settings: The chat's settings.
-        briefing: What goes with the message.
         system: The system prompt before role and contexts.
         attached: The part of the message that holds attached texts.
-        added: What tools add to the request.
         asked_at: When, in seconds since 1970.
     """
 
@@ -70,8 +66,6 @@ class PendingReceipt:
 
         Args:
             left_out: Messages that do not fit into the window.
-            added: What tools and images add.
-            lacks_attached: Contexts and recalls do not fit either.
         """
         return replace(
             self,
@@ -87,8 +81,6 @@ def settings_document(
     """The settings of a turn, as receipts store them and replays take them.
 
     Args:
-        state: The user's choices for the chat.
-        settings: The chat's settings.
         briefing: What went with the message: of recalls only those messages are named.
     """
     return {
@@ -137,13 +129,8 @@ def receipt_of_turn(
     """The receipt of a turn that is over.
 
     Args:
-        turn: The turn.
-        pending: What it decided.
-        forecast: The same decision with its costs.
         requests: The chat's previous request, empty if unknown, and this one.
         models: The models' names, by use.
-        before: What the provider knew before.
-        count_tokens: Counts for the model that was asked.
     """
     made = _made(pending, forecast, turn.message, turn.system_prompt, turn.history, count_tokens)
     following = turn.client.following if turn.client else ()

@@ -30,7 +30,6 @@ class Before:
 
     Attributes:
         last: The chat's last request; `None` if there is none.
-        cache: The cache of the turn's provider.
         asked_at: When the turn's request began, in seconds since 1970.
         at: When the turn was over, ISO 8601.
         seconds: From then to the end of the answer.

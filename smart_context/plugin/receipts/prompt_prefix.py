@@ -24,7 +24,6 @@ class SentRequest:
         messages: Its messages, or items of the Responses API.
         texts: Each message in its canonical form.
         tokens: The tokens of the texts in each message.
-        read: The digest of the texts.
     """
 
     messages: Sequence[PromptMessage] = ()
@@ -80,11 +79,6 @@ def shared_prefix_tokens(
     before: SentRequest, after: SentRequest, count_tokens: CountTokens
 ) -> int | None:
     """The tokens from the beginning of a request to where it differs from the previous one.
-
-    Args:
-        before: The previous request.
-        after: The request.
-        count_tokens: Counts for the model that is asked.
 
     Returns:
         `None` if there is nothing to compare.

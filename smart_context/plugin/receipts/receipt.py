@@ -28,9 +28,6 @@ class ReceiptRow(NamedTuple):
     """One message of the chat in a receipt.
 
     Attributes:
-        id: The message.
-        role: Who spoke.
-        reason: Why it was in or out.
         tokens: What it cost, or would have cost.
     """
 
@@ -45,10 +42,7 @@ class ReceiptSection:
     """A part of the request other than a message: the system prompt, the role, or one context.
 
     Attributes:
-        name: What it is called.
         is_in: True if any of it was sent.
-        why: Why it was sent or not, in words.
-        tokens: What it cost.
         sent: The notes in it.
         cut: Notes that were sent in part.
         left_out: Notes that did not fit.
@@ -79,7 +73,6 @@ class Receipt:
     """What one turn sent, and why.
 
     Attributes:
-        turn: Its id.
         question: The message that was asked.
         answer: The answer's message.
         at: When, ISO 8601 in UTC.
@@ -87,15 +80,12 @@ class Receipt:
         settings: The settings that decided: threshold, relevance, topics, pins and so on.
         models: The models' names, by use.
         usage: Tokens as the endpoint counted them; empty if it did not.
-        parts: Tokens by part.
         rows: Every message of the chat that came before the question.
         sections: The system prompt, the role and the contexts.
         fell_back: No message reached the cut, so all stayed.
         cut: The score from which messages were kept; `None` without a filter, or if unknown.
-        has_probabilities: The scores are probabilities.
         problem: Why the filter could not be applied; empty when it was.
         system: The system prompt before instructions, role and contexts.
-        instructions: The instructions of the vault and of the chat.
         sent: Digest, number and size of the request's messages; empty if none was sent.
         prompt: The messages of the last request; empty if they were too long to store.
         parameters: The other fields of its body; empty if unknown or too large to store.

@@ -44,16 +44,7 @@ MAX_CHATS = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceiptRecorder:
-    """Writes the receipts of a vault's turns.
-
-    Attributes:
-        chats: The store of the chats.
-        files: The store of the receipts.
-        forecasts: Counts what messages cost.
-        model: The models in use.
-        emit: Sends an event to all clients.
-        logger: For warnings.
-    """
+    """Writes the receipts of a vault's turns."""
 
     chats: Chats
     files: StoredReceipts
@@ -118,7 +109,6 @@ class ReceiptRecorder:
         """The request of a turn that is over, and its receipt.
 
         Args:
-            turn: The turn.
             pending: What it decided; `None` if another program's request was passed on.
         """
         models = self.model.models()

@@ -38,9 +38,7 @@ class Asked:
     """A question, and the request that it makes.
 
     Attributes:
-        question: As it is stored.
         request: Without tools and images.
-        pending: What was decided for it.
     """
 
     question: Message
@@ -52,8 +50,6 @@ def asked_by(pending: PendingReceipt, question: Message, text: str) -> Asked:
     """A question as it is sent.
 
     Args:
-        pending: What was decided for it.
-        question: As it is stored.
         text: With what is attached to it; a role's template words messages of the page only.
     """
     view, briefing = pending.view, pending.briefing
@@ -72,16 +68,7 @@ def asked_by(pending: PendingReceipt, question: Message, text: str) -> Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replays:
-    """Repeats past turns under other settings.
-
-    Attributes:
-        chats: The store of the chats.
-        chat_filter: Shows a chat as a turn found it.
-        selector: Decides what is in context.
-        briefings: What goes with messages.
-        build_history: Builds what a turn would send from stored messages.
-        planner: Makes requests as turns do.
-    """
+    """Repeats past turns under other settings."""
 
     chats: Chats
     chat_filter: ChatFilter
@@ -96,7 +83,6 @@ class Replays:
         """What a turn would have sent with other settings, from the current chat and notes.
 
         Args:
-            chat_id: The chat.
             receipt: The turn, and the settings that are not changed.
             changes: Settings by their receipt keys.
             model: Counts its tokens.

@@ -21,7 +21,6 @@ def sections_of(
     """The parts of a request in the order in which they are sent.
 
     Args:
-        briefing: The role and the contexts.
         system_tokens: The tokens of the system prompt without role and contexts.
         tokens: The tokens of the request, for its tools and their results.
     """

@@ -20,13 +20,7 @@ _NAMES: Mapping[By, Callable[[str, Spent], str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpendingCommands:
-    """Sums up costs from receipts.
-
-    Attributes:
-        chats: The store of the chats.
-        files: The store of the receipts.
-        prices: Gives what models cost now.
-    """
+    """Sums up costs from receipts."""
 
     chats: Chats
     files: StoredReceipts

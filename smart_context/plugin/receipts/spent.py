@@ -18,14 +18,12 @@ class Spent(NamedTuple):
 
     Attributes:
         day: Such as `2026-11-25`, in UTC.
-        model: The model's name.
         client: The program that asked; empty for the page.
         sent: Tokens of all its requests: as the endpoint counted them, else as we do.
         unchanged: Those that the provider had read before, as it said, or else those at the
             beginning of a request that the chat's previous request began with, too.
         answered: Tokens of the answer; 0 if the endpoint did not count.
         saved: Tokens of the messages that the filter left out.
-        is_counted: The endpoint counted.
     """
 
     day: str
@@ -114,11 +112,7 @@ class Sum:
     """The sum of turns.
 
     Attributes:
-        turns: Their number.
-        sent: Tokens of their requests.
         unchanged: Those that a provider can have cached.
-        answered: Tokens of the answers.
-        saved: Tokens that the filter left out.
         estimated: The number of turns that no endpoint counted.
         price: Of those with a known price; `None` if there is none.
         unpriced: The number of turns without a known price.
@@ -168,8 +162,6 @@ def summed(
 
     Args:
         turns: Each with its chat's id.
-        name_of: Gives a turn's name from its chat's id and itself.
-        prices: What models cost.
     """
     sums: dict[str, Sum] = {}
     for chat_id, spent in turns:

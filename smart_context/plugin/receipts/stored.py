@@ -43,12 +43,7 @@ _NAMES = re.compile(
 
 
 class StoredReceipts:
-    """Stores the receipts of chats.
-
-    Args:
-        logs: Keeps them.
-        logger: For warnings.
-    """
+    """Stores the receipts of chats."""
 
     def __init__(self, logs: Logs, logger: logging.Logger) -> None:
         self._logs = logs

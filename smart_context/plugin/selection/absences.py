@@ -20,7 +20,6 @@ class Absence:
     """Why messages are not candidates; one object for all that it applies to, so cheap to count.
 
     Attributes:
-        reason: The reason that people read.
         is_cleared: The user cleared the chat after them, so there is no summary of them.
     """
 

@@ -46,13 +46,6 @@ class ChatFilter:
     """Shows and changes the filters of chats, and tells the clients.
 
     Attributes:
-        chats: The store of the chats.
-        sidecars: Where the filters' states are kept.
-        selector: Knows the settings of chats.
-        waiting: Decides what is in context.
-        build_history: Builds what a turn would send.
-        emit: Sends an event to a person's clients.
-        undoable: Gives what of a chat's choices can be undone.
         role_problem: Gives why the chosen role can't be used; empty if it can.
     """
 
@@ -97,8 +90,6 @@ class ChatFilter:
         """The chat as a running turn finds it: what is stored before its question.
 
         Args:
-            chat_id: The chat.
-            question: The message that is being sent.
             history: What the turn would send so far.
         """
         stored, others = await self.chats.snapshot(chat_id, *_READ)

@@ -13,11 +13,7 @@ from smart_context.plugin.selection.chat_filter import ChatFilter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterCommands:
-    """The filter's commands.
-
-    Attributes:
-        chat_filter: Shows and changes the filters of chats.
-    """
+    """The filter's commands."""
 
     chat_filter: ChatFilter
 

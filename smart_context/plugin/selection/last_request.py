@@ -53,15 +53,11 @@ class LastRequest:
 
     Attributes:
         asked_at: When, in seconds since 1970.
-        model: The model's name.
-        head: Its system prompt.
         sent: The ids of its messages in order, its question among them.
         filtered: The ids that it would have sent if the selection had been applied at once.
         everything: The ids that it would have sent without a selection.
         after: The question and what followed it, with which all three end.
-        tokens: The tokens of all these messages.
         marked: The messages that were pinned, and those that were hidden.
-        paid: What the requests so far would have cost.
     """
 
     asked_at: float
@@ -90,9 +86,7 @@ class Next:
     """A request that is about to be sent.
 
     Attributes:
-        head: Its system prompt.
         ids: Its messages in order, without the question.
-        tokens: The tokens of each.
     """
 
     head: Head
@@ -137,7 +131,6 @@ class Next:
 
         Args:
             before: The messages of the previous request; `None` if the provider has none.
-            last: Tells the head of that request and the tokens of messages.
             cached: The price of a cached token, as a share of the full one.
         """
         if before is None or last is None:
@@ -151,10 +144,8 @@ def paid_after(
     """What a chat's requests have cost after one more.
 
     Args:
-        paid: What those before it have cost.
         cached: The last of them, if the provider still has it.
         requests: As it is sent, with its selection, and with all messages.
-        share: The price of a cached token, as a share of the full one.
     """
     known = (cached.sent, cached.filtered, cached.everything) if cached else (None, None, None)
     return Paid(
@@ -196,12 +187,8 @@ def cost_document(
     """What a request costs, as clients get it.
 
     Args:
-        sent: All its tokens.
-        saved: The tokens of the messages that it leaves out.
-        shared: What it shares with the request before.
         unchanged_of_all: Tokens that the request with all messages would share with that.
         price: That of its model; `None` if unknown.
-        currency: That of the price.
     """
     unchanged = min(shared.unchanged, sent)
     cost: JsonObject = {

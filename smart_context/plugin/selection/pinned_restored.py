@@ -13,11 +13,6 @@ def with_pinned_restored(
 
     A tool call comes with its results, and a result with its call, as they are stored. Failed and
     unfinished messages and notices of the program are never brought back.
-
-    Args:
-        history: The messages that would be sent, oldest first.
-        messages: All stored messages, oldest first.
-        wanted: The messages that stay.
     """
     known = {message.id: message for message in history} if wanted else {}
     lost = {name for name in wanted if name not in known or _is_stripped(known[name])}

@@ -41,12 +41,10 @@ class ChatView:
     """A chat as the filter sees it.
 
     Attributes:
-        chat_id: The chat.
         messages: All its stored messages, oldest first, without the one being sent.
         history: The messages that would be sent without a filter, oldest first.
         topics: The public topics of the chat file.
         is_of_client: Another program keeps the chat, and sees to the model's window itself.
-        sidecar: What is stored next to the chat.
         more_follow: True if the message being sent is stored already.
         is_held: The provider held the history of the last request, so nothing was left out.
     """
@@ -72,7 +70,6 @@ class Decision:
 
     Attributes:
         messages: In context, chronological.
-        selection: Why each candidate is in or out.
         candidates: The messages that were decided about, chronological.
         problem: Why the filter could not be applied, for people; empty when it was.
         is_cut: Messages were left out because they don't fit into the model's window.
@@ -124,9 +121,6 @@ class ContextSelector:
     """Applies a chat's filter to its history.
 
     Args:
-        scorer: Scores messages.
-        settings: The vault's.
-        logger: For failures.
         budget: The history's share of the window; `None` sets no limit.
         patience_s: How long the embedder may take; `None` sets no limit.
     """
@@ -173,7 +167,6 @@ class ContextSelector:
         """What the chat's next turn sends, and why; a failing model keeps all messages in.
 
         Args:
-            view: The chat.
             threshold: Overrides the settings.
             settings: Override those of the chat.
         """

@@ -24,11 +24,6 @@ class Waiting:
     """Decides whether a chat's next request sends its selection, or still all messages.
 
     Attributes:
-        selector: Decides what is selected.
-        settings: The vault's.
-        last_request: Gives a chat's last request.
-        tokens_of: Gives the tokens of a decision's candidates.
-        cache_of: Gives the cache of a chat's provider.
         clock: Seconds since 1970.
     """
 
@@ -73,7 +68,6 @@ def requests_of(decision: Decision, tokens: Sequence[int], last: LastRequest) ->
     """The next request with the selection, and with all messages.
 
     Args:
-        decision: What is selected.
         tokens: The tokens of its candidates.
         last: Tells the head, which is taken to be the same.
     """
@@ -95,9 +89,6 @@ def is_cheaper_to_wait(filtered: Next, everything: Next, last: LastRequest, cach
     applying, or never, would have cost: that is why a way back is kept affordable.
 
     Args:
-        filtered: The request with the selection.
-        everything: The request with all messages.
-        last: The request before it.
         cached: The price of a cached token, as a share of the full one.
     """
     paid = last.paid

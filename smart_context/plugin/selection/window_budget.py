@@ -51,11 +51,8 @@ class WindowBudget:
         """The selection without the oldest messages that exceed the window.
 
         Args:
-            selection: What is in.
             candidates: The messages that it is about, chronological.
             keep: Standing instructions and what the user pinned: never left out.
-            has_contexts: True if contexts go with the message.
-            has_role: True if a role goes with it.
             recalled: The budget of what is recalled from other chats.
         """
         window = self.window()

@@ -19,13 +19,7 @@ Renamed = Mapping[MessageId, MessageId]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Belongings:
-    """Gives a new chat what belongs to the messages that were copied into it.
-
-    Attributes:
-        chats: The store of the chats.
-        sidecars: The choices and topics' members.
-        cache: The chats' vectors.
-    """
+    """Gives a new chat what belongs to the messages that were copied into it."""
 
     chats: Chats
     sidecars: Sidecars

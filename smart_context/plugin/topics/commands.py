@@ -14,13 +14,7 @@ from smart_context.plugin.topics.updates import TopicUpdates
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionCommands:
-    """Starts extractions on demand, and locates topics.
-
-    Attributes:
-        topics: Finds the topics of chats.
-        chat_filter: Shows them.
-        latest: Runs work in the background, in place of earlier work of the same key.
-    """
+    """Starts extractions on demand, and locates topics."""
 
     topics: TopicUpdates
     chat_filter: ChatFilter

@@ -36,18 +36,7 @@ SumUp = Callable[[Sequence[Message], str], Awaitable[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicCompaction:
-    """Sums up topics.
-
-    Attributes:
-        chats: The store of the chats.
-        chat_filter: Shows what is in context.
-        selector: Finds the messages of topics that extraction has not assigned.
-        sidecars: The user's choices.
-        steps: The last choices.
-        ledger: Counts tokens.
-        sum_up: Writes summaries.
-        has_writer: True if a model writes them.
-    """
+    """Sums up topics."""
 
     chats: Chats
     chat_filter: ChatFilter
@@ -76,7 +65,6 @@ class TopicCompaction:
         are also about other topics stay word for word.
 
         Args:
-            chat_id: The chat.
             topics: Labels or ids of its topics.
             instructions: What the summary should keep.
             summary: The summary; by default the fast model writes one.

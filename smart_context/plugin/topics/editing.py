@@ -34,17 +34,7 @@ from smart_context.topics.values import Extraction, Topic
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicEditing:
-    """Edits the topics of chats; later extractions respect the edits.
-
-    Attributes:
-        chats: The store of the chats.
-        sidecars: Where the edits are kept.
-        steps: The last choices.
-        chat_filter: Shows and announces what is in context.
-        selector: Counts the messages about a topic.
-        emit: Sends an event to all clients.
-        changes: Announces contexts that undo attaches or detaches.
-    """
+    """Edits the topics of chats; later extractions respect the edits."""
 
     chats: Chats
     sidecars: Sidecars

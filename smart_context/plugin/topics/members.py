@@ -17,7 +17,6 @@ class NamedTopics:
 
     Attributes:
         labels: Their labels, each once, in the order in which they were named.
-        ids: Their messages.
         elsewhere: The messages of all other topics, each with the label of one of them. A wider
             topic that holds a named one is no other topic.
     """

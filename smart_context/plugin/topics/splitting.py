@@ -24,14 +24,7 @@ LONGEST_TITLE = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Splitting:
-    """Splits chats by topic.
-
-    Attributes:
-        chats: The store of the chats.
-        chat_filter: Hides what was moved.
-        selector: Finds the messages of topics that extraction has not assigned.
-        belongings: Brings topics, marks and vectors along.
-    """
+    """Splits chats by topic."""
 
     chats: Chats
     chat_filter: ChatFilter

@@ -41,8 +41,6 @@ def plan_of(view: ChatView, named: NamedTopics, *, recent: int) -> Plan:
     are in neither list.
 
     Args:
-        view: The chat.
-        named: The topics.
         recent: The number of newest messages that stay.
     """
     messages = view.messages

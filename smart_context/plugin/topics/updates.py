@@ -78,14 +78,6 @@ class TopicUpdates:
     """Extracts and stores topics: one extraction per chat at a time, the newest wins.
 
     Attributes:
-        chats: The store of the chats.
-        sidecars: Where the topics' members are kept.
-        extractor: Gives the extractor for a chat's embedder.
-        cache: The chats' vectors.
-        emit: Sends an event to all clients.
-        announce: Tells the clients what is in context now.
-        edited: Applies the user's edits.
-        steps: The last choices; a move of messages can be undone like one.
         sent_topics: The labels that were picked when a message of the chat was sent.
         leases: Keep two servers from extracting the topics of one chat at once.
     """
