@@ -33,17 +33,11 @@ class SmartContextError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """A fault in a file.
+    """A fault in a file."""
 
-    Attributes:
-        message: What was expected and what was found.
-        line: The line, counted from 1; `None` if unknown.
-        key: The dotted key, such as `llm.timeout_s`; empty when there is none.
-    """
-
-    message: str
-    line: int | None = None
-    key: str = ""
+    message: str  # what was expected and what was found
+    line: int | None = None  # the line, counted from 1; `None` if unknown
+    key: str = ""  # the dotted key, such as `llm.timeout_s`; empty when there is none
 
     def __str__(self) -> str:
         """The fault as a line of a list."""

@@ -31,17 +31,12 @@ __all__ = ["AttachmentResolver", "CompactionPoint", "ContextBuilderOptions", "bu
 
 @dataclass(frozen=True, slots=True)
 class CompactionPoint:
-    """A summary that replaces the messages up to a boundary.
+    """A summary that replaces the messages up to a boundary."""
 
-    Attributes:
-        summary_message_id: The message that holds the summary.
-        boundary_message_id: The last message that the summary replaces.
-        created_at: ISO 8601, or seconds or milliseconds, the same for all points. If two are equal,
-            the later one in the list is newer.
-    """
-
-    summary_message_id: MessageId | str
-    boundary_message_id: MessageId | str
+    summary_message_id: MessageId | str  # the message that holds the summary
+    boundary_message_id: MessageId | str  # the last message that the summary replaces
+    # ISO 8601, or seconds or milliseconds, the same for all points. If two are equal, the later one
+    # in the list is newer.
     created_at: str | float | datetime
 
 

@@ -54,32 +54,21 @@ _KNOWN = frozenset({"id", "role", "content", "files", "links", *_WRITTEN_WHEN_SE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One message of a chat; shares nothing with the document that it was made from.
+    """One message of a chat; shares nothing with the document that it was made from."""
 
-    Attributes:
-        id: Identifies the message within its chat.
-        role: The sender.
-        content: Plain text, or parts in order.
-        created_at: ISO 8601 in UTC; empty when unknown.
-        generating: The answer is still being written.
-        error: Why the answer failed; empty when it did not.
-        error_code: The failure's number or name; 0 when there was none.
-        is_summary: The message summarises older ones (a compaction).
-        files: Attached files, each `{"id", "name", "file_type", "storage_key"}`.
-        links: Attached links, each `{"id", "url", "title", "storage_key"}`.
-        extra: Keys of other programs, kept as they were.
-    """
-
-    id: MessageId
-    role: Role
-    content: str | tuple[Part, ...]
-    created_at: str = ""
-    generating: bool = False
-    error: str = ""
-    error_code: int | str = 0
-    is_summary: bool = False
+    id: MessageId  # identifies the message within its chat
+    role: Role  # the sender
+    content: str | tuple[Part, ...]  # plain text, or parts in order
+    created_at: str = ""  # ISO 8601 in UTC; empty when unknown
+    generating: bool = False  # the answer is still being written
+    error: str = ""  # why the answer failed; empty when it did not
+    error_code: int | str = 0  # the failure's number or name; 0 when there was none
+    is_summary: bool = False  # the message summarises older ones (a compaction)
+    # attached files, each `{"id", "name", "file_type", "storage_key"}`
     files: tuple[Mapping[str, Any], ...] = ()
+    # attached links, each `{"id", "url", "title", "storage_key"}`
     links: tuple[Mapping[str, Any], ...] = ()
+    # keys of other programs, kept as they were
     extra: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
 
     @classmethod

@@ -17,15 +17,11 @@ _TOOL_CALL_TYPES = frozenset({"tool_call", "tool-call"})
 
 @dataclass(frozen=True, slots=True)
 class ToolPairs:
-    """Results and their callers, by position in the list of messages.
+    """Results and their callers, by position in the list of messages."""
 
-    Attributes:
-        caller_of: The position of a result's caller; `NOBODY` if no message made the call.
-        call_id_of: The id of the call, for results that name one.
-    """
-
+    # the position of a result's caller; `NOBODY` if no message made the call
     caller_of: Mapping[int, int]
-    call_id_of: Mapping[int, str]
+    call_id_of: Mapping[int, str]  # the id of the call, for results that name one
 
 
 def find_tool_pairs(messages: Sequence[Message]) -> ToolPairs:

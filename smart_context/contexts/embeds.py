@@ -27,21 +27,13 @@ OutlineOf = Callable[[str], Outline | None]
 
 
 class Run(NamedTuple):
-    """Consecutive characters of one file.
+    """Consecutive characters of one file."""
 
-    Attributes:
-        path: The file.
-        start: The first one.
-        end: The one after the last.
-        nesting: The number of embeds around it; 0 is the note's own text.
-        level: The level of the heading above its embed; 0 is none.
-    """
-
-    path: str
-    start: int
-    end: int
-    nesting: int = 0
-    level: int = 0
+    path: str  # the file
+    start: int  # the first one
+    end: int  # the one after the last
+    nesting: int = 0  # the number of embeds around it; 0 is the note's own text
+    level: int = 0  # the level of the heading above its embed; 0 is none
 
 
 @dataclass(frozen=True, slots=True)

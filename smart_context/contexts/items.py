@@ -16,19 +16,12 @@ FilesBelow = Callable[[str], Iterable[str]]
 
 
 class Item(NamedTuple):
-    """A note or a part of one.
+    """A note or a part of one."""
 
-    Attributes:
-        key: Its path, with `#Heading` or `#^block` if it is a part of a note.
-        path: The file, relative to the vault.
-        fragment: `Heading` or `^block`; empty for the whole file.
-        asked: The name in the list; empty if it came with a folder or a link.
-    """
-
-    key: str
-    path: str
-    fragment: str = ""
-    asked: str = ""
+    key: str  # its path, with `#Heading` or `#^block` if it is a part of a note
+    path: str  # the file, relative to the vault
+    fragment: str = ""  # `Heading` or `^block`; empty for the whole file
+    asked: str = ""  # the name in the list; empty if it came with a folder or a link
 
 
 _FOLDER, _FILE = stat.S_IFDIR, stat.S_IFREG

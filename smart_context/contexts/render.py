@@ -31,19 +31,12 @@ _Tree = dict[str, "_Tree"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stats:
-    """What a text contains of its snapshot.
+    """What a text contains of its snapshot."""
 
-    Attributes:
-        final_length: Characters of the text.
-        depth_count: The number of depths in it.
-        truncated_items: Keys of texts that were cut, here or in the snapshot.
-        skipped_items: Keys of texts that did not fit, here or in the snapshot.
-    """
-
-    final_length: int
-    depth_count: int
-    truncated_items: list[str]
-    skipped_items: list[str]
+    final_length: int  # characters of the text
+    depth_count: int  # the number of depths in it
+    truncated_items: list[str]  # keys of texts that were cut, here or in the snapshot
+    skipped_items: list[str]  # keys of texts that did not fit, here or in the snapshot
 
 
 @dataclass(frozen=True, slots=True)

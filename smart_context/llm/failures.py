@@ -40,22 +40,17 @@ _TOO_LONG = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointFailure:
-    """One failed request.
+    """One failed request."""
 
-    Attributes:
-        trouble: `refused` comes with a status; `redirected` with a status and an address;
-            `unreachable` means no connection; `slow`, a timeout; `silent`, a connection that was
-            lost before the answer began, and `broken`, one that was lost later;
-            `nonsense`, an answer that can't be parsed; `endless`, one over the size limit.
-        words: The message of the vendor or the system, of any length; of a redirect, its target.
-        status: The HTTP status, if any.
-        retry_after_s: How long the endpoint asks to wait, if it does.
-    """
-
+    # `refused` comes with a status; `redirected` with a status and an address; `unreachable` means
+    # no connection; `slow`, a timeout; `silent`, a connection that was lost before the answer
+    # began, and `broken`, one that was lost later; `nonsense`, an answer that can't be parsed;
+    # `endless`, one over the size limit
     trouble: Trouble
+    # the message of the vendor or the system, of any length; of a redirect, its target
     words: str = ""
-    status: int | None = None
-    retry_after_s: float | None = None
+    status: int | None = None  # the HTTP status, if any
+    retry_after_s: float | None = None  # how long the endpoint asks to wait, if it does
 
     @property
     def is_too_long(self) -> bool:

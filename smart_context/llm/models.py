@@ -32,17 +32,11 @@ def unit_rows(rows: Matrix) -> Matrix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """The tokens that an endpoint counted for one request.
+    """The tokens that an endpoint counted for one request."""
 
-    Attributes:
-        prompt_tokens: All that was sent.
-        completion_tokens: The answer.
-        cached_tokens: Those at the request's beginning that it had read before; `None` if it did
-            not say.
-    """
-
-    prompt_tokens: int
-    completion_tokens: int
+    prompt_tokens: int  # all that was sent
+    completion_tokens: int  # the answer
+    # those at the request's beginning that it had read before; `None` if it did not say
     cached_tokens: int | None = None
 
     @classmethod
@@ -70,16 +64,11 @@ NOTHING_USED = Usage(prompt_tokens=0, completion_tokens=0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A model's request to call a tool.
+    """A model's request to call a tool."""
 
-    Attributes:
-        id: Names the call; its result carries the same id.
-        arguments: A JSON object as text, as the model wrote it; not yet validated.
-    """
-
-    id: str
+    id: str  # names the call; its result carries the same id
     name: str
-    arguments: str
+    arguments: str  # a JSON object as text, as the model wrote it; not yet validated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,19 +5,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """A provider.
+    """A provider."""
 
-    Attributes:
-        name: Its name for people.
-        base_url: The address of its OpenAI-compatible API.
-        api_key_env: The environment variable that usually holds its key; empty if it takes none.
-        keys_url: The page where a user makes a key; empty if it takes none.
-    """
-
-    name: str
-    base_url: str
+    name: str  # its name for people
+    base_url: str  # the address of its OpenAI-compatible API
+    # the environment variable that usually holds its key; empty if it takes none
     api_key_env: str = ""
-    keys_url: str = ""
+    keys_url: str = ""  # the page where a user makes a key; empty if it takes none
 
 
 PROVIDERS = (

@@ -26,28 +26,18 @@ Tokenizer = Callable[[str], int | Sized] | Encoding
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PromptSection:
-    """A part of a prompt that is kept or dropped as a whole.
+    """A part of a prompt that is kept or dropped as a whole."""
 
-    Attributes:
-        key: Names the section; a key of the extra context, or one of `SECTION_KEYS`.
-        pieces: Its text with its heading, to be joined.
-        is_protected: True if it is never dropped.
-    """
-
-    key: str
-    pieces: tuple[str, ...]
-    is_protected: bool = False
+    key: str  # names the section; a key of the extra context, or one of `SECTION_KEYS`
+    pieces: tuple[str, ...]  # its text with its heading, to be joined
+    is_protected: bool = False  # True if it is never dropped
 
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """Measures text in tokens if there is a tokenizer, else in characters.
+    """Measures text in tokens if there is a tokenizer, else in characters."""
 
-    Attributes:
-        tokenizer: `None` counts four characters as one token.
-    """
-
-    tokenizer: Tokenizer | None = None
+    tokenizer: Tokenizer | None = None  # `None` counts four characters as one token
 
     def limit(self, tokens: int) -> int:
         """The largest size of a text within a number of tokens."""

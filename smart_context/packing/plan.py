@@ -12,64 +12,38 @@ NOT_SENT = "its section was dropped"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileOutcome:
-    """Whether one file is in the prompt, and why not.
+    """Whether one file is in the prompt, and why not."""
 
-    Attributes:
-        path: Relative to the repository.
-        section: The key of the section that it belongs to.
-        tokens: The tokens of its text; 0 if it was not read.
-        is_kept: True if it is in the prompt.
-        reason: Why it is not in the prompt; empty if it is.
-    """
-
-    path: str
-    section: str
-    tokens: int
-    is_kept: bool
-    reason: str
+    path: str  # relative to the repository
+    section: str  # the key of the section that it belongs to
+    tokens: int  # the tokens of its text; 0 if it was not read
+    is_kept: bool  # True if it is in the prompt
+    reason: str  # why it is not in the prompt; empty if it is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SectionOutcome:
-    """Whether one section is in the prompt, and why not.
+    """Whether one section is in the prompt, and why not."""
 
-    Attributes:
-        key: Names the section.
-        heading: Its heading in the prompt.
-        tokens: The tokens of its whole text.
-        is_kept: True if it is in the prompt.
-        is_protected: True if it is never dropped.
-        reason: Why it is not in the prompt; empty if it is.
-        files: Its files, including those that were left out.
-    """
-
-    key: str
-    heading: str
-    tokens: int
-    is_kept: bool
-    is_protected: bool
-    reason: str
-    files: tuple[SourceFile, ...]
+    key: str  # names the section
+    heading: str  # its heading in the prompt
+    tokens: int  # the tokens of its whole text
+    is_kept: bool  # True if it is in the prompt
+    is_protected: bool  # True if it is never dropped
+    reason: str  # why it is not in the prompt; empty if it is
+    files: tuple[SourceFile, ...]  # its files, including those that were left out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackPlan:
-    """A prompt and the report about it.
+    """A prompt and the report about it."""
 
-    Attributes:
-        sections: In the order of the prompt, including dropped ones.
-        warnings: Requests that could not be met, and secrets that were found.
-        token_budget: The most tokens that the prompt should have.
-        pieces: The prompt in pieces, to be joined.
-        is_cut: True if even the protected sections were over the budget and were cut.
-    """
-
-    sections: tuple[SectionOutcome, ...]
-    warnings: tuple[str, ...]
-    token_budget: int
-    pieces: tuple[str, ...]
+    sections: tuple[SectionOutcome, ...]  # in the order of the prompt, including dropped ones
+    warnings: tuple[str, ...]  # requests that could not be met, and secrets that were found
+    token_budget: int  # the most tokens that the prompt should have
+    pieces: tuple[str, ...]  # the prompt in pieces, to be joined
     meter: Meter
-    is_cut: bool = False
+    is_cut: bool = False  # True if even the protected sections were over the budget and were cut
 
     def render(self) -> str:
         """The prompt."""

@@ -23,36 +23,23 @@ MAX_RECORD_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackRecord:
-    """The request and sources of a stored prompt.
-
-    Attributes:
-        sources: The SHA-256 of each file's text, by path.
-        version: The version of the file format.
-    """
+    """The request and sources of a stored prompt."""
 
     request: PackRequest
     prompt_sha256: str
-    sources: Mapping[str, str]
-    version: Literal[1] = 1
+    sources: Mapping[str, str]  # the SHA-256 of each file's text, by path
+    version: Literal[1] = 1  # the version of the file format
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Freshness:
-    """How a stored prompt differs from one that is packed now.
+    """How a stored prompt differs from one that is packed now."""
 
-    Attributes:
-        is_stale: True if packing again gives another prompt.
-        is_edited: True if the stored prompt was edited.
-        changed: Files whose text has changed.
-        added: Files that are new in the prompt.
-        gone: Files that are no longer in the prompt.
-    """
-
-    is_stale: bool
-    is_edited: bool
-    changed: tuple[str, ...]
-    added: tuple[str, ...]
-    gone: tuple[str, ...]
+    is_stale: bool  # True if packing again gives another prompt
+    is_edited: bool  # True if the stored prompt was edited
+    changed: tuple[str, ...]  # files whose text has changed
+    added: tuple[str, ...]  # files that are new in the prompt
+    gone: tuple[str, ...]  # files that are no longer in the prompt
 
 
 def record_of(request: PackRequest, plan: PackPlan) -> PackRecord:

@@ -22,40 +22,23 @@ NO_BUDGET = 1 << 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackRequest:
-    """A request for a prompt: for the same repository, it gives the same prompt.
+    """A request for a prompt: for the same repository, it gives the same prompt."""
 
-    Attributes:
-        repo: The repository or vault.
-        role: Name of a role; if empty, only the files requested here are packed.
-        targets: Files and folders that the task is about, relative to `repo`.
-        template: Name of an allowed template; if empty, the sections alone.
-        template_dir: The user's versions of the allowed templates.
-        token_budget: Overrides the role's; `None` without a role means no budget.
-        style: The markup of sections and files.
-        include: Paths and globs in addition to the role's.
-        exclude: Globs in addition to the role's.
-        allow_secrets: Also pack files that hold keys or tokens.
-        repomix: When Repomix packs the files of globs.
-        model: Count tokens as this model does; if empty, four characters are a token.
-        max_file_size: In bytes, overrides the default limit; 0 is no limit.
-        max_total_size: The same for all files together.
-    """
-
-    repo: Path
-    role: str = ""
+    repo: Path  # the repository or vault
+    role: str = ""  # name of a role; if empty, only the files requested here are packed
     task: str = ""
-    targets: tuple[str, ...] = ()
-    template: str = ""
-    template_dir: Path | None = None
-    token_budget: int | None = None
-    style: Style = "markdown"
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    allow_secrets: bool = False
-    repomix: RepomixUse = "never"
-    model: str = ""
-    max_file_size: int | None = None
-    max_total_size: int | None = None
+    targets: tuple[str, ...] = ()  # files and folders that the task is about, relative to `repo`
+    template: str = ""  # name of an allowed template; if empty, the sections alone
+    template_dir: Path | None = None  # the user's versions of the allowed templates
+    token_budget: int | None = None  # overrides the role's; `None` without a role means no budget
+    style: Style = "markdown"  # the markup of sections and files
+    include: tuple[str, ...] = ()  # paths and globs in addition to the role's
+    exclude: tuple[str, ...] = ()  # globs in addition to the role's
+    allow_secrets: bool = False  # also pack files that hold keys or tokens
+    repomix: RepomixUse = "never"  # when Repomix packs the files of globs
+    model: str = ""  # count tokens as this model does; if empty, four characters are a token
+    max_file_size: int | None = None  # in bytes, overrides the default limit; 0 is no limit
+    max_total_size: int | None = None  # the same for all files together
 
     @property
     def limits(self) -> SizeLimits:

@@ -25,19 +25,13 @@ _PREFIX = f"{TEMPLATES_FOLDER}/"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsableRole:
-    """A role without the parts that are off.
+    """A role without the parts that are off."""
 
-    Attributes:
-        config: The role; `None` when it is off.
-        templates: Own versions of the allowed templates.
-        git: How git may be used.
-        problems: What is off, for people.
-    """
-
-    config: RoleConfig | None
+    config: RoleConfig | None  # the role; `None` when it is off
+    # own versions of the allowed templates
     templates: OwnTemplates = field(default_factory=OwnTemplates)
-    git: GitUse = "never"
-    problems: tuple[str, ...] = ()
+    git: GitUse = "never"  # how git may be used
+    problems: tuple[str, ...] = ()  # what is off, for people
 
 
 class RoleSources:

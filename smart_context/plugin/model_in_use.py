@@ -16,16 +16,11 @@ _USUAL_SHARE = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cache:
-    """What the provider of a model keeps of requests.
-
-    Attributes:
-        ttl_s: Seconds that it keeps the beginning of a request.
-        share: The price of a cached token, as a share of the full one.
-    """
+    """What the provider of a model keeps of requests."""
 
     model: str
-    ttl_s: float
-    share: float
+    ttl_s: float  # seconds that it keeps the beginning of a request
+    share: float  # the price of a cached token, as a share of the full one
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,36 +14,22 @@ _SUFFIXES = (".md", ".canvas", ".txt")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The words to search for.
+    """The words to search for."""
 
-    Attributes:
-        wanted: Words and phrases; all of them must occur in a note's text or path.
-        unwanted: Words and phrases that must not occur.
-        is_exact: True if case counts.
-    """
-
-    wanted: tuple[str, ...]
-    unwanted: tuple[str, ...] = ()
-    is_exact: bool = False
+    wanted: tuple[str, ...]  # words and phrases; all of them must occur in a note's text or path
+    unwanted: tuple[str, ...] = ()  # words and phrases that must not occur
+    is_exact: bool = False  # True if case counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A note that matches a query.
+    """A note that matches a query."""
 
-    Attributes:
-        path: The note, relative to the vault.
-        line: The number of the first line with most of the words; 0 if only the path has them.
-        text: That line.
-        count: How often the words occur in the text.
-        is_named: True if the path contains all words.
-    """
-
-    path: str
-    line: int
-    text: str
-    count: int
-    is_named: bool
+    path: str  # the note, relative to the vault
+    line: int  # the number of the first line with most of the words; 0 if only the path has them
+    text: str  # that line
+    count: int  # how often the words occur in the text
+    is_named: bool  # True if the path contains all words
 
 
 def query_of(words: str, *, is_exact: bool = False) -> Query:

@@ -41,43 +41,27 @@ _LAST_PORT = 0xFFFF
 
 
 class PublicHost(NamedTuple):
-    """A name and port under which browsers reach a server.
+    """A name and port under which browsers reach a server."""
 
-    Attributes:
-        name: In lower case; an IPv6 address in brackets.
-        port: The port in the browser's address.
-        is_secure: The browser speaks TLS, to a proxy before the server.
-    """
-
-    name: str
-    port: int
-    is_secure: bool
+    name: str  # in lower case; an IPv6 address in brackets
+    port: int  # the port in the browser's address
+    is_secure: bool  # the browser speaks TLS, to a proxy before the server
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessSettings:
-    """How a server knows who asks.
+    """How a server knows who asks."""
 
-    Attributes:
-        mode: `token`: one person, by start links and a token. `proxy`: a proxy names each person.
-            `oidc`: people log in at an OpenID provider.
-        hosts: Names besides its own address that the server goes by.
-        owner: The person, by the proxy's or the provider's name, who owns this installation.
-        header: The header in which the proxy names the person.
-        trusted: Where the proxy is; the header counts from nowhere else.
-        issuer: The provider's address.
-        client_id: The server's name at the provider.
-        client_secret_env: The variable that holds its secret there; empty for none.
-    """
-
+    # `token`: one person, by start links and a token. `proxy`: a proxy names each person. `oidc`:
+    # people log in at an OpenID provider.
     mode: Mode = "token"
-    hosts: tuple[PublicHost, ...] = ()
-    owner: str = ""
-    header: str = ""
-    trusted: tuple[Network, ...] = ()
-    issuer: str = ""
-    client_id: str = ""
-    client_secret_env: str = ""
+    hosts: tuple[PublicHost, ...] = ()  # names besides its own address that the server goes by
+    owner: str = ""  # the person, by the proxy's or the provider's name, who owns this installation
+    header: str = ""  # the header in which the proxy names the person
+    trusted: tuple[Network, ...] = ()  # where the proxy is; the header counts from nowhere else
+    issuer: str = ""  # the provider's address
+    client_id: str = ""  # the server's name at the provider
+    client_secret_env: str = ""  # the variable that holds its secret there; empty for none
 
     @property
     def has_people(self) -> bool:

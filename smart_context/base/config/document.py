@@ -27,15 +27,10 @@ class TomlUnreadable(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TomlDocument:
-    """The content of a TOML file.
+    """The content of a TOML file."""
 
-    Attributes:
-        values: Its top-level table.
-        lines: The line of each key, counted from 1.
-    """
-
-    values: Mapping[str, Any]
-    lines: Mapping[KeyPath, int]
+    values: Mapping[str, Any]  # its top-level table
+    lines: Mapping[KeyPath, int]  # the line of each key, counted from 1
 
 
 def read_toml(path: Path | Place, *, may_be_link: bool = False) -> TomlDocument:

@@ -23,29 +23,21 @@ _LEAST_WINDOW, _MOST_WINDOW = 1_000, 100_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointSettings:
-    """One model at one endpoint that speaks the OpenAI API.
+    """One model at one endpoint that speaks the OpenAI API."""
 
-    Attributes:
-        base_url: With the version and without a slash at the end: `http://127.0.0.1:11434/v1`. Its
-            host is in ASCII, and not one that passes for another (`plain_address`).
-        model: The model's id there.
-        api_key: From the environment or the key store, by `with_key`; `None` when there is none, or
-            it was not looked up.
-        api_key_env: The variable's name; empty when none is named.
-        timeout_s: Seconds to wait for an answer, or for the next piece of one.
-        max_retries: Requests after the first, on 429, 5xx and lost connections.
-        context_window: Tokens that the model takes, answer included; `None` if not set.
-        images: True to send attached images to the model.
-    """
-
+    # with the version and without a slash at the end: `http://127.0.0.1:11434/v1`. Its host is in
+    # ASCII, and not one that passes for another (`plain_address`).
     base_url: str
-    model: str
+    model: str  # the model's id there
+    # from the environment or the key store, by `with_key`; `None` when there is none, or it was not
+    # looked up
     api_key: str | None = field(default=None, repr=False)
-    api_key_env: str = ""
-    timeout_s: float = 60.0
-    max_retries: int = 2
+    api_key_env: str = ""  # the variable's name; empty when none is named
+    timeout_s: float = 60.0  # seconds to wait for an answer, or for the next piece of one
+    max_retries: int = 2  # requests after the first, on 429, 5xx and lost connections
+    # tokens that the model takes, answer included; `None` if not set
     context_window: int | None = None
-    images: bool = False
+    images: bool = False  # True to send attached images to the model
 
     def with_key(
         self, environ: Mapping[str, str], stored: Callable[[str], str | None] = lambda _: None

@@ -18,17 +18,11 @@ _LONGEST_TTL_S = 7 * 86_400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """The price of a million tokens.
+    """The price of a million tokens."""
 
-    Attributes:
-        input: Of what is sent.
-        cached: Of what is sent with the same beginning as the request before.
-        output: Of what is answered.
-    """
-
-    input: float
-    cached: float
-    output: float
+    input: float  # of what is sent
+    cached: float  # of what is sent with the same beginning as the request before
+    output: float  # of what is answered
 
     def of(self, *, sent: int, cached: int, answered: int) -> float:
         """The price of a request.
@@ -45,15 +39,11 @@ class Price:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prices:
-    """The prices of models by the pattern of their names, the first match first.
+    """The prices of models by the pattern of their names, the first match first."""
 
-    Attributes:
-        by_pattern: Patterns have `*`, `?` and `[…]`; case does not matter.
-        currency: Such as `USD`.
-    """
-
+    # patterns have `*`, `?` and `[…]`; case does not matter
     by_pattern: tuple[tuple[str, Price], ...] = ()
-    currency: str = "USD"
+    currency: str = "USD"  # such as `USD`
 
     def of(self, model: str) -> Price | None:
         """The price of a model; `None` if it is unknown."""

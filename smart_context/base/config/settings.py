@@ -11,23 +11,14 @@ SettingType = Literal["number", "integer", "boolean", "string", "list"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingSpec:
-    """One setting of a plugin.
+    """One setting of a plugin."""
 
-    Attributes:
-        type: `list` is an array of strings.
-        default: The value when the user sets none.
-        minimum: Smallest number allowed, included.
-        maximum: Largest number allowed, included.
-        choices: The only values allowed; none: any.
-        description: For people, in one sentence.
-    """
-
-    type: SettingType
-    default: Any
-    minimum: float | None = None
-    maximum: float | None = None
-    choices: tuple[Any, ...] = ()
-    description: str = ""
+    type: SettingType  # `list` is an array of strings
+    default: Any  # the value when the user sets none
+    minimum: float | None = None  # smallest number allowed, included
+    maximum: float | None = None  # largest number allowed, included
+    choices: tuple[Any, ...] = ()  # the only values allowed; none: any
+    description: str = ""  # for people, in one sentence
 
     def fault(self, value: object) -> str | None:
         """The fault of a value, or `None`."""

@@ -23,15 +23,10 @@ _EVENTS = ("redis", "rediss")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageSettings:
-    """Where chats, and all that stands beside them, are kept.
+    """Where chats, and all that stands beside them, are kept."""
 
-    Attributes:
-        url: The database, `postgresql://…`; empty: the memory folder.
-        events: What carries events between processes, `redis://…`; empty: the database.
-    """
-
-    url: str = ""
-    events: str = ""
+    url: str = ""  # the database, `postgresql://…`; empty: the memory folder
+    events: str = ""  # what carries events between processes, `redis://…`; empty: the database
 
     @property
     def shown(self) -> str:

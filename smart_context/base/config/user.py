@@ -30,29 +30,20 @@ NOTHING: Mapping[str, Mapping[str, SettingSpec]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserConfig:
-    """The user's settings for all vaults.
+    """The user's settings for all vaults."""
 
-    Attributes:
-        endpoints: Used where a vault names none, or none that is trusted.
-        roles: The user's own roles, `<name>.toml`, with `templates/` below; may not exist.
-        plugins: Values of plugins' settings, for vaults that set none.
-        instructions: Instructions for every chat, for vaults that have none.
-        agents_may_write: Agents that use MCP may also set filters, pin and hide.
-        prices: What models cost, for vaults that name no prices.
-        storage: Where chats are kept, for vaults that don't say so.
-        cache_ttl_s: Seconds that providers keep the beginning of a request; `None` if not set.
-        access: How a server knows who asks, for vaults that don't say so.
-    """
-
+    # used where a vault names none, or none that is trusted
     endpoints: Endpoints = field(default_factory=dict)
-    roles: Path
+    roles: Path  # the user's own roles, `<name>.toml`, with `templates/` below; may not exist
+    # values of plugins' settings, for vaults that set none
     plugins: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    instructions: str = ""
-    agents_may_write: bool = False
-    prices: Prices = NO_PRICES
-    storage: StorageSettings = IN_FILES
+    instructions: str = ""  # instructions for every chat, for vaults that have none
+    agents_may_write: bool = False  # agents that use MCP may also set filters, pin and hide
+    prices: Prices = NO_PRICES  # what models cost, for vaults that name no prices
+    storage: StorageSettings = IN_FILES  # where chats are kept, for vaults that don't say so
+    # seconds that providers keep the beginning of a request; `None` if not set
     cache_ttl_s: float | None = None
-    access: AccessSettings = BY_TOKEN
+    access: AccessSettings = BY_TOKEN  # how a server knows who asks, for vaults that don't say so
 
     def defaults(
         self, plugin_settings: Mapping[str, Mapping[str, SettingSpec]]

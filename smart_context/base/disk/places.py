@@ -13,14 +13,10 @@ class Place:
 
     Opening it (`base/disk/folders.py`, `base/disk/files.py`) follows no link below `top`; `top`
     itself may be a link or lie behind one. Folders made on the way are private.
-
-    Attributes:
-        top: The trusted folder.
-        way: The names from `top` down; none for `top` itself.
     """
 
-    top: Path
-    way: tuple[str, ...] = ()
+    top: Path  # the trusted folder
+    way: tuple[str, ...] = ()  # the names from `top` down; none for `top` itself
 
     def __truediv__(self, relative: str) -> "Place":
         """The place of a relative path with `/`.

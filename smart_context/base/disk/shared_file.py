@@ -18,17 +18,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedFile(Generic[T]):
-    """A value in a JSON file, which is only replaced if nobody changed it meanwhile.
+    """A value in a JSON file, which is only replaced if nobody changed it meanwhile."""
 
-    Attributes:
-        place: The file; its folders are made by the first write.
-        adapter: Reads and writes the value.
-        empty: The value of a file that is missing or damaged.
-    """
-
-    place: Place
-    adapter: TypeAdapter[T]
-    empty: T
+    place: Place  # the file; its folders are made by the first write
+    adapter: TypeAdapter[T]  # reads and writes the value
+    empty: T  # the value of a file that is missing or damaged
 
     def __str__(self) -> str:
         return str(self.place)

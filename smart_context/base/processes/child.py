@@ -170,14 +170,10 @@ class Child:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Children:
-    """Two processes at most, each started by its first job.
+    """Two processes at most, each started by its first job."""
 
-    Attributes:
-        files: Reads attached files, which may take seconds.
-        texts: Does what a page or a turn waits for: templates, Markdown, colours of code.
-    """
-
-    files: Child = field(default_factory=Child)
+    files: Child = field(default_factory=Child)  # reads attached files, which may take seconds
+    # does what a page or a turn waits for: templates, Markdown, colours of code
     texts: Child = field(default_factory=Child)
 
     def close(self) -> None:

@@ -43,28 +43,18 @@ _LAST_WORDS_S = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """A program that ended by itself.
+    """A program that ended by itself."""
 
-    Attributes:
-        exit_code: The exit code; negative for a signal.
-        stdout: Its output.
-        stderr: Its error output.
-    """
-
-    exit_code: int
-    stdout: bytes
-    stderr: bytes
+    exit_code: int  # the exit code; negative for a signal
+    stdout: bytes  # its output
+    stderr: bytes  # its error output
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stopped:
-    """A program that could not be started, or was killed.
+    """A program that could not be started, or was killed."""
 
-    Attributes:
-        reason: What happened, worded to follow the program's name.
-    """
-
-    reason: str
+    reason: str  # what happened, worded to follow the program's name
 
 
 def clean_environment(

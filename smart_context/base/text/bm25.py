@@ -37,20 +37,13 @@ def gains(counts: Floats, lengths: Floats, average: float) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Postings:
-    """The documents of each word, as arrays that can be kept on disk.
-
-    Attributes:
-        ends: Of each word, where its postings end in `positions` and `counts`.
-        positions: The documents that have the word, by their positions.
-        counts: How often they have it.
-        lengths: The number of words of each document.
-    """
+    """The documents of each word, as arrays that can be kept on disk."""
 
     words: Sequence[str]
-    ends: Numbers
-    positions: Numbers
-    counts: Numbers
-    lengths: Numbers
+    ends: Numbers  # of each word, where its postings end in `positions` and `counts`
+    positions: Numbers  # the documents that have the word, by their positions
+    counts: Numbers  # how often they have it
+    lengths: Numbers  # the number of words of each document
 
 
 _NONE = np.zeros(0, dtype=np.uint32)

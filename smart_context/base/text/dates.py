@@ -39,16 +39,11 @@ class Period:
 
 
 class NamedDate(NamedTuple):
-    """A date in a text.
+    """A date in a text."""
 
-    Attributes:
-        start: Where it begins.
-        end: Where it ends.
-        readings: What it may mean: `3/5/2026` is the third of May, or the fifth of March.
-    """
-
-    start: int
-    end: int
+    start: int  # where it begins
+    end: int  # where it ends
+    # what it may mean: `3/5/2026` is the third of May, or the fifth of March
     readings: tuple[Period, ...]
 
 

@@ -33,15 +33,10 @@ _DEEPEST = 50
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """The versions at one message of the current path.
+    """The versions at one message of the current path."""
 
-    Attributes:
-        current: The number of the current one, from 1.
-        heads: The first message of each, oldest first.
-    """
-
-    current: int
-    heads: tuple[str, ...]
+    current: int  # the number of the current one, from 1
+    heads: tuple[str, ...]  # the first message of each, oldest first
 
     @property
     def count(self) -> int:
@@ -51,14 +46,10 @@ class Versions:
 
 @dataclass(frozen=True, slots=True)
 class _Point:
-    """A place where versions begin.
+    """A place where versions begin."""
 
-    Attributes:
-        head: The current version's first message.
-        versions: The branches, and `None` for the current path; oldest first.
-    """
-
-    head: str
+    head: str  # the current version's first message
+    # the branches, and `None` for the current path; oldest first
     versions: tuple[JsonObject | None, ...]
 
     @property

@@ -78,19 +78,14 @@ class MessageEntry:
 
 @dataclass(frozen=True, eq=False)
 class Version:
-    """One state of a chat's document.
+    """One state of a chat's document."""
 
-    Attributes:
-        entries: The entries of `messages`, in order.
-        other: The document's other keys in their order; never handed out, never changed.
-        place: The number of other keys before `messages`.
-        encoded: The JSON of long other values, such as branches, or of values as they were
-            written, with the values; versions of a chat share it.
-    """
-
-    entries: tuple[MessageEntry, ...] = ()
+    entries: tuple[MessageEntry, ...] = ()  # the entries of `messages`, in order
+    # the document's other keys in their order; never handed out, never changed
     other: Mapping[str, Any] = field(default_factory=dict)
-    place: int = 0
+    place: int = 0  # the number of other keys before `messages`
+    # the JSON of long other values, such as branches, or of values as they were written, with the
+    # values; versions of a chat share it
     encoded: dict[str, tuple[Any, bytes]] = field(default_factory=dict, repr=False)
 
     def copy(self) -> JsonObject:

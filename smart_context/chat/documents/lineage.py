@@ -22,29 +22,19 @@ _ENTRIES_IN_ALL = 200_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """A version that a reader knows.
-
-    Attributes:
-        was_sent: The reader wrote it.
-        was_loaded: The reader loaded it, and has not written it since.
-    """
+    """A version that a reader knows."""
 
     version: Version
-    was_sent: bool = False
-    was_loaded: bool = False
+    was_sent: bool = False  # the reader wrote it
+    was_loaded: bool = False  # the reader loaded it, and has not written it since
 
 
 @dataclass(frozen=True, slots=True)
 class Ancestry:
-    """The versions that a document may descend from.
+    """The versions that a document may descend from."""
 
-    Attributes:
-        known: The versions, the latest last.
-        is_one_client: The client that saves has loaded or written all of them itself.
-    """
-
-    known: tuple[Known, ...] = ()
-    is_one_client: bool = False
+    known: tuple[Known, ...] = ()  # the versions, the latest last
+    is_one_client: bool = False  # the client that saves has loaded or written all of them itself
 
     def ancestor_of(self, document: Version) -> Version | None:
         """The version that a document most likely descends from.

@@ -10,15 +10,10 @@ OWNED_BY = "owned_by"
 
 
 class Ownership(NamedTuple):
-    """Whose a chat is.
+    """Whose a chat is."""
 
-    Attributes:
-        person: Who made it: only they delete, rename and share it.
-        is_shared: All people may read it and write in it.
-    """
-
-    person: PersonId = OWNER
-    is_shared: bool = False
+    person: PersonId = OWNER  # who made it: only they delete, rename and share it
+    is_shared: bool = False  # all people may read it and write in it
 
     def may_use(self, person: PersonId) -> bool:
         """True if a person may read the chat and write in it."""

@@ -31,21 +31,13 @@ _TYPES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttachedFile:
-    """A file as a message refers to it.
+    """A file as a message refers to it."""
 
-    Attributes:
-        id: Identifies it among the files of a message.
-        name: What the user calls it.
-        file_type: Its media type.
-        storage_key: Where its content is.
-        size: In bytes.
-    """
-
-    id: str
-    name: str
-    file_type: str
-    storage_key: str
-    size: int
+    id: str  # identifies it among the files of a message
+    name: str  # what the user calls it
+    file_type: str  # its media type
+    storage_key: str  # where its content is
+    size: int  # in bytes
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object that messages and clients get."""

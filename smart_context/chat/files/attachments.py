@@ -26,19 +26,12 @@ _CUT = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CutText:
-    """An attached text of which only the beginning goes.
+    """An attached text of which only the beginning goes."""
 
-    Attributes:
-        key: Its storage key.
-        shown: How much goes.
-        total: Of how much.
-        unit: `lines` or `characters`.
-    """
-
-    key: str
-    shown: int
-    total: int
-    unit: str
+    key: str  # its storage key
+    shown: int  # how much goes
+    total: int  # of how much
+    unit: str  # `lines` or `characters`
 
 
 class AttachmentResolver(Protocol):

@@ -271,17 +271,11 @@ class _HtmlText(HTMLParser):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Format:
-    """A way to read files of one kind.
+    """A way to read files of one kind."""
 
-    Attributes:
-        read: Yields the text piece by piece.
-        complaint: The error for a file that can't be read.
-        tidy: Cleans up the whole text.
-    """
-
-    read: Callable[[str, bytes], Iterator[str]]
-    complaint: str
-    tidy: Callable[[str], str] = str
+    read: Callable[[str, bytes], Iterator[str]]  # yields the text piece by piece
+    complaint: str  # the error for a file that can't be read
+    tidy: Callable[[str], str] = str  # cleans up the whole text
 
 
 _PDF = _Format(read=_pdf, complaint="is a PDF that can't be read; is it protected or damaged?")

@@ -38,35 +38,24 @@ class Written(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatRow:
-    """A chat in the list of chats.
-
-    Attributes:
-        title: The title that was given; else the first line of the first question, cut to 60
-            characters; else `New chat`. The id when the file is damaged.
-        updated_at: When the last message was written, else when the file was; ISO 8601 in UTC.
-        preview: The beginning of the last message that has text, on one line and without
-            Markdown marks; summaries and quoted passages are skipped.
-        client: The program that the chat belongs to; empty for our own chats.
-        topics: The ids of its first topics.
-        person: Whose chat it is.
-        shared: Others may use it, too.
-        folder: Its folder in the list; empty for none.
-        pinned: It stays at the top of the list.
-        archived: It is put away: below all others.
-    """
+    """A chat in the list of chats."""
 
     id: ChatId
+    # the title that was given; else the first line of the first question, cut to 60 characters;
+    # else `New chat`. The id when the file is damaged.
     title: str
     message_count: int
-    updated_at: str
+    updated_at: str  # when the last message was written, else when the file was; ISO 8601 in UTC
+    # the beginning of the last message that has text, on one line and without Markdown marks;
+    # summaries and quoted passages are skipped
     preview: str
-    client: str = ""
-    topics: tuple[str, ...] = ()
-    person: PersonId = OWNER
-    shared: bool = False
-    folder: str = ""
-    pinned: bool = False
-    archived: bool = False
+    client: str = ""  # the program that the chat belongs to; empty for our own chats
+    topics: tuple[str, ...] = ()  # the ids of its first topics
+    person: PersonId = OWNER  # whose chat it is
+    shared: bool = False  # others may use it, too
+    folder: str = ""  # its folder in the list; empty for none
+    pinned: bool = False  # it stays at the top of the list
+    archived: bool = False  # it is put away: below all others
 
     def may_use(self, person: PersonId) -> bool:
         """True if a person may read the chat and write in it."""
@@ -85,19 +74,13 @@ class ChatRow:
 
 @dataclass(frozen=True, slots=True)
 class DeletedChat:
-    """A chat in the trash.
+    """A chat in the trash."""
 
-    Attributes:
-        deletion: Names the deletion; a chat can be in the trash several times.
-        title: As in the list of chats.
-        deleted_at: ISO 8601 in UTC.
-    """
-
-    deletion: str
+    deletion: str  # names the deletion; a chat can be in the trash several times
     id: ChatId
-    title: str
+    title: str  # as in the list of chats
     message_count: int
-    deleted_at: str
+    deleted_at: str  # ISO 8601 in UTC
 
 
 def in_order(rows: Iterable[tuple[Written, ChatRow]]) -> list[ChatRow]:

@@ -21,17 +21,12 @@ _ESCAPED_IN_JSON = frozenset('"\\/')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatHit:
-    """A message or title that contains all words of a query.
-
-    Attributes:
-        message_id: The message; empty for a hit in the title.
-        snippet: The text around the first of the words, on one line.
-    """
+    """A message or title that contains all words of a query."""
 
     chat_id: ChatId
     title: str
-    message_id: MessageId
-    snippet: str
+    message_id: MessageId  # the message; empty for a hit in the title
+    snippet: str  # the text around the first of the words, on one line
 
 
 def query_words(query: str) -> tuple[str, ...]:

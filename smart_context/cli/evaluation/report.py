@@ -72,15 +72,11 @@ _ROWS = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Measured:
-    """One file's findings.
-
-    Attributes:
-        findings: The measurements of all its dialogues.
-    """
+    """One file's findings."""
 
     file: str
     kind: Kind
-    findings: Findings
+    findings: Findings  # the measurements of all its dialogues
 
 
 def as_json(measured: Measured) -> JsonObject:

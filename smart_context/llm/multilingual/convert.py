@@ -37,16 +37,11 @@ _TURKISH = frozenset("ğışĞİŞ")
 
 
 class Contents(NamedTuple):
-    """What the downloaded file holds.
+    """What the downloaded file holds."""
 
-    Attributes:
-        pieces: The vocabulary.
-        scores: The log probability of each piece.
-        arrays: Each array by its name: four-bit blocks, or float32.
-    """
-
-    pieces: list[str]
-    scores: NDArray[np.float32]
+    pieces: list[str]  # the vocabulary
+    scores: NDArray[np.float32]  # the log probability of each piece
+    # each array by its name: four-bit blocks, or float32
     arrays: dict[str, FourBits | NDArray[np.float32]]
 
 

@@ -109,26 +109,18 @@ def _parts(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class IntoEnglish:
-    """Maps vectors of the multilingual model to those of the English one.
+    """Maps vectors of the multilingual model to those of the English one."""
 
-    Attributes:
-        usual: Shape (d,), the mean vector of English texts.
-        typical: Of each language, by its ISO 639-1 code, its mean less that of the same texts in
-            English, or texts of one language are alike whatever they are about; also of `OTHER`
-            languages.
-        weights: Shape (d + 1, 384), the linear map.
-        centre: Shape (384,), the mean of what the map makes of English texts.
-        spread: Shape (384, 384), brings their covariance half way to that of the English model,
-            so that cosines of both mean about the same.
-        english: Shape (384,), the mean vector of the English model.
-    """
-
-    usual: Floats
+    usual: Floats  # shape (d,), the mean vector of English texts
+    # of each language, by its ISO 639-1 code, its mean less that of the same texts in English, or
+    # texts of one language are alike whatever they are about; also of `OTHER` languages
     typical: dict[str, Floats]
-    weights: Matrix
-    centre: Floats
+    weights: Matrix  # shape (d + 1, 384), the linear map
+    centre: Floats  # shape (384,), the mean of what the map makes of English texts
+    # shape (384, 384), brings their covariance half way to that of the English model, so that
+    # cosines of both mean about the same
     spread: Matrix
-    english: Floats
+    english: Floats  # shape (384,), the mean vector of the English model
 
     def __call__(self, vectors: Matrix, languages: Sequence[str]) -> Matrix:
         """Shape (n, 384), unit rows; a zero row stays zero.

@@ -28,16 +28,12 @@ _ZERO = np.float32(8)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FourBits:
-    """A matrix of n rows and m columns.
+    """A matrix of n rows and m columns."""
 
-    Attributes:
-        packed: Shape (n, m / 32, 16): of each block, the first 16 weights in the lower halves of
-            the bytes, the others in the upper halves.
-        scales: Shape (n, m / 32).
-    """
-
+    # shape (n, m / 32, 16): of each block, the first 16 weights in the lower halves of the bytes,
+    # the others in the upper halves
     packed: NDArray[np.uint8]
-    scales: NDArray[np.float16]
+    scales: NDArray[np.float16]  # shape (n, m / 32)
 
     def rows(self, places: NDArray[Any]) -> Floats:
         """Shape (*places.shape, m): the rows at these places."""

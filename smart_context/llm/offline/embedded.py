@@ -40,13 +40,9 @@ T = TypeVar("T")
 
 
 class Pieces(Protocol):
-    """A tokenizer.
+    """A tokenizer."""
 
-    Attributes:
-        unknown: The id of what is not in its vocabulary.
-    """
-
-    unknown: int
+    unknown: int  # the id of what is not in its vocabulary
 
     def ids(self, text: str) -> list[int]:
         """The ids of a text's pieces."""

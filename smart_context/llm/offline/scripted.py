@@ -27,23 +27,16 @@ _WORDS = re.compile(r"\w++")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scripted:
-    """One answer of a script.
+    """One answer of a script."""
 
-    Attributes:
-        pieces: The text, in the pieces in which it is streamed.
-        tool_calls: Tool calls, after the text.
-        usage: The tokens as an endpoint would count them.
-        error: Raised after `hold_after` pieces if there is a gate, else after all of them.
-        gate: Awaited after `hold_after` pieces, so that a test can act in mid-answer.
-        hold_after: The number of pieces before the gate.
-    """
-
-    pieces: tuple[str, ...] = ()
-    tool_calls: tuple[ToolCall, ...] = ()
-    usage: Usage | None = None
+    pieces: tuple[str, ...] = ()  # the text, in the pieces in which it is streamed
+    tool_calls: tuple[ToolCall, ...] = ()  # tool calls, after the text
+    usage: Usage | None = None  # the tokens as an endpoint would count them
+    # raised after `hold_after` pieces if there is a gate, else after all of them
     error: ModelFailed | None = None
+    # awaited after `hold_after` pieces, so that a test can act in mid-answer
     gate: asyncio.Event | None = None
-    hold_after: int = 0
+    hold_after: int = 0  # the number of pieces before the gate
 
 
 Reply = str | ModelFailed | Scripted

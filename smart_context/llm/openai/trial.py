@@ -44,34 +44,20 @@ _SEES: PromptMessage = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """How a chat model did.
+    """How a chat model did."""
 
-    Attributes:
-        ok: It answered.
-        base_url: Where.
-        text: The first words of its answer.
-        first_s: Seconds to the first word; `None` without an answer.
-        total_s: Seconds to the last one; `None` without an answer.
-        streaming: The answer came in several pieces.
-        tools: It took an offered tool; `None` if that was not tried.
-        images: It took an image; `None` if that was not tried.
-        window: Its window in tokens; `None` if it is not known.
-        dimensions: Of an embedding model: the length of its vectors.
-        problem: What went wrong, and what to do next; empty if it answered.
-    """
-
-    ok: bool
+    ok: bool  # it answered
     model: str
-    base_url: str
-    text: str = ""
-    first_s: float | None = None
-    total_s: float | None = None
-    streaming: bool = False
-    tools: bool | None = None
-    images: bool | None = None
-    window: int | None = None
-    dimensions: int | None = None
-    problem: str = ""
+    base_url: str  # where
+    text: str = ""  # the first words of its answer
+    first_s: float | None = None  # seconds to the first word; `None` without an answer
+    total_s: float | None = None  # seconds to the last one; `None` without an answer
+    streaming: bool = False  # the answer came in several pieces
+    tools: bool | None = None  # it took an offered tool; `None` if that was not tried
+    images: bool | None = None  # it took an image; `None` if that was not tried
+    window: int | None = None  # its window in tokens; `None` if it is not known
+    dimensions: int | None = None  # of an embedding model: the length of its vectors
+    problem: str = ""  # what went wrong, and what to do next; empty if it answered
 
     def row(self) -> dict[str, Any]:
         """The trial as JSON."""

@@ -36,17 +36,11 @@ SizeLimit = Literal["file", "total", "required"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizeLimits:
-    """The most bytes of files in one prompt; 0 is no limit.
+    """The most bytes of files in one prompt; 0 is no limit."""
 
-    Attributes:
-        file: The largest file.
-        total: All files together.
-        required: All files that a role always includes.
-    """
-
-    file: int = 1 << 20
-    total: int = 10 << 20
-    required: int = 2 << 20
+    file: int = 1 << 20  # the largest file
+    total: int = 10 << 20  # all files together
+    required: int = 2 << 20  # all files that a role always includes
 
     def with_total(self, total: int) -> "SizeLimits":
         """These limits with another total; required files may use all of a raised one."""
@@ -63,36 +57,22 @@ class SizeLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFile:
-    """A file considered for a prompt.
+    """A file considered for a prompt."""
 
-    Attributes:
-        path: Relative to the repository, with `/`.
-        size: In bytes; 0 if unknown.
-        text: Its content; `None` if it was left out.
-        reason: Why it was left out: `TOO_LARGE`, `SECRET`, `BINARY` or `UNREADABLE`.
-        detail: The reason in words.
-        limit: With `TOO_LARGE`, the limit that it exceeds.
-    """
-
-    path: str
-    size: int = 0
-    text: str | None = None
-    reason: str = ""
-    detail: str = ""
-    limit: SizeLimit | None = None
+    path: str  # relative to the repository, with `/`
+    size: int = 0  # in bytes; 0 if unknown
+    text: str | None = None  # its content; `None` if it was left out
+    reason: str = ""  # why it was left out: `TOO_LARGE`, `SECRET`, `BINARY` or `UNREADABLE`
+    detail: str = ""  # the reason in words
+    limit: SizeLimit | None = None  # with `TOO_LARGE`, the limit that it exceeds
 
 
 @dataclass(slots=True)
 class Allowance:
-    """The number of bytes that may still be read.
+    """The number of bytes that may still be read."""
 
-    Attributes:
-        limit: The limit behind it.
-        left: In bytes; without a limit, more than any file has.
-    """
-
-    limit: SizeLimit
-    left: int
+    limit: SizeLimit  # the limit behind it
+    left: int  # in bytes; without a limit, more than any file has
 
     @classmethod
     def of(cls, limits: SizeLimits, limit: SizeLimit) -> "Allowance":
@@ -102,20 +82,13 @@ class Allowance:
 
 @dataclass
 class Sources:
-    """The files of a repository, as one prompt sees them.
-
-    Attributes:
-        exclude: Globs that remove files from the matches of other globs.
-        allow_secrets: Also read files that hold keys or tokens.
-        limits: The most bytes that are read.
-        warnings: Requests that could not be met.
-    """
+    """The files of a repository, as one prompt sees them."""
 
     root: Path
-    exclude: PatternSet
-    allow_secrets: bool = False
-    limits: SizeLimits = field(default_factory=SizeLimits)
-    warnings: list[str] = field(default_factory=list)
+    exclude: PatternSet  # globs that remove files from the matches of other globs
+    allow_secrets: bool = False  # also read files that hold keys or tokens
+    limits: SizeLimits = field(default_factory=SizeLimits)  # the most bytes that are read
+    warnings: list[str] = field(default_factory=list)  # requests that could not be met
 
     @cached_property
     def _total(self) -> Allowance:

@@ -21,15 +21,10 @@ _TRUE = {"true", "yes", "on", "1"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkTree:
-    """The files of a repository.
+    """The files of a repository."""
 
-    Attributes:
-        top: The folder that contains `.git`; without links.
-        below: The requested folder, relative to `top`; empty, or with a final slash.
-    """
-
-    top: Path
-    below: str
+    top: Path  # the folder that contains `.git`; without links
+    below: str  # the requested folder, relative to `top`; empty, or with a final slash
 
 
 def work_tree_of(folder: Path) -> WorkTree | None:

@@ -16,15 +16,11 @@ RoleSource = Literal["vault", "user", "shipped"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleFolder:
-    """A folder of roles.
-
-    Attributes:
-        source: Its owner. Only the user's own and the shipped roles may allow secrets.
-        contents: The bytes of each file by name, if already read; `None` reads the folder.
-    """
+    """A folder of roles."""
 
     path: Path
-    source: RoleSource
+    source: RoleSource  # its owner. Only the user's own and the shipped roles may allow secrets.
+    # the bytes of each file by name, if already read; `None` reads the folder
     contents: Mapping[str, bytes] | None = None
 
     def names(self) -> Iterator[str]:

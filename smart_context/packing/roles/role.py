@@ -9,46 +9,31 @@ DEFAULT_TOKEN_BUDGET = 20_000
 
 @dataclass(frozen=True, slots=True)
 class RoleContext:
-    """The files and changes for a role.
+    """The files and changes for a role."""
 
-    Attributes:
-        include: Exact paths, globs as in a `.gitignore`, names such as `$TARGET`, and the changes
-            that `git diff` and `git diff --cached` show.
-        exclude: Globs that remove files from the matches of the other globs.
-        always_include: Paths and globs whose files are never dropped.
-        git_diff: Include the staged changes.
-        tree: Include the names of all files.
-        priority_order: Section keys, most important first; the last is dropped first.
-        allow_secrets: Also include files that hold keys or tokens.
-    """
-
+    # exact paths, globs as in a `.gitignore`, names such as `$TARGET`, and the changes that `git
+    # diff` and `git diff --cached` show
     include: Sequence[str] = ()
-    exclude: Sequence[str] = ()
-    always_include: Sequence[str] = ()
-    git_diff: bool = False
-    tree: bool = False
+    exclude: Sequence[str] = ()  # globs that remove files from the matches of the other globs
+    always_include: Sequence[str] = ()  # paths and globs whose files are never dropped
+    git_diff: bool = False  # include the staged changes
+    tree: bool = False  # include the names of all files
+    # section keys, most important first; the last is dropped first
     priority_order: Sequence[str] = ()
-    allow_secrets: bool = False
+    allow_secrets: bool = False  # also include files that hold keys or tokens
 
 
 @dataclass(frozen=True, slots=True)
 class RoleConfig:
-    """A role: its instructions, budget and context.
-
-    Attributes:
-        description: A sentence for people.
-        system_prompt: The beginning of every prompt.
-        token_budget: The most tokens of a prompt.
-        context: The files and changes for it.
-        template: The template for the user's message in each turn of a chat with this role; if
-            empty, the message is sent unchanged. `pack` is given its template separately.
-    """
+    """A role: its instructions, budget and context."""
 
     name: str
-    description: str = ""
-    system_prompt: str = ""
-    token_budget: int = DEFAULT_TOKEN_BUDGET
-    context: RoleContext = field(default_factory=RoleContext)
+    description: str = ""  # a sentence for people
+    system_prompt: str = ""  # the beginning of every prompt
+    token_budget: int = DEFAULT_TOKEN_BUDGET  # the most tokens of a prompt
+    context: RoleContext = field(default_factory=RoleContext)  # the files and changes for it
+    # the template for the user's message in each turn of a chat with this role; if empty, the
+    # message is sent unchanged. `pack` is given its template separately.
     template: str = ""
 
 

@@ -61,21 +61,14 @@ class GatheredSection:
 
 @dataclass
 class Gathering:
-    """Builds the sections of one prompt.
-
-    Attributes:
-        context: The files and changes that the role asks for.
-        target_files: The files that the task is about, as requested.
-        repomix: When Repomix packs the files of globs.
-        git: Whether git is asked for changes.
-    """
+    """Builds the sections of one prompt."""
 
     sources: Sources
-    context: RoleContext
-    target_files: Sequence[str]
+    context: RoleContext  # the files and changes that the role asks for
+    target_files: Sequence[str]  # the files that the task is about, as requested
     markup: Markup
-    repomix: RepomixUse = "never"
-    git: GitUse = "guarded"
+    repomix: RepomixUse = "never"  # when Repomix packs the files of globs
+    git: GitUse = "guarded"  # whether git is asked for changes
 
     def sections(self, extra_context: Mapping[str, object]) -> list[GatheredSection]:
         """The sections that are not empty, in the order of the prompt."""

@@ -13,14 +13,10 @@ MAX_TEMPLATE_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnTemplates:
-    """Versions of allowed templates that replace the shipped ones.
+    """Versions of allowed templates that replace the shipped ones."""
 
-    Attributes:
-        sources: Their texts, by name.
-        problems: Why a version can't be used, by name.
-    """
-
-    sources: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)  # their texts, by name
+    # why a version can't be used, by name
     problems: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -51,18 +51,13 @@ Emit = Callable[[str, JsonObject, Audience], None]
 
 @dataclass(slots=True, kw_only=True)
 class PersonsAtlas:
-    """One person's atlas, as far as it was built.
-
-    Attributes:
-        archive: The atlas, and what is known of each chat; not to be changed.
-        built_at: When it last changed; ISO 8601 in UTC, empty for never.
-        unread: The number of chats that have changed and were not read yet.
-    """
+    """One person's atlas, as far as it was built."""
 
     rows: Sequence[ChatRow] = ()
+    # the atlas, and what is known of each chat; not to be changed
     archive: Archive = field(default_factory=Archive)
-    built_at: str = ""
-    unread: int = 0
+    built_at: str = ""  # when it last changed; ISO 8601 in UTC, empty for never
+    unread: int = 0  # the number of chats that have changed and were not read yet
     is_loaded: bool = False
     merged_of: Mapping[ChatId, ChatEntry] | None = None
     told: tuple[int, int] | None = None

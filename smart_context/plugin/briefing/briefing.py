@@ -28,13 +28,9 @@ TEMPLATE_PATIENCE_S = 15.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instructions:
-    """What the user wants the model to be told in a chat.
+    """What the user wants the model to be told in a chat."""
 
-    Attributes:
-        text: That of the vault, then that of the chat; empty for none.
-    """
-
-    text: str = ""
+    text: str = ""  # that of the vault, then that of the chat; empty for none
     tokens: int = 0
 
 
@@ -43,19 +39,14 @@ NO_INSTRUCTIONS = Instructions()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Briefing:
-    """What goes with one message.
+    """What goes with one message."""
 
-    Attributes:
-        message: The message, as the role's template words it.
-        problem: Why the template was not used; empty when it was, or there is none.
-    """
-
-    message: str = ""
+    message: str = ""  # the message, as the role's template words it
     instructions: Instructions = NO_INSTRUCTIONS
     role: RolePart = NO_ROLE
     contexts: Assembled = field(default_factory=Assembled)
     recalls: RecallsPrompt = field(default_factory=RecallsPrompt)
-    problem: str = ""
+    problem: str = ""  # why the template was not used; empty when it was, or there is none
 
     @property
     def problems(self) -> str:
@@ -85,21 +76,16 @@ class Briefing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Briefings:
-    """Makes the briefings of a vault's chats.
-
-    Attributes:
-        general: Gives the instructions for every chat.
-        child: Where the vault's own templates are rendered.
-    """
+    """Makes the briefings of a vault's chats."""
 
     chats: Chats
-    general: Callable[[], str]
+    general: Callable[[], str]  # gives the instructions for every chat
     count_tokens: Callable[[str], int]
     sidecars: Sidecars
     roles: ChatRoles
     contexts: ChatContexts
     recalls: ChatRecalls
-    child: Child
+    child: Child  # where the vault's own templates are rendered
 
     async def of(self, chat_id: ChatId, message: str, role: str | None = None) -> Briefing:
         """What goes with a chat's next message; never fails.

@@ -51,19 +51,14 @@ class Assembled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatContexts:
-    """The named contexts that go with a chat's messages.
-
-    Attributes:
-        budget: The maximum tokens of all contexts of one chat; 0 is no limit.
-        within: Caps a budget by the model's window.
-    """
+    """The named contexts that go with a chat's messages."""
 
     notes: VaultNotes
     chat_filter: ChatFilter
     sidecars: Sidecars
     changes: ContextChanges
-    budget: int
-    within: Callable[[int], int]
+    budget: int  # the maximum tokens of all contexts of one chat; 0 is no limit
+    within: Callable[[int], int]  # caps a budget by the model's window
     model: ModelInUse
     logger: logging.Logger
 

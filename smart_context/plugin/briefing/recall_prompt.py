@@ -24,54 +24,39 @@ _UNSEEN = re.compile(r"[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecalledMessage:
-    """A message of another chat, a tool call together with its results.
-
-    Attributes:
-        date: The day on which it was said, `YYYY-MM-DD`; empty if unknown.
-        when: Its place among all messages: the time, the chat, the position in the chat.
-    """
+    """A message of another chat, a tool call together with its results."""
 
     reference: Reference
     title: str
-    date: str
+    date: str  # the day on which it was said, `YYYY-MM-DD`; empty if unknown
     role: str
     text: str
+    # its place among all messages: the time, the chat, the position in the chat
     when: tuple[str, str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallContent:
-    """What a recall refers to, as it is now.
-
-    Attributes:
-        messages: Best first, without those that may not be sent.
-        left_out: The number of messages beyond these.
-        missing: Chats that may no longer be sent: deleted, private, unreadable.
-        problem: Why nothing of it can be sent, for people; empty if something can.
-    """
+    """What a recall refers to, as it is now."""
 
     recall_id: str
     label: str
     max_tokens: int
-    messages: tuple[RecalledMessage, ...] = ()
-    left_out: int = 0
+    messages: tuple[RecalledMessage, ...] = ()  # best first, without those that may not be sent
+    left_out: int = 0  # the number of messages beyond these
+    # chats that may no longer be sent: deleted, private, unreadable
     missing: tuple[ChatId, ...] = ()
-    problem: str = ""
+    problem: str = ""  # why nothing of it can be sent, for people; empty if something can
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallShare:
-    """The part of one recall that is in a prompt.
-
-    Attributes:
-        sent: Its messages in the prompt, chronological.
-        is_cut: The only message was too long, so its end is left out.
-    """
+    """The part of one recall that is in a prompt."""
 
     content: RecallContent
     tokens: int = 0
-    sent: tuple[RecalledMessage, ...] = ()
-    is_cut: bool = False
+    sent: tuple[RecalledMessage, ...] = ()  # its messages in the prompt, chronological
+    is_cut: bool = False  # the only message was too long, so its end is left out
 
     @property
     def left_out(self) -> int:
@@ -86,14 +71,10 @@ class RecallShare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallsPrompt:
-    """The recalled part of a system prompt, empty if nothing is recalled, and each recall's share.
-
-    Attributes:
-        shares: In the order of attaching.
-    """
+    """The recalled part of a system prompt, empty without recalls, and each recall's share."""
 
     text: str = ""
-    shares: tuple[RecallShare, ...] = ()
+    shares: tuple[RecallShare, ...] = ()  # in the order of attaching
     tokens: int = 0
 
     def left_out(self) -> "RecallsPrompt":

@@ -24,16 +24,11 @@ _PER_MESSAGE = 16
 
 
 class Found(NamedTuple):
-    """What a source holds.
-
-    Attributes:
-        references: The messages, best first.
-        total: The number of all that there are.
-    """
+    """What a source holds."""
 
     label: str
-    references: tuple[Reference, ...]
-    total: int
+    references: tuple[Reference, ...]  # the messages, best first
+    total: int  # the number of all that there are
 
 
 TopicOfAll = Callable[[str, PersonId], Awaitable[tuple[str, Sequence[tuple[ChatId, MessageId]]]]]

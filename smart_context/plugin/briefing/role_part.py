@@ -18,39 +18,28 @@ from smart_context.packing.templates.templates import failure_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleSection:
-    """One section of a role's part.
-
-    Attributes:
-        tokens: The tokens of its text, even if it is left out.
-        why_not: Why it is not sent; empty when it is.
-    """
+    """One section of a role's part."""
 
     heading: str
-    tokens: int
-    why_not: str
+    tokens: int  # the tokens of its text, even if it is left out
+    why_not: str  # why it is not sent; empty when it is
     sent: tuple[str, ...]
     left_out: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolePart:
-    """What the role of a chat adds to a turn.
+    """What the role of a chat adds to a turn."""
 
-    Attributes:
-        name: The role; empty if the chat has none.
-        config: The role itself; `None` if it can't be read.
-        sections: The sections of the text, and those that were left out.
-        templates: The user's own templates, which override the shipped ones.
-    """
-
-    name: str = ""
+    name: str = ""  # the role; empty if the chat has none
     text: str = ""
     tokens: int = 0
-    config: RoleConfig | None = None
+    config: RoleConfig | None = None  # the role itself; `None` if it can't be read
     targets: tuple[str, ...] = ()
-    sections: tuple[RoleSection, ...] = ()
+    sections: tuple[RoleSection, ...] = ()  # the sections of the text, and those that were left out
     problems: tuple[str, ...] = ()
     root: Path = Path()
+    # the user's own templates, which override the shipped ones
     templates: OwnTemplates = field(default_factory=OwnTemplates)
 
     @property

@@ -27,22 +27,16 @@ class Reference(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recall:
-    """What was said elsewhere about something, attached to a chat.
-
-    Attributes:
-        references: The messages, best first; as many as could fit one day.
-        found: The number of messages that there were.
-        source: Where they came from, as the command got it.
-        person: Who attached it: only what they may see is sent.
-    """
+    """What was said elsewhere about something, attached to a chat."""
 
     id: str
     label: str
     max_tokens: int
-    references: tuple[Reference, ...]
-    found: int
+    references: tuple[Reference, ...]  # the messages, best first; as many as could fit one day
+    found: int  # the number of messages that there were
+    # where they came from, as the command got it
     source: Mapping[str, Any] = field(default_factory=dict)
-    person: PersonId = OWNER
+    person: PersonId = OWNER  # who attached it: only what they may see is sent
 
     def to_dict(self) -> JsonObject:
         """The JSON object to store."""

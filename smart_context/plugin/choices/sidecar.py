@@ -34,18 +34,13 @@ class ChatSidecar:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredSidecar:
-    """The side-car with the documents that it was read from, or written to.
-
-    Attributes:
-        filter: A person's choices.
-        members: The topics' members.
-        edits: The choices whose edits of the topics count, those being the chat's; for the owner
-            of the installation, the same as `filter`.
-    """
+    """The side-car with the documents that it was read from, or written to."""
 
     sidecar: ChatSidecar
-    filter: Document
-    members: Document
+    filter: Document  # a person's choices
+    members: Document  # the topics' members
+    # the choices whose edits of the topics count, those being the chat's; for the owner of the
+    # installation, the same as `filter`
     edits: Document
 
     @property

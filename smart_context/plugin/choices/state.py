@@ -22,34 +22,24 @@ MAX_TARGETS = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterState:
-    """A user's choices for one chat.
+    """A user's choices for one chat."""
 
-    Attributes:
-        active_topics: The selected labels, in the order in which they were picked.
-        embedding_search: The similarity switch; `None` until the user touches it.
-        pinned: Messages that are always in.
-        hidden: Messages that are always out. No message is in both.
-        contexts: Names of the contexts that go with each message, in the order of attaching.
-        recalls: What is recalled from other chats with each message, in the order of attaching.
-        threshold: The chat's own; `None` until the user moves it.
-        role: The role that shapes the chat's turns; empty if none does.
-        role_targets: Files and folders of the vault that its turns are about.
-        is_urgent: The selection is applied at once, whatever the settings say; until it changes.
-        file_tools: The model may read files of the vault, where the settings allow it.
-    """
-
+    # the selected labels, in the order in which they were picked
     active_topics: tuple[str, ...] = ()
-    embedding_search: bool | None = None
-    pinned: tuple[MessageId, ...] = ()
-    hidden: tuple[MessageId, ...] = ()
+    embedding_search: bool | None = None  # the similarity switch; `None` until the user touches it
+    pinned: tuple[MessageId, ...] = ()  # messages that are always in
+    hidden: tuple[MessageId, ...] = ()  # messages that are always out. No message is in both.
+    # names of the contexts that go with each message, in the order of attaching
     contexts: tuple[str, ...] = ()
+    # what is recalled from other chats with each message, in the order of attaching
     recalls: tuple[Recall, ...] = ()
-    threshold: float | None = None
+    threshold: float | None = None  # the chat's own; `None` until the user moves it
     edits: TopicEdits = field(default_factory=TopicEdits)
-    role: str = ""
-    role_targets: tuple[str, ...] = ()
+    role: str = ""  # the role that shapes the chat's turns; empty if none does
+    role_targets: tuple[str, ...] = ()  # files and folders of the vault that its turns are about
+    # the selection is applied at once, whatever the settings say; until it changes
     is_urgent: bool = False
-    file_tools: bool = True
+    file_tools: bool = True  # the model may read files of the vault, where the settings allow it
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> "FilterState":

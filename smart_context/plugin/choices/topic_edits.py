@@ -18,18 +18,13 @@ MAX_SETTLED = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicEdits:
-    """A user's edits of one chat's topics.
+    """A user's edits of one chat's topics."""
 
-    Attributes:
-        renamed: Old label to new label; several old labels with one new label are merged.
-        deleted: Labels that are never shown.
-        added: Labels that are always shown.
-        settled: Messages that stay in their topic, since the user has put them back.
-    """
-
+    # old label to new label; several old labels with one new label are merged
     renamed: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    deleted: tuple[str, ...] = ()
-    added: tuple[str, ...] = ()
+    deleted: tuple[str, ...] = ()  # labels that are never shown
+    added: tuple[str, ...] = ()  # labels that are always shown
+    # messages that stay in their topic, since the user has put them back
     settled: tuple[MessageId, ...] = ()
 
     @classmethod

@@ -64,17 +64,13 @@ class Summary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One choice.
-
-    Attributes:
-        topics: Its edit of the topics; `None` if it was not about topics.
-        summary: What it put in the place of messages; `None` if nothing.
-    """
+    """One choice."""
 
     before: ChatSidecar
     after: FilterState
+    # its edit of the topics; `None` if it was not about topics
     topics: TopicEdit | TopicMoves | None = None
-    summary: Summary | None = None
+    summary: Summary | None = None  # what it put in the place of messages; `None` if nothing
 
     @property
     def words(self) -> str:
@@ -89,16 +85,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undoable:
-    """What a chat's undo takes back.
-
-    Attributes:
-        words: What the last step did; empty if there is none.
-        moves: The moves between topics, if these are the last step.
-    """
+    """What a chat's undo takes back."""
 
     count: int = 0
-    words: str = ""
-    moves: tuple[Move, ...] = ()
+    words: str = ""  # what the last step did; empty if there is none
+    moves: tuple[Move, ...] = ()  # the moves between topics, if these are the last step
 
 
 class UndoSteps:

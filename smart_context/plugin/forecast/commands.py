@@ -38,22 +38,17 @@ _NEAR = 0.7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreviewCommands:
-    """Shows what would be sent; changes nothing.
-
-    Attributes:
-        ask_above: The tokens above which the page asks before it sends; 0 is never.
-        text_of: Gives the whole text of an attached file, by its key.
-        client_fields_of: Gives what another program sends besides the messages of its chat.
-    """
+    """Shows what would be sent; changes nothing."""
 
     forecasts: Forecasts
     costs: RequestCosts
     briefings: Briefings
     model: ModelInUse
-    ask_above: int
+    ask_above: int  # the tokens above which the page asks before it sends; 0 is never
     draft_of: DraftOf
     planner: RequestPlanner
-    text_of: Callable[[str], Awaitable[str]]
+    text_of: Callable[[str], Awaitable[str]]  # gives the whole text of an attached file, by its key
+    # gives what another program sends besides the messages of its chat
     client_fields_of: Callable[[ChatId], Awaitable[JsonObject]]
 
     def commands(self) -> Mapping[str, CommandHandler]:

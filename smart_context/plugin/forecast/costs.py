@@ -44,30 +44,19 @@ MAX_CHATS = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokensByPart:
-    """The tokens of one request by part, in the order in which they are sent.
+    """The tokens of one request by part, in the order in which they are sent."""
 
-    Attributes:
-        system: The system prompt without role and contexts, and system messages of the chat.
-        role: The chat's role with its files.
-        recalls: Messages of other chats.
-        tools: What the model may call.
-        attachments: Files and links of messages.
-        history: All other messages.
-        message: The question.
-        results: What the model called in this turn, with the results.
-    """
-
-    system: int = 0
+    system: int = 0  # the system prompt without role and contexts, and system messages of the chat
     instructions: int = 0
-    role: int = 0
+    role: int = 0  # the chat's role with its files
     contexts: int = 0
-    recalls: int = 0
-    tools: int = 0
-    attachments: int = 0
+    recalls: int = 0  # messages of other chats
+    tools: int = 0  # what the model may call
+    attachments: int = 0  # files and links of messages
     summary: int = 0
-    history: int = 0
-    message: int = 0
-    results: int = 0
+    history: int = 0  # all other messages
+    message: int = 0  # the question
+    results: int = 0  # what the model called in this turn, with the results
 
     @property
     def total(self) -> int:
@@ -84,16 +73,11 @@ NO_TOKENS = TokensByPart()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Costs:
-    """The costs of n messages.
+    """The costs of n messages."""
 
-    Attributes:
-        tokens: Shape (n,). The tokens of each message as it is sent.
-        parts: Shape (n,). Indices into `HISTORY_PARTS`.
-        hidden_text: Text that people don't see, by the position of its message.
-    """
-
-    tokens: NDArray[np.int64]
-    parts: NDArray[np.int8]
+    tokens: NDArray[np.int64]  # shape (n,). The tokens of each message as it is sent.
+    parts: NDArray[np.int8]  # shape (n,). Indices into `HISTORY_PARTS`.
+    # text that people don't see, by the position of its message
     hidden_text: dict[int, tuple[HiddenText, ...]]
 
     def extended(self, same: int, counted: Sequence["_Counted"]) -> "Costs":

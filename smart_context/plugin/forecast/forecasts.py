@@ -158,12 +158,7 @@ class _KeptBriefing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecasts:
-    """Makes forecasts, and remembers the last ones.
-
-    Attributes:
-        as_text: True if it is given calls and results in plain text.
-        clock: A monotonic clock, in seconds.
-    """
+    """Makes forecasts, and remembers the last ones."""
 
     chats: Chats
     sidecars: Sidecars
@@ -173,8 +168,8 @@ class Forecasts:
     briefings: Briefings
     ledger: TokenLedger
     count_tokens: CountTokens
-    as_text: Callable[[], bool]
-    clock: Callable[[], float] = time.monotonic
+    as_text: Callable[[], bool]  # True if it is given calls and results in plain text
+    clock: Callable[[], float] = time.monotonic  # a monotonic clock, in seconds
     _kept: LRUCache[tuple[ChatId, ForecastKey, bool], _Kept] = field(
         init=False, default_factory=partial(LRUCache, MAX_FORECASTS)
     )

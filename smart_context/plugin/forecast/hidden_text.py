@@ -36,18 +36,13 @@ _WORDS: dict[HiddenKind, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HiddenText:
-    """The hidden text of one kind in one text.
-
-    Attributes:
-        count: The number of characters, or of comments.
-        names: The characters, such as `U+200B`, the most frequent first; empty for comments.
-        position: The position of the first one, in characters.
-    """
+    """The hidden text of one kind in one text."""
 
     kind: HiddenKind
-    count: int
+    count: int  # the number of characters, or of comments
+    # the characters, such as `U+200B`, the most frequent first; empty for comments
     names: tuple[str, ...]
-    position: int
+    position: int  # the position of the first one, in characters
 
     def __str__(self) -> str:
         """In words, such as `2 invisible characters (U+200B)`."""
@@ -57,13 +52,9 @@ class HiddenText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HiddenPlace:
-    """Where a request holds hidden text.
+    """Where a request holds hidden text."""
 
-    Attributes:
-        where: In words, or the path of a note.
-    """
-
-    where: str
+    where: str  # in words, or the path of a note
     hidden: HiddenText
     message_id: str = ""
 

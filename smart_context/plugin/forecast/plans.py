@@ -30,19 +30,13 @@ _NO_FIELDS: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRequest:
-    """A request as it would be sent.
-
-    Attributes:
-        left_out: Messages that do not fit into its window.
-        lacks_attached: The attached contexts and recalls do not fit.
-        problem: Why it can't be sent, for people; empty if it can.
-    """
+    """A request as it would be sent."""
 
     body: JsonObject
     added: AddedTexts = NOTHING_ADDED
-    left_out: frozenset[MessageId] = frozenset()
-    lacks_attached: bool = False
-    problem: str = ""
+    left_out: frozenset[MessageId] = frozenset()  # messages that do not fit into its window
+    lacks_attached: bool = False  # the attached contexts and recalls do not fit
+    problem: str = ""  # why it can't be sent, for people; empty if it can
 
     @property
     def prompt(self) -> tuple[PromptMessage, ...]:

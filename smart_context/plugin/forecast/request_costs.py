@@ -33,19 +33,15 @@ _NOTHING = Message(id=MessageId("draft"), role="user", content="")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestCosts:
-    """Tells what chats' next requests cost.
-
-    Attributes:
-        client_fields_of: Gives what another program sends besides the messages of its chat.
-        clock: Seconds since 1970.
-    """
+    """Tells what chats' next requests cost."""
 
     forecasts: Forecasts
     planner: RequestPlanner
     model: ModelInUse
     last_request: Callable[[ChatId], Awaitable[LastRequest | None]]
+    # gives what another program sends besides the messages of its chat
     client_fields_of: Callable[[ChatId], Awaitable[JsonObject]]
-    clock: Callable[[], float] = time.time
+    clock: Callable[[], float] = time.time  # seconds since 1970
 
     async def of(self, view: ChatView, decision: Decision) -> JsonObject:
         """The cost of the next request, without the question."""

@@ -29,48 +29,32 @@ _MOST_CHARACTERS_A_TOKEN = 16  # the average of any real text is lower
 
 @dataclass(frozen=True, slots=True)
 class NoteExcerpt:
-    """One note, or a part of one, as it is sent.
+    """One note, or a part of one, as it is sent."""
 
-    Attributes:
-        key: Its path, with `#Heading` or `#^block` if it is a part.
-    """
-
-    key: str
+    key: str  # its path, with `#Heading` or `#^block` if it is a part
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextContent:
-    """The current content of one context.
-
-    Attributes:
-        before: The text that its template puts before all excerpts.
-        after: The text that its template puts after all excerpts.
-        left_out: Keys of texts that its own limit leaves out.
-        cut: Keys of texts that its own limit cuts.
-        missing: Listed names that lead to no text.
-    """
+    """The current content of one context."""
 
     key: str
-    before: str = ""
+    before: str = ""  # the text that its template puts before all excerpts
     excerpts: tuple[NoteExcerpt, ...] = ()
-    after: str = ""
-    left_out: tuple[str, ...] = ()
-    cut: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
+    after: str = ""  # the text that its template puts after all excerpts
+    left_out: tuple[str, ...] = ()  # keys of texts that its own limit leaves out
+    cut: tuple[str, ...] = ()  # keys of texts that its own limit cuts
+    missing: tuple[str, ...] = ()  # listed names that lead to no text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextShare:
-    """The part of one context that is in a prompt.
-
-    Attributes:
-        sent: Keys of the excerpts that are in the prompt.
-    """
+    """The part of one context that is in a prompt."""
 
     key: str
     tokens: int = 0
-    sent: tuple[str, ...] = ()
+    sent: tuple[str, ...] = ()  # keys of the excerpts that are in the prompt
     cut: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()

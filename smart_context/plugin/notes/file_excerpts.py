@@ -11,15 +11,10 @@ _BEFORE_A_MATCH = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Excerpt:
-    """Some lines of a text.
+    """Some lines of a text."""
 
-    Attributes:
-        text: The lines; the first and the last may be incomplete.
-        note: Which lines these are, and how to get the next; empty for a whole text.
-    """
-
-    text: str
-    note: str
+    text: str  # the lines; the first and the last may be incomplete
+    note: str  # which lines these are, and how to get the next; empty for a whole text
 
 
 def excerpt(

@@ -12,16 +12,12 @@ from smart_context.plugin.notes.file_tools import FileTools
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileOffer:
-    """Offers a vault's files to the chat model.
-
-    Attributes:
-        mode: `off` offers none; `fenced` always uses plain text instead of tool calls.
-        models: Gives the models in use; the embedded chat model takes no tools.
-    """
+    """Offers a vault's files to the chat model."""
 
     files: FileTools
+    # `off` offers none; `fenced` always uses plain text instead of tool calls
     mode: Literal["auto", "fenced", "off"]
-    models: Callable[[], Models]
+    models: Callable[[], Models]  # gives the models in use; the embedded chat model takes no tools
 
     def tools(self, state: FilterState) -> Sequence[Tool]:
         """The tools for one turn of a chat, which share its limits; none if files are off."""

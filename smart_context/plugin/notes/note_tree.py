@@ -27,19 +27,13 @@ _Rank = tuple[int, int, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeRow:
-    """A row of the tree.
+    """A row of the tree."""
 
-    Attributes:
-        path: Its name in contexts; a folder's ends in `/`.
-        name: Its last part, without `.md`.
-        kind: A folder, a note with an outline, or another text file.
-        files: The number of files in a folder, at any depth.
-    """
-
-    path: str
-    name: str
+    path: str  # its name in contexts; a folder's ends in `/`
+    name: str  # its last part, without `.md`
+    # a folder, a note with an outline, or another text file
     kind: Literal["folder", "note", "file"]
-    files: int = 0
+    files: int = 0  # the number of files in a folder, at any depth
 
     def to_dict(self) -> JsonObject:
         """The row as clients get it."""

@@ -48,19 +48,12 @@ Changes = Mapping[str, Any]
 
 @dataclass(slots=True, kw_only=True)
 class Answer:
-    """One side of a comparison.
+    """One side of a comparison."""
 
-    Attributes:
-        text: As far as it has arrived.
-        receipt: What was sent for it; `None` if nothing was.
-        turn: The turn that no chat has; `None` for an answer that the chat has.
-        error: Why it failed, for people; empty if it did not.
-    """
-
-    text: str = ""
-    receipt: Receipt | None = None
-    turn: Turn | None = None
-    error: str = ""
+    text: str = ""  # as far as it has arrived
+    receipt: Receipt | None = None  # what was sent for it; `None` if nothing was
+    turn: Turn | None = None  # the turn that no chat has; `None` for an answer that the chat has
+    error: str = ""  # why it failed, for people; empty if it did not
     is_stopped: bool = False
 
     @property
@@ -71,39 +64,29 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Two answers to one question.
-
-    Attributes:
-        question: As it is stored, or would be.
-        is_new: The chat does not have it.
-    """
+    """Two answers to one question."""
 
     chat_id: ChatId
     person: PersonId
-    question: Message
-    is_new: bool
+    question: Message  # as it is stored, or would be
+    is_new: bool  # the chat does not have it
     answers: Mapping[Side, Answer]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparisons:
-    """Asks questions twice.
-
-    Attributes:
-        keep_file: Keeps an attached file for good.
-        clock: Seconds since 1970.
-    """
+    """Asks questions twice."""
 
     replays: Replays
     recorder: ReceiptRecorder
     planner: RequestPlanner
     requests: Requests
     draft_of: DraftOf
-    keep_file: Callable[[str], Awaitable[object]]
+    keep_file: Callable[[str], Awaitable[object]]  # keeps an attached file for good
     prices: Callable[[], Prices]
     emit: Callable[[str, JsonObject], None]
     find_topics: Callable[[ChatId], object]
-    clock: Callable[[], float] = time.time
+    clock: Callable[[], float] = time.time  # seconds since 1970
     _known: TTLCache[str, Comparison] = field(
         init=False, default_factory=lambda: TTLCache(MAX_COMPARISONS, KEPT_S)
     )

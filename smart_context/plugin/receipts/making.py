@@ -41,23 +41,16 @@ MAX_SYSTEM_CHARACTERS = 16_000
 
 @dataclass(slots=True, kw_only=True)
 class PendingReceipt:
-    """What a turn has decided so far.
+    """What a turn has decided so far."""
 
-    Attributes:
-        view: The chat as the turn found it.
-        system: The system prompt before role and contexts.
-        attached: The part of the message that holds attached texts.
-        asked_at: When, in seconds since 1970.
-    """
-
-    view: ChatView
+    view: ChatView  # the chat as the turn found it
     decision: Decision
     settings: FilterSettings
     briefing: Briefing = field(default_factory=Briefing)
-    system: str = ""
-    attached: str = ""
+    system: str = ""  # the system prompt before role and contexts
+    attached: str = ""  # the part of the message that holds attached texts
     added: AddedTexts = field(default_factory=AddedTexts)
-    asked_at: float
+    asked_at: float  # when, in seconds since 1970
 
     def completed(
         self, left_out: Collection[MessageId], added: AddedTexts, *, lacks_attached: bool

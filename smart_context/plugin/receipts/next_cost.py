@@ -26,20 +26,13 @@ _IN = frozenset(ReasonKind) - OUT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Before:
-    """What came before a turn's request.
+    """What came before a turn's request."""
 
-    Attributes:
-        last: The chat's last request; `None` if there is none.
-        asked_at: When the turn's request began, in seconds since 1970.
-        at: When the turn was over, ISO 8601.
-        seconds: From then to the end of the answer.
-    """
-
-    last: LastRequest | None
+    last: LastRequest | None  # the chat's last request; `None` if there is none
     cache: Cache
-    asked_at: float
-    at: str
-    seconds: float | None = None
+    asked_at: float  # when the turn's request began, in seconds since 1970
+    at: str  # when the turn was over, ISO 8601
+    seconds: float | None = None  # from then to the end of the answer
 
     @property
     def cached(self) -> LastRequest | None:

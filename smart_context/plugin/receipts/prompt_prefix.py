@@ -18,17 +18,11 @@ from smart_context.plugin.selection.last_request import shared_beginning
 
 @dataclass(frozen=True, eq=False)
 class SentRequest:
-    """A request that was sent.
+    """A request that was sent."""
 
-    Attributes:
-        messages: Its messages, or items of the Responses API.
-        texts: Each message in its canonical form.
-        tokens: The tokens of the texts in each message.
-    """
-
-    messages: Sequence[PromptMessage] = ()
-    texts: Sequence[str] = ()
-    tokens: Sequence[int] = ()
+    messages: Sequence[PromptMessage] = ()  # its messages, or items of the Responses API
+    texts: Sequence[str] = ()  # each message in its canonical form
+    tokens: Sequence[int] = ()  # the tokens of the texts in each message
     read: Digest = field(default_factory=Digest)
 
     @cached_property

@@ -25,36 +25,25 @@ _QUOTED_KINDS = {kind: _quoted(kind.value) for kind in ReasonKind}
 
 
 class ReceiptRow(NamedTuple):
-    """One message of the chat in a receipt.
-
-    Attributes:
-        tokens: What it cost, or would have cost.
-    """
+    """One message of the chat in a receipt."""
 
     id: str
     role: str
     reason: Reason
-    tokens: int
+    tokens: int  # what it cost, or would have cost
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceiptSection:
-    """A part of the request other than a message: the system prompt, the role, or one context.
-
-    Attributes:
-        is_in: True if any of it was sent.
-        sent: The notes in it.
-        cut: Notes that were sent in part.
-        left_out: Notes that did not fit.
-    """
+    """A part of the request other than a message: the system prompt, the role, or one context."""
 
     name: str
-    is_in: bool
+    is_in: bool  # True if any of it was sent
     why: str
     tokens: int
-    sent: tuple[str, ...] = ()
-    cut: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
+    sent: tuple[str, ...] = ()  # the notes in it
+    cut: tuple[str, ...] = ()  # notes that were sent in part
+    left_out: tuple[str, ...] = ()  # notes that did not fit
 
     def to_dict(self) -> JsonObject:
         """The section as clients get it and files store it."""

@@ -35,14 +35,10 @@ _OF_SETTINGS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A question, and the request that it makes.
-
-    Attributes:
-        request: Without tools and images.
-    """
+    """A question, and the request that it makes."""
 
     question: Message
-    request: Request
+    request: Request  # without tools and images
     pending: PendingReceipt
 
 

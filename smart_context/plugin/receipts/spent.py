@@ -14,25 +14,17 @@ By = Literal["day", "model", "chat", "client"]
 
 
 class Spent(NamedTuple):
-    """What a turn took.
+    """What a turn took."""
 
-    Attributes:
-        day: Such as `2026-11-25`, in UTC.
-        client: The program that asked; empty for the page.
-        sent: Tokens of all its requests: as the endpoint counted them, else as we do.
-        unchanged: Those that the provider had read before, as it said, or else those at the
-            beginning of a request that the chat's previous request began with, too.
-        answered: Tokens of the answer; 0 if the endpoint did not count.
-        saved: Tokens of the messages that the filter left out.
-    """
-
-    day: str
+    day: str  # such as `2026-11-25`, in UTC
     model: str
-    client: str
-    sent: int
+    client: str  # the program that asked; empty for the page
+    sent: int  # tokens of all its requests: as the endpoint counted them, else as we do
+    # those that the provider had read before, as it said, or else those at the beginning of a
+    # request that the chat's previous request began with, too
     unchanged: int
-    answered: int
-    saved: int
+    answered: int  # tokens of the answer; 0 if the endpoint did not count
+    saved: int  # tokens of the messages that the filter left out
     is_counted: bool
 
     @classmethod
@@ -109,23 +101,16 @@ def _of_last_request(receipt: Receipt) -> Mapping[str, int]:
 
 @dataclass(slots=True)
 class Sum:
-    """The sum of turns.
-
-    Attributes:
-        unchanged: Those that a provider can have cached.
-        estimated: The number of turns that no endpoint counted.
-        price: Of those with a known price; `None` if there is none.
-        unpriced: The number of turns without a known price.
-    """
+    """The sum of turns."""
 
     turns: int = 0
     sent: int = 0
-    unchanged: int = 0
+    unchanged: int = 0  # those that a provider can have cached
     answered: int = 0
     saved: int = 0
-    estimated: int = 0
-    price: float | None = None
-    unpriced: int = 0
+    estimated: int = 0  # the number of turns that no endpoint counted
+    price: float | None = None  # of those with a known price; `None` if there is none
+    unpriced: int = 0  # the number of turns without a known price
 
     def add(self, spent: Spent, prices: Prices) -> None:
         """Add a turn."""

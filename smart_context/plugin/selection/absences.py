@@ -17,14 +17,10 @@ from smart_context.relevance.reasons import Reason, ReasonKind
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Absence:
-    """Why messages are not candidates; one object for all that it applies to, so cheap to count.
-
-    Attributes:
-        is_cleared: The user cleared the chat after them, so there is no summary of them.
-    """
+    """Why messages are not candidates; one object for all that it applies to, so cheap to count."""
 
     reason: Reason
-    is_cleared: bool = False
+    is_cleared: bool = False  # the user cleared the chat after them, so there is no summary of them
 
 
 FAILED = Absence(Reason(kind=ReasonKind.FAILED))

@@ -20,54 +20,35 @@ Head = tuple[tuple[str, int], ...]
 
 
 class Shared(NamedTuple):
-    """Tokens that a request has in common with the previous one.
+    """Tokens that a request has in common with the previous one."""
 
-    Attributes:
-        unchanged: At the beginning of both.
-        reread: Of the previous request's messages, sent again after that beginning.
-        place: Index of the first message that is not unchanged.
-    """
-
-    unchanged: int = 0
-    reread: int = 0
-    place: int = 0
+    unchanged: int = 0  # at the beginning of both
+    reread: int = 0  # of the previous request's messages, sent again after that beginning
+    place: int = 0  # index of the first message that is not unchanged
 
 
 class Paid(NamedTuple):
-    """What a chat's requests have cost by now, in tokens at the full price.
+    """What a chat's requests have cost by now, in tokens at the full price."""
 
-    Attributes:
-        sent: As they were sent.
-        filtering: Had each selection been applied at once.
-        everything: Had all messages been sent each time.
-    """
-
-    sent: float = 0.0
-    filtering: float = 0.0
-    everything: float = 0.0
+    sent: float = 0.0  # as they were sent
+    filtering: float = 0.0  # had each selection been applied at once
+    everything: float = 0.0  # had all messages been sent each time
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LastRequest:
-    """What a provider read last of a chat.
+    """What a provider read last of a chat."""
 
-    Attributes:
-        asked_at: When, in seconds since 1970.
-        sent: The ids of its messages in order, its question among them.
-        filtered: The ids that it would have sent if the selection had been applied at once.
-        everything: The ids that it would have sent without a selection.
-        after: The question and what followed it, with which all three end.
-        marked: The messages that were pinned, and those that were hidden.
-    """
-
-    asked_at: float
+    asked_at: float  # when, in seconds since 1970
     model: str
     head: Head
-    sent: tuple[str, ...]
+    sent: tuple[str, ...]  # the ids of its messages in order, its question among them
+    # the ids that it would have sent if the selection had been applied at once
     filtered: tuple[str, ...]
-    everything: tuple[str, ...]
-    after: tuple[str, ...]
+    everything: tuple[str, ...]  # the ids that it would have sent without a selection
+    after: tuple[str, ...]  # the question and what followed it, with which all three end
     tokens: Mapping[str, int]
+    # the messages that were pinned, and those that were hidden
     marked: tuple[frozenset[str], frozenset[str]]
     paid: Paid
 
@@ -83,14 +64,10 @@ class LastRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Next:
-    """A request that is about to be sent.
-
-    Attributes:
-        ids: Its messages in order, without the question.
-    """
+    """A request that is about to be sent."""
 
     head: Head
-    ids: Sequence[str]
+    ids: Sequence[str]  # its messages in order, without the question
     tokens: Sequence[int]
 
     @property

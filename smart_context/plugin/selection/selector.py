@@ -38,24 +38,18 @@ MAX_KEPT = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatView:
-    """A chat as the filter sees it.
-
-    Attributes:
-        messages: All its stored messages, oldest first, without the one being sent.
-        history: The messages that would be sent without a filter, oldest first.
-        topics: The public topics of the chat file.
-        is_of_client: Another program keeps the chat, and sees to the model's window itself.
-        more_follow: True if the message being sent is stored already.
-        is_held: The provider held the history of the last request, so nothing was left out.
-    """
+    """A chat as the filter sees it."""
 
     chat_id: ChatId
+    # all its stored messages, oldest first, without the one being sent
     messages: tuple[Message, ...]
-    history: tuple[Message, ...]
-    topics: tuple[Mapping[str, Any], ...]
+    history: tuple[Message, ...]  # the messages that would be sent without a filter, oldest first
+    topics: tuple[Mapping[str, Any], ...]  # the public topics of the chat file
     sidecar: ChatSidecar
-    more_follow: bool = False
+    more_follow: bool = False  # True if the message being sent is stored already
+    # another program keeps the chat, and sees to the model's window itself
     is_of_client: bool = False
+    # the provider held the history of the last request, so nothing was left out
     is_held: bool = False
 
     @property
@@ -66,21 +60,14 @@ class ChatView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """The messages that a turn sends of a chat, and why.
+    """The messages that a turn sends of a chat, and why."""
 
-    Attributes:
-        messages: In context, chronological.
-        candidates: The messages that were decided about, chronological.
-        problem: Why the filter could not be applied, for people; empty when it was.
-        is_cut: Messages were left out because they don't fit into the model's window.
-        waits: A selection was made, but all messages are sent as long as that is cheaper.
-    """
-
-    messages: tuple[Message, ...]
+    messages: tuple[Message, ...]  # in context, chronological
     selection: Selection
-    candidates: tuple[Message, ...]
-    problem: str = ""
-    is_cut: bool = False
+    candidates: tuple[Message, ...]  # the messages that were decided about, chronological
+    problem: str = ""  # why the filter could not be applied, for people; empty when it was
+    is_cut: bool = False  # messages were left out because they don't fit into the model's window
+    # a selection was made, but all messages are sent as long as that is cheaper
     waits: bool = False
 
     def without(self, left_out: Collection[MessageId]) -> "Decision":

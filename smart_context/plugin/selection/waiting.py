@@ -21,18 +21,14 @@ _BELOW = KINDS.index(ReasonKind.BELOW)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """Decides whether a chat's next request sends its selection, or still all messages.
-
-    Attributes:
-        clock: Seconds since 1970.
-    """
+    """Decides whether a chat's next request sends its selection, or still all messages."""
 
     selector: ContextSelector
     settings: FilterSettings
     last_request: Callable[[ChatId], Awaitable[LastRequest | None]]
     tokens_of: Callable[[ChatView, Decision], Awaitable[Sequence[int]]]
     cache_of: Callable[[ChatId], Awaitable[Cache]]
-    clock: Callable[[], float] = time.time
+    clock: Callable[[], float] = time.time  # seconds since 1970
 
     async def decide(self, view: ChatView) -> Decision:
         """What the chat's next request sends under its own choices, and why."""

@@ -18,15 +18,11 @@ _OVER = np.int8(KINDS.index(ReasonKind.OVER_BUDGET))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowBudget:
-    """The tokens that the history may take.
+    """The tokens that the history may take."""
 
-    Attributes:
-        window: Gives the model's window; `None` if unknown, so that nothing is left out.
-        contexts: The maximum tokens of the contexts that go with a message.
-    """
-
+    # gives the model's window; `None` if unknown, so that nothing is left out
     window: Callable[[], Window | None] = lambda: None
-    contexts: int = 0
+    contexts: int = 0  # the maximum tokens of the contexts that go with a message
 
     def for_contexts(self, budget: int) -> int:
         """The budget of attached contexts, capped by the window; 0 is no limit."""

@@ -13,16 +13,12 @@ from smart_context.topics.values import Topic
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedTopics:
-    """Topics that a user has named, with the narrower topics in them.
+    """Topics that a user has named, with the narrower topics in them."""
 
-    Attributes:
-        labels: Their labels, each once, in the order in which they were named.
-        elsewhere: The messages of all other topics, each with the label of one of them. A wider
-            topic that holds a named one is no other topic.
-    """
-
-    labels: tuple[str, ...]
+    labels: tuple[str, ...]  # their labels, each once, in the order in which they were named
     ids: frozenset[MessageId]
+    # the messages of all other topics, each with the label of one of them. A wider topic that holds
+    # a named one is no other topic.
     elsewhere: Mapping[MessageId, str]
 
 

@@ -23,15 +23,10 @@ class Kept(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What summing up topics does to a chat.
+    """What summing up topics does to a chat."""
 
-    Attributes:
-        summed_up: The messages that the summary replaces, oldest first.
-        kept: The others of these topics, oldest first.
-    """
-
-    summed_up: tuple[Message, ...]
-    kept: tuple[Kept, ...]
+    summed_up: tuple[Message, ...]  # the messages that the summary replaces, oldest first
+    kept: tuple[Kept, ...]  # the others of these topics, oldest first
 
 
 def plan_of(view: ChatView, named: NamedTopics, *, recent: int) -> Plan:

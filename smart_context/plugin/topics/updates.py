@@ -75,12 +75,7 @@ class ChatEmbedder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicUpdates:
-    """Extracts and stores topics: one extraction per chat at a time, the newest wins.
-
-    Attributes:
-        sent_topics: The labels that were picked when a message of the chat was sent.
-        leases: Keep two servers from extracting the topics of one chat at once.
-    """
+    """Extracts and stores topics: one extraction per chat at a time, the newest wins."""
 
     chats: Chats
     sidecars: Sidecars
@@ -90,8 +85,9 @@ class TopicUpdates:
     announce: Callable[[ChatId], Awaitable[None]]
     edited: Edited
     steps: UndoSteps
+    # the labels that were picked when a message of the chat was sent
     sent_topics: Callable[[ChatId], Awaitable[AbstractSet[str]]]
-    leases: Leases
+    leases: Leases  # keep two servers from extracting the topics of one chat at once
     _newest: dict[ChatId, object] = field(init=False, default_factory=dict)
     _under_way: set[ChatId] = field(init=False, default_factory=set)
 

@@ -21,31 +21,20 @@ _Content = tuple[os.stat_result, bytes]
 
 @dataclass(frozen=True, slots=True)
 class FileText:
-    """The text of a file, with the file's state when it was read.
+    """The text of a file, with the file's state when it was read."""
 
-    Attributes:
-        text: The text, with its line ends and byte order mark.
-        mtime_ns: When the file was last changed, in ns.
-        size: Its length in bytes.
-    """
-
-    text: str
-    mtime_ns: int
-    size: int
+    text: str  # the text, with its line ends and byte order mark
+    mtime_ns: int  # when the file was last changed, in ns
+    size: int  # its length in bytes
     inode: int
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """The reason why a file has no text.
+    """The reason why a file has no text."""
 
-    Attributes:
-        reason: For users, without the path.
-        size: The file's length in bytes if it is too large; else `None`.
-    """
-
-    reason: str
-    size: int | None = None
+    reason: str  # for users, without the path
+    size: int | None = None  # the file's length in bytes if it is too large; else `None`
 
 
 class VaultFiles:

@@ -32,20 +32,14 @@ _Together = tuple[re.Pattern[str], tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class IgnoreRules:
-    """The rules of one folder's ignore files.
+    """The rules of one folder's ignore files."""
 
-    Attributes:
-        excluding: For each rule in order: True if it excludes, False if it includes again.
-        named: The last rule for a name, or for a path that begins with `/`.
-        globs: Regular expressions with one group for each rule, and the rules' numbers, last rule
-            first.
-        left_out: The number of lines that are ignored because of the limits.
-    """
-
+    # for each rule in order: True if it excludes, False if it includes again
     excluding: tuple[bool, ...]
-    named: Mapping[str, int]
+    named: Mapping[str, int]  # the last rule for a name, or for a path that begins with `/`
+    # regular expressions with one group for each rule, and the rules' numbers, last rule first
     globs: tuple[_Together, ...]
-    left_out: int = 0
+    left_out: int = 0  # the number of lines that are ignored because of the limits
 
     def verdict(self, path: str) -> bool | None:
         """True if the path is excluded; `None` when no rule matches it.

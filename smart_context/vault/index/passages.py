@@ -45,15 +45,10 @@ _WORTH_KEEPING = 500  # notes; reading them takes about 0.1 s
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of a note, at most about 1,500 characters.
+    """A piece of a note, at most about 1,500 characters."""
 
-    Attributes:
-        source: The note and heading, such as `notes/a.md#Heading`.
-        text: The text as written, without the heading.
-    """
-
-    source: str
-    text: str
+    source: str  # the note and heading, such as `notes/a.md#Heading`
+    text: str  # the text as written, without the heading
 
 
 class VaultPassages:

@@ -23,17 +23,11 @@ FileRow = tuple[int, str, int, int, int, int | None, str | None]
 
 
 class IndexEntry(NamedTuple):
-    """The index's entry of a file.
+    """The index's entry of a file."""
 
-    Attributes:
-        stamp: The file's stamp when it was read.
-        outline: `None` when it was not opened, or is not text.
-        is_known: Whether it was opened.
-    """
-
-    stamp: FileStamp
-    outline: Outline | None = None
-    is_known: bool = True
+    stamp: FileStamp  # the file's stamp when it was read
+    outline: Outline | None = None  # `None` when it was not opened, or is not text
+    is_known: bool = True  # whether it was opened
 
 
 def numbered_rows(

@@ -26,15 +26,11 @@ _NUMBER = np.dtype("<u4")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptWords:
-    """A word index with the notes that it was made from.
+    """A word index with the notes that it was made from."""
 
-    Attributes:
-        stamps: The stamp of each document's note; `None` for a note that is gone or changed.
-        postings: The words of the documents.
-    """
-
+    # the stamp of each document's note; `None` for a note that is gone or changed
     stamps: Sequence[FileStamp | None]
-    postings: Postings
+    postings: Postings  # the words of the documents
 
 
 def write_words(caches: Caches, kept: KeptWords) -> None:

@@ -8,15 +8,10 @@ from typing import NamedTuple
 
 
 class Resolution(NamedTuple):
-    """The target of a link.
+    """The target of a link."""
 
-    Attributes:
-        path: The file; `None` when no file matches.
-        candidates: All matching files, best first, when the name is ambiguous.
-    """
-
-    path: str | None
-    candidates: tuple[str, ...] = ()
+    path: str | None  # the file; `None` when no file matches
+    candidates: tuple[str, ...] = ()  # all matching files, best first, when the name is ambiguous
 
 
 _NOWHERE = Resolution(None)

@@ -19,17 +19,11 @@ MAX_PARTS: Final = 100_000
 
 
 class Link(NamedTuple):
-    """A link as it is written.
+    """A link as it is written."""
 
-    Attributes:
-        start: Its first character's position in the text.
-        end: The position after its last character.
-        target: The name, with `#heading` or `#^block`, without the alias.
-    """
-
-    start: int
-    end: int
-    target: str
+    start: int  # its first character's position in the text
+    end: int  # the position after its last character
+    target: str  # the name, with `#heading` or `#^block`, without the alias
 
 
 class Heading(NamedTuple):
@@ -49,27 +43,16 @@ class Block(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """The parts of a text that the index stores.
+    """The parts of a text that the index stores."""
 
-    Attributes:
-        length: In characters.
-        links: In the order of the text, links of the properties first.
-        headings: In the order of the text.
-        blocks: In the order of the text.
-        tags: Without `#`, each once, as first written.
-        aliases: Other names of the note.
-        body: Where the text after the properties begins; 0 without properties.
-        embeds: The positions in `links` of those that are embeds.
-    """
-
-    length: int
-    links: tuple[Link, ...] = ()
-    headings: tuple[Heading, ...] = ()
-    blocks: tuple[Block, ...] = ()
-    tags: tuple[str, ...] = ()
-    aliases: tuple[str, ...] = ()
-    body: int = 0
-    embeds: tuple[int, ...] = ()
+    length: int  # in characters
+    links: tuple[Link, ...] = ()  # in the order of the text, links of the properties first
+    headings: tuple[Heading, ...] = ()  # in the order of the text
+    blocks: tuple[Block, ...] = ()  # in the order of the text
+    tags: tuple[str, ...] = ()  # without `#`, each once, as first written
+    aliases: tuple[str, ...] = ()  # other names of the note
+    body: int = 0  # where the text after the properties begins; 0 without properties
+    embeds: tuple[int, ...] = ()  # the positions in `links` of those that are embeds
 
     @classmethod
     def from_json(cls, stored: list[Any]) -> "Outline":

@@ -23,17 +23,11 @@ _PUNCTUATION = re.compile(r"[!\"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\s]+")
 
 @dataclass(frozen=True, slots=True)
 class KeptRanges:
-    """The ranges of a text that remain after exclusions.
+    """The ranges of a text that remain after exclusions."""
 
-    Attributes:
-        whole: The requested range: the text, or a section of it.
-        ranges: The parts of it that remain, in order.
-        exclusions: The number of sections that each pattern removed.
-    """
-
-    whole: Range
-    ranges: tuple[Range, ...]
-    exclusions: Mapping[str, int]
+    whole: Range  # the requested range: the text, or a section of it
+    ranges: tuple[Range, ...]  # the parts of it that remain, in order
+    exclusions: Mapping[str, int]  # the number of sections that each pattern removed
 
     @property
     def length(self) -> int:

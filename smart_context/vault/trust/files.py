@@ -39,29 +39,19 @@ Entries = Callable[[Path, list[str]], Iterator[tuple[str, Entry]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleFiles:
-    """The roles and templates of a vault as they were read.
+    """The roles and templates of a vault as they were read."""
 
-    Attributes:
-        set: What consent is pinned to.
-        contents: The bytes of each file, by its path below `roles/`.
-    """
-
-    set: FileSet
-    contents: Mapping[str, bytes]
+    set: FileSet  # what consent is pinned to
+    contents: Mapping[str, bytes]  # the bytes of each file, by its path below `roles/`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundFiles:
-    """The files in a folder, not read yet.
-
-    Attributes:
-        stamps: One for each plain file.
-        refused: Everything else.
-    """
+    """The files in a folder, not read yet."""
 
     folder: Place
-    stamps: tuple[Stamp, ...]
-    refused: tuple[str, ...]
+    stamps: tuple[Stamp, ...]  # one for each plain file
+    refused: tuple[str, ...]  # everything else
 
 
 def find_plugin_files(root: Path) -> FoundFiles:

@@ -10,19 +10,12 @@ Kind = Literal["endpoint", "plugins", "roles", "instructions", "agents", "storag
 
 
 class Pin(NamedTuple):
-    """The exact content that consent is given to.
+    """The exact content that consent is given to."""
 
-    Attributes:
-        kind: What acts.
-        content: The digest of its files, or the address of the endpoint.
-        api_key_env: The environment variable whose value the endpoint is sent.
-        category: The category of models that the endpoint is asked for.
-    """
-
-    kind: Kind
-    content: str = ""
-    api_key_env: str = ""
-    category: str = ""
+    kind: Kind  # what acts
+    content: str = ""  # the digest of its files, or the address of the endpoint
+    api_key_env: str = ""  # the environment variable whose value the endpoint is sent
+    category: str = ""  # the category of models that the endpoint is asked for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,20 +43,15 @@ class Part:
     """A part of a vault that can act, reviewed and granted as a whole.
 
     An endpoint that is asked for another category keeps its grant for those it was reviewed for.
-
-    Attributes:
-        pin: Its content; of an endpoint, without a category.
-        used_for: Of an endpoint, the categories of models; of plugins, those that are turned on.
-        models: Of an endpoint, the model that each category asks for.
-        files: Of plugins and roles.
-        is_in_use: True if something is missing while it is off.
     """
 
-    pin: Pin
+    pin: Pin  # its content; of an endpoint, without a category
+    # of an endpoint, the categories of models; of plugins, those that are turned on
     used_for: tuple[str, ...] = ()
+    # of an endpoint, the model that each category asks for
     models: tuple[tuple[str, str], ...] = ()
-    files: FileSet | None = None
-    is_in_use: bool = True
+    files: FileSet | None = None  # of plugins and roles
+    is_in_use: bool = True  # True if something is missing while it is off
 
     @property
     def id(self) -> str:
@@ -85,15 +73,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """The user's grants to a vault.
+    """The user's grants to a vault."""
 
-    Attributes:
-        pins: The trusted contents.
-        granted_at: When consent was last given, as ISO 8601; empty for never.
-    """
-
-    pins: frozenset[Pin] = frozenset()
-    granted_at: str = ""
+    pins: frozenset[Pin] = frozenset()  # the trusted contents
+    granted_at: str = ""  # when consent was last given, as ISO 8601; empty for never
 
     def covers(self, part: Part) -> bool:
         """True if the part is trusted as it is now."""

@@ -44,14 +44,10 @@ from smart_context.vault.trust.record import TrustRecord
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnRoles:
-    """The trusted roles and templates of a vault.
+    """The trusted roles and templates of a vault."""
 
-    Attributes:
-        names: All files, by their paths below `roles/`.
-        contents: The trusted bytes; empty while the roles are off.
-    """
-
-    names: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()  # all files, by their paths below `roles/`
+    # the trusted bytes; empty while the roles are off
     contents: Mapping[str, bytes] = field(default_factory=dict)
 
     @property

@@ -34,15 +34,10 @@ class BrowserLogin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Welcome:
-    """What a browser gets for a start link.
+    """What a browser gets for a start link."""
 
-    Attributes:
-        cookie: The value of the cookie.
-        code: The next page exchanges it for the key, once.
-    """
-
-    cookie: str
-    code: str
+    cookie: str  # the value of the cookie
+    code: str  # the next page exchanges it for the key, once
 
 
 class Access:

@@ -24,17 +24,11 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientKey:
-    """A key, without the key itself.
+    """A key, without the key itself."""
 
-    Attributes:
-        digest: What is compared.
-        created_at: In seconds since 1970.
-        person: Who made it, and as whom it lets in.
-    """
-
-    digest: str
-    created_at: int
-    person: str = OWNER
+    digest: str  # what is compared
+    created_at: int  # in seconds since 1970
+    person: str = OWNER  # who made it, and as whom it lets in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,23 +43,14 @@ _ASSETS = ("/static/", "/favicon.ico")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admitted:
-    """Let in.
+    """Let in."""
 
-    Attributes:
-        person: As whom.
-        session_id: The browser's session; empty for a program.
-        file_pass: The part of file addresses that opens them for this browser.
-        key: The name of a client's key; empty outside the API.
-        name: The person's name for people; empty where there is only one person.
-        may_log_out: The session is ours to end.
-    """
-
-    person: PersonId
-    session_id: str = ""
-    file_pass: str = ""
-    key: str = ""
-    name: str = ""
-    may_log_out: bool = False
+    person: PersonId  # as whom
+    session_id: str = ""  # the browser's session; empty for a program
+    file_pass: str = ""  # the part of file addresses that opens them for this browser
+    key: str = ""  # the name of a client's key; empty outside the API
+    name: str = ""  # the person's name for people; empty where there is only one person
+    may_log_out: bool = False  # the session is ours to end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,27 +24,17 @@ _HOST = re.compile(r"(\[[0-9a-f:.]{2,45}\]|[a-z0-9_.-]{1,253})(?::([1-9][0-9]{0,
 
 @dataclass(frozen=True, slots=True)
 class RequestFacts:
-    """What the checks need to know of a request.
+    """What the checks need to know of a request."""
 
-    Attributes:
-        method: The HTTP method; `GET` for a WebSocket.
-        path: The decoded path.
-        query: The raw query.
-        headers: Values by lower-case name; a name that comes more than once has them all.
-        port: The port that the request came in on.
-        scheme: `http`, `https`, `ws` or `wss`.
-        peer: Who asks, as far as its address tells.
-        address: The address of the socket's other end.
-    """
-
-    method: str
-    path: str
-    query: str
+    method: str  # the HTTP method; `GET` for a WebSocket
+    path: str  # the decoded path
+    query: str  # the raw query
+    # values by lower-case name; a name that comes more than once has them all
     headers: Mapping[str, tuple[bytes, ...]]
-    port: int
-    scheme: str
-    peer: str
-    address: str = ""
+    port: int  # the port that the request came in on
+    scheme: str  # `http`, `https`, `ws` or `wss`
+    peer: str  # who asks, as far as its address tells
+    address: str = ""  # the address of the socket's other end
 
     @classmethod
     def of(cls, scope: Scope) -> "RequestFacts":

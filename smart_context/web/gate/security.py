@@ -20,22 +20,14 @@ from smart_context.web.gate.request_facts import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """Why a request is not let in, in words for the person in front of the browser.
-
-    Attributes:
-        title: What is wrong.
-        advice: What to do.
-        command: What to run in a terminal; empty for nothing.
-        retry_after_s: When to try again; 0 for no such time.
-        may_lack_cookie: It may be only that another site's link led here, which strict cookies
-            don't follow.
-    """
+    """Why a request is not let in, in words for the person in front of the browser."""
 
     status: int
-    title: str
-    advice: str
-    command: str = ""
-    retry_after_s: int = 0
+    title: str  # what is wrong
+    advice: str  # what to do
+    command: str = ""  # what to run in a terminal; empty for nothing
+    retry_after_s: int = 0  # when to try again; 0 for no such time
+    # it may be only that another site's link led here, which strict cookies don't follow
     may_lack_cookie: bool = False
 
 

@@ -24,21 +24,14 @@ _FEWEST = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionLimits:
-    """Limits on the number of connections and on waiting for them.
+    """Limits on the number of connections and on waiting for them."""
 
-    Attributes:
-        total: Most connections at a time.
-        strangers: Most connections on which no request has been let in.
-        strangers_of_peer: Most strangers of one address.
-        head_s: Time until a request is let in, and for each later request head.
-        idle_s: Longest rest between two requests.
-    """
-
-    total: int
-    strangers: int
-    strangers_of_peer: int
+    total: int  # most connections at a time
+    strangers: int  # most connections on which no request has been let in
+    strangers_of_peer: int  # most strangers of one address
+    # time until a request is let in, and for each later request head
     head_s: float = HEAD_DEADLINE_S
-    idle_s: float = KEEP_ALIVE_S
+    idle_s: float = KEEP_ALIVE_S  # longest rest between two requests
 
     @classmethod
     def within(

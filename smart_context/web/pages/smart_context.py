@@ -23,15 +23,10 @@ FILTER_PATIENCE_S = 0.4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnAnswer:
-    """A receipt or a replay of a turn.
+    """A receipt or a replay of a turn."""
 
-    Attributes:
-        receipt: What the plugin gave; `None` if there is none.
-        problem: Why there is none, for the user.
-    """
-
-    receipt: JsonObject | None = None
-    problem: str = ""
+    receipt: JsonObject | None = None  # what the plugin gave; `None` if there is none
+    problem: str = ""  # why there is none, for the user
 
 
 class SmartContextCommands:

@@ -46,15 +46,11 @@ class CallResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """Why a command failed: a JSON-RPC code and a message for the user.
-
-    Attributes:
-        is_passing: The storage can't be reached now; later the same may do.
-    """
+    """Why a command failed: a JSON-RPC code and a message for the user."""
 
     code: int
     message: str
-    is_passing: bool = False
+    is_passing: bool = False  # the storage can't be reached now; later the same may do
 
     @property
     def members(self) -> dict[str, Any]:

@@ -42,19 +42,12 @@ class Notification:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invalid:
-    """A frame that can't be run.
+    """A frame that can't be run."""
 
-    Attributes:
-        code: The JSON-RPC error code.
-        message: What is wrong, for the user.
-        id: The request's id, if it could be read.
-        is_silent: It was a notification, which gets no reply.
-    """
-
-    code: int
-    message: str
-    id: JsonId = None
-    is_silent: bool = False
+    code: int  # the JSON-RPC error code
+    message: str  # what is wrong, for the user
+    id: JsonId = None  # the request's id, if it could be read
+    is_silent: bool = False  # it was a notification, which gets no reply
 
 
 class JsonRefused(ValueError):

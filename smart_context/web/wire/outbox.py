@@ -43,19 +43,12 @@ class Frame:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextPiece:
-    """A run of an answer's characters.
+    """A run of an answer's characters."""
 
-    Attributes:
-        answer: The chat and message of the answer.
-        offset: Number of characters of the answer before these.
-        text: The characters.
-        payload: The event's other fields.
-    """
-
-    answer: Hashable
-    offset: int
-    text: str
-    payload: Mapping[str, Any]
+    answer: Hashable  # the chat and message of the answer
+    offset: int  # number of characters of the answer before these
+    text: str  # the characters
+    payload: Mapping[str, Any]  # the event's other fields
 
 
 def event_frame(event: str, payload: Mapping[str, Any]) -> Frame:

@@ -11,57 +11,38 @@ from smart_context.chat.messages import Message, MessageId
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question about a dialogue.
+    """A question about a dialogue."""
 
-    Attributes:
-        text: The question, used as a typed topic.
-        evidence: The messages that answer it; at least one.
-        is_trap: The dialogue doesn't answer it, or answers it for another person.
-    """
-
-    text: str
-    evidence: frozenset[MessageId]
-    is_trap: bool = False
+    text: str  # the question, used as a typed topic
+    evidence: frozenset[MessageId]  # the messages that answer it; at least one
+    is_trap: bool = False  # the dialogue doesn't answer it, or answers it for another person
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """Facts that a user stated before the dialogue.
+    """Facts that a user stated before the dialogue."""
 
-    Attributes:
-        stated: The messages that state a fact.
-        needed: Those that some turn of the dialogue needs.
-    """
-
-    stated: frozenset[MessageId]
-    needed: frozenset[MessageId]
+    stated: frozenset[MessageId]  # the messages that state a fact
+    needed: frozenset[MessageId]  # those that some turn of the dialogue needs
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Dialogue:
-    """One dialogue; unknown fields are empty.
-
-    Attributes:
-        messages: All messages, oldest first.
-        absent: Subjects that the dialogue never mentions.
-        short: Short labels that it speaks of.
-        groups: The messages of each subject, possibly in several stretches.
-        segments: Stretches on one subject each, together the whole dialogue.
-        facts: Personal facts that the user states.
-        refers_to: For each follow-up, the earlier messages that it depends on.
-        is_own: A chat of the user's, without known answers.
-    """
+    """One dialogue; unknown fields are empty."""
 
     name: str
-    messages: tuple[Message, ...]
+    messages: tuple[Message, ...]  # all messages, oldest first
     questions: tuple[Question, ...] = ()
-    absent: tuple[str, ...] = ()
-    short: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()  # subjects that the dialogue never mentions
+    short: tuple[str, ...] = ()  # short labels that it speaks of
+    # the messages of each subject, possibly in several stretches
     groups: tuple[frozenset[MessageId], ...] = ()
+    # stretches on one subject each, together the whole dialogue
     segments: tuple[frozenset[MessageId], ...] = ()
-    facts: Facts | None = None
+    facts: Facts | None = None  # personal facts that the user states
+    # for each follow-up, the earlier messages that it depends on
     refers_to: Mapping[MessageId, frozenset[MessageId]] = field(default_factory=dict)
-    is_own: bool = False
+    is_own: bool = False  # a chat of the user's, without known answers
 
     @property
     def language(self) -> str:

@@ -26,22 +26,14 @@ _ROUNDS = 30
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class KnownChat:
-    """A chat whose topics are known.
+    """A chat whose topics are known."""
 
-    Attributes:
-        messages: All n messages.
-        vectors: Shape (n, d).
-        labels: Shape (k, d), the vectors of the topics' labels.
-        absent: Labels that it never mentions.
-        absent_labels: Shape (a, d), their vectors.
-    """
-
-    messages: Sequence[Message]
-    vectors: Matrix
+    messages: Sequence[Message]  # all n messages
+    vectors: Matrix  # shape (n, d)
     topics: Sequence[Topic]
-    labels: Matrix
-    absent: Sequence[str]
-    absent_labels: Matrix
+    labels: Matrix  # shape (k, d), the vectors of the topics' labels
+    absent: Sequence[str]  # labels that it never mentions
+    absent_labels: Matrix  # shape (a, d), their vectors
 
 
 def fitted_judge(chats: Sequence[KnownChat], null_labels: Matrix, scale: Scale) -> Judge:

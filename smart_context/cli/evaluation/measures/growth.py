@@ -15,30 +15,21 @@ Groups = Sequence[AbstractSet[MessageId]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
-    """The measures of one chat, or of several: sums, with shares for the mean.
+    """The measures of one chat, or of several: sums, with shares for the mean."""
 
-    Attributes:
-        steps: The number of extractions after the first.
-        changed: For each step, the share of the messages with a topic that left it.
-        apart: How often a topic of six messages or more lost more than 30 % of them in one step.
-        labels: How often a topic kept half of its messages.
-        relabelled: How often its label was another one all the same.
-        together: For each chat, the share of the pairs in one topic at half-time that still are
-            at the end.
-        most: The most topics at the top.
-        duplicates: How often two topics held the same messages.
-        gained: For each chat with known subjects, how much larger the adjusted Rand index is at
-            the end than that of the same chat grouped as a whole.
-    """
-
-    steps: int = 0
+    steps: int = 0  # the number of extractions after the first
+    # for each step, the share of the messages with a topic that left it
     changed: tuple[float, ...] = ()
+    # how often a topic of six messages or more lost more than 30 % of them in one step
     apart: int = 0
-    labels: int = 0
-    relabelled: int = 0
+    labels: int = 0  # how often a topic kept half of its messages
+    relabelled: int = 0  # how often its label was another one all the same
+    # for each chat, the share of the pairs in one topic at half-time that still are at the end
     together: tuple[float, ...] = ()
-    most: int = 0
-    duplicates: int = 0
+    most: int = 0  # the most topics at the top
+    duplicates: int = 0  # how often two topics held the same messages
+    # for each chat with known subjects, how much larger the adjusted Rand index is at the end than
+    # that of the same chat grouped as a whole
     gained: tuple[float, ...] = ()
 
     def __add__(self, other: "Growth") -> "Growth":

@@ -31,17 +31,11 @@ class Match:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """The numbers of right, found and wanted messages.
+    """The numbers of right, found and wanted messages."""
 
-    Attributes:
-        right: Found and wanted.
-        found: All found.
-        wanted: All wanted.
-    """
-
-    right: int = 0
-    found: int = 0
-    wanted: int = 0
+    right: int = 0  # found and wanted
+    found: int = 0  # all found
+    wanted: int = 0  # all wanted
 
     @classmethod
     def of(cls, found: AbstractSet[Any], wanted: AbstractSet[Any]) -> "Counts":
@@ -68,89 +62,54 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """The tokens of one selection.
+    """The tokens of one selection."""
 
-    Attributes:
-        tokens: The tokens of the messages that stay.
-        total: The tokens of all messages.
-        fell_back: No message reached the threshold, so all stay.
-    """
-
-    tokens: int
-    total: int
-    fell_back: bool
+    tokens: int  # the tokens of the messages that stay
+    total: int  # the tokens of all messages
+    fell_back: bool  # no message reached the threshold, so all stay
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sample:
-    """Scores of one selection, with the known answer.
+    """Scores of one selection, with the known answer."""
 
-    Attributes:
-        scores: Shape (n,), on the user's scale.
-        belongs: Shape (n,), True for messages that belong to the topic.
-        are_probabilities: The scores are probabilities.
-    """
-
-    scores: NDArray[np.floating[Any]]
-    belongs: NDArray[np.bool_]
-    are_probabilities: bool = False
+    scores: NDArray[np.floating[Any]]  # shape (n,), on the user's scale
+    belongs: NDArray[np.bool_]  # shape (n,), True for messages that belong to the topic
+    are_probabilities: bool = False  # the scores are probabilities
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """The result of a typed topic that the dialogue mentions.
+    """The result of a typed topic that the dialogue mentions."""
 
-    Attributes:
-        match: The messages that reach the threshold, compared with those that belong.
-        is_found: True if any message reaches the threshold.
-        evidence: The share of the evidence that is sent.
-        tokens: The share of the tokens that is sent.
-        baselines: The share of the evidence that simple methods find with as many tokens.
-        hits: The number of pieces of evidence among the best, at each of `DEPTHS`.
-        wanted: The number of pieces of evidence.
-        is_trap: True if the question is left out of pooled figures.
-    """
-
-    match: Match
-    is_found: bool
-    evidence: float
-    tokens: float
+    match: Match  # the messages that reach the threshold, compared with those that belong
+    is_found: bool  # True if any message reaches the threshold
+    evidence: float  # the share of the evidence that is sent
+    tokens: float  # the share of the tokens that is sent
+    # the share of the evidence that simple methods find with as many tokens
     baselines: Mapping[str, float]
-    hits: tuple[int, ...]
-    wanted: int
-    is_trap: bool
+    hits: tuple[int, ...]  # the number of pieces of evidence among the best, at each of `DEPTHS`
+    wanted: int  # the number of pieces of evidence
+    is_trap: bool  # True if the question is left out of pooled figures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """Found topics, compared with the subjects of a dialogue.
+    """Found topics, compared with the subjects of a dialogue."""
 
-    Attributes:
-        adjusted_rand: 1 for the same groups, 0 on average for random ones.
-        coverage: The mean over the subjects of the F1 of the topic that fits best.
-        topics_each: The number of topics per subject.
-        largest: The share of the messages in the largest topic.
-        is_single: True if there is only one topic.
-    """
-
-    adjusted_rand: float
-    coverage: float
-    topics_each: float
-    largest: float
-    is_single: bool
+    adjusted_rand: float  # 1 for the same groups, 0 on average for random ones
+    coverage: float  # the mean over the subjects of the F1 of the topic that fits best
+    topics_each: float  # the number of topics per subject
+    largest: float  # the share of the messages in the largest topic
+    is_single: bool  # True if there is only one topic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecalledEvidence:
-    """What a new chat recalls for a question.
+    """What a new chat recalls for a question."""
 
-    Attributes:
-        dialogue: The dialogue that the question is about.
-        shares: The share of its evidence that is sent, by method.
-    """
-
-    dialogue: str
-    shares: Mapping[str, float]
+    dialogue: str  # the dialogue that the question is about
+    shares: Mapping[str, float]  # the share of its evidence that is sent, by method
 
 
 @dataclass(kw_only=True)
@@ -231,15 +190,10 @@ _NEIGHBOUR = np.float32(0.5)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Baselines:
-    """The messages of a dialogue, ready to be ranked.
+    """The messages of a dialogue, ready to be ranked."""
 
-    Attributes:
-        vectors: Shape (n, d), unit rows.
-        tokens: Shape (n,).
-    """
-
-    vectors: Matrix
-    tokens: NDArray[np.intp]
+    vectors: Matrix  # shape (n, d), unit rows
+    tokens: NDArray[np.intp]  # shape (n,)
     index: Bm25
 
     @classmethod

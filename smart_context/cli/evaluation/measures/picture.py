@@ -18,17 +18,11 @@ BINS = 10
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Reliability:
-    """A calibration curve of `BINS` bins of equal width.
+    """A calibration curve of `BINS` bins of equal width."""
 
-    Attributes:
-        counts: The number of messages in each bin.
-        predicted: The mean of their probabilities; 0 for an empty bin.
-        observed: The share of them that belong to the topic; 0 for an empty bin.
-    """
-
-    counts: NDArray[np.intp]
-    predicted: NDArray[np.float64]
-    observed: NDArray[np.float64]
+    counts: NDArray[np.intp]  # the number of messages in each bin
+    predicted: NDArray[np.float64]  # the mean of their probabilities; 0 for an empty bin
+    observed: NDArray[np.float64]  # the share of them that belong to the topic; 0 for an empty bin
 
     @property
     def error(self) -> float:

@@ -32,47 +32,29 @@ Subject = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """One turn of a session.
+    """One turn of a session."""
 
-    Attributes:
-        after_s: Seconds since the turn before.
-        picked: The subjects that are picked; empty for all.
-        about: The subject of question and answer.
-        tokens: Of the question, and of the answer.
-    """
-
-    after_s: float
-    picked: frozenset[Subject]
-    about: Subject
-    tokens: tuple[int, int]
+    after_s: float  # seconds since the turn before
+    picked: frozenset[Subject]  # the subjects that are picked; empty for all
+    about: Subject  # the subject of question and answer
+    tokens: tuple[int, int]  # of the question, and of the answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A chat, and the turns that follow.
+    """A chat, and the turns that follow."""
 
-    Attributes:
-        messages: Each as its tokens and its subject.
-        turns: The turns, in order.
-    """
-
-    messages: tuple[tuple[int, Subject], ...]
-    turns: tuple[Asked, ...]
+    messages: tuple[tuple[int, Subject], ...]  # each as its tokens and its subject
+    turns: tuple[Asked, ...]  # the turns, in order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionCost:
-    """What a session costs, in tokens at the full price.
+    """What a session costs, in tokens at the full price."""
 
-    Attributes:
-        now: If each selection is applied at once.
-        everything: If all messages are sent each time.
-        when_it_pays: If selections wait until they pay.
-    """
-
-    now: float
-    everything: float
-    when_it_pays: float
+    now: float  # if each selection is applied at once
+    everything: float  # if all messages are sent each time
+    when_it_pays: float  # if selections wait until they pay
 
     @property
     def ratio(self) -> float:

@@ -61,32 +61,20 @@ class SharedDocuments(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonSession:
-    """Somebody who logged in, in one browser.
+    """Somebody who logged in, in one browser."""
 
-    Attributes:
-        id: Names the session.
-        sub: The person, as the provider names them.
-        name: Their name for people.
-        expires_at: In seconds since 1970.
-    """
-
-    id: str
-    sub: str
-    name: str
-    expires_at: int
+    id: str  # names the session
+    sub: str  # the person, as the provider names them
+    name: str  # their name for people
+    expires_at: int  # in seconds since 1970
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Login:
-    """A login that has begun.
+    """A login that has begun."""
 
-    Attributes:
-        state: What the provider sends back.
-        location: Where on this server to go on afterwards.
-    """
-
-    state: str
-    location: str
+    state: str  # what the provider sends back
+    location: str  # where on this server to go on afterwards
 
 
 class SignedSessions:

@@ -35,26 +35,16 @@ _SYSTEMS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrowserSession:
-    """A browser's session with one vault.
-
-    Attributes:
-        browser: Its name in a few words.
-        cookie: The digest of its cookie.
-        key: The digest of the key that its pages send.
-        created_at: In seconds since 1970.
-        seen_at: When it was last used, to a few minutes.
-        server: The server with which it ends; empty if it survives a restart.
-        claim: The digest of the code for which its page gets the key; empty once it has.
-    """
+    """A browser's session with one vault."""
 
     vault: str
-    browser: str
-    cookie: str
-    key: str
-    created_at: int
-    seen_at: int
-    server: str = ""
-    claim: str = ""
+    browser: str  # its name in a few words
+    cookie: str  # the digest of its cookie
+    key: str  # the digest of the key that its pages send
+    created_at: int  # in seconds since 1970
+    seen_at: int  # when it was last used, to a few minutes
+    server: str = ""  # the server with which it ends; empty if it survives a restart
+    claim: str = ""  # the digest of the code for which its page gets the key; empty once it has
 
     def is_over(self, now: float) -> bool:
         """True if it was unused for too long."""
@@ -63,26 +53,18 @@ class BrowserSession:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningServer:
-    """A running server; a killed one leaves its entry behind.
-
-    Attributes:
-        address: Its address for browsers on this machine.
-    """
+    """A running server; a killed one leaves its entry behind."""
 
     vault: str
-    address: str
+    address: str  # its address for browsers on this machine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartLink:
-    """An unused start link that was requested in a terminal.
-
-    Attributes:
-        expires_at: In seconds since 1970.
-    """
+    """An unused start link that was requested in a terminal."""
 
     server: str
-    expires_at: int
+    expires_at: int  # in seconds since 1970
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

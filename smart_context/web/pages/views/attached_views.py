@@ -17,16 +17,11 @@ _ADDRESS = re.compile(r"(?:https?://|mailto:|obsidian://)\S+", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttachedView:
-    """A file or a link of a message, as a chip.
+    """A file or a link of a message, as a chip."""
 
-    Attributes:
-        kind: File, image or link.
-        address: Its address; empty if that is not safe.
-    """
-
-    kind: Literal["file", "image", "link"]
+    kind: Literal["file", "image", "link"]  # file, image or link
     name: str
-    address: str
+    address: str  # its address; empty if that is not safe
 
 
 def attached_views(message: Message) -> tuple[AttachedView, ...]:

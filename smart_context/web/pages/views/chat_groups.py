@@ -17,19 +17,14 @@ from smart_context.topics.identity import hue_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatLine:
-    """A chat in the list.
-
-    Attributes:
-        when: When it was last written in: the time of today or the day; `?` if that is unknown.
-            The page's script says it in the reader's language.
-        hues: The numbers of its topics' colours.
-        twin: What tells it from a chat of the same title and last words; mostly empty.
-    """
+    """A chat in the list."""
 
     row: ChatRow
+    # when it was last written in: the time of today or the day; `?` if that is unknown. The page's
+    # script says it in the reader's language.
     when: str
-    hues: tuple[int, ...]
-    twin: str
+    hues: tuple[int, ...]  # the numbers of its topics' colours
+    twin: str  # what tells it from a chat of the same title and last words; mostly empty
 
 
 Kind = Literal["pinned", "folder", "time", "archived"]
@@ -37,16 +32,11 @@ Kind = Literal["pinned", "folder", "time", "archived"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatGroup:
-    """Chats that stand together.
-
-    Attributes:
-        name: `Pinned`, a folder's name, `Today`, `Yesterday`, …, a month, or `Archived`.
-        lines: The chats, newest first.
-    """
+    """Chats that stand together."""
 
     kind: Kind
-    name: str
-    lines: tuple[ChatLine, ...]
+    name: str  # `Pinned`, a folder's name, `Today`, `Yesterday`, …, a month, or `Archived`
+    lines: tuple[ChatLine, ...]  # the chats, newest first
 
     @property
     def folds(self) -> bool:

@@ -18,34 +18,21 @@ LEAST = 2.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One turn.
+    """One turn."""
 
-    Attributes:
-        receipt: Its line in the list of receipts.
-        x: Where the column begins.
-        sent: The height of what was sent.
-        left_out: The height of what was left out, above it.
-    """
-
-    receipt: JsonObject
-    x: float
-    sent: float
-    left_out: float
+    receipt: JsonObject  # its line in the list of receipts
+    x: float  # where the column begins
+    sent: float  # the height of what was sent
+    left_out: float  # the height of what was left out, above it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatOverTime:
-    """The turns of a chat, oldest first.
+    """The turns of a chat, oldest first."""
 
-    Attributes:
-        columns: A column per turn.
-        tokens: What all turns sent.
-        whole: What they would have sent without a filter.
-    """
-
-    columns: tuple[Column, ...]
-    tokens: int
-    whole: int
+    columns: tuple[Column, ...]  # a column per turn
+    tokens: int  # what all turns sent
+    whole: int  # what they would have sent without a filter
     gap: ClassVar[float] = GAP
     height: ClassVar[float] = HEIGHT
 

@@ -23,22 +23,14 @@ _LAID_OUT = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageState:
-    """How a page shows one message.
+    """How a page shows one message."""
 
-    Attributes:
-        is_inside: It is known to be in context.
-        is_out: It is known not to be.
-        is_folded: One line stands for it and its neighbours that are out.
-        line: The number of messages that the line before it stands for; 0: there is none.
-        is_near_end: It is laid out at once.
-        hue: The colour of the picked topic that keeps it; `None` if there is none.
-    """
-
-    is_inside: bool = False
-    is_out: bool = False
-    is_folded: bool = False
-    line: int = 0
-    is_near_end: bool = False
+    is_inside: bool = False  # it is known to be in context
+    is_out: bool = False  # it is known not to be
+    is_folded: bool = False  # one line stands for it and its neighbours that are out
+    line: int = 0  # the number of messages that the line before it stands for; 0: there is none
+    is_near_end: bool = False  # it is laid out at once
+    # the colour of the picked topic that keeps it; `None` if there is none
     hue: Colour | None = None
 
 

@@ -20,17 +20,11 @@ _WAIT = re.compile(r"Wait (\d{1,4}) s, then try again")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureView:
-    """A failure.
+    """A failure."""
 
-    Attributes:
-        headline: What happened, in one sentence without addresses.
-        details: The whole text; empty if the headline says all.
-        wait_s: Seconds after which to try again; 0 if that is not known.
-    """
-
-    headline: str
-    details: str
-    wait_s: int
+    headline: str  # what happened, in one sentence without addresses
+    details: str  # the whole text; empty if the headline says all
+    wait_s: int  # seconds after which to try again; 0 if that is not known
 
 
 def failure_view(error: str) -> FailureView:
@@ -54,52 +48,30 @@ _NOTICE = "Notice"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PieceView:
-    """One piece of a message.
+    """One piece of a message."""
 
-    Attributes:
-        kind: `text`, `image`, `info`, `reasoning` or `tool_call`; anything else is left out.
-        html: What to show, safe.
-        title: The line shown while it is folded.
-    """
-
-    kind: str
-    html: Markup
-    title: str = ""
+    kind: str  # `text`, `image`, `info`, `reasoning` or `tool_call`; anything else is left out
+    html: Markup  # what to show, safe
+    title: str = ""  # the line shown while it is folded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageView:
-    """One message as the page shows it.
+    """One message as the page shows it."""
 
-    Attributes:
-        id: Names the message within its chat.
-        role: Who spoke, as stored.
-        speaker: Who spoke, as shown.
-        parts: The pieces, in order.
-        version: Changes when anything shown changes.
-        error: Why the answer failed; empty if it did not.
-        is_generating: The answer is still being written.
-        is_extracted: A notice of the program that quotes notes and the chat; no model wrote it.
-        is_stopped: The user stopped the answer; its text ends in the middle.
-        is_notice: It only says why there is no answer.
-        summary: The card of a summary; `None` for other messages.
-        created_at: ISO 8601; empty when unknown.
-        attached: Its files and links.
-    """
-
-    id: MessageId
-    role: str
-    speaker: str
-    parts: tuple[PieceView, ...]
-    version: str
-    error: str
-    is_generating: bool
-    is_extracted: bool
-    is_stopped: bool
-    is_notice: bool
-    summary: SummaryView | None
-    created_at: str
-    attached: tuple[AttachedView, ...]
+    id: MessageId  # names the message within its chat
+    role: str  # who spoke, as stored
+    speaker: str  # who spoke, as shown
+    parts: tuple[PieceView, ...]  # the pieces, in order
+    version: str  # changes when anything shown changes
+    error: str  # why the answer failed; empty if it did not
+    is_generating: bool  # the answer is still being written
+    is_extracted: bool  # a notice of the program that quotes notes and the chat; no model wrote it
+    is_stopped: bool  # the user stopped the answer; its text ends in the middle
+    is_notice: bool  # it only says why there is no answer
+    summary: SummaryView | None  # the card of a summary; `None` for other messages
+    created_at: str  # ISO 8601; empty when unknown
+    attached: tuple[AttachedView, ...]  # its files and links
 
     @property
     def failure(self) -> FailureView:

@@ -19,17 +19,11 @@ _LEAD_IN = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageRun:
-    """A run of a chat's messages.
+    """A run of a chat's messages."""
 
-    Attributes:
-        messages: Oldest first.
-        older: Number of messages before them.
-        newer: Number of messages after them.
-    """
-
-    messages: tuple[Message, ...]
-    older: int
-    newer: int
+    messages: tuple[Message, ...]  # oldest first
+    older: int  # number of messages before them
+    newer: int  # number of messages after them
 
     @property
     def is_newest(self) -> bool:

@@ -10,43 +10,26 @@ from smart_context.topics.identity import Colour, colours_of, hue_of, new_topic_
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicView:
-    """A bubble.
+    """A bubble."""
 
-    Attributes:
-        id: Stays when the topic is renamed.
-        count: Number of messages about it; 0 for a topic that is gone.
-        is_active: It is picked.
-        hue: Its colour in `tokens.css`.
-    """
-
-    id: str
+    id: str  # stays when the topic is renamed
     label: str
-    count: int
-    is_active: bool
-    hue: Colour
+    count: int  # number of messages about it; 0 for a topic that is gone
+    is_active: bool  # it is picked
+    hue: Colour  # its colour in `tokens.css`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PanelView:
-    """The panel of one chat.
+    """The panel of one chat."""
 
-    Attributes:
-        topics: The bubbles, in the order of the extraction.
-        gone: Picked topics that the chat no longer has.
-        sticky_count: Number of messages with standing instructions.
-        is_on: Picking topics narrows the history.
-        status: The plugin's status line; empty while unknown.
-        message_ids: The messages in context now; `None` while unknown.
-        state: The plugin's result, for the page's script.
-    """
-
-    topics: tuple[TopicView, ...]
-    gone: tuple[TopicView, ...]
-    sticky_count: int
-    is_on: bool
-    status: str
-    message_ids: frozenset[str] | None
-    state: Mapping[str, Any]
+    topics: tuple[TopicView, ...]  # the bubbles, in the order of the extraction
+    gone: tuple[TopicView, ...]  # picked topics that the chat no longer has
+    sticky_count: int  # number of messages with standing instructions
+    is_on: bool  # picking topics narrows the history
+    status: str  # the plugin's status line; empty while unknown
+    message_ids: frozenset[str] | None  # the messages in context now; `None` while unknown
+    state: Mapping[str, Any]  # the plugin's result, for the page's script
 
     @property
     def short_status(self) -> str:

@@ -10,21 +10,13 @@ from smart_context.chat.copies import CONTINUED_FROM, FORKED_FROM, SPLIT_FROM, S
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relative:
-    """Another chat with messages of this one.
+    """Another chat with messages of this one."""
 
-    Attributes:
-        chat_id: Its id.
-        title: Its title; empty if it is gone, or another's.
-        words: What it has to do with this chat.
-        topics: The topics that were split off, in words; may be empty.
-        at: The place in it, as the end of its address; may be empty.
-    """
-
-    chat_id: str
-    title: str
-    words: str
-    topics: str = ""
-    at: str = ""
+    chat_id: str  # its id
+    title: str  # its title; empty if it is gone, or another's
+    words: str  # what it has to do with this chat
+    topics: str = ""  # the topics that were split off, in words; may be empty
+    at: str = ""  # the place in it, as the end of its address; may be empty
 
     @property
     def is_there(self) -> bool:

@@ -15,38 +15,25 @@ _HEADLINE = re.compile(r"\*(Summary of [^\n,]+)(?:, ([^\n]+?))?\.\*\s*\n")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryView:
-    """A summary as a card.
+    """A summary as a card."""
 
-    Attributes:
-        title: What it replaces.
-        by: Who wrote it, or how; empty if unknown.
-        is_cleared: It replaces messages that are no longer sent in any form.
-        summarizes: The messages that it stands for; none for one of all that was said before.
-    """
-
-    title: str
-    by: str = ""
-    is_cleared: bool = False
+    title: str  # what it replaces
+    by: str = ""  # who wrote it, or how; empty if unknown
+    is_cleared: bool = False  # it replaces messages that are no longer sent in any form
+    # the messages that it stands for; none for one of all that was said before
     summarizes: tuple[MessageId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionView:
-    """The summaries in use, as they apply to some messages of a chat.
+    """The summaries in use, as they apply to some messages of a chat."""
 
-    Attributes:
-        summary: The id of the summary of all that was said before it; empty if there is none.
-        boundary: The id of the last message that it replaces.
-        count: Number of those messages that it replaces, from the first on.
-        behind: The messages behind a summary of their topic.
-        of_topics: The ids of these summaries.
-    """
-
+    # the id of the summary of all that was said before it; empty if there is none
     summary: str = ""
-    boundary: str = ""
-    count: int = 0
-    behind: frozenset[MessageId] = frozenset()
-    of_topics: frozenset[MessageId] = frozenset()
+    boundary: str = ""  # the id of the last message that it replaces
+    count: int = 0  # number of those messages that it replaces, from the first on
+    behind: frozenset[MessageId] = frozenset()  # the messages behind a summary of their topic
+    of_topics: frozenset[MessageId] = frozenset()  # the ids of these summaries
 
     def covers(self, place: int, message: Message) -> bool:
         """True if a summary stands for a message, the one at that place among those shown."""

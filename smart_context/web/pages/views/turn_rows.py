@@ -18,21 +18,13 @@ OTHERS = "Other messages"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicRows:
-    """Messages about one topic.
+    """Messages about one topic."""
 
-    Attributes:
-        name: The topic's label, that of standing instructions, or `OTHERS`.
-        hue: The topic's colour; `None` if it is no topic.
-        count: How many messages there are.
-        tokens: What all of them cost.
-        rows: The messages to show, chronological.
-    """
-
-    name: str
-    hue: Colour | None
-    count: int
-    tokens: int
-    rows: tuple[JsonObject, ...]
+    name: str  # the topic's label, that of standing instructions, or `OTHERS`
+    hue: Colour | None  # the topic's colour; `None` if it is no topic
+    count: int  # how many messages there are
+    tokens: int  # what all of them cost
+    rows: tuple[JsonObject, ...]  # the messages to show, chronological
 
 
 class TopicsOfMessages:

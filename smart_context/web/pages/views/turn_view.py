@@ -36,77 +36,46 @@ SETTING_NAMES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BarPart:
-    """One part of the request.
+    """One part of the request."""
 
-    Attributes:
-        part: Names it, for its colour.
-        hue: The number of a topic's colour, for messages about it.
-        name: What people read.
-        tokens: What it cost.
-        start: Where its piece of the bar begins, in percent.
-        width: How wide that is, in percent.
-    """
-
-    part: str
-    hue: Colour | None
-    name: str
-    tokens: int
-    start: float
-    width: float
+    part: str  # names it, for its colour
+    hue: Colour | None  # the number of a topic's colour, for messages about it
+    name: str  # what people read
+    tokens: int  # what it cost
+    start: float  # where its piece of the bar begins, in percent
+    width: float  # how wide that is, in percent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatOfTurn:
-    """What the plugin says of the chat that a turn belongs to.
+    """What the plugin says of the chat that a turn belongs to."""
 
-    Attributes:
-        receipts: The receipts of all turns, newest first.
-        topic_map: Which messages they are about.
-    """
-
-    receipts: Sequence[JsonObject] = ()
+    receipts: Sequence[JsonObject] = ()  # the receipts of all turns, newest first
     topics: Sequence[TopicResult] = ()
-    topic_map: Mapping[str, object] = field(default_factory=dict)
+    topic_map: Mapping[str, object] = field(default_factory=dict)  # which messages they are about
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnView:
-    """The page of one turn.
+    """The page of one turn."""
 
-    Attributes:
-        turn: What the command says.
-        fields: What went with the messages: the tools, then all other fields, as JSON.
-        settings: Names and values in words.
-        kept: Messages that were sent, by topic.
-        left_out: Messages that were left out, by topic.
-        added: Messages that the other turn did not send, by topic.
-        removed: Messages that only the other turn sent, by topic.
-        over_time: All turns of the chat.
-        topics: The bubbles of a replay.
-        changes: What differs from the other turn, in words; empty if there is none.
-        difference: The same as the command says it.
-        is_replay: The turn under other settings.
-        cut: The score from which messages were sent.
-        cut_in_words: The same for people.
-        decision: What it was, in a sentence; empty without a filter, or in old receipts.
-    """
-
-    turn: JsonObject
+    turn: JsonObject  # what the command says
     parts: tuple[BarPart, ...]
+    # what went with the messages: the tools, then all other fields, as JSON
     fields: tuple[tuple[str, str], ...]
-    settings: tuple[tuple[str, str], ...]
-    kept: tuple[TopicRows, ...]
-    left_out: tuple[TopicRows, ...]
-    added: tuple[TopicRows, ...]
-    removed: tuple[TopicRows, ...]
-    over_time: ChatOverTime
-    topics: tuple[TopicView, ...]
-    changes: tuple[str, ...]
-    difference: JsonObject | None
-    is_replay: bool
-    cut: float
-    cut_in_words: str
-    decision: str
+    settings: tuple[tuple[str, str], ...]  # names and values in words
+    kept: tuple[TopicRows, ...]  # messages that were sent, by topic
+    left_out: tuple[TopicRows, ...]  # messages that were left out, by topic
+    added: tuple[TopicRows, ...]  # messages that the other turn did not send, by topic
+    removed: tuple[TopicRows, ...]  # messages that only the other turn sent, by topic
+    over_time: ChatOverTime  # all turns of the chat
+    topics: tuple[TopicView, ...]  # the bubbles of a replay
+    changes: tuple[str, ...]  # what differs from the other turn, in words; empty if there is none
+    difference: JsonObject | None  # the same as the command says it
+    is_replay: bool  # the turn under other settings
+    cut: float  # the score from which messages were sent
+    cut_in_words: str  # the same for people
+    decision: str  # what it was, in a sentence; empty without a filter, or in old receipts
 
 
 def turn_view(turn: JsonObject, chat: ChatOfTurn, *, is_replay: bool) -> TurnView:
