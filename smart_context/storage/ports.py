@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
 from smart_context.base.caches import Caches
@@ -33,6 +34,8 @@ Revision = Hashable
 
 ChangeListener = Callable[[ChatId], None]
 """Called in the event loop with the chat that changed; one that raises is only logged."""
+
+Floats = NDArray[np.float32]
 
 Stored = tuple[list[str], Matrix]
 """Keys, and their vectors as rows: shape (n, d)."""
@@ -60,6 +63,21 @@ class Faults(NamedTuple):
 
     unreadable: Sequence[tuple[ChatId, str]]
     set_aside: Sequence[str]
+
+
+class NearMessage(NamedTuple):
+    """A message of some chat, near to what was asked.
+
+    Attributes:
+        revision: The chat's, as `ChatList.revisions` gives it.
+        key: That of the message's vector.
+        cosine: That of the angle to the query.
+    """
+
+    chat_id: ChatId
+    revision: str
+    key: str
+    cosine: float
 
 
 class ChatList(Protocol):
@@ -99,6 +117,24 @@ class ChatList(Protocol):
 
         Raises:
             StoreFailed: The chats can't be listed.
+        """
+
+    async def nearest(
+        self, person: PersonId, model: str, query: Floats, limit: int, without: ChatId
+    ) -> list[NearMessage] | None:
+        """The messages that are nearest in meaning, nearest first, of those that have vectors.
+
+        None of private chats. `None`: this storage can't tell, so vectors are to be read.
+
+        Args:
+            person: Whose chats are searched.
+            model: What made the vectors.
+            query: Shape (d,).
+            limit: The maximum number of messages.
+            without: A chat that is left out.
+
+        Raises:
+            StoreFailed: Storage refuses.
         """
 
     async def faults(self) -> Faults:

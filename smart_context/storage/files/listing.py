@@ -74,6 +74,9 @@ class FileList:
                 lambda: list(islice(self._all_hits(person, words), max(limit, 0)))
             )
 
+    async def nearest(self, *asked: object) -> None:
+        """`None`: vectors are to be read."""
+
     async def faults(self) -> Faults:
         """What can't be read, and what was set aside because of that."""
         rows = await self._all()

@@ -28,6 +28,8 @@ from smart_context.storage.ports import (
     Chats,
     ChatTrash,
     Faults,
+    Floats,
+    NearMessage,
 )
 
 NOT_THEIRS = "Only the person whose chat it is can rename, delete or share it."
@@ -52,6 +54,12 @@ class PersonalList:
     async def search(self, person: PersonId, query: str, limit: int = MOST_HITS) -> list[ChatHit]:
         """The messages and titles that contain all words of the query, newest chats first."""
         return await self._inner.search(_asking(person), query, limit)
+
+    async def nearest(
+        self, person: PersonId, model: str, query: Floats, limit: int, without: ChatId
+    ) -> list[NearMessage] | None:
+        """The messages that are nearest in meaning, nearest first, of those that have vectors."""
+        return await self._inner.nearest(_asking(person), model, query, limit, without)
 
     async def faults(self) -> Faults:
         """What can't be read, and what was set aside because of that."""

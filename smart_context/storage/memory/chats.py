@@ -92,6 +92,9 @@ class MemoryList:
         rows = await self.rows(person) if words else []
         return list(islice(self._hits(rows, words), max(limit, 0)))
 
+    async def nearest(self, *asked: object) -> None:
+        """`None`: vectors are to be read."""
+
     async def faults(self) -> Faults:
         """None: nothing is damaged here."""
         return Faults((), ())

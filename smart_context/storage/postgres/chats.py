@@ -14,6 +14,7 @@ from smart_context.storage.postgres.changes import Changes, tell_others
 from smart_context.storage.postgres.database import Connection, Database
 from smart_context.storage.postgres.listening import Listener
 from smart_context.storage.postgres.listing import PostgresList
+from smart_context.storage.postgres.meanings import Meanings
 from smart_context.storage.postgres.places import locked_place
 from smart_context.storage.postgres.rows import StoredChat, read_chat, write_chat
 from smart_context.storage.postgres.trash import PostgresTrash, move_back, move_to_trash
@@ -30,9 +31,9 @@ WHERE c.id = %s AND c.deletion = '' AND c.revision IS NOT NULL
 class PostgresVersions:
     """The newest version of each chat; satisfies `VersionStore`."""
 
-    def __init__(self, database: Database, listener: Listener) -> None:
+    def __init__(self, database: Database, listener: Listener, meanings: Meanings) -> None:
         self._database = database
-        self.listing = PostgresList(database)
+        self.listing = PostgresList(database, meanings)
         self.changes = Changes(database, listener)
         self.trash = PostgresTrash(database)
 
@@ -123,6 +124,8 @@ def encoded_name(key: str) -> str:
     return json.dumps(key)
 
 
-def postgres_chats(database: Database, listener: Listener) -> MergingChats[StoredChat]:
+def postgres_chats(
+    database: Database, listener: Listener, meanings: Meanings
+) -> MergingChats[StoredChat]:
     """The chats of the vault that a database holds."""
-    return MergingChats(PostgresVersions(database, listener), ChatLocks())
+    return MergingChats(PostgresVersions(database, listener, meanings), ChatLocks())

@@ -252,7 +252,9 @@ def _write_vectors(connection: Connection, piece: Piece, body: bytes, chat: int)
     adds = piece.kind == "added vectors"
     head, keys, rows = _parsed(body, adds=adds)
     connection.execute(
-        "INSERT INTO vectors VALUES (%s, %s, %s) ON CONFLICT DO NOTHING", (chat, *head)
+        "INSERT INTO vectors VALUES (%s, %s, %s) ON CONFLICT (chat) DO UPDATE"
+        " SET lacks_meanings = true",
+        (chat, *head),
     )
     there = connection.execute("SELECT model, width FROM vectors WHERE chat = %s", (chat,))
     if there.fetchone() != tuple(head):

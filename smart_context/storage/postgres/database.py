@@ -19,7 +19,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from smart_context.base.errors import StorageAway, StoreFailed
 from smart_context.base.threads import run_uncancelled
-from smart_context.storage.postgres.migrating import migrate
+from smart_context.storage.postgres.migrating import migrate, prepare_meanings
 
 MOST_CONNECTIONS = 8
 """In the pool of a process, which has one more that listens."""
@@ -109,7 +109,7 @@ class Database:
             is_done = False
             try:
                 with self._opened().connection() as connection:
-                    connection.patience_s = patience_s
+                    _wait_for(connection, patience_s)
                     result = work(connection)
                     is_done = True
             except (errors.SerializationFailure, errors.DeadlockDetected) as error:
@@ -175,6 +175,7 @@ class Database:
             if self._pool is None:
                 with self.connected() as connection:
                     migrate(connection)
+                    prepare_meanings(connection)
                 self._pool = ConnectionPool(
                     self.url,
                     connection_class=PatientConnection,
@@ -232,12 +233,19 @@ class Database:
 
 
 def _configure(connection: Connection) -> None:
-    """Keep a process that hangs from holding its locks for ever."""
+    """Keep a process that hangs from holding its locks, and a slow statement from looking hung."""
     connection.execute(
         "SELECT set_config('idle_in_transaction_session_timeout', '20s', false),"
-        " set_config('lock_timeout', '6s', false)"
+        " set_config('lock_timeout', '6s', false), set_config('statement_timeout', '7s', false)"
     )
     connection.commit()
+
+
+def _wait_for(connection: PatientConnection, patience_s: float) -> None:
+    """Set how long each statement of a transaction may take."""
+    connection.patience_s = patience_s
+    if patience_s > ANSWER_S:
+        connection.execute("SET LOCAL statement_timeout = 0")
 
 
 def _is_broken_off(error: psycopg.Error) -> bool:

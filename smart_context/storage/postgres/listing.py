@@ -18,8 +18,9 @@ from smart_context.chat.listed.search import (
     snippet,
 )
 from smart_context.chat.messages import ChatId, MessageId
-from smart_context.storage.ports import Faults
+from smart_context.storage.ports import Faults, Floats, NearMessage
 from smart_context.storage.postgres.database import Connection, Database
+from smart_context.storage.postgres.meanings import Meanings
 from smart_context.storage.postgres.rows import storable
 
 _MOST_PERSONS = 200
@@ -66,8 +67,9 @@ LIMIT %(limit)s
 class PostgresList:
     """The chats of a database, one row each; satisfies `ChatList`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, meanings: Meanings) -> None:
         self._database = database
+        self._meanings = meanings
         self._known: MutableMapping[PersonId, tuple[ChatRow, ...]] = LRUCache(_MOST_PERSONS)
 
     async def rows(self, person: PersonId) -> list[ChatRow]:
@@ -110,6 +112,12 @@ class PostgresList:
             return [_hit(words, *found) for found in connection.execute(_HITS, asked)]
 
         return await self._database.do(work)
+
+    async def nearest(
+        self, person: PersonId, model: str, query: Floats, limit: int, without: ChatId
+    ) -> list[NearMessage] | None:
+        """The messages that are nearest in meaning, by pgvector; `None` where that is missing."""
+        return await self._meanings.nearest(person, storable(model), query, limit, without)
 
     async def faults(self) -> Faults:
         """None: what is stored can be read."""

@@ -1,5 +1,6 @@
 """The numbered migrations of the schema. Blocks."""
 
+import logging
 from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -8,7 +9,10 @@ from psycopg import Connection, errors
 
 from smart_context.base.errors import StoreFailed
 
-_LOCK = 0x5343_7363_6865_6D61  # any number that nobody else locks
+_LOCK = 0x5343_7363_6865_6D61  # any numbers that nobody else locks
+MEANINGS_LOCK = 0x5363_6D65_616E
+
+_logger = logging.getLogger(__name__)
 
 
 class SchemaTooNew(StoreFailed):
@@ -81,3 +85,26 @@ def migrate(connection: Connection[Any]) -> SchemaState:
                 "INSERT INTO migration (number, name) VALUES (%s, %s)", (number, name)
             )
     return before
+
+
+def prepare_meanings(connection: Connection[Any]) -> None:
+    """Make what search by meaning needs, if the database has pgvector, or may get it.
+
+    A plain role can't create the extension; everything else goes on without it.
+    """
+    if has_meanings(connection):
+        return
+    try:
+        with connection.transaction():
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (MEANINGS_LOCK,))
+            if not has_meanings(connection):
+                connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+                script = files("smart_context.storage.postgres").joinpath("meanings.sql")
+                connection.execute(script.read_bytes())
+    except (errors.InsufficientPrivilege, errors.FeatureNotSupported, errors.UndefinedFile) as lack:
+        _logger.info("search by meaning compares in this process: %s", lack)
+
+
+def has_meanings(connection: Connection[Any]) -> bool:
+    """True if the database searches by meaning."""
+    return connection.execute("SELECT to_regclass('meaning')").fetchone() != (None,)

@@ -1,6 +1,6 @@
 """All storage of a vault in a PostgreSQL database."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from smart_context.base.caches import Caches
 from smart_context.chat.files.costly_files import ReadText
@@ -15,6 +15,7 @@ from smart_context.storage.postgres.events import PostgresEvents
 from smart_context.storage.postgres.leases import PostgresLeases
 from smart_context.storage.postgres.listening import Listener
 from smart_context.storage.postgres.logs import PostgresLogs
+from smart_context.storage.postgres.meanings import Meanings
 from smart_context.storage.postgres.records import PostgresRecords
 from smart_context.storage.postgres.vectors import PostgresVectors
 
@@ -41,6 +42,7 @@ def postgres_storage(
     listener = Listener(database)
     blobs = PostgresBlobs(database, read_text)
     answers = PostgresAnswers(database)
+    meanings = Meanings(database)
 
     async def identity() -> str:
         found = await database.do(
@@ -48,22 +50,26 @@ def postgres_storage(
         )
         return str(found and found[0])
 
+    def clear_up(now: float) -> Sequence[str]:
+        meanings.fill()
+        return blobs.remove_unused(now)
+
     def close() -> None:
         answers.close()
         database.close()
 
     return Storage(
-        chats=postgres_chats(database, listener),
+        chats=postgres_chats(database, listener, meanings),
         documents=PostgresDocuments(database, listener.node),
         vault_documents=PostgresVaultDocuments(database),
         logs=PostgresLogs(database),
-        vectors=PostgresVectors(database),
+        vectors=PostgresVectors(database, meanings),
         blobs=blobs,
         answers=answers,
         events=events(identity) if events else PostgresEvents(database, listener),
         leases=PostgresLeases(database),
         caches=caches,
-        clear_up=blobs.remove_unused,
+        clear_up=clear_up,
         close=close,
         records=PostgresRecords(database),
         check=database.check,
