@@ -124,7 +124,8 @@ class ChatList(Protocol):
     ) -> list[NearMessage] | None:
         """The messages that are nearest in meaning, nearest first, of those that have vectors.
 
-        None of private chats. `None`: this storage can't tell, so vectors are to be read.
+        None of private chats. `None`: this storage can't tell, or there are few messages; read the
+        vectors instead.
 
         Args:
             person: Whose chats are searched.

@@ -2,10 +2,11 @@
 
 import asyncio
 import contextlib
+import json
 import logging
 import sqlite3
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import closing
 from typing import Final, NamedTuple
 
@@ -18,13 +19,19 @@ from smart_context.relevance.archive.card import ChatCard, card_of
 from smart_context.relevance.archive.ranking import Archive, Ranking, ranked
 from smart_context.relevance.judge.calibrate import Scale, estimated_scale, known_scale
 from smart_context.relevance.vectors.cache import EmbeddingCache
-from smart_context.storage.ports import Chats, Vectors
+from smart_context.storage.ports import Chats, Floats, Vectors
 
 CACHE_FILE: Final = "chats.sqlite3"
 """The name of the cards' database."""
 
 EMBEDDED_AT_ONCE = 256
 """The most messages that one search embeds, of the chats that have the best ones."""
+
+MOST_NEAR = 200
+"""Where the database searches by meaning, the messages whose chats are looked at."""
+
+MOST_REMEMBERED = 300_000
+"""The messages whose cards stay in memory, which take about a kilobyte each."""
 
 _SCHEMA = """CREATE TABLE IF NOT EXISTS cards (
     chat TEXT PRIMARY KEY, revision TEXT, model TEXT, card BLOB)"""
@@ -94,8 +101,8 @@ class ChatArchive:
         await asyncio.to_thread(self._kept.forget, chat_id)
 
     async def _ranked(self, text: str, person: PersonId, without: ChatId) -> Ranking:
-        archive = await self._of(person)
         (query,) = await self._embeddings.queries([text], language=main_language([text]))
+        archive = await self._of(await self._looked_at(person, query, without))
 
         def rank() -> Ranking:
             scale = self._scale or known_scale(self._embeddings.model)
@@ -104,18 +111,35 @@ class ChatArchive:
 
         return await asyncio.to_thread(rank)
 
-    async def _of(self, person: PersonId) -> Archive:
-        """A person's chats as they are now."""
+    async def _looked_at(
+        self, person: PersonId, query: Floats, without: ChatId
+    ) -> Mapping[ChatId, str]:
+        """The revisions of a person's chats, or of those with the nearest messages of many."""
+        listing, model = self._chats.listing, self._embeddings.model
+        near = await listing.nearest(person, model, query, MOST_NEAR, without)
+        if near is None:
+            return await listing.revisions(person)
+        return {each.chat_id: each.revision for each in near}
+
+    async def _of(self, revisions: Mapping[ChatId, str]) -> Archive:
+        """These chats as they are now."""
         async with self._lock:
-            revisions = await self._chats.listing.revisions(person)
-            if not self._known:
-                self._known = await asyncio.to_thread(self._kept.read)
+            if unknown := revisions.keys() - self._known.keys():
+                self._known.update(await asyncio.to_thread(self._kept.read, unknown))
             await self._refresh(revisions)
             known = tuple(self._known[chat] for chat in revisions if chat in self._known)
             if known != self._last[0]:
                 ids = [chat for chat in revisions if chat in self._known]
                 self._last = known, Archive(ids, [each.card for each in known])
+                self._forget_others(revisions)
             return self._last[1]
+
+    def _forget_others(self, needed: Container[ChatId]) -> None:
+        """Keep the cards of many people from filling the memory; the oldest go first."""
+        left = MOST_REMEMBERED - sum(len(known.card.keys) for known in self._known.values())
+        for chat_id in [*self._known]:
+            if left < 0 and chat_id not in needed:
+                left += len(self._known.pop(chat_id).card.keys)
 
     async def _refresh(self, revisions: Mapping[ChatId, str]) -> None:
         """Read the chats that have changed, and look for vectors that were missing."""
@@ -194,8 +218,8 @@ class _KeptCards:
         """True if a card of this state of the chat was read or written."""
         return self._revisions.get(chat_id) == known.revision
 
-    def read(self) -> dict[ChatId, _Known]:
-        """All cards that were kept; none if the file is missing or damaged."""
+    def read(self, chats: Iterable[ChatId]) -> dict[ChatId, _Known]:
+        """The cards of these chats that were kept; none if the file is missing or damaged."""
         found: dict[ChatId, _Known] = {}
         if not self._caches.has(CACHE_FILE):
             return found
@@ -205,6 +229,8 @@ class _KeptCards:
                 database.commit()
                 for chat_id, revision, content in database.execute(
                     "SELECT chat, revision, card FROM cards"
+                    " WHERE chat IN (SELECT value FROM json_each(?))",
+                    (json.dumps([*chats]),),
                 ):
                     with contextlib.suppress(ValueError):
                         found[ChatId(chat_id)] = _Known(revision, ChatCard.unpacked(content))

@@ -16,7 +16,10 @@ from smart_context.storage.ports import Floats, NearMessage
 from smart_context.storage.postgres.database import Connection, Database
 from smart_context.storage.postgres.migrating import MEANINGS_LOCK, has_meanings
 
-EXACT = 30_000
+FEW = 20_000
+"""Up to this many messages of a person, all of them are read instead, with their words."""
+
+EXACT = 40_000
 """Up to this many messages of a person, each is compared: that is as fast as the index is."""
 
 _WIDEST = 4_000
@@ -115,7 +118,10 @@ class Meanings:
         limit: int,
         without: ChatId,
     ) -> list[NearMessage] | None:
-        """The messages that are nearest to a query, nearest first; `None` without pgvector."""
+        """The messages that are nearest to a query, nearest first.
+
+        `None` without pgvector, and for few messages.
+        """
         asked = {
             "person": person,
             "model": model,
@@ -125,8 +131,10 @@ class Meanings:
             "without": without,
         }
 
-        def work(connection: Connection) -> list[NearMessage]:
+        def work(connection: Connection) -> list[NearMessage] | None:
             (count,) = connection.execute(_COUNT, (person,)).fetchone() or (0,)
+            if count <= FEW:
+                return None
             statement = _EXACT
             if count > EXACT and len(query) <= _WIDEST:
                 connection.execute(_SCANNING, (limit,))

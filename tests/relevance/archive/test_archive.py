@@ -4,9 +4,11 @@ import pytest
 
 from smart_context.base.values import OWNER, PersonId
 from smart_context.llm.offline.scripted import ScriptedEmbedder
+from smart_context.relevance.archive import archive
 from smart_context.relevance.archive.archive import CACHE_FILE, ChatArchive
 from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.storage.files.storage import file_storage
+from smart_context.storage.ports import NearMessage
 
 pytestmark = pytest.mark.anyio
 
@@ -107,3 +109,39 @@ async def test_an_unreadable_chat_does_not_hide_the_others(memory):
     await one.put("a", "The pumpkin weighs much.")
     (memory / "bad.json").write_bytes(b"{")
     assert await one.find("pumpkin") == [("a", "m0")]
+
+
+class NearList:
+    """A list of chats whose storage knows the nearest messages."""
+
+    def __init__(self, listing, chats):
+        self._listing = listing
+        self._chats = chats
+
+    async def nearest(self, person, model, query, limit, without):
+        found = await self._listing.revisions(person)
+        return [NearMessage(chat, found[chat], "m0", 1.0) for chat in self._chats]
+
+
+async def test_where_storage_knows_what_is_near_only_those_chats_are_read(memory):
+    one = Searched(memory)
+    for name in ("a", "b"):
+        await one.put(name, f"The {name} pumpkin weighs much.")
+    one.chats.listing = NearList(one.storage.chats.listing, ["b"])
+    assert await one.find("pumpkin") == [("b", "m0")]
+    assert set(one.chats.read) == {"b"}
+
+
+async def test_cards_of_other_people_do_not_fill_the_memory(memory, monkeypatch):
+    monkeypatch.setattr(archive, "MOST_REMEMBERED", 2)
+    one = Searched(memory)
+    for name in ("a", "b", "c"):
+        await one.put(name, f"The {name} pumpkin weighs much.")
+    assert len(await one.find("pumpkin")) == 3  # what is needed at once stays
+    one.chats.listing = NearList(one.storage.chats.listing, ["c"])
+    assert await one.find("pumpkin") == [("c", "m0")]
+    assert len(one.archive._known) == 2
+    one.chats.listing = NearList(one.storage.chats.listing, ["a", "b", "c"])
+    one.chats.read.clear()
+    assert len(await one.find("pumpkin")) == 3
+    assert one.chats.read == [], "what was forgotten is on disk"

@@ -47,6 +47,11 @@ async def found(storage, person, query, limit=10, without=""):
     return [(each.chat_id, each.key) for each in near]
 
 
+@pytest.fixture(autouse=True)
+def _searched_from_the_first_message_on(monkeypatch):
+    monkeypatch.setattr(meanings, "FEW", -1)
+
+
 @pytest.mark.parametrize("exact", [meanings.EXACT, -1], ids=["few messages", "many messages"])
 async def test_a_persons_filter_loses_no_neighbours(opened, monkeypatch, exact):
     monkeypatch.setattr(meanings, "EXACT", exact)
