@@ -17,6 +17,11 @@ from smart_context.chat.messages import ChatId, MessageId, Role
 LONGEST_TITLE = 200
 _MOST_BEFORE = 400
 """Most messages between a call and its result, so that a file of results alone is not slow."""
+_DATES = (
+    *("%B %d, %Y %I:%M%p", "%b %d, %Y %I:%M%p", "%Y-%m-%d@%Hh%Mm%Ss", "%Y-%m-%d@%Hh%Mm%Ss%fms"),
+    *("%Y-%m-%d @%Hh %Mm %Ss", "%Y-%m-%d @%Hh %Mm %Ss %fms"),
+)
+"""The forms of SillyTavern's times, oldest versions included; else they are ISO 8601."""
 _MILLISECONDS = 10**11
 """Numbers from here on are milliseconds: as seconds they would be after the year 5138."""
 
@@ -37,7 +42,8 @@ class FoundMessage:
         created_at: When, ISO 8601 in UTC; empty if unknown.
         model: The model that wrote it; empty if unknown.
         is_summary: It stands for earlier messages.
-        assets: Names of attached files in the archive, with the names that people see.
+        assets: Attached files: a part of the name in the archive, or a `data:` address with the
+            content, and the name that people see; empty for what the archive calls it.
     """
 
     id: str
@@ -83,6 +89,30 @@ class FoundChat:
     created_at: str = ""
     messages: list[FoundMessage] = field(default_factory=list)
     current: str | None = None
+
+    def add(
+        self, key: object, role: object, *texts: str, at: object = None, model: object = ""
+    ) -> FoundMessage:
+        """Add a message, which follows the last one unless its `parent` is set afterwards.
+
+        Args:
+            key: Its id; its number if that is no text.
+            role: `user` or `human`; anything else is the assistant.
+            texts: What it says.
+            at: When, as `moment` takes it.
+            model: What wrote it, if it is an answer.
+        """
+        is_asked = role in {"user", "human"}
+        found = FoundMessage(
+            id=text_of(key) or str(len(self.messages)),
+            role="user" if is_asked else "assistant",
+            parts=[text_part(text) for text in texts if text],
+            parent=self.messages[-1].id if self.messages else None,
+            created_at=moment(at),
+            model="" if is_asked else text_of(model),
+        )
+        self.messages.append(found)
+        return found
 
     @property
     def chat_id(self) -> ChatId:
@@ -283,21 +313,27 @@ def moment(value: object) -> str:
             value = float(value)
         except ValueError:
             return _from_text(str(value))
-    if not isinstance(value, int | float) or not math.isfinite(value):
-        return ""
-    seconds = value / 1000 if abs(value) >= _MILLISECONDS else value
     try:
+        if not isinstance(value, int | float) or not math.isfinite(value):
+            return ""
+        seconds = value / 1000 if abs(value) >= _MILLISECONDS else value
         return utc_stamp(float(seconds))
     except (ValueError, OverflowError, OSError):
         return ""
 
 
 def _from_text(text: str) -> str:
-    try:
-        found = datetime.fromisoformat(text.strip())
-        return utc_stamp(found if found.tzinfo else found.replace(tzinfo=UTC))
-    except (ValueError, OverflowError):
-        return ""
+    for form in ("", *_DATES):
+        try:
+            found = (
+                datetime.strptime(text.strip(), form)  # noqa: DTZ007 - given one below
+                if form
+                else datetime.fromisoformat(text.strip())
+            )
+            return utc_stamp(found if found.tzinfo else found.replace(tzinfo=UTC))
+        except (ValueError, OverflowError):
+            continue
+    return ""
 
 
 def text_of(value: object) -> str:

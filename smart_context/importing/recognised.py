@@ -125,7 +125,7 @@ def _lined(source: Source, wanted: str) -> Iterator[Found | Broken]:
     rows: list[Mapping[str, Any]] = []
     damaged = 0
     with source.opened() as stream:
-        while line := stream.readline(_LONGEST_LINE):
+        for number, line in enumerate(iter(lambda: stream.readline(_LONGEST_LINE), b"")):
             if not line.strip():
                 continue
             try:
@@ -136,7 +136,7 @@ def _lined(source: Source, wanted: str) -> Iterator[Found | Broken]:
             if not isinstance(row, dict):
                 damaged += 1
             elif "chat" in row or "messages" in row or "mapping" in row or "chat_messages" in row:
-                yield from _read(row, source, wanted, len(rows))
+                yield from _read(row, source, wanted, number)
             else:
                 rows.append(row)
     if rows and (found := _session(rows, source, wanted)) is not None:
@@ -148,7 +148,7 @@ def _lined(source: Source, wanted: str) -> Iterator[Found | Broken]:
 def _session(rows: Sequence[Mapping[str, Any]], source: Source, wanted: str) -> Found | None:
     """The chat that all lines of a file make up; `None` if they are not of a known program."""
     few = rows[:50]
-    if any("payload" in row and "type" in row for row in few):
+    if any(("type" in row and "payload" in row) or "instructions" in row for row in few):
         return agents.codex(rows, source.stem) if wanted in {"", "codex"} else None
     if any("uuid" in row or "sessionId" in row or "leafUuid" in row for row in few):
         return agents.claude_code(rows, source.stem) if wanted in {"", "claude-code"} else None
@@ -167,12 +167,16 @@ def _of_object(document: object, source: Source, wanted: str) -> Iterator[Found 
         yield from _guarded(lambda: servers.lobechat(data), source)
     elif _is_chatbox(data) and wanted in {"", "chatbox"}:
         yield from _guarded(lambda: servers.chatbox(data), source)
+    elif isinstance(listed := data.get("conversations"), list):
+        for number, item in enumerate(listed):
+            yield from _read(item, source, wanted, number)
     else:
         yield from _read(data, source, wanted, 0)
 
 
 def _is_chatbox(data: Mapping[str, Any]) -> bool:
-    return "chat-sessions" in data or any(str(key).startswith("session:") for key in data)
+    is_one = any("contentParts" in row for row in objects(data.get("messages"))[:3])
+    return is_one or "chat-sessions" in data or any(key.startswith("session:") for key in data)
 
 
 def _guarded(read: Callable[[], Iterator[FoundChat]], source: Source) -> Iterator[Found | Broken]:
@@ -227,7 +231,7 @@ def _read(item: object, source: Source, wanted: str, number: int) -> Iterator[Fo
 def _as(client: str, item: Mapping[str, Any], source: Source, number: int) -> Found | None:
     if client == "smart-context" or (client == "openai" and _is_own(item)):
         return _own(item, source)
-    readers: Mapping[str, Callable[[], FoundChat]] = {
+    readers: Mapping[str, Callable[[], FoundChat | None]] = {
         "chatgpt": lambda: assistants.chatgpt(item),
         "claude": lambda: assistants.claude(item),
         "gemini": lambda: assistants.gemini(item, number),

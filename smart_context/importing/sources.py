@@ -3,11 +3,14 @@
 Everything here blocks.
 """
 
+import base64
+import json
+import mimetypes
 import os
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -22,6 +25,7 @@ _MOST_FILES = 200_000
 _RATIO, _SMALL = 400, 64 << 20
 _READ = (".json", ".jsonl", ".md", ".db", ".sqlite", ".zip")
 _ENCRYPTED = 0x1
+_SHOWN_NAMES = "conversation_asset_file_names.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,28 +81,48 @@ class Assets:
 
     Attributes:
         files: How to read each, by its file name.
+        archive: The archive that they are in.
+        shown: What they were called, where the export says so; `None` until that was read.
     """
 
     files: dict[str, Path | zipfile.ZipInfo] = field(default_factory=dict)
     archive: zipfile.ZipFile | None = None
+    shown: dict[str, str] | None = None
 
-    def read(self, name: str) -> bytes | None:
-        """The content of the file whose name holds `name`; `None` if there is none."""
-        wanted = next(
-            (found for known, found in self.files.items() if name and name in known), None
-        )
+    def read(self, name: str) -> tuple[str, bytes] | None:
+        """The file whose name holds `name`, as it is called, or the content of a `data:` address.
+
+        `None` if there is none that can be read.
+        """
+        if name.startswith("data:"):
+            return _decoded(name)
+        exact = next((known for known in (name, f"{name}.dat") if known in self.files), "")
+        known = exact or next((known for known in self.files if name and name in known), "")
+        wanted = self.files.get(known)
+        content = None
         try:
-            if isinstance(wanted, Path):
-                return wanted.read_bytes() if wanted.stat().st_size <= MOST_ASSET_BYTES else None
-            if wanted is not None and self.archive is not None:
+            if isinstance(wanted, Path) and wanted.stat().st_size <= MOST_ASSET_BYTES:
+                content = wanted.read_bytes()
+            elif isinstance(wanted, zipfile.ZipInfo) and self.archive is not None:
                 _check(wanted)
                 if wanted.file_size <= MOST_ASSET_BYTES:
-                    return self.archive.read(wanted)
+                    content = self.archive.read(wanted)
         except (OSError, RuntimeError, NotReadable, NotImplementedError, EOFError):
             return None
         except (zipfile.BadZipFile, zlib.error):
             return None
-        return None
+        return None if content is None else (self._names().get(known, known), content)
+
+    def _names(self) -> Mapping[str, str]:
+        """What ChatGPT says the files were called, which it exports as `file_….dat`."""
+        if self.shown is None:
+            self.shown = {}
+            with suppress(ValueError, RecursionError):
+                listed = self.read(_SHOWN_NAMES) if _SHOWN_NAMES in self.files else None
+                found = json.loads(listed[1]) if listed else {}
+                if isinstance(found, dict):
+                    self.shown = {key: name for key, name in found.items() if isinstance(name, str)}
+        return self.shown
 
 
 @contextmanager
@@ -159,6 +183,18 @@ def _in_archive(archive: zipfile.ZipFile) -> Iterator[Source]:
                 entry=entry,
                 assets=assets,
             )
+
+
+def _decoded(address: str) -> tuple[str, bytes] | None:
+    """The content of a `data:` address with base64, and a name of its type."""
+    kind, is_base64, content = address.removeprefix("data:").partition(";base64,")
+    if not is_base64 or len(content) > MOST_ASSET_BYTES * 4 // 3:
+        return None
+    try:
+        ending = mimetypes.guess_extension(kind.partition(";")[0]) or ""
+        return f"file{ending}", base64.b64decode(content)
+    except ValueError:
+        return None
 
 
 def _check(entry: zipfile.ZipInfo) -> None:

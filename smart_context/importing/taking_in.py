@@ -5,12 +5,12 @@ was imported, so that a message that was deleted here does not come back.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal
 
 from smart_context.base.errors import CommandFailed, SmartContextError
 from smart_context.base.text.scores import counted
@@ -32,7 +32,6 @@ from smart_context.importing.recognised import Broken, Found, chats_in
 from smart_context.importing.sources import Source, sources_of
 from smart_context.storage.ports import Storage
 
-T = TypeVar("T")
 Outcome = Literal["new", "grown", "unchanged", "deleted"]
 Progress = Callable[[str, int, int], None]
 """Told which file is read, how many chats were read so far, and how many files there are."""
@@ -41,6 +40,7 @@ IMPORTED = "imported"
 """The key of the ids of all messages that a chat got by imports."""
 
 _MOST_FAILURES, _MOST_SHOWN = 1_000, 20
+_MOST_AT_ONCE, _MOST_CHARACTERS = 16, 4 << 20
 
 
 @dataclass(slots=True, kw_only=True)
@@ -157,21 +157,24 @@ class Importer:
     async def _read(self, source: Source, in_trash: AbstractSet[str], count: int) -> None:
         is_empty = True
         try:
-            async for found in _in_threads(chats_in(source, self._wishes.client)):
+            batches = _batches(chats_in(source, self._wishes.client))
+            while batch := await asyncio.to_thread(next, batches, ()):
                 is_empty = False
                 done = self.account.new + self.account.grown + self.account.unchanged
                 self._progress(source.name, done, count)
-                if isinstance(found, Broken):
-                    self._fail(source.name, found)
-                    continue
-                await self._take(source, found, in_trash)
+                await asyncio.gather(*(self._take(source, found, in_trash) for found in batch))
             problem = "holds no chats of a known program" if is_empty and count == 1 else ""
         except NotReadable as error:
             problem = str(error) if count == 1 or self._wishes.client else ""
         if problem:
             self._fail(source.name, Broken(id="", title="", error=problem))
 
-    async def _take(self, source: Source, found: Found, in_trash: AbstractSet[str]) -> None:
+    async def _take(
+        self, source: Source, found: Found | Broken, in_trash: AbstractSet[str]
+    ) -> None:
+        if isinstance(found, Broken):
+            self._fail(source.name, found)
+            return
         if found.chat_id in in_trash:
             self.account.deleted += 1
             return
@@ -235,11 +238,11 @@ class Importer:
         entry = entry_of(found, message)
         files: list[JsonObject] = []
         for place, (name, shown) in enumerate(message.assets):
-            content = await asyncio.to_thread(source.assets.read, name)
-            if content is None:
+            read = await asyncio.to_thread(source.assets.read, name)
+            if read is None:
                 continue
             try:
-                kept = await self._kept(shown, content)
+                kept = await self._kept(shown or read[0], read[1])
             except CommandFailed:
                 continue  # neither text nor an image
             self.account.files += 1
@@ -348,8 +351,25 @@ def _goes_on(document: JsonObject, after: str | None, known: Collection[str]) ->
     return after in {None, last} or after not in ids
 
 
-async def _in_threads(items: Iterator[T]) -> AsyncIterator[T]:
-    """The items of an iterator whose steps block."""
-    end: Any = object()
-    while (item := await asyncio.to_thread(next, items, end)) is not end:
-        yield item
+def _batches(found: Iterator[Found | Broken]) -> Iterator[list[Found | Broken]]:
+    """What is stored at the same time, so that disks are waited for once: never a chat twice."""
+    batch: list[Found | Broken] = []
+    names: set[str] = set()
+    size = 0
+    problem: NotReadable | None = None
+    try:
+        for each in found:
+            name = "" if isinstance(each, Broken) else each.chat_id
+            if batch and (name in names or len(batch) == _MOST_AT_ONCE or size > _MOST_CHARACTERS):
+                yield batch
+                batch, names, size = [], set(), 0
+            batch.append(each)
+            names.add(name)
+            if isinstance(each, FoundChat):
+                size += sum(len(str(p.get("text"))) for m in each.messages for p in m.parts)
+    except NotReadable as error:
+        problem = error  # what comes before the damage is brought in
+    if batch:
+        yield batch
+    if problem:
+        raise problem

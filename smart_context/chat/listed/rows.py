@@ -209,7 +209,11 @@ def _first_line(message: Message) -> str:
 
 
 def _on_one_line(text: str) -> str:
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    words = (
+        word if word.isprintable() else "".join(c if c.isprintable() else " " for c in word)
+        for word in text.split()
+    )
+    return " ".join(" ".join(words).split())
 
 
 def _cut(text: str, length: int) -> str:

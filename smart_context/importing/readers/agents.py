@@ -1,5 +1,6 @@
 """Sessions of coding agents: Claude Code, Codex, aider, opencode, and the log of `llm`."""
 
+import base64
 import json
 import re
 import sqlite3
@@ -28,7 +29,19 @@ from smart_context.importing.readers.blocks import add_blocks, text_in
 Rows = Sequence[Mapping[str, Any]]
 
 _SPEAKERS = frozenset(("user", "assistant"))
-_ENVIRONMENT = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions")
+_ECHOES = (
+    *("<local-command-", "<bash-stdout>", "<bash-stderr>", "<task-notification>"),
+    "<system-reminder>",
+)
+"""How messages begin that Claude Code writes in the user's name."""
+_COMMAND = re.compile(r"<command-name>([^<]*)</command-name>")
+_ARGUMENTS = re.compile(r"<command-args>([^<]*)</command-args>")
+_ENVIRONMENT = (
+    *("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<skill>"),
+    *("<INSTRUCTIONS>", "<turn_aborted>", "<permissions instructions>", "<user_shell_command>"),
+    *("<skills_instructions>", "<subagent_notification>", "<user_action>"),
+)
+"""How messages begin that Codex writes in the user's name."""
 _AIDER_CHAT = re.compile(r"^# aider chat started at (.+)$", re.MULTILINE)
 
 
@@ -43,30 +56,47 @@ def claude_code(rows: Rows, name: str) -> FoundChat:
     """
     chat = FoundChat(client="claude-code", id=name)
     links = {text_of(row.get("uuid")): _claude_code_parent(row) for row in rows}
+    titles: dict[object, str] = {}
     for row in rows:
-        if row.get("type") == "summary":
-            chat.title = chat.title or title_of(row.get("summary"))
+        kind = text_of(row.get("type"))
+        titles[kind] = _claude_code_title(row, links) or titles.get(kind, "")
         chat.id = text_of(row.get("sessionId")) or chat.id
-        said = mapping(row.get("message"))
-        if (
-            row.get("isSidechain")
-            or row.get("isMeta")
-            or text_of(row.get("type")) not in {"user", "assistant"}
-        ):
+        if row.get("isSidechain") or row.get("isMeta") or kind not in _SPEAKERS:
             continue
-        found = FoundMessage(
-            id=text_of(row.get("uuid")) or str(len(chat.messages)),
-            role="user" if said.get("role") == "user" else "assistant",
-            parent=_claude_code_parent(row),
-            created_at=moment(row.get("timestamp")),
-            model=text_of(said.get("model")),
-            is_summary=row.get("isCompactSummary") is True,
+        said = mapping(row.get("message"))
+        content = said.get("content")
+        if isinstance(content, str) and (content := _typed(content)) == "":
+            continue
+        found = chat.add(
+            row.get("uuid"), said.get("role"), at=row.get("timestamp"), model=said.get("model")
         )
-        add_blocks(said.get("content"), found, chat.messages)
-        chat.messages.append(found)
+        found.parent = _claude_code_parent(row)
+        found.is_summary = row.get("isCompactSummary") is True
+        add_blocks(content, found, chat.messages[:-1])
     _skip_missing(chat, links)
+    named = (titles.get(kind, "") for kind in ("custom-title", "ai-title", "summary"))
+    chat.title = next(filter(None, named), "")
     chat.created_at = next((m.created_at for m in chat.messages if m.created_at), "")
     return chat
+
+
+def _claude_code_title(row: Mapping[str, Any], known: Mapping[str, object]) -> str:
+    """The title that a line gives; a summary may be about the session of another file."""
+    if row.get("type") == "summary" and row.get("leafUuid") not in known:
+        return ""
+    return title_of(row.get("customTitle") or row.get("aiTitle") or row.get("summary"))
+
+
+def _typed(text: str) -> str:
+    """What the user typed: commands as such; empty for what Claude Code wrote itself."""
+    if text.startswith(_ECHOES):
+        return ""
+    if text.startswith("<bash-input>"):
+        return "!" + text.removeprefix("<bash-input>").partition("</bash-input>")[0]
+    if text.startswith("<command-") and (command := _COMMAND.search(text)):
+        arguments = _ARGUMENTS.search(text)
+        return f"{command[1]} {arguments[1] if arguments else ''}".strip()
+    return text
 
 
 def _claude_code_parent(row: Mapping[str, Any]) -> str | None:
@@ -89,53 +119,56 @@ def _skip_missing(chat: FoundChat, links: Mapping[str, str | None]) -> None:
 def codex(rows: Rows, name: str) -> FoundChat:
     """A session of Codex: its response items; the events that repeat them are left out."""
     chat = FoundChat(client="codex", id=name)
-    model = ""
+    model, is_named = "", False
     for row in rows:
         payload, kind = mapping(row.get("payload")), row.get("type")
-        if kind == "session_meta":
-            chat.id = text_of(payload.get("id")) or chat.id
+        if "payload" not in row:  # as versions of early 2025 wrote it
+            payload, kind = row, "response_item" if kind else "session_meta"
+        if kind == "session_meta" and not is_named:  # those of sessions that it goes on follow
+            chat.id, is_named = text_of(payload.get("id")) or chat.id, True
             chat.created_at = moment(payload.get("timestamp"))
         elif kind == "turn_context":
             model = text_of(payload.get("model")) or model
+        elif kind == "compacted" and (summary := text_of(payload.get("message"))):
+            chat.add("", "assistant", summary, at=row.get("timestamp")).is_summary = True
+        elif payload.get("type") == "thread_name_updated":
+            chat.title = title_of(payload.get("thread_name")) or chat.title
         elif kind == "response_item":
-            _codex_item(payload, chat, moment(row.get("timestamp")), model)
+            _codex_item(payload, chat, row.get("timestamp"), model)
     return chat
 
 
-def _codex_item(item: Mapping[str, Any], chat: FoundChat, at: str, model: str) -> None:
-    kind, last = text_of(item.get("type")), chat.messages[-1] if chat.messages else None
+def _codex_item(item: Mapping[str, Any], chat: FoundChat, at: object, model: str) -> None:
+    kind, role = text_of(item.get("type")), "assistant"
+    parts, pictures = [], []
     if kind in {"function_call_output", "custom_tool_call_output"}:
         answered(chat.messages, text_of(item.get("call_id")), text_in(item.get("output")))
-        return
-    if kind == "message":
-        text = text_in(item.get("content"))
-        said_by = text_of(item.get("role"))
-        if said_by not in {"user", "assistant"} or text.lstrip().startswith(_ENVIRONMENT):
-            return
-        role, part = item["role"], text_part(text)
-    elif kind == "reasoning":
-        role, part = "assistant", thought(text_in(item.get("summary")))
+    elif kind == "message" and item.get("role") in _SPEAKERS and not _is_environment(item):
+        role = item["role"]
+        parts = [text_part(text_in(item.get("content")))]
+        pictures = [text_of(block.get("image_url")) for block in objects(item.get("content"))]
+    elif kind == "reasoning" and (words := text_in(item.get("summary"))):
+        parts = [thought(words)]
     elif kind in {"function_call", "custom_tool_call", "local_shell_call"}:
         args = _parsed(item.get("arguments") or item.get("input") or item.get("action"))
         name = text_of(item.get("call_id")) or str(len(chat.messages))
-        role, part = "assistant", call(name, text_of(item.get("name")) or str(kind), args)
-    else:
+        parts = [call(name, text_of(item.get("name")) or kind, args)]
+    if not parts:
         return
-    if part.get("type") == "reasoning" and not part["text"]:
-        return
-    if last is not None and role == "assistant" == last.role:
-        last.parts.append(part)
-        return
-    chat.messages.append(
-        FoundMessage(
-            id=str(len(chat.messages)),
-            role=role,
-            parts=[part],
-            parent=last.id if last else None,
-            created_at=at,
-            model=model if role == "assistant" else "",
-        )
-    )
+    last = chat.messages[-1] if chat.messages else None
+    goes_on = last is not None and role == last.role == "assistant" and not last.is_summary
+    found = last if goes_on and last else chat.add("", role, at=at, model=model)
+    found.parts.extend(parts)
+    found.assets.extend((picture, "Picture") for picture in pictures if picture)
+
+
+def _is_environment(item: Mapping[str, Any]) -> bool:
+    """True for what Codex wrote in the user's name: newer versions mark it, older have signs."""
+    about = mapping(item.get("internal_chat_message_metadata_passthrough"))
+    kinds = about.get("content_item_kinds")
+    if item.get("role") == "user" and isinstance(kinds, list) and kinds:
+        return not any(str(kind).startswith("user.") for kind in kinds)
+    return text_in(item.get("content")).lstrip().startswith(_ENVIRONMENT)
 
 
 def aider(text: str, name: str) -> Iterator[FoundChat]:
@@ -155,27 +188,39 @@ def _aider_messages(text: str, chat: FoundChat) -> None:
 
     def flush() -> None:
         if said := "\n".join(lines).strip():
-            before = chat.messages[-1].id if chat.messages else None
-            chat.messages.append(
-                FoundMessage(
-                    id=str(len(chat.messages)),
-                    role="user" if role == "user" else "assistant",
-                    parts=[text_part(said)],
-                    parent=before,
-                )
-            )
+            chat.add("", role, said)
         lines.clear()
 
     for line in text.split("\n"):
         is_asked = line.startswith("#### ")
-        speaker = "user" if is_asked else "notice" if line.startswith("> ") else "assistant"
-        if speaker == "notice":
+        if line.startswith("> "):  # a notice of aider
             continue
+        speaker = "user" if is_asked else "assistant"
         if speaker != role and (is_asked or line.strip()):
             flush()
             role = speaker
         lines.append(line.removeprefix("#### ") if is_asked else line)
     flush()
+
+
+class _Tables:
+    """The tables of a SQLite file as rows; one that is not there has none."""
+
+    def __init__(self, opened: sqlite3.Connection) -> None:
+        self._opened = opened
+        opened.row_factory = sqlite3.Row
+        opened.text_factory = lambda text: text.decode("utf-8", "replace")
+        self.names = {row[0] for row in opened.execute("SELECT name FROM sqlite_master")}
+
+    def rows(self, table: str, which: str = "", *values: object) -> Iterator[dict[str, Any]]:
+        """The rows of a table, narrowed and ordered as SQL says."""
+        if table in self.names and all(isinstance(value, str | int) for value in values):
+            query = f"SELECT * FROM {table} {which}"  # noqa: S608 - both are written below
+            yield from map(dict, self._opened.execute(query, values))
+
+    def row(self, table: str, which: str, *values: object) -> dict[str, Any]:
+        """The first row; empty if there is none."""
+        return next(self.rows(table, which, *values), {})
 
 
 def databases(path: Path) -> Iterator[FoundChat]:
@@ -191,17 +236,14 @@ def databases(path: Path) -> Iterator[FoundChat]:
     try:
         # Its steps run in one thread after the other.
         opened = sqlite3.connect(address, uri=True, check_same_thread=False)
-        with closing(opened) as database:
-            database.row_factory = sqlite3.Row
-            database.text_factory = lambda text: text.decode("utf-8", "replace")
-            tables = {row[0] for row in database.execute("SELECT name FROM sqlite_master")}
-            if {"session", "message", "part"} <= tables:
-                yield from _opencode_sessions(database)
-            if "responses" in tables:
-                yield from _llm_responses(database)
-            if {"threads", "messages"} <= tables:
-                yield from _llm_threads(database, tables)
-    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter: a column's name
+        with closing(opened):
+            tables = _Tables(opened)
+            if {"session", "message", "part"} <= tables.names:
+                yield from _opencode_sessions(tables)
+            yield from _llm_responses(tables)
+            if {"threads", "messages"} <= tables.names:
+                yield from _llm_threads(tables)
+    except (sqlite3.Error, UnicodeDecodeError, KeyError) as error:  # the latter two: columns
         raise NotReadable(
             f"expected the log of llm or opencode, found something else: {error}"
         ) from None
@@ -221,21 +263,15 @@ def opencode(session: Mapping[str, Any], messages: Rows) -> FoundChat:
         title=title_of(session.get("title")),
         created_at=moment(mapping(session.get("time")).get("created")),
     )
-    for number, row in enumerate(messages):
+    for row in messages:
         info = mapping(row.get("info"))
         if text_of(info.get("role")) not in _SPEAKERS:
             continue
-        found = FoundMessage(
-            id=text_of(info.get("id")) or str(number),
-            role="user" if info.get("role") == "user" else "assistant",
-            parent=chat.messages[-1].id if chat.messages else None,
-            created_at=moment(mapping(info.get("time")).get("created")),
-            model=text_of(info.get("modelID")),
-            is_summary=info.get("summary") is True,
-        )
+        at = mapping(info.get("time")).get("created")
+        found = chat.add(info.get("id"), info["role"], at=at, model=info.get("modelID"))
+        found.is_summary = info.get("summary") is True
         for part in objects(row.get("parts")):
             _add_opencode_part(part, found)
-        chat.messages.append(found)
     return chat
 
 
@@ -245,6 +281,8 @@ def _add_opencode_part(part: Mapping[str, Any], found: FoundMessage) -> None:
         found.parts.append(text_part(text))
     elif kind == "reasoning":
         found.parts.append(thought(text))
+    elif kind == "file":
+        found.assets.append((text_of(part.get("url")), text_of(part.get("filename"))))
     elif kind == "tool":
         state = mapping(part.get("state"))
         is_done = text_of(state.get("status")) in {"completed", "error"}
@@ -254,84 +292,119 @@ def _add_opencode_part(part: Mapping[str, Any], found: FoundMessage) -> None:
         found.parts.append(call(name, label, args, result, is_done=is_done))
 
 
-def _opencode_sessions(database: sqlite3.Connection) -> Iterator[FoundChat]:
+def _opencode_sessions(tables: _Tables) -> Iterator[FoundChat]:
     """The sessions of `opencode.db`, without those that an agent began for itself."""
-    for row in map(dict, database.execute("SELECT * FROM session ORDER BY time_created, id")):
+    for row in tables.rows("session", "ORDER BY time_created, id"):
         if row.get("parent_id"):
             continue
-        session = (row.get("id"),)
         parts: dict[object, list[object]] = {}
-        for part in database.execute(
-            "SELECT message_id, data FROM part WHERE session_id = ? ORDER BY id", session
-        ):
-            parts.setdefault(part[0], []).append(_parsed(part[1]))
-        rows: list[Mapping[str, Any]] = [
-            {"info": {**mapping(_parsed(data)), "id": name}, "parts": parts.get(name, [])}
-            for name, data in database.execute(
-                "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id",
-                session,
+        for part in tables.rows("part", "WHERE session_id = ? ORDER BY id", row.get("id")):
+            parts.setdefault(part["message_id"], []).append(_parsed(part["data"]))
+        messages: Rows = [
+            {
+                "info": {**mapping(_parsed(said["data"])), "id": said["id"]},
+                "parts": parts.get(said["id"], []),
+            }
+            for said in tables.rows(
+                "message", "WHERE session_id = ? ORDER BY time_created, id", row.get("id")
             )
         ]
-        yield opencode({**row, "time": {"created": row.get("time_created")}}, rows)
+        yield opencode({**row, "time": {"created": row.get("time_created")}}, messages)
 
 
-def _llm_responses(database: sqlite3.Connection) -> Iterator[FoundChat]:
-    names = {row[0]: row[1] for row in database.execute("SELECT id, name FROM conversations")}
+def _llm_responses(tables: _Tables) -> Iterator[FoundChat]:
+    """The conversations of `llm` before its threads: questions with their answers."""
+    names = {row["id"]: row["name"] for row in tables.rows("conversations")}
     chats: dict[str, FoundChat] = {}
-    for row in database.execute("SELECT * FROM responses ORDER BY datetime_utc, id"):
-        known = dict(row)
-        name = str(known.get("conversation_id") or known.get("id"))
-        at = moment(known.get("datetime_utc"))
-        chat = chats.setdefault(
-            name, FoundChat(client="llm", id=name, title=title_of(names.get(name)), created_at=at)
-        )
-        for role, key in (("user", "prompt"), ("assistant", "response")):
-            before = chat.messages[-1].id if chat.messages else None
-            chat.messages.append(
-                FoundMessage(
-                    id=f"{known.get('id')}-{role}",
-                    role="user" if role == "user" else "assistant",
-                    parts=[text_part(text_of(known.get(key)))],
-                    parent=before,
-                    created_at=at,
-                    model=text_of(known.get("model")) if role == "assistant" else "",
-                )
-            )
+    for row in tables.rows("responses", "ORDER BY datetime_utc, id"):
+        key, name = row["id"], str(row.get("conversation_id") or row["id"])
+        at = row.get("datetime_utc")
+        if name not in chats:
+            title = title_of(names.get(name))
+            chats[name] = FoundChat(client="llm", id=name, title=title, created_at=moment(at))
+        chat = chats[name]
+        for result in tables.rows("tool_results", "WHERE response_id = ? ORDER BY id", key):
+            answered(chat.messages, text_of(result["tool_call_id"]), result["output"])
+        asked = chat.add(f"{key}-user", "user", text_of(row.get("prompt")), at=at)
+        for used in tables.rows(
+            "prompt_attachments", 'WHERE response_id = ? ORDER BY "order"', key
+        ):
+            _add_llm_attachment(tables, used["attachment_id"], asked)
+        said = chat.add(f"{key}-assistant", "assistant", at=at, model=row.get("model"))
+        if words := text_of(row.get("reasoning")):
+            said.parts.append(thought(words))
+        for made in tables.rows("tool_calls", "WHERE response_id = ? ORDER BY id", key):
+            args = _parsed(made["arguments"])
+            said.parts.append(call(text_of(made["tool_call_id"]), text_of(made["name"]), args))
+        if text := text_of(row.get("response")):
+            said.parts.append(text_part(text))
     yield from chats.values()
 
 
-def _llm_threads(database: sqlite3.Connection, tables: set[str]) -> Iterator[FoundChat]:
-    parts: dict[object, list[Mapping[str, Any]]] = {}
-    if "parts" in tables:
-        for row in database.execute("SELECT * FROM parts ORDER BY rowid"):
-            parts.setdefault(dict(row).get("message_id"), []).append(dict(row))
-    for thread in map(dict, database.execute("SELECT * FROM threads ORDER BY rowid")):
+def _llm_threads(tables: _Tables) -> Iterator[FoundChat]:
+    """The threads of `llm`: each points at its last message, and messages at the one before."""
+    for thread in tables.rows("threads", "ORDER BY rowid"):
+        turns = [*tables.rows("turns", "WHERE thread_id = ? ORDER BY datetime_utc", thread["id"])]
+        tip = thread["tip_message_hash"]
         chat = FoundChat(
             client="llm",
-            id=str(thread.get("id")),
-            title=title_of(thread.get("name") or thread.get("title")),
-            created_at=moment(thread.get("created_at") or thread.get("datetime_utc")),
+            id=str(thread["id"]),
+            title=title_of(thread.get("name")),
+            created_at=moment(turns[0]["datetime_utc"] if turns else thread.get("datetime_utc")),
+            current=text_of(tip) or None,
         )
-        rows = database.execute(
-            "SELECT * FROM messages WHERE thread_id = ? ORDER BY rowid", (thread.get("id"),)
-        )
-        for row in map(dict, rows):
-            told = parts.get(row.get("id"), [])
-            text = text_of(row.get("content")) or "\n".join(
-                text_of(part.get("text") or part.get("content")) for part in told
-            )
-            chat.messages.append(
-                FoundMessage(
-                    id=str(row.get("id")),
-                    role="user" if row.get("role") == "user" else "assistant",
-                    parts=[text_part(text)],
-                    parent=chat.messages[-1].id if chat.messages else None,
-                    created_at=moment(row.get("created_at") or row.get("datetime_utc")),
-                    model=text_of(row.get("model")),
-                )
-            )
+        times = {
+            turn[end]: turn["datetime_utc"]
+            for turn in turns
+            for end in ("parent_message_hash", "tip_message_hash")
+        }
+        models = {turn["tip_message_hash"]: turn["model"] for turn in turns}
+        said: dict[str, dict[str, Any]] = {}
+        for last in (*(turn["tip_message_hash"] for turn in turns), tip):
+            row, way = tables.row("messages", "WHERE hash = ?", last), list[dict[str, Any]]()
+            while row and row["hash"] not in said:
+                said[row["hash"]] = row
+                way.append(row)
+                row = tables.row("messages", "WHERE hash = ?", row["parent_hash"])
+            for row in reversed(way):
+                key = row["hash"]
+                found = chat.add(key, row["role"], at=times.get(key), model=models.get(key))
+                found.parent = row["parent_hash"]
+                if row["role"] != "system":
+                    _add_llm_parts(tables, found, chat)
         if chat.messages:
             yield chat
+
+
+def _add_llm_parts(tables: _Tables, found: FoundMessage, chat: FoundChat) -> None:
+    for row in tables.rows("parts", "WHERE message_hash = ? ORDER BY position", found.id):
+        kind, more = row["type"], mapping(_parsed(row["payload"]))
+        text = text_of(row["text"]) or "".join(
+            text_of(piece.get("literal"))
+            or text_of(
+                tables.row("fragments", "WHERE id = ?", piece.get("fragment")).get("content")
+            )
+            for piece in objects(more.get("text_ref"))
+        )
+        name = text_of(more.get("tool_call_id"))
+        if kind == "text":
+            found.parts.append(text_part(text))
+        elif kind == "reasoning":
+            found.parts.append(thought(text))
+        elif kind == "tool_call":
+            found.parts.append(call(name, text_of(row["tool_name"]), more.get("arguments")))
+        elif kind == "tool_result":
+            answered(chat.messages, name, more.get("output"))
+        elif kind == "attachment":
+            _add_llm_attachment(tables, mapping(more.get("attachment")).get("id"), found)
+
+
+def _add_llm_attachment(tables: _Tables, name: object, found: FoundMessage) -> None:
+    """Add a file whose content is in the database; others are paths of the user's machine."""
+    file = tables.row("attachments", "WHERE id = ?", name)
+    if isinstance(content := file.get("content"), bytes):
+        address = f"data:{file.get('type')};base64,{base64.b64encode(content).decode()}"
+        found.assets.append((address, Path(text_of(file.get("path"))).name))
 
 
 def _parsed(value: object) -> object:

@@ -3,10 +3,9 @@
 import html
 import re
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from smart_context.base.values import JsonObject
-from smart_context.chat.messages import ROLES, Role
 from smart_context.importing.found import (
     FoundChat,
     FoundMessage,
@@ -22,12 +21,20 @@ from smart_context.importing.found import (
 )
 from smart_context.importing.readers.blocks import add_blocks
 
-_TEXTS = {"text", "multimodal_text", "code", "execution_output"}
 _HIDDEN = {"user_editable_context", "model_editable_context", "reasoning_recap"}
-_ASSET = re.compile(r"(?:sediment|file-service)://([\w-]+)")
+_ASSET = re.compile(r"(?:sediment|file-service)://(?:[^#]*#)?([\w-]+)")
 _BLOCK_END = re.compile(r"<(?:br|/p|/div|/li|/h[1-6])[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
-_PROMPTED = re.compile(r"^(?:Prompted|Said|Asked)\s+", re.IGNORECASE)
+_PROMPTED = re.compile(
+    r"^(?:Prompted with:|Asked (?:Gemini|Bard):|Prompted|Said|Asked|Branched|Answered)\s+",
+    re.IGNORECASE,
+)
+_NOT_ASKED = re.compile(
+    r"(?:Created|Used|Added|Gave|Selected|Shared|Deleted|Viewed|Visited|Edited|Pinned|Renamed"
+    r"|Exported|Updated)\s"
+)
+_ATTACHED = re.compile(r"\sAttached \d+ files?\.?$")
+_GEMINI = re.compile(r"gemini|bard", re.IGNORECASE)
 _MANY_BREAKS = re.compile(r"\n{3,}")
 _MOST_HTML = 2_000_000
 
@@ -51,33 +58,23 @@ def chatgpt(conversation: Mapping[str, Any]) -> FoundChat:
     )
     for key, node in nodes.items():
         if isinstance(node, Mapping):
-            chat.messages.append(_chatgpt_message(str(key), node))
+            _chatgpt_message(str(key), node, chat)
     _pair_calls(chat)
     return chat
 
 
-def _chatgpt_message(key: str, node: Mapping[str, Any]) -> FoundMessage:
+def _chatgpt_message(key: str, node: Mapping[str, Any], chat: FoundChat) -> None:
     said = mapping(node.get("message"))
     author, metadata = mapping(said.get("author")), mapping(said.get("metadata"))
     content = mapping(said.get("content"))
-    kind = text_of(content.get("content_type"))
-    role = _role(author.get("role"))
-    found = FoundMessage(
-        id=key,
-        role=role,
-        parent=text_of(node.get("parent")) or None,
-        created_at=moment(said.get("create_time")),
-        model=text_of(metadata.get("model_slug")) if role == "assistant" else "",
-    )
+    kind, role = text_of(content.get("content_type")), text_of(author.get("role"))
+    model, at = metadata.get("model_slug"), said.get("create_time")
+    found = chat.add(key, role or "user", at=at, model=model)
+    found.parent = text_of(node.get("parent")) or None
     is_hidden = metadata.get("is_visually_hidden_from_conversation") is True
     if role == "system" or is_hidden or kind in _HIDDEN:
-        return found
-    if kind == "thoughts":
-        thoughts = objects(content.get("thoughts"))
-        words = [text_of(one.get("content")) or text_of(one.get("summary")) for one in thoughts]
-        found.parts.append(thought("\n\n".join(filter(None, words))))
-        return found
-    text = _chatgpt_text(content, found)
+        return
+    text, assets = _chatgpt_text(content)
     recipient = text_of(said.get("recipient"))
     if role == "tool":
         found.parts.append(
@@ -85,18 +82,22 @@ def _chatgpt_message(key: str, node: Mapping[str, Any]) -> FoundMessage:
         )
     elif role == "assistant" and recipient not in {"", "all"}:
         found.parts.append(call(key, recipient, text))
+    elif kind == "thoughts" or (role == "assistant" and said.get("channel") == "analysis"):
+        found.parts.append(thought(text))
     elif text:
         found.parts.append(text_part(text))
     for file in objects(metadata.get("attachments")):
         if name := text_of(file.get("id")):
-            found.assets.append((name, text_of(file.get("name")) or name))
-    return found
+            assets[name] = text_of(file.get("name"))
+    found.assets.extend(assets.items())
 
 
-def _chatgpt_text(content: Mapping[str, Any], found: FoundMessage) -> str:
-    if text_of(content.get("content_type")) not in _TEXTS | {""} and not content.get("parts"):
-        return text_of(content.get("text")) or text_of(content.get("result"))
-    texts = [text_of(content.get("text"))]
+def _chatgpt_text(content: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
+    """What a message says, and the files that it shows, by their ids."""
+    assets: dict[str, str] = {}
+    thoughts = objects(content.get("thoughts"))
+    texts = [text_of(one.get("content")) or text_of(one.get("summary")) for one in thoughts]
+    texts.append(text_of(content.get("text")) or text_of(content.get("result")))
     parts = content.get("parts")
     for part in parts if isinstance(parts, list) else []:
         if isinstance(part, str):
@@ -104,8 +105,8 @@ def _chatgpt_text(content: Mapping[str, Any], found: FoundMessage) -> str:
         elif isinstance(part, Mapping):
             texts.append(text_of(part.get("text")))
             if pointer := _ASSET.search(text_of(part.get("asset_pointer"))):
-                found.assets.append((pointer[1], pointer[1]))
-    return "\n".join(filter(None, texts))
+                assets[pointer[1]] = ""
+    return "\n".join(filter(None, texts)), assets
 
 
 def _pair_calls(chat: FoundChat) -> None:
@@ -122,7 +123,6 @@ def _pair_calls(chat: FoundChat) -> None:
                 caller.update(state="result", result=result["text"])
             elif result["text"]:
                 made = call(message.id, result["name"] or "tool", {}, result["text"], is_done=True)
-                message.role = "assistant"
                 message.parts.append(made)
 
 
@@ -155,24 +155,15 @@ def claude(conversation: Mapping[str, Any]) -> FoundChat:
         created_at=moment(conversation.get("created_at")),
         current=text_of(conversation.get("current_leaf_message_uuid")) or None,
     )
-    before: str | None = None
-    for number, said in enumerate(objects(conversation.get("chat_messages"))):
-        key = text_of(said.get("uuid")) or str(number)
-        parent = text_of(said.get("parent_message_uuid")) or before
-        found = FoundMessage(
-            id=key,
-            role="user" if said.get("sender") == "human" else "assistant",
-            parent=parent,
-            created_at=moment(said.get("created_at")),
-        )
+    for said in objects(conversation.get("chat_messages")):
+        found = chat.add(said.get("uuid"), said.get("sender"), at=said.get("created_at"))
+        found.parent = text_of(said.get("parent_message_uuid")) or found.parent
         _claude_parts(said, found, chat)
-        chat.messages.append(found)
-        before = key
     return chat
 
 
 def _claude_parts(said: Mapping[str, Any], found: FoundMessage, chat: FoundChat) -> None:
-    add_blocks(said.get("content"), found, chat.messages)
+    add_blocks(said.get("content"), found, chat.messages[:-1])
     if not found.parts and (text := text_of(said.get("text"))):
         found.parts.append(text_part(text))
     for file in objects(said.get("attachments")):
@@ -182,11 +173,13 @@ def _claude_parts(said: Mapping[str, Any], found: FoundMessage, chat: FoundChat)
     for file in objects(said.get("files")):
         name = text_of(file.get("file_uuid")) or text_of(file.get("file_name"))
         if name:
-            found.assets.append((name, text_of(file.get("file_name")) or name))
+            found.assets.append((name, text_of(file.get("file_name"))))
 
 
-def gemini(activity: Mapping[str, Any], number: int = 0) -> FoundChat:
+def gemini(activity: Mapping[str, Any], number: int = 0) -> FoundChat | None:
     """One activity of Gemini's `My Activity` file: a question with its answer.
+
+    `None` for activities of other products, and for what is no question, such as feedback.
 
     Raises:
         NotReadable: If it has no title.
@@ -194,21 +187,23 @@ def gemini(activity: Mapping[str, Any], number: int = 0) -> FoundChat:
     title = text_of(activity.get("title"))
     if not title:
         raise NotReadable("expected title, found none")
-    asked = _PROMPTED.sub("", title)
-    at = moment(activity.get("time"))
+    products = activity.get("products")
+    shown = f"{activity.get('header') or ''} {products or ''}".strip()
     texts = [_plain(text_of(item.get("html"))) for item in objects(activity.get("safeHtmlItem"))]
+    is_asked = _PROMPTED.match(title) or (any(texts) and not _NOT_ASKED.match(title))
+    if not is_asked or (shown and not _GEMINI.search(shown)):
+        return None
+    asked = _ATTACHED.sub("", _PROMPTED.sub("", title))
+    at = activity.get("time")
     chat = FoundChat(
         client="gemini",
-        id=text_of(activity.get("time")) or f"{number}-{title}",
+        id=text_of(at) or f"{number}-{title}",
         title=title_of(asked),
-        created_at=at,
+        created_at=moment(at),
     )
-    chat.messages.append(FoundMessage(id="q", role="user", parts=[text_part(asked)], created_at=at))
+    chat.add("q", "user", asked, at=at)
     if said := "\n\n".join(filter(None, texts)):
-        answer = [text_part(said)]
-        chat.messages.append(
-            FoundMessage(id="a", role="assistant", parts=answer, parent="q", created_at=at)
-        )
+        chat.add("a", "assistant", said, at=at)
     return chat
 
 
@@ -217,7 +212,3 @@ def _plain(source: str) -> str:
     lined = _BLOCK_END.sub("\n", source[:_MOST_HTML])
     lines = (line.strip() for line in html.unescape(_TAG.sub("", lined)).splitlines())
     return _MANY_BREAKS.sub("\n\n", "\n".join(lines)).strip()
-
-
-def _role(value: object) -> Role:
-    return cast("Role", value) if value in ROLES else "user"

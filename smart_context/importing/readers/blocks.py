@@ -7,6 +7,7 @@ from smart_context.importing.found import (
     FoundMessage,
     answered,
     call,
+    mapping,
     objects,
     text_of,
     text_part,
@@ -29,6 +30,10 @@ def add_blocks(content: object, found: FoundMessage, before: Sequence[FoundMessa
             found.parts.append(call(name, text_of(block.get("name")), block.get("input")))
         elif kind == "tool_result":
             _add_result(block, found, before)
+        elif kind == "image":
+            source = mapping(block.get("source"))
+            address = f"data:{source.get('media_type')};base64,{text_of(source.get('data'))}"
+            found.assets.append((address, "Picture"))
 
 
 def _add_result(

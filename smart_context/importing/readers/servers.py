@@ -46,18 +46,12 @@ def open_webui(entry: Mapping[str, Any]) -> FoundChat:
         current=text_of(history.get("currentId")) or None,
     )
     for key, node in nodes.items():
-        if not isinstance(node, Mapping):
-            continue
-        message = FoundMessage(
-            id=str(key),
-            role="user" if node.get("role") == "user" else "assistant",
-            parent=text_of(node.get("parentId")) or None,
-            created_at=moment(node.get("timestamp")),
-            model=text_of(node.get("model")),
-        )
-        if node.get("role") != "system":
-            _webui_parts(node, message)
-        found.messages.append(message)
+        if isinstance(node, Mapping):
+            at, model = node.get("timestamp"), node.get("model")
+            message = found.add(key, node.get("role"), at=at, model=model)
+            message.parent = text_of(node.get("parentId")) or None
+            if node.get("role") != "system":
+                _webui_parts(node, message)
     return found
 
 
@@ -72,9 +66,11 @@ def _webui_parts(node: Mapping[str, Any], message: FoundMessage) -> None:
         message.parts.append(text_part(plain))
     for file in objects(node.get("files")):
         inner = mapping(file.get("file"))
+        name = text_of(file.get("name")) or text_of(inner.get("filename"))
         if content := text_of(mapping(inner.get("data")).get("content")):
-            name = text_of(file.get("name")) or "Attached text"
-            message.parts.append(text_part(f"{name}:\n\n{content}"))
+            message.parts.append(text_part(f"{name or 'Attached text'}:\n\n{content}"))
+        elif (address := text_of(file.get("url"))).startswith("data:"):
+            message.assets.append((address, name))
 
 
 def _without_details(text: str) -> tuple[list[str], str]:
@@ -128,19 +124,14 @@ def librechat(entry: Mapping[str, Any]) -> FoundChat:
     waiting = [(node, text_of(node.get("parentMessageId")) or None) for node in objects(listed)]
     while waiting and len(chat.messages) < _MOST_DEEP * 10:
         node, parent = waiting.pop(0)
-        key = text_of(node.get("messageId")) or str(len(chat.messages))
-        message = FoundMessage(
-            id=key,
-            role="user" if node.get("isCreatedByUser") is True else "assistant",
-            parent=parent,
-            created_at=moment(node.get("createdAt")),
-            model=text_of(node.get("model")) if not node.get("isCreatedByUser") else "",
-        )
+        role = "user" if node.get("isCreatedByUser") is True else "assistant"
+        at, model = node.get("createdAt"), node.get("model")
+        message = chat.add(node.get("messageId"), role, at=at, model=model)
+        message.parent, key = parent, message.id
         for block in objects(node.get("content")):
             _librechat_block(block, message)
         if not message.parts and (text := text_of(node.get("text"))):
             message.parts.append(text_part(text))
-        chat.messages.append(message)
         waiting[:0] = [(child, key) for child in objects(node.get("children"))]
     return chat
 
@@ -187,14 +178,11 @@ def _lobechat_message(row: Mapping[str, Any], chat: FoundChat, plugin: Mapping[s
         name = text_of(plugin.get("tool_call_id") or plugin.get("toolCallId"))
         answered(chat.messages, name, row.get("content"))
         return
-    before = chat.messages[-1].id if chat.messages else None
-    message = FoundMessage(
-        id=text_of(row.get("id")) or str(len(chat.messages)),
-        role="user" if row.get("role") == "user" else "assistant",
-        parent=text_of(row.get("parentId")) or before,
-        created_at=moment(row.get("createdAt")),
-        model=text_of(row.get("model")),
-    )
+    if row.get("role") == "system":
+        return
+    at, model = row.get("createdAt"), row.get("model")
+    message = chat.add(row.get("id"), row.get("role"), at=at, model=model)
+    message.parent = text_of(row.get("parentId")) or message.parent
     if words := text_of(mapping(row.get("reasoning")).get("content")):
         message.parts.append(thought(words))
     if text := text_of(row.get("content")):
@@ -202,8 +190,6 @@ def _lobechat_message(row: Mapping[str, Any], chat: FoundChat, plugin: Mapping[s
     for tool in objects(row.get("tools")):
         label = text_of(tool.get("apiName")) or text_of(tool.get("identifier"))
         message.parts.append(call(text_of(tool.get("id")), label, tool.get("arguments")))
-    if row.get("role") != "system":
-        chat.messages.append(message)
 
 
 def sillytavern(rows: Sequence[Mapping[str, Any]], name: str) -> FoundChat:
@@ -220,59 +206,90 @@ def sillytavern(rows: Sequence[Mapping[str, Any]], name: str) -> FoundChat:
     for number, row in enumerate(rows):
         if "mes" not in row or row.get("is_system") is True:
             continue
-        swipes = row.get("swipes")
-        texts = (
-            [text for text in swipes if isinstance(text, str)] if isinstance(swipes, list) else []
-        )
-        shown = row.get("swipe_id") if isinstance(row.get("swipe_id"), int) else 0
-        extra = mapping(row.get("extra"))
-        current = f"{number}-{shown if texts else 0}"
-        for place, text in enumerate(texts or [text_of(row.get("mes"))]):
-            parts = [text_part(text_of(row.get("mes")) if f"{number}-{place}" == current else text)]
-            if f"{number}-{place}" == current and (words := text_of(extra.get("reasoning"))):
-                parts.insert(0, thought(words))
-            chat.messages.append(
-                FoundMessage(
-                    id=f"{number}-{place}",
-                    role="user" if row.get("is_user") is True else "assistant",
-                    parts=parts,
-                    parent=before,
-                    created_at=moment(row.get("send_date")),
-                    model=text_of(extra.get("model")),
-                )
-            )
-        before = chat.current = current
+        swipes, infos = row.get("swipes"), objects(row.get("swipe_info"))
+        texts = [
+            text_of(swipe) or text_of(mapping(swipe).get("mes"))
+            for swipe in (swipes if isinstance(swipes, list) and swipes else [""])
+        ]
+        wanted = row.get("swipe_id")
+        shown = wanted if isinstance(wanted, int) and 0 <= wanted < len(texts) else 0
+        for place, text in enumerate(texts):
+            about = row if place == shown else infos[place] if place < len(infos) else {}
+            said = text_of(row.get("mes")) if place == shown else text
+            _sillytavern_swipe(chat.add(f"{number}-{place}", _speaker(row)), about, said, before)
+        before = chat.current = f"{number}-{shown}"
     return chat
 
 
+def _speaker(row: Mapping[str, Any]) -> str:
+    return "user" if row.get("is_user") is True else "assistant"
+
+
+def _sillytavern_swipe(
+    found: FoundMessage, about: Mapping[str, Any], said: str, before: str | None
+) -> None:
+    extra = mapping(about.get("extra"))
+    found.parent = before
+    found.created_at = moment(about.get("send_date"))
+    found.model = "" if found.role == "user" else text_of(extra.get("model"))
+    if words := text_of(extra.get("reasoning")):
+        found.parts.append(thought(words))
+    found.parts.append(text_part(said))
+    shown = (extra.get("image"), mapping(extra.get("file")).get("url"))
+    for address in (*shown, *(media.get("url") for media in objects(extra.get("media")))):
+        if name := text_of(address).rpartition("/")[2]:
+            found.assets.append((name, ""))
+
+
 def chatbox(document: Mapping[str, Any]) -> Iterator[FoundChat]:
-    """The sessions of Chatbox's export."""
-    sessions = [
-        value
-        for key, value in document.items()
-        if str(key).startswith("session:") and isinstance(value, Mapping)
-    ]
-    for session in [*sessions, *objects(document.get("chat-sessions"))]:
-        chat = FoundChat(
-            client="chatbox",
-            id=text_of(session.get("id")) or str(session.get("name")),
-            title=title_of(session.get("name")),
-        )
-        for row in objects(session.get("messages")):
-            message = FoundMessage(
-                id=text_of(row.get("id")) or str(len(chat.messages)),
-                role="user" if row.get("role") == "user" else "assistant",
-                parent=chat.messages[-1].id if chat.messages else None,
-                created_at=moment(row.get("timestamp")),
-                model=text_of(row.get("model")),
-            )
-            for part in objects(row.get("contentParts")):
-                _chatbox_part(part, message)
-            if not message.parts and (text := text_of(row.get("content"))):
-                message.parts.append(text_part(text))
-            if row.get("role") != "system":
-                chat.messages.append(message)
-        yield chat
+    """The sessions of Chatbox's export or of one file of its backup; each thread is a chat."""
+    sessions = [value for key, value in document.items() if str(key).startswith("session:")]
+    listed = document.get("chat-sessions")
+    if "messages" in document:
+        sessions.append(document)
+    for session in objects([*sessions, *(listed if isinstance(listed, list) else ())]):
+        name = text_of(session.get("id")) or str(session.get("name"))
+        title = title_of(session.get("name"))
+        for thread in objects(session.get("threads")):
+            key, label = f"{name}/{thread.get('id')}", title_of(thread.get("name")) or title
+            yield _chatbox_thread(FoundChat(client="chatbox", id=key, title=label), thread, {})
+        chat = FoundChat(client="chatbox", id=name, title=title)
+        yield _chatbox_thread(chat, session, mapping(session.get("messageForksHash")))
+
+
+def _chatbox_thread(
+    chat: FoundChat, thread: Mapping[str, Any], forks: Mapping[str, Any]
+) -> FoundChat:
+    """The messages of a thread; `forks` has the other versions, by what they follow."""
+    for row in objects(thread.get("messages")):
+        _chatbox_message(chat, row)
+    chat.current = chat.messages[-1].id if chat.messages else None
+    for before, fork in forks.items():
+        for version in objects(mapping(fork).get("lists")):
+            for place, row in enumerate(objects(version.get("messages"))):
+                found = _chatbox_message(chat, row)
+                if not place and found:
+                    found.parent = before
+    return chat
+
+
+def _chatbox_message(chat: FoundChat, row: Mapping[str, Any]) -> FoundMessage | None:
+    if row.get("role") == "system":
+        return None
+    found = chat.add(
+        row.get("id"), row.get("role"), at=row.get("timestamp"), model=row.get("model")
+    )
+    found.is_summary = row.get("isSummary") is True
+    if words := text_of(row.get("reasoningContent")):
+        found.parts.append(thought(words))
+    for part in objects(row.get("contentParts")):
+        _chatbox_part(part, found)
+    if not found.parts and (text := text_of(row.get("content"))):
+        found.parts.append(text_part(text))
+    for file in (*objects(row.get("pictures")), *objects(row.get("files"))):
+        if name := text_of(file.get("rawStorageKey")) or text_of(file.get("storageKey")):
+            found.assets.append((name, text_of(file.get("name"))))
+    return found
 
 
 def _chatbox_part(part: Mapping[str, Any], message: FoundMessage) -> None:
@@ -283,6 +300,8 @@ def _chatbox_part(part: Mapping[str, Any], message: FoundMessage) -> None:
         made = (text_of(part.get("toolCallId")), text_of(part.get("toolName")), part.get("args"))
         result = part.get("result")
         message.parts.append(call(*made, result, is_done=result is not None))
+    elif part.get("type") == "image":
+        message.assets.append((text_of(part.get("storageKey")), "Picture"))
     elif text:
         message.parts.append(text_part(text))
 
@@ -302,17 +321,18 @@ def openai_messages(document: Mapping[str, Any], name: str) -> FoundChat:
             answered(chat.messages, text_of(row.get("tool_call_id")), row.get("content"))
             continue
         (said,) = messages_of({"messages": [row]})
-        message = FoundMessage(
-            id=str(len(chat.messages)),
-            role=said.role,
-            parts=[dict(part) for part in said.parts],
-            parent=chat.messages[-1].id if chat.messages else None,
-            created_at=moment(row.get("created_at")),
-            model=text_of(row.get("model")),
-        )
+        message = chat.add("", said.role, at=row.get("created_at"), model=row.get("model"))
+        message.role = said.role
+        if words := text_of(row.get("reasoning_content")):
+            message.parts.append(thought(words))
+        for part in said.parts:
+            address = text_of(mapping(part.get("image_url")).get("url"))
+            if part.get("type") == "image_url" and address.startswith("data:"):
+                message.assets.append((address, "Picture"))
+            else:
+                message.parts.append(dict(part))
         for tool in objects(row.get("tool_calls")):
             function = mapping(tool.get("function"))
             made = (text_of(tool.get("id")), text_of(function.get("name")))
             message.parts.append(call(*made, function.get("arguments")))
-        chat.messages.append(message)
     return chat
