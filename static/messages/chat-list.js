@@ -69,10 +69,9 @@ export class ChatList {
     const asked = { current: this.#chatId, q: this.#search.value.trim(), most: `${this.#most}` };
     const query = new URLSearchParams(asked);
     const fresh = await fetchFragment(`/chats?${query}`);
-    const list = this.#nav.querySelector(".chat-list");
-    const focused = document.activeElement?.closest("[data-chat-id] a")?.getAttribute("href");
-    list?.replaceWith(fresh);
-    if (focused) /** @type {HTMLElement | null} */ (fresh.querySelector(`a[href="${CSS.escape(focused)}"]`))?.focus();
+    const focused = controlIn(this.#nav);
+    this.#nav.querySelector(".chat-list")?.replaceWith(fresh);
+    if (focused) /** @type {HTMLElement | null} */ (fresh.querySelector(focused))?.focus();
     this.#showTimes();
     this.#showFolders();
     this.#selection.show();
@@ -227,6 +226,15 @@ export class ChatList {
   get #search() {
     return /** @type {HTMLInputElement} */ (this.#nav.querySelector("#chat-search"));
   }
+}
+
+/** Finds the focused link or button of an entry again in a list that takes this one's place. @param {HTMLElement} nav */
+function controlIn(nav) {
+  const focused = /** @type {HTMLElement | null} */ (nav.querySelector(".chat-entry :focus"));
+  const entry = /** @type {HTMLElement | null} */ (focused?.closest("[data-chat-id]"));
+  if (!focused || !entry) return "";
+  const { chatAction } = focused.dataset;
+  return `[data-chat-id="${CSS.escape(entry.dataset.chatId ?? "")}"] ${chatAction ? `[data-chat-action=${chatAction}]` : "a"}`;
 }
 
 /** Names a folder of the list. @param {HTMLElement} folder */
