@@ -1,7 +1,7 @@
 // @ts-check
 /** An attachment as a chip: its name, size and state. */
 
-import { cutInWords, isPicture, sizeInWords } from "./attached.js";
+import { cutInWords, isPicture, sizeInWords, UNSEEN } from "./attached.js";
 import { clone } from "../lib/from-template.js";
 import { visible } from "../lib/text.js";
 
@@ -34,6 +34,7 @@ export function showChip(chip, attached) {
   bar.hidden = state !== "sending";
   if (bar.hidden) bar.value = 0;
   bar.setAttribute("aria-label", `Attaching ${name}`);
+  chip.querySelector(".attaching-see")?.toggleAttribute("hidden", attached.told !== UNSEEN);
   chip.querySelector(".attaching-again")?.toggleAttribute("hidden", state !== "failed");
 }
 

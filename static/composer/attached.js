@@ -32,6 +32,8 @@
  */
 
 export const MOST_FILES = 20;
+/** What is told of a picture where pictures are not sent. */
+export const UNSEEN = "This model can’t see images; only the name is sent.";
 const MIB = 2 ** 20;
 const ADDRESS = /^(?:https?:\/\/|mailto:|obsidian:\/\/)\S+$/i;
 const SHOWN_AS_PICTURE = /^image\/(?:png|jpeg|gif|webp)$/;

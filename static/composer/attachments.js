@@ -1,7 +1,7 @@
 // @ts-check
 /** The attachments of the next message, as chips by the message box. Fires `attachments-changed`. */
 
-import { asText, fromText, holdReason, markOf, MOST_FILES, refusal } from "./attached.js";
+import { asText, fromText, holdReason, markOf, MOST_FILES, refusal, UNSEEN } from "./attached.js";
 import { makeChip, showChip, showCut, showShare } from "./attached-chip.js";
 import { recall, remember } from "../lib/memory.js";
 import { reasonOf, visible } from "../lib/text.js";
@@ -48,6 +48,10 @@ export class Attachments {
       if (pressed?.classList.contains("chip-remove")) this.#remove(id);
       if (pressed?.classList.contains("attaching-again")) this.#uploads.again(id);
       if (pressed?.classList.contains("attaching-whole")) this.#sendAll(id);
+    });
+    this.#form.addEventListener("images-on", () => {
+      delete this.#form.dataset.hidesImages;
+      this.#set(this.#attached.map((one) => (one.told === UNSEEN ? { ...one, told: "" } : one)));
     });
     document.addEventListener("attachments-cut", (event) => this.#showCuts(/** @type {CustomEvent<import("./attached.js").Cuts>} */ (event).detail));
     for (const kept of fromText(recall("sessionStorage", this.#key))) this.#add({ ...kept, state: "ready" });
@@ -187,7 +191,7 @@ export class Attachments {
   /** @param {Stored} stored */
   #warningOf(stored) {
     const isUnseen = "hidesImages" in this.#form.dataset && stored.file_type?.startsWith("image/");
-    return isUnseen ? "The model gets only its name. To send images, set “images = true”." : "";
+    return isUnseen ? UNSEEN : "";
   }
 
   /** @param {number} id */

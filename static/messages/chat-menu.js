@@ -1,11 +1,10 @@
 // @ts-check
 /** What the menu of the open chat does with it: find, rename, duplicate, delete. */
 
+import { download } from "../lib/download.js";
 import { fetchText } from "../lib/fragments.js";
 import { reasonOf } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
-
-const KEPT_MS = 60_000;
 
 /** @typedef {import("../wire.js").Wire} Wire */
 
@@ -24,8 +23,8 @@ export function startChatMenu(wire, chatId, find) {
     }),
     rename: () => rename(wire, chatId),
     duplicate: () => openMade(wire, "memory.copy_chat", { chat_id: chatId }),
-    markdown: () => download(chatId, "markdown"),
-    json: () => download(chatId, "json"),
+    markdown: () => save(chatId, "markdown"),
+    json: () => save(chatId, "json"),
     delete: () => wire.call("memory.delete_chat", { chat_id: chatId }),
   };
   document.addEventListener("click", async (event) => {
@@ -54,13 +53,11 @@ async function toggle(name, set, words) {
 }
 
 /** Lets the browser save the chat as a file named by its title. @param {string} chatId @param {"markdown" | "json"} form */
-async function download(chatId, form) {
+async function save(chatId, form) {
   const text = await fetchText(`/chats/${encodeURIComponent(chatId)}/export?as=${form}`);
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: form === "json" ? "application/json" : "text/markdown" }));
-  link.download = `${document.getElementById("chat-title")?.textContent || chatId}.${form === "json" ? "json" : "md"}`;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), KEPT_MS);
+  const title = document.getElementById("chat-title")?.textContent || chatId;
+  if (form === "json") download(text, `${title}.json`, "application/json");
+  else download(text, `${title}.md`, "text/markdown");
 }
 
 /** Opens the chat that a command makes. @param {Wire} wire @param {string} command @param {Record<string, unknown>} params */

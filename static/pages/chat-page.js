@@ -10,6 +10,7 @@ import { startAskTwice } from "../compare/ask-twice.js";
 import { startChatMenu } from "../messages/chat-menu.js";
 import { ChatList } from "../messages/chat-list.js";
 import { Compaction, markCompacted } from "../messages/list/compaction.js";
+import { markWriting, startNoticesOfEnd, tellOfEnd } from "../messages/answers/done-notice.js";
 import { startContinueHere } from "../messages/answers/continue-here.js";
 import { Composer } from "../composer/composer.js";
 import { pageWire } from "../frame/connection.js";
@@ -37,6 +38,7 @@ import { reasonOf } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 import { startInstructions } from "../frame/instructions.js";
 import { startChatImport } from "../messages/chat-import.js";
+import { startImageSwitch } from "../composer/image-switch.js";
 import { startModelChoice } from "../frame/model-choice.js";
 import { Trash } from "../messages/trash.js";
 import { startNoteSheet } from "../messages/note-sheet.js";
@@ -52,7 +54,6 @@ import { startTrust } from "../frame/trust.js";
 import { VaultPicker } from "../composer/vault-picker.js";
 
 const SETTLE_MS = 120;
-const WRITING = "(writing) ";
 
 /** @param {string} selector */
 const find = (selector) => /** @type {HTMLElement} */ (document.querySelector(selector));
@@ -132,8 +133,7 @@ async function send(text, attached) {
 /** @param {boolean} isAnswering */
 function setAnswering(isAnswering) {
   composer.setAnswering(isAnswering);
-  // Seen in the tab of a page that is in the background.
-  document.title = `${isAnswering ? WRITING : ""}${document.title.replace(WRITING, "")}`;
+  markWriting(isAnswering);
 }
 
 /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -185,6 +185,7 @@ onOurs("chat.started", async ({ message_id: id }) => {
   messages.begin(id);
 });
 onOurs("chat.token", (piece) => messages.add(piece).catch((error) => toast(reasonOf(error))));
+onOurs("chat.thought", (thought) => messages.think(thought));
 onOurs("chat.unsaved", ({ problem }) => showUnsaved(problem));
 onOurs("chat.finished", () => endAnswer("The answer is complete."));
 onOurs("chat.failed", async ({ error }) => {
@@ -204,6 +205,7 @@ function showUnsaved(problem) {
 /** @param {string} words */
 async function endAnswer(words) {
   announce(words);
+  tellOfEnd(words);
   await messages.end().catch((error) => toast(reasonOf(error)));
   setAnswering(messages.isAnswering);
 }
@@ -226,7 +228,7 @@ topics?.addEventListener("panel-changed", (event) => {
 startFrame();
 startSideWidth();
 equip(messagesIn(measure));
-listen(measure, { wire, chatId, panel, show: showMessage, announce });
+listen(measure, { wire, chatId, panel, show: showMessage, announce, ask: (text) => send(text, []) });
 highlight.start();
 if (topics && panel) {
   const box = /** @type {HTMLTextAreaElement} */ (find("#message-box"));
@@ -248,6 +250,7 @@ if (topics && panel) {
 }
 startChatImport(wire);
 startModelChoice(wire, chatId);
+startImageSwitch(form, wire);
 const twice = /** @type {HTMLElement | null} */ (document.querySelector("[data-ask-twice]"));
 if (twice) {
   startAskTwice(twice, {
@@ -258,6 +261,7 @@ if (twice) {
     empty: () => attachments.take(),
   });
 }
+startNoticesOfEnd();
 startMenus();
 const finding = new FindInChat(find(".find"), measure, wire, chatId, showMessage);
 finding.start();

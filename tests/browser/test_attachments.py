@@ -159,7 +159,7 @@ def test_a_file_of_the_vault_is_found_attached_and_sent(new_page, server, endpoi
     expect(page.get_by_role("button", name="Attach", exact=True)).to_be_focused()
     is_ready(page, "Tides.md")
     # This vault's model takes no images.
-    expect(chip(page, "Chart.png")).to_contain_text("gets only its name")
+    expect(chip(page, "Chart.png")).to_contain_text("can’t see images")
 
     send(page, "When is high water?")
     answered(page, "When is high water?")

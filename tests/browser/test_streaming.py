@@ -204,3 +204,39 @@ def test_stopping_before_a_message_is_sent_takes_it_back(new_page, server, endpo
     expect(page.locator(".composer-problem")).to_have_text("Not sent.")
     expect(page.get_by_role("textbox", name="Message")).to_have_value("How do I tie a knot?")
     assert not endpoint.chat_requests
+
+
+def test_thoughts_are_read_as_they_come_and_a_stopped_answer_is_gone_on_with(
+    new_page, server, endpoint, gate
+):
+    page = open_chat(new_page, server)
+    thinking = Reply(text="Use a bowline.", reasoning=("Which knot?",), gate=gate, hold_after=1)
+    endpoint.reply_with(thinking)
+    send(page, "How do I tie it?")
+    expect(answer(page).locator(".thoughts")).to_contain_text("Which knot?")
+    expect(answer(page).locator(".writing-text")).to_have_text("Thinking")
+    gate.set()
+    expect(answer(page)).to_contain_text("Use a bowline.")
+    gate.clear()
+    hold(endpoint, "First make a", gate)
+    send(page, "In detail, please")
+    expect(answer(page)).to_contain_text("First make a")
+    page.get_by_role("button", name="Stop the answer").click()
+    answer(page).get_by_role("button", name="Continue").click()
+    expect(answer(page)).to_contain_text("You said: Please go on where you stopped.")
+    assert "First make a" in asked(endpoint)
+    expect(page.get_by_role("button", name="Continue", exact=True)).to_have_count(0)
+
+
+def test_code_is_wrapped_and_downloaded(new_page, server, endpoint):
+    page = open_chat(new_page, server)
+    endpoint.reply_with(f"```py\n{'knot = ' * 60}tie()\n```")
+    send(page, "Show me the code")
+    code = answer(page).locator(".code pre")
+    expect(page.locator(".composer .stop")).to_be_hidden()
+    assert code.evaluate("pre => pre.scrollWidth > pre.clientWidth")
+    answer(page).get_by_role("button", name="Wrap").click()
+    assert code.evaluate("pre => pre.scrollWidth <= pre.clientWidth")
+    with page.expect_download() as download:
+        answer(page).get_by_role("button", name="Download the code").click()
+    assert download.value.suggested_filename == "code.py"

@@ -75,7 +75,7 @@ test("a bubble grows for its label, but not for ever", () => {
 });
 
 test("a silence is told once it is noteworthy", () => {
-  assert.deepEqual([0, 4, 5, 8].map(silenceInWords), ["Writing", "Writing", "No text for 5 s", "No text for 8 s"]);
+  assert.deepEqual([0, 4, 5, 8].map((seconds) => silenceInWords(seconds)), ["Writing", "Writing", "No text for 5 s", "No text for 8 s"]);
 });
 
 test("the button counts down to when it makes sense", () => {

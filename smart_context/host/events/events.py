@@ -93,6 +93,14 @@ class ChatToken(TypedDict):
     text: str
 
 
+class ChatThought(TypedDict):
+    """The next piece of what a model thinks before it answers."""
+
+    chat_id: str
+    message_id: str
+    text: str
+
+
 class ChatTool(TypedDict):
     """A tool was called for an answer; `call` is the message's part with the result."""
 
@@ -183,6 +191,7 @@ CHAT_STARTED: Event[ChatStarted] = Event("chat.started")
 """The question is saved and the answer begins."""
 CHAT_TOKEN: Event[ChatToken] = Event("chat.token")
 """A piece of an answer."""
+CHAT_THOUGHT: Event[ChatThought] = Event("chat.thought")
 CHAT_TOOL: Event[ChatTool] = Event("chat.tool")
 """The model called a tool and got the result or an error."""
 CHAT_UNSAVED: Event[ChatUnsaved] = Event("chat.unsaved")

@@ -219,6 +219,7 @@ class Answering:
                 turn,
                 self.answer.add_text,
                 lambda: self.answer.add_steps(turn.request.steps),
+                self.answer.tell_thought,
             )
         except SmartContextError as error:
             turn.error = str(error)

@@ -4,7 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from smart_context.chat.messages import ChatId, MessageId, Part
-from smart_context.host.events.events import CHAT_TOKEN, CHAT_TOOL, CHAT_UNSAVED, Emit, Event
+from smart_context.host.events.events import (
+    CHAT_THOUGHT,
+    CHAT_TOKEN,
+    CHAT_TOOL,
+    CHAT_UNSAVED,
+    Emit,
+    Event,
+)
 from smart_context.storage.ports import AnswerJournal
 
 
@@ -60,6 +67,10 @@ class ArrivingAnswer:
             self._tell(CHAT_TOKEN, offset=self.length, text=text)
         self.length += len(text)
         self.tell_unsaved(self.journal.problem)
+
+    def tell_thought(self, text: str) -> None:
+        """Show clients what the model thinks; it is kept once it is whole, as a step."""
+        self._tell(CHAT_THOUGHT, text=text)
 
     def add_steps(self, steps: Sequence[Part]) -> None:
         """Take what the model did: all steps of the turn, which include the text so far."""

@@ -22,7 +22,7 @@ from smart_context.host.request.completion import RequestCompletion
 from smart_context.host.request.tools import ToolSupport
 from smart_context.host.tasks import was_cancelled
 from smart_context.host.turn import Turn
-from smart_context.host.turns.rounds import ask_model
+from smart_context.host.turns.rounds import ask_model, unheard
 
 _BEFORE_THE_MODEL = (
     PIPELINE_START,
@@ -58,7 +58,11 @@ class Pipeline:
         self._completion = completion
 
     async def ask(
-        self, turn: Turn, on_text: Callable[[str], None], on_step: Callable[[], None]
+        self,
+        turn: Turn,
+        on_text: Callable[[str], None],
+        on_step: Callable[[], None],
+        on_thought: Callable[[str], None] = unheard,
     ) -> None:
         """Run the phases up to the model's answer, which goes to `turn.response`.
 
@@ -69,6 +73,7 @@ class Pipeline:
             on_text: Gets the answer piece by piece as it arrives, or in one piece if the turn
                 is not streaming; when this raises, it got all that arrived.
             on_step: Called after `turn.request.steps` grew; they include the text so far.
+            on_thought: Gets what the model thinks before it answers, piece by piece.
 
         Raises:
             ModelFailed: If the model did not answer, or gave an empty answer.
@@ -83,6 +88,7 @@ class Pipeline:
             self._completion,
             on_text=on_text,
             on_step=on_step,
+            on_thought=on_thought,
         )
 
     @property

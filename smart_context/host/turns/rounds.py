@@ -27,6 +27,10 @@ MAX_CALLS = 16
 _logger = logging.getLogger(__name__)
 
 
+def unheard(_thought: str) -> None:
+    """Takes what a model thinks where nobody reads it."""
+
+
 async def ask_model(
     turn: Turn,
     models: Models,
@@ -35,6 +39,7 @@ async def ask_model(
     *,
     on_text: Callable[[str], None],
     on_step: Callable[[], None],
+    on_thought: Callable[[str], None] = unheard,
 ) -> None:
     """Ask the chat model a turn's request; the answer goes to `turn.response`.
 
@@ -46,6 +51,7 @@ async def ask_model(
         on_text: Gets the answer piece by piece as it arrives, or in one piece if the turn is not
             streaming.
         on_step: Called after `turn.request.steps` grew.
+        on_thought: Gets what the model thinks before it answers, if the turn is streaming.
 
     Raises:
         ModelFailed: If the model did not answer, or gave an empty answer.
@@ -53,7 +59,9 @@ async def ask_model(
     turn.window = completion.window
     turn.request = await completion.with_images(turn.request)
     turn.is_extracted = models.chat_is_embedded
-    rounds = Rounds(models.chat, turn, support, on_text=on_text, on_step=on_step)
+    rounds = Rounds(
+        models.chat, turn, support, on_text=on_text, on_step=on_step, on_thought=on_thought
+    )
     turn.response = await rounds.answer()
 
 
@@ -66,6 +74,7 @@ class Rounds:
         support: Knows which models take no tools.
         on_text: Gets each piece of text.
         on_step: Called after the steps grew; they include the text that came so far.
+        on_thought: Gets each piece of what the model thinks before it answers.
     """
 
     def __init__(
@@ -76,12 +85,14 @@ class Rounds:
         *,
         on_text: Callable[[str], None],
         on_step: Callable[[], None],
+        on_thought: Callable[[str], None] = unheard,
     ) -> None:
         self._model = model
         self._turn = turn
         self._support = support
         self._on_text = on_text
         self._on_step = on_step
+        self._on_thought = on_thought
 
     async def answer(self) -> str:
         """The text of the answer.
@@ -167,6 +178,7 @@ class Rounds:
                     calls += piece.tool_calls
                     if piece.reasoning and not texts:  # later ones have no place
                         thoughts.append(piece.reasoning)
+                        self._on_thought(piece.reasoning)
                     if piece.text:
                         self._keep_thoughts(thoughts)
                         texts.append(piece.text)

@@ -5,6 +5,7 @@
  */
 
 import { postForFragment } from "../../lib/fragments.js";
+import { clone } from "../../lib/from-template.js";
 import { visible } from "../../lib/text.js";
 import { cutAt, LONGEST_PART, withoutBegunTable } from "./live-blocks.js";
 import { hasGap, NO_PIECES, withPiece } from "./pieces.js";
@@ -15,6 +16,8 @@ export class LiveAnswer {
   #pieces = NO_PIECES;
   #message;
   #prose = document.createElement("div");
+  /** What the model thinks before it answers; the stored message has it, too. @type {HTMLElement | null} */
+  #thoughts = null;
   /** How much of the text is final, and how many elements show it. */
   #settled = 0;
   #elements = 0;
@@ -36,8 +39,18 @@ export class LiveAnswer {
     this.#pieces = withPiece(this.#pieces, offset, text);
     this.#isDue = true;
     if (text) this.#message.dataset.heard = String(Date.now());
-    if (!this.#isBusy) this.#showAll();
+    // A notice of the program comes at once, and is stored in words for clients.
+    if (!this.#isBusy && !("extracted" in this.#message.dataset)) this.#showAll();
     return hasGap(this.#pieces);
+  }
+
+  /** Adds a piece of what the model thinks before it answers. @param {string} text */
+  think(text) {
+    this.#thoughts ??= clone("thoughts-template");
+    this.#thoughts.querySelector(".prose")?.append(visible(text));
+    this.#message.dataset.heard = String(Date.now());
+    this.#message.dataset.thinks = "";
+    if (!this.#thoughts.isConnected) this.#message.querySelector(".body")?.replaceChildren(this.#thoughts);
   }
 
   async #showAll() {
@@ -57,6 +70,7 @@ export class LiveAnswer {
 
   async #show() {
     const { text } = this.#pieces;
+    delete this.#message.dataset.thinks;
     const { settled, code } = cutAt(text, this.#settled);
     if (code && this.#code.at === settled) {
       this.#growCode(text);
@@ -83,7 +97,7 @@ export class LiveAnswer {
 
   /** Replaces what changed; equal elements stay, and with them the user's selection. @param {Node[]} fresh */
   #replaceTail(fresh) {
-    if (!this.#prose.isConnected) this.#message.querySelector(".body")?.replaceChildren(this.#prose);
+    if (!this.#prose.isConnected) this.#message.querySelector(".body")?.replaceChildren(...(this.#thoughts ? [this.#thoughts] : []), this.#prose);
     const old = [...this.#prose.childNodes].slice(this.#elements);
     let same = 0;
     while (same < Math.min(old.length, fresh.length) && old[same].isEqualNode(fresh[same])) same += 1;

@@ -4,9 +4,10 @@
 const NOTEWORTHY_S = 5;
 const TICK_MS = 1000;
 
-/** What stands below the text so far. @param {number} seconds  Since the last text. */
-export function silenceInWords(seconds) {
-  return seconds < NOTEWORTHY_S ? "Writing" : `No text for ${seconds} s`;
+/** What stands below the text so far. @param {number} seconds  Since the last text. @param {boolean} thinks */
+export function silenceInWords(seconds, thinks = false) {
+  if (seconds < NOTEWORTHY_S) return thinks ? "Thinking" : "Writing";
+  return `No text for ${seconds} s`;
 }
 
 /** @param {HTMLElement} list  Holds the messages. */
@@ -14,7 +15,7 @@ export function watchSilence(list) {
   setInterval(() => {
     for (const message of /** @type {NodeListOf<HTMLElement>} */ (list.querySelectorAll("[data-generating]"))) {
       message.dataset.heard ??= String(Date.now());
-      const words = silenceInWords(Math.round((Date.now() - Number(message.dataset.heard)) / TICK_MS));
+      const words = silenceInWords(Math.round((Date.now() - Number(message.dataset.heard)) / TICK_MS), "thinks" in message.dataset);
       const line = message.querySelector(".writing-text");
       if (line && line.textContent !== words) line.textContent = words;
     }

@@ -3,13 +3,17 @@
 
 import { chooseModel } from "../../frame/model-choice.js";
 import { copied } from "../../lib/copied.js";
+import { clone } from "../../lib/from-template.js";
 import { fetchText } from "../../lib/fragments.js";
 import { reasonOf } from "../../lib/text.js";
 import { toast } from "../../lib/toasts.js";
 import { openMade } from "../chat-menu.js";
 import { makeLinks } from "../note-sheet.js";
+import { actOnCode, equipCode } from "./code-block.js";
 import { answerAgain, questionOf, showVersion } from "./versions.js";
 
+/** What asks for the rest of an answer that was stopped. */
+const GO_ON = "Please go on where you stopped.";
 const BUTTONS = ":is(button, a):not([hidden])";
 
 /**
@@ -19,15 +23,14 @@ const BUTTONS = ":is(button, a):not([hidden])";
  * @property {import("../../panel/topics/topics-panel.js").TopicsPanel | null} panel
  * @property {(id: string, top?: number) => Promise<HTMLElement | null>} show  Gets the messages from the server and shows one, at that place in the window.
  * @property {(words: string) => void} announce
+ * @property {(text: string) => Promise<unknown>} ask  Sends a message.
  */
 
 /** Gives messages that are new on the page their buttons. @param {readonly HTMLElement[]} messages */
 export function equip(messages) {
-  const actions = template("actions-template");
-  const copyCode = template("copy-code-template");
   for (const message of messages) {
-    if (!message.querySelector(".actions")) message.append(actionsFor(message, actions));
-    for (const code of message.querySelectorAll(".code:not(:has(.copy-code))")) code.append(clone(copyCode));
+    if (!message.querySelector(".actions")) message.append(actionsFor(message));
+    equipCode(message);
     makeLinks(message);
     for (const time of message.querySelectorAll("time")) showTime(time);
   }
@@ -38,7 +41,7 @@ export function listen(list, page) {
   list.addEventListener("click", (event) => {
     const pressed = event.target instanceof Element ? event.target.closest("button") : null;
     if (!pressed) return;
-    if (pressed.classList.contains("copy-code")) copyCodeOf(pressed).catch((error) => toast(reasonOf(error)));
+    if (pressed.dataset.code) actOnCode(pressed).catch((error) => toast(reasonOf(error)));
     const message = /** @type {HTMLElement | null} */ (pressed.closest("[data-message-id]"));
     if (message && pressed.dataset.action) act(pressed.dataset.action, pressed, message, page);
   });
@@ -67,6 +70,7 @@ async function act(action, pressed, message, page) {
       const use = async (/** @type {{ model: string }} */ { model }) => answerAgain(message, page, changedText(questionOf(message)), model || "chat");
       await chooseModel({ wire, title: "Ask another model", action: "Ask it", current: "", use });
     }
+    if (action === "go-on") await page.ask(GO_ON);
     if (action === "branch") await openMade(wire, "memory.fork", { chat_id: chatId, message_id: id, topics: [...(panel?.state.active ?? [])] });
     if (action === "version") await showVersion(pressed, message, page);
     if (action === "pin") await panel?.mark(isPressed ? "release" : "pin", [id]);
@@ -91,7 +95,7 @@ function changedText(message) {
  */
 function edit(message, text, save) {
   if (message.querySelector(".edit")) return;
-  const form = /** @type {HTMLFormElement} */ (clone(template("edit-template")));
+  const form = /** @type {HTMLFormElement} */ (clone("edit-template"));
   const box = /** @type {HTMLTextAreaElement} */ (form.querySelector("textarea"));
   const close = () => {
     form.remove();
@@ -129,11 +133,6 @@ function edit(message, text, save) {
   });
 }
 
-/** @param {HTMLElement} pressed */
-async function copyCodeOf(pressed) {
-  await copied(pressed, pressed.closest(".code")?.querySelector("code")?.textContent ?? "");
-}
-
 /** Moves between the buttons of a message, which are a single Tab stop. @param {KeyboardEvent} event */
 function rove(event) {
   const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -147,9 +146,9 @@ function rove(event) {
   event.preventDefault();
 }
 
-/** @param {HTMLElement} message @param {HTMLTemplateElement} source */
-function actionsFor(message, source) {
-  const actions = clone(source);
+/** @param {HTMLElement} message */
+function actionsFor(message) {
+  const actions = clone("actions-template");
   const role = message.dataset.role;
   if (role !== "user") actions.querySelector("[data-action=edit]")?.remove();
   if ("isSummary" in message.dataset || role === "tool" || role === "system") actions.querySelector("[data-action=branch]")?.remove();
@@ -170,14 +169,4 @@ function showTime(time) {
   if (Number.isNaN(when.valueOf())) return;
   const isToday = when.toDateString() === new Date().toDateString();
   time.textContent = when.toLocaleString([], isToday ? { timeStyle: "short" } : { dateStyle: "medium", timeStyle: "short" });
-}
-
-/** @param {string} id */
-function template(id) {
-  return /** @type {HTMLTemplateElement} */ (document.getElementById(id));
-}
-
-/** @param {HTMLTemplateElement} source */
-function clone(source) {
-  return /** @type {HTMLElement} */ (document.importNode(/** @type {Element} */ (source.content.firstElementChild), true));
 }

@@ -123,6 +123,11 @@ export class MessageList {
     }
   }
 
+  /** Handles a piece of what a model thinks before it answers. @param {{ message_id: string, text: string }} thought */
+  think({ message_id: id, text }) {
+    this.#liveAnswer(id)?.think(text);
+  }
+
   /** Handles the end of an answer: the stored text replaces the streamed one. */
   async end() {
     for (const id of this.#live.keys()) {
