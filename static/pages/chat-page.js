@@ -185,7 +185,7 @@ onOurs("chat.started", async ({ message_id: id }) => {
   messages.begin(id);
 });
 onOurs("chat.token", (piece) => messages.add(piece).catch((error) => toast(reasonOf(error))));
-onOurs("chat.thought", (thought) => messages.think(thought));
+onOurs("chat.thought", (thought) => messages.think(thought).catch(() => {})); // the stored answer has it, too
 onOurs("chat.unsaved", ({ problem }) => showUnsaved(problem));
 onOurs("chat.finished", () => endAnswer("The answer is complete."));
 onOurs("chat.failed", async ({ error }) => {

@@ -206,9 +206,7 @@ def test_stopping_before_a_message_is_sent_takes_it_back(new_page, server, endpo
     assert not endpoint.chat_requests
 
 
-def test_thoughts_are_read_as_they_come_and_a_stopped_answer_is_gone_on_with(
-    new_page, server, endpoint, gate
-):
+def test_thoughts_are_read_as_they_come(new_page, server, endpoint, gate):
     page = open_chat(new_page, server)
     thinking = Reply(text="Use a bowline.", reasoning=("Which knot?",), gate=gate, hold_after=1)
     endpoint.reply_with(thinking)
@@ -217,7 +215,10 @@ def test_thoughts_are_read_as_they_come_and_a_stopped_answer_is_gone_on_with(
     expect(answer(page).locator(".writing-text")).to_have_text("Thinking")
     gate.set()
     expect(answer(page)).to_contain_text("Use a bowline.")
-    gate.clear()
+
+
+def test_a_stopped_answer_is_gone_on_with(new_page, server, endpoint, gate):
+    page = open_chat(new_page, server)
     hold(endpoint, "First make a", gate)
     send(page, "In detail, please")
     expect(answer(page)).to_contain_text("First make a")

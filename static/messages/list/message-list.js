@@ -124,7 +124,8 @@ export class MessageList {
   }
 
   /** Handles a piece of what a model thinks before it answers. @param {{ message_id: string, text: string }} thought */
-  think({ message_id: id, text }) {
+  async think({ message_id: id, text }) {
+    if (!this.#liveAnswer(id)) await this.sync();
     this.#liveAnswer(id)?.think(text);
   }
 

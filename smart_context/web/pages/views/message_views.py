@@ -40,7 +40,9 @@ def failure_view(error: str) -> FailureView:
 _SOURCE = re.compile(r"^\*\*(\d)\.\*\* `([^`\[\]|\n]+\.md(?:#[^`\[\]|\n]*)?)`$", re.MULTILINE)
 """How the answer without a model names a note that it quotes."""
 
-_NO_MODEL = re.compile(r"^No chat model is configured[^\n]*?`\.vault\.toml`\.\s*(Closest passages from (.+?):)?")
+_NO_MODEL = re.compile(
+    r"^No chat model is configured[^\n]*?`\.vault\.toml`\.\s*(Closest passages from (.+?):)?"
+)
 """How it begins, for clients; the page has a button in place of the file's name."""
 
 SPEAKERS = {"user": "You", "assistant": "Assistant", "system": "Instruction", "tool": "Tool"}
@@ -116,7 +118,11 @@ def _speaker(message: Message) -> str:
 
 def _with_links(render: Callable[[str], str]) -> Callable[[str], str]:
     """Renders quotes whose sources are links to their notes, in words for the page."""
-    return lambda text: render(_SOURCE.sub(r"**\1.** [[\2]]", _NO_MODEL.sub(_without_a_model, text)))
+
+    def shown(text: str) -> str:
+        return render(_SOURCE.sub(r"**\1.** [[\2]]", _NO_MODEL.sub(_without_a_model, text)))
+
+    return shown
 
 
 def _without_a_model(opening: re.Match[str]) -> str:
