@@ -59,6 +59,7 @@ from smart_context.relevance.judge.fitting import stored_judge, stored_scale
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.storage.guarded.documents import PersonalContexts
+from smart_context.topics.clusters.keywords import Keywords
 from smart_context.topics.embedded import EmbeddedTopicExtractor
 from smart_context.topics.extraction import LlmTopicExtractor, TopicExtractor
 
@@ -366,7 +367,7 @@ def _topics(
     updates = TopicUpdates(
         chats=context.chats,
         sidecars=filtering.sidecars,
-        extractor=partial(_extractor, context),
+        extractor=partial(_extractor, context, Keywords()),
         cache=filtering.cache,
         emit=context.emit,
         announce=filtering.chat_filter.announce,
@@ -404,9 +405,11 @@ def _atlas(
     )
 
 
-def _extractor(context: PluginContext, embedder: Embedder) -> TopicExtractor:
+def _extractor(context: PluginContext, keywords: Keywords, embedder: Embedder) -> TopicExtractor:
     fast = context.models.fast
-    return EmbeddedTopicExtractor(embedder) if fast is None else LlmTopicExtractor(fast)
+    if fast is None:
+        return EmbeddedTopicExtractor(embedder, keywords)
+    return LlmTopicExtractor(fast, keywords)
 
 
 def _accounts(

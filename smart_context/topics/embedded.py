@@ -21,6 +21,7 @@ from smart_context.topics.clusters.grouping import (
     ordinary_direction,
     subjects_of,
 )
+from smart_context.topics.clusters.keywords import Keywords
 from smart_context.topics.clusters.word_vectors import word_vectors
 from smart_context.topics.extraction import (
     NOTHING_BEFORE,
@@ -46,10 +47,12 @@ class EmbeddedTopicExtractor:
 
     Args:
         embedder: Gives the messages' vectors; preferably cached.
+        keywords: Remembers the words of chats from one extraction to the next.
     """
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: Embedder, keywords: Keywords | None = None) -> None:
         self._embedder = embedder
+        self._keywords = keywords or Keywords()
 
     async def extract(
         self,
@@ -90,7 +93,7 @@ class EmbeddedTopicExtractor:
         except ModelFailed as failure:
             raise ExtractionFailed(f"{self._embedder.name} did not answer: {failure}") from failure
         found = Extraction(topics=_topics(groups, named, spoken), sticky_ids=sticky)
-        return await asyncio.to_thread(with_keywords, found, messages)
+        return await asyncio.to_thread(with_keywords, found, messages, self._keywords)
 
     async def _named(
         self, talk: Talk, groups: Sequence[Group], kept: Sequence[str], hints: Sequence[str]

@@ -8,7 +8,7 @@ from typing import Protocol
 from smart_context.base.errors import ModelFailed, SmartContextError
 from smart_context.chat.messages import Message
 from smart_context.llm.models import ChatModel
-from smart_context.topics.clusters.keywords import keywords_of
+from smart_context.topics.clusters.keywords import Keywords
 from smart_context.topics.prompting.prompt import extraction_prompt
 from smart_context.topics.prompting.reply import ReplyUnusable, parsed_reply
 from smart_context.topics.reconciling import reconciled
@@ -55,10 +55,23 @@ class TopicExtractor(Protocol):
 
 
 class LlmTopicExtractor:
-    """Asks a chat model, once, for the topics of the whole chat."""
+    """Asks a chat model, once, for the topics of the whole chat.
 
-    def __init__(self, model: ChatModel, *, max_prompt_tokens: int = MAX_PROMPT_TOKENS) -> None:
+    Args:
+        model: The model.
+        keywords: Remembers the words of chats from one extraction to the next.
+        max_prompt_tokens: What fits into the model's window.
+    """
+
+    def __init__(
+        self,
+        model: ChatModel,
+        keywords: Keywords | None = None,
+        *,
+        max_prompt_tokens: int = MAX_PROMPT_TOKENS,
+    ) -> None:
         self._model = model
+        self._keywords = keywords or Keywords()
         self._max_prompt_tokens = max_prompt_tokens
 
     async def extract(
@@ -86,7 +99,7 @@ class LlmTopicExtractor:
         except ReplyUnusable as fault:
             raise ExtractionFailed(f"{self._model.name} gave no usable topics: {fault}") from fault
         found = await asyncio.to_thread(reconciled, found, previous, messages, regroup=regroup)
-        return await asyncio.to_thread(with_keywords, found, messages)
+        return await asyncio.to_thread(with_keywords, found, messages, self._keywords)
 
 
 def is_readable(message: Message) -> bool:
@@ -94,14 +107,16 @@ def is_readable(message: Message) -> bool:
     return message.is_complete and not message.is_extracted
 
 
-def with_keywords(extraction: Extraction, messages: Sequence[Message]) -> Extraction:
+def with_keywords(
+    extraction: Extraction, messages: Sequence[Message], keywords: Keywords
+) -> Extraction:
     """The same topics with the keywords that set each one's messages apart."""
     places = {message.id: place for place, message in enumerate(messages)}
     groups = [[places[i] for i in topic.message_ids if i in places] for topic in extraction.topics]
-    found = keywords_of([message.text[:MOST_READ] for message in messages], groups)
+    found = keywords.of([message.text[:MOST_READ] for message in messages], groups)
     topics = tuple(
-        replace(topic, keywords=keywords)
-        for topic, keywords in zip(extraction.topics, found, strict=True)
+        replace(topic, keywords=words)
+        for topic, words in zip(extraction.topics, found, strict=True)
     )
     return replace(extraction, topics=topics)
 

@@ -5,7 +5,7 @@
 
 Each prints its port. The provider reads a chat request without parsing it. The request's header
 `OpenAI-Beta`, which relays pass on, says what it answers: `COUNT SIZE PAUSE_MS` is that many events
-of that many bytes, with a pause before each. Without it the answer is an empty list of topics.
+of that many bytes, with a pause before each. Without it the answer is a list of topics.
 """
 
 import asyncio
@@ -23,7 +23,11 @@ from tests.fake_openai import FakeOpenAI
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 DONE = b"data: [DONE]\n\n"
-TOPICS = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "[]"}}]}
+FOUND = [
+    {"label": label, "count": 250, "message_ids": [f"m{n:07}" for n in range(first, 1_000, 4)]}
+    for first, label in enumerate(("Graph Walks", "Old Gardens", "Node Handover", "Boats"))
+]
+TOPICS = {"choices": [{"message": {"role": "assistant", "content": json.dumps({"topics": FOUND})}}]}
 
 
 def event(size):

@@ -1,6 +1,7 @@
 """Commands that edit topics, set the threshold, and undo the last choice."""
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,7 +10,7 @@ from smart_context.base.results import PanelResult
 from smart_context.base.values import JsonObject
 from smart_context.chat.compaction import without_summary
 from smart_context.chat.ids import check_chat_id
-from smart_context.chat.messages import ChatId, Message, messages_of, without_notices
+from smart_context.chat.messages import ChatId, Message, MessageId, without_notices
 from smart_context.host.commands.registry import CommandHandler
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
@@ -24,11 +25,11 @@ from smart_context.plugin.choices.undo import (
 from smart_context.plugin.notes.context_changes import ContextChanges
 from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.plugin.selection.selector import ContextSelector
-from smart_context.plugin.topics.updates import TOPICS_UPDATED, topics_payload
+from smart_context.plugin.topics.updates import TOPICS_UPDATED, store_topics
 from smart_context.storage.ports import Chats
 from smart_context.topics.identity import with_ids
 from smart_context.topics.moves import in_order
-from smart_context.topics.stored import stored_sticky_ids, stored_topics, to_stored
+from smart_context.topics.stored import stored_topics, to_stored
 from smart_context.topics.values import Extraction, Topic
 
 
@@ -182,16 +183,14 @@ class TopicEditing:
             raise
 
     async def _store(self, chat_id: ChatId, topics: Sequence[Topic]) -> None:
-        def store(document: JsonObject) -> None:
+        def stored(sticky: AbstractSet[MessageId], present: Sequence[Message]) -> list[JsonObject]:
             nonlocal topics
-            sticky = stored_sticky_ids(document.get("topics"))
-            present = messages_of(document)
             topics = in_order(topics, [message.id for message in present])
-            document["topics"] = to_stored(Extraction(topics=tuple(topics)), sticky, present)
+            return to_stored(Extraction(topics=tuple(topics)), sticky, present)
 
-        document = await self.chats.update(chat_id, store, creates=False)
+        payload = await store_topics(self.chats, chat_id, stored)
         await self.sidecars.keep_topics(chat_id, topics)
-        self.emit(TOPICS_UPDATED, topics_payload(chat_id, document))
+        self.emit(TOPICS_UPDATED, payload)
 
     async def _known(self, chat_id: ChatId) -> tuple[Topic, ...]:
         public = await self.chats.value(chat_id, "topics")

@@ -12,7 +12,9 @@ from smart_context.base.errors import SmartContextError
 from smart_context.base.text.languages import main_language
 from smart_context.base.values import JsonObject
 from smart_context.chat.documents.branches import ids_in_branches
-from smart_context.chat.messages import ChatId, Message, messages_of
+from smart_context.chat.documents.document import Version
+from smart_context.chat.documents.parts import no_messages
+from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.llm.models import Embedder, Matrix
 from smart_context.plugin.choices.sidecar import ChatSidecar
 from smart_context.plugin.choices.sidecars import Sidecars
@@ -37,7 +39,10 @@ EXTRACTION = "smart_context.extraction"
 """Event: how far the extraction of a chat's topics is."""
 
 TOPICS_UPDATED = "smart_context.topics_updated"
-"""Event: a chat's topics are stored; see `topics_payload`."""
+"""Event: a chat's topics are stored; see `store_topics`.
+
+`moved` is there only if messages of a topic moved that the user relies on.
+"""
 
 Emit = Callable[[str, JsonObject], None]
 Edited = Callable[[ChatId, Extraction, Sequence[Message]], Awaitable[Extraction]]
@@ -173,14 +178,13 @@ class TopicUpdates:
         shown = tuple(topic for topic in topics if topic.label != STICKY_LABEL)
         sticky = next((t.message_ids for t in topics if t.label == STICKY_LABEL), ())
 
-        def store(document: JsonObject) -> None:
-            found = Extraction(topics=shown, sticky_ids=sticky)
-            document["topics"] = to_stored(found, (), messages_of(document))
-
-        document = await self.chats.update(chat_id, store, creates=False)
+        found = Extraction(topics=shown, sticky_ids=sticky)
+        payload = await store_topics(
+            self.chats, chat_id, lambda _, present: to_stored(found, (), present)
+        )
         away = _left_behind((*before, *sidecar.away), messages, others)
         await self.sidecars.keep_topics(chat_id, shown, seen=seen, away=away)
-        self.emit(TOPICS_UPDATED, topics_payload(chat_id, document))
+        self.emit(TOPICS_UPDATED, payload)
         await self.announce(chat_id)
 
     async def _extract_and_store(
@@ -203,15 +207,12 @@ class TopicUpdates:
         edited = await self.edited(chat_id, found, tuple(filter(is_readable, messages)))
         extraction = replace(edited, topics=with_ids(edited.topics, (*before, *sidecar.topics)))
 
-        def store(document: JsonObject) -> None:
+        def stored(sticky: AbstractSet[MessageId], present: Sequence[Message]) -> list[JsonObject]:
             if self._newest.get(chat_id) is not token:
                 raise OutOfDate
-            present = messages_of(document)
-            document["topics"] = to_stored(
-                extraction, stored_sticky_ids(document.get("topics")), present
-            )
+            return to_stored(extraction, sticky, present)
 
-        document = await self.chats.update(chat_id, store, creates=False)
+        payload = await store_topics(self.chats, chat_id, stored)
         hidden = [topic for topic in found.topics if topic.label in sidecar.state.edits.deleted]
         seen = messages[-1].id if messages else ""
         kept, away = (*extraction.topics, *hidden), _left_behind(gone, messages, others)
@@ -220,7 +221,9 @@ class TopicUpdates:
             before, extraction.topics, [message.id for message in messages], regrouped=regroup
         )
         told = await self._not_in_silence(chat_id, sidecar.state, moves)
-        self.emit(TOPICS_UPDATED, topics_payload(chat_id, document, told))
+        if told:
+            payload["moved"] = [move.told for move in told]
+        self.emit(TOPICS_UPDATED, payload)
 
     async def _not_in_silence(
         self, chat_id: ChatId, state: FilterState, moves: Sequence[Move]
@@ -254,17 +257,36 @@ class TopicUpdates:
         self.emit(EXTRACTION, payload)
 
 
-def topics_payload(chat_id: ChatId, document: JsonObject, moves: Sequence[Move] = ()) -> JsonObject:
-    """The payload of `TOPICS_UPDATED`, from a chat's stored document.
+async def store_topics(
+    chats: Chats,
+    chat_id: ChatId,
+    stored: Callable[[AbstractSet[MessageId], Sequence[Message]], list[JsonObject]],
+) -> JsonObject:
+    """Store the topics of a chat, whose messages are not copied or read again.
 
-    `moved` is there only if messages of a topic moved that the user relies on.
+    Args:
+        chats: The store of the chats.
+        chat_id: The chat.
+        stored: Makes the stored topics from the ids of standing instructions so far and the
+            chat's messages.
+
+    Returns:
+        The payload of `TOPICS_UPDATED`.
     """
-    return {
-        "chat_id": chat_id,
-        "topics": public_topics(document["topics"]),
-        "total_messages": len(messages_of(document)),
-        **({"moved": [move.told for move in moves]} if moves else {}),
-    }
+    present: tuple[Message, ...] = ()
+
+    def since(version: Version) -> int:
+        nonlocal present
+        present = version.messages
+        return no_messages(version)
+
+    def change(document: JsonObject) -> None:
+        sticky = stored_sticky_ids(document.get("topics"))
+        document["topics"] = stored(sticky, present)
+
+    document = await chats.update(chat_id, change, since=since, creates=False)
+    topics = public_topics(document["topics"])
+    return {"chat_id": chat_id, "topics": topics, "total_messages": len(present)}
 
 
 def _with_sticky(topics: Sequence[Topic], others: JsonObject) -> tuple[Topic, ...]:

@@ -1,6 +1,6 @@
 import pytest
 
-from smart_context.topics.clusters.keywords import keywords_of
+from smart_context.topics.clusters import keywords
 from smart_context.topics.naming.phrases import phrases_of
 
 
@@ -121,14 +121,28 @@ def test_what_only_an_answer_says_once_is_no_whole_stretch():
 
 def test_keywords_set_a_group_apart_from_the_others():
     texts = ["tax return form", "tax form", "bike form", "bike tour form"]
-    first, second, none = keywords_of(texts, [[0, 1], [2, 3], []])
+    first, second, none = keywords.Keywords().of(texts, [[0, 1], [2, 3], []])
     assert first[0] == "tax"
     assert second[0] == "bike"
     assert first[-1] == second[-1] == "form"
     assert none == ()
 
 
+def test_of_a_chat_that_goes_on_only_the_new_and_changed_texts_are_split_again(monkeypatch):
+    split = []
+    words = keywords.spelled_words
+    monkeypatch.setattr(keywords, "spelled_words", lambda text: split.append(text) or words(text))
+    known = keywords.Keywords()
+    texts = ["prune apple trees", "apple trees in spring", "jazz guitar chords", "a guitar solo"]
+    known.of(texts, [[0, 1], [2, 3]])
+    split.clear()
+    grown = [*texts[:3], "a sailing boat", "boats under sail"]
+    found = known.of(grown, [[0, 1], [2], [3, 4]])
+    assert split == grown[3:]
+    assert found == keywords.Keywords().of(grown, [[0, 1], [2], [3, 4]])
+
+
 def test_keywords_are_at_most_as_many_as_asked_for_and_one_of_each_word():
-    (found,) = keywords_of(["user users user's guitar", "users chord"], [[0, 1]], most=2)
+    (found,) = keywords.Keywords().of(["user users user's guitar", "users chord"], [[0, 1]], most=2)
     assert len(found) == 2
     assert found[0] == "user"
