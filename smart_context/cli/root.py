@@ -120,9 +120,18 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "-V", "--version", message="smart-context %(version)s")
 @click.option("--verbose", is_flag=True, help="Log more, and where errors come from.")
-def smart_context(verbose: bool) -> None:
+@click.option(
+    "--log",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    envvar="SMART_CONTEXT_LOG",
+    help="How the log is written: for people, or an object a line for programs.",
+)
+def smart_context(verbose: bool, form: str) -> None:
     """See and steer what a language model is given.
 
     Start with `smart-context demo`, or `smart-context serve FOLDER` for your own notes.
     """
-    start_log(verbose=verbose)
+    start_log(verbose=verbose, as_json=form == "json")

@@ -1,7 +1,9 @@
-"""Writes the log to stderr, one line per event; tracebacks only with --verbose."""
+"""Writes the log to stderr, one line per event; tracebacks only with --verbose, and in JSON."""
 
+import json
 import logging
 import sys
+from datetime import UTC, datetime
 from types import TracebackType
 from typing import TypeAlias
 
@@ -21,11 +23,16 @@ _ExcInfo: TypeAlias = (
 )
 
 
-def start_log(*, verbose: bool) -> None:
-    """Send warnings to stderr as one line each; with `verbose` everything, tracebacks too."""
+def start_log(*, verbose: bool, as_json: bool = False) -> None:
+    """Send warnings to stderr as one line each; with `verbose` everything, tracebacks too.
+
+    Args:
+        as_json: Everything as one JSON object a line, for programs that collect logs.
+    """
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(Escaping(FORMAT) if verbose else OneLine(FORMAT))
-    handler.setLevel(logging.INFO if verbose else logging.WARNING)
+    usual = Escaping(FORMAT) if verbose else OneLine(FORMAT)
+    handler.setFormatter(JsonLines() if as_json else usual)
+    handler.setLevel(logging.INFO if verbose or as_json else logging.WARNING)
     for name in LOGGERS:
         log = logging.getLogger(name)
         log.addHandler(handler)
@@ -58,6 +65,22 @@ class OneLine(Escaping):
             error = record.exc_info[1]
             line += f": {type(error).__name__}: {error}{TRACEBACK_HINT}"
         return one_line(line)
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object for each event: its time in UTC, level, logger, message, and traceback."""
+
+    @override
+    def format(self, record: logging.LogRecord) -> str:
+        told = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            told["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(told)
 
 
 def _indented(text: str) -> str:

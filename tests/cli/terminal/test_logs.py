@@ -1,8 +1,9 @@
+import json
 import logging
 
 import pytest
 
-from smart_context.cli.terminal.logs import FORMAT, TRACEBACK_HINT, Escaping, OneLine
+from smart_context.cli.terminal.logs import FORMAT, TRACEBACK_HINT, Escaping, JsonLines, OneLine
 
 FORGED = "x\n12:00:00 all is well\r\x1b[2K\x9b2J\u2028\u202e\x00"
 FORMATTERS = pytest.mark.parametrize("formatter", [Escaping(FORMAT), OneLine(FORMAT)])
@@ -42,3 +43,17 @@ def test_a_traceback_is_shown_only_when_it_is_asked_for():
 
 def test_letters_of_all_languages_are_left_as_they_are():
     assert OneLine(FORMAT).format(record("é 日本 🙂")).endswith("é 日本 🙂")
+
+
+def test_programs_get_one_object_a_line_whatever_it_says():
+    line = JsonLines().format(record("Refused %s", FORGED, error=ValueError("é\n日本")))
+    assert line.isascii()
+    assert "\n" not in line
+    told = json.loads(line)
+    assert told.pop("traceback").endswith("ValueError: é\n日本")
+    assert told.pop("time").endswith("+00:00")
+    assert told == {
+        "level": "ERROR",
+        "logger": "smart_context.web",
+        "message": f"Refused {FORGED}",
+    }

@@ -1,0 +1,60 @@
+"""An nginx for tests, the system's, on loopback, set up as docs/team.md says."""
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.patience import PATIENCE_S
+from tests.postgres_server import HOST
+
+PROGRAM = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+_DOCUMENT = Path(__file__).parent.parent / "docs" / "team.md"
+
+_AROUND = """
+{user} daemon off; pid {folder}/pid; error_log {folder}/errors;
+events {{}}
+http {{
+    access_log off;
+    client_body_temp_path {folder}/b; proxy_temp_path {folder}/p; fastcgi_temp_path {folder}/f;
+    uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
+    {documented}
+}}
+"""
+
+
+def documented(port, servers):
+    """The document's settings, with these addresses in place of its own."""
+    (block,) = re.findall(r"```nginx\n(.*?)```", _DOCUMENT.read_text(), re.DOTALL)
+    own = " ".join(f"server {server};" for server in servers)
+    block, upstreams = re.subn(r"(?:server [\d.]+:8377; ?)+", own, block)
+    block, listens = re.subn(r"listen 443 ssl;.*", f"listen {HOST}:{port};", block)
+    assert (upstreams, listens) == (1, 1)
+    return re.sub(r"\n *ssl_.*", "", block)
+
+
+@contextmanager
+def nginx_server(folder, port, servers):
+    """Run until the block ends, in front of servers, each `host:port`."""
+    user = "" if os.geteuid() else "user root;"
+    settings = folder / "nginx.conf"
+    text = _AROUND.format(user=user, folder=folder, documented=documented(port, servers))
+    settings.write_text(text)
+    process = subprocess.Popen([PROGRAM, "-p", folder, "-c", settings])
+    try:
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            with socket.socket() as attempt:
+                if not attempt.connect_ex((HOST, port)):
+                    break
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+            time.sleep(0.01)
+        yield f"http://{HOST}:{port}"
+    finally:
+        process.terminate()
+        process.wait(PATIENCE_S)
