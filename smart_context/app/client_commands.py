@@ -1,6 +1,7 @@
 """What the page asks about clients of the API: keys, how to connect, what they did."""
 
 import asyncio
+import importlib.util
 from typing import Annotated
 
 from smart_context.app.browsers import base_url, key_file
@@ -63,7 +64,19 @@ class ClientCommands:
                     "chat_id": setup.chat_id,
                 }
                 for client, setup in CLIENTS.items()
+                if setup.lines
             ],
+            "agents": [
+                {
+                    "client": client,
+                    "name": setup.name,
+                    "where": setup.tools.where,
+                    "lines": setup.tools.served_lines(address, "KEY"),
+                }
+                for client, setup in CLIENTS.items()
+                if setup.tools and setup.tools.served
+            ],
+            "serves_agents": importlib.util.find_spec("mcp") is not None,
         }
 
     async def new_client_key(self, client: ClientName, caller: Caller) -> JsonObject:

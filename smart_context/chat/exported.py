@@ -3,7 +3,7 @@
 import html
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -35,7 +35,7 @@ def exported(chat_id: str, document: JsonObject, form: Form) -> str:
         return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
     if form == "openai":
         said = [m for m in _said(document) if not m.is_summary]  # what it stands for is there
-        body = {"messages": [_openai(message) for message in said]}
+        body = {"messages": [row for message in said for row in _openai(message)]}
         return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
     return _html(document) if form == "html" else _markdown(chat_id, document)
 
@@ -68,8 +68,34 @@ def _said(document: Mapping[str, Any]) -> list[Message]:
     return [message for message in messages_of(document) if not message.is_extracted]
 
 
-def _openai(message: Message) -> JsonObject:
-    return {"role": message.role, "content": message.text}
+def _openai(message: Message) -> Iterator[JsonObject]:
+    """The message as OpenAI's API takes it: calls, their results, then what was said.
+
+    Calls without a result are left out, since the API refuses them.
+    """
+    calls = [
+        {**part, "tool_call_id": part.get("tool_call_id") or f"{message.id}-{number}"}
+        for number, part in enumerate(message.parts)
+        if part.get("type") == "tool_call" and part.get("result") is not None
+    ]
+    if calls:
+        made = [
+            {
+                "id": part["tool_call_id"],
+                "type": "function",
+                "function": {
+                    "name": str(part.get("tool_name")),
+                    "arguments": _as_text(part.get("args")),
+                },
+            }
+            for part in calls
+        ]
+        yield {"role": "assistant", "content": None, "tool_calls": made}
+    for part in calls:
+        result = _as_text(part["result"])
+        yield {"role": "tool", "tool_call_id": part["tool_call_id"], "content": result}
+    if message.text or not calls:
+        yield {"role": message.role, "content": message.text}
 
 
 def _markdown(chat_id: str, document: Mapping[str, Any]) -> str:
@@ -89,7 +115,7 @@ def _markdown(chat_id: str, document: Mapping[str, Any]) -> str:
         at = f" · {message.created_at}" if message.created_at else ""
         body = [f"> [!{kind}] {_name(message)}{at}"]
         body += [f"> {line}".rstrip() for line in _all_text(message).split("\n")]
-        blocks.append("\n".join([*body, f"^{_block_id(message.id)}"]))
+        blocks += ["\n".join(body), f"^{_block_id(message.id)}"]  # a callout's id stands apart
     return "\n\n".join(blocks) + "\n"
 
 
@@ -102,7 +128,7 @@ def _block_id(name: str) -> str:
 
 
 def _all_text(message: Message) -> str:
-    """What a message says, with its thoughts and its tool calls."""
+    """What a message says, with its thoughts, its tool calls, and what is attached."""
     texts: list[str] = []
     for part in message.parts:
         if part.get("type") == "tool_call":
@@ -115,6 +141,14 @@ def _all_text(message: Message) -> str:
             texts.append("*Thinking:* " + str(part.get("text") or ""))
         else:
             texts.append(str(part.get("text") or ""))
+    names = [one_line(str(file.get("name") or "file")) for file in message.files]
+    links = [
+        (one_line(str(link.get("title") or link["url"])), link["url"])
+        for link in message.links
+        if isinstance(link.get("url"), str)
+    ]
+    texts += [f"*Attached:* {name}" for name in names]
+    texts += [f"[{title}]({one_line(url)})" for title, url in links]
     return "\n\n".join(filter(None, texts))
 
 

@@ -1,9 +1,36 @@
-"""The settings of each client that connect it to the gateway."""
+"""The settings of each client that connect it: to the models, and to the vault as tools."""
 
+import json
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 DEFAULT_BASE_URL = "http://127.0.0.1:8377/v1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolsSetup:
+    """How an agent gets the vault as tools, by MCP.
+
+    Attributes:
+        where: Where the lines go.
+        local: The settings that start `smart-context mcp`; `{vault}` is to be filled in.
+        served: Those that use a running server; `{url}` and `{key}` are to be filled in.
+    """
+
+    where: str
+    local: str
+    served: str
+
+    def local_lines(self, vault: str) -> str:
+        """The settings for a vault's folder."""
+        is_json = self.local.startswith("{")
+        return self.local.replace("{vault}", json.dumps(vault) if is_json else shlex.quote(vault))
+
+    def served_lines(self, base_url: str, key: str) -> str:
+        """The settings for the server whose models have this base URL."""
+        url = f"{base_url.removesuffix('/v1')}/mcp"
+        return self.served.replace("{url}", url).replace("{key}", key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,15 +39,17 @@ class ClientSetup:
 
     Attributes:
         name: Its usual name.
-        where: Where the lines go.
+        where: Where the lines go; empty if its models can't be chosen.
         lines: The settings; `{base_url}`, `{key}` and `{model}` are to be filled in.
         chat_id: How the client tells its chats apart, in words.
+        tools: How it gets the vault as tools; `None` if it takes none.
     """
 
     name: str
-    where: str
-    lines: str
+    where: str = ""
+    lines: str = ""
     chat_id: str = "It sends no id; its chats are recognised by the answers that they hold."
+    tools: ToolsSetup | None = None
 
     def filled(self, base_url: str, key: str, model: str) -> str:
         """The settings, ready to be copied."""
@@ -48,6 +77,13 @@ CLIENTS: Mapping[str, ClientSetup] = {
         '  "options": {"baseURL": "{base_url}", "apiKey": "{key}"},\n'
         '  "models": {"{model}": {}}}}}',
         chat_id="It sends x-session-id.",
+        tools=ToolsSetup(
+            where="opencode.json of the project, or ~/.config/opencode/opencode.json",
+            local='{"mcp": {"notes": {"type": "local",\n'
+            '  "command": ["smart-context", "mcp", {vault}]}}}',
+            served='{"mcp": {"notes": {"type": "remote", "url": "{url}",\n'
+            '  "headers": {"Authorization": "Bearer {key}"}}}}',
+        ),
     ),
     "codex": ClientSetup(
         name="Codex",
@@ -60,6 +96,12 @@ CLIENTS: Mapping[str, ClientSetup] = {
         'env_key = "SMART_CONTEXT_KEY"\n'
         'wire_api = "responses"',
         chat_id="It sends session-id and thread-id.",
+        tools=ToolsSetup(
+            where="a terminal",
+            local="codex mcp add notes -- smart-context mcp {vault}",
+            served="export SMART_CONTEXT_KEY={key}\n"
+            "codex mcp add notes --url {url} --bearer-token-env-var SMART_CONTEXT_KEY",
+        ),
     ),
     "aider": ClientSetup(
         name="aider",
@@ -119,6 +161,33 @@ CLIENTS: Mapping[str, ClientSetup] = {
         lines='import { createOpenAI } from "@ai-sdk/openai";\n\n'
         'const openai = createOpenAI({ baseURL: "{base_url}", apiKey: "{key}" });\n'
         'const model = openai("{model}");',
+    ),
+    "claude-code": ClientSetup(
+        name="Claude Code",
+        tools=ToolsSetup(
+            where="a terminal",
+            local="claude mcp add notes -- smart-context mcp {vault}",
+            served="claude mcp add --transport http notes {url} "
+            '--header "Authorization: Bearer {key}"',
+        ),
+    ),
+    "claude-desktop": ClientSetup(
+        name="Claude Desktop",
+        tools=ToolsSetup(
+            where="claude_desktop_config.json (Settings > Developer > Edit Config)",
+            local='{"mcpServers": {"notes":\n'
+            '  {"command": "smart-context", "args": ["mcp", {vault}]}}}',
+            served="",
+        ),
+    ),
+    "vscode": ClientSetup(
+        name="VS Code",
+        tools=ToolsSetup(
+            where=".vscode/mcp.json",
+            local='{"servers": {"notes": {"command": "smart-context", "args": ["mcp", {vault}]}}}',
+            served='{"servers": {"notes": {"type": "http", "url": "{url}",\n'
+            '  "headers": {"Authorization": "Bearer {key}"}}}}',
+        ),
     ),
 }
 """By the name for `smart-context connect`."""

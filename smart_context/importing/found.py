@@ -102,7 +102,7 @@ class FoundChat:
             at: When, as `moment` takes it.
             model: What wrote it, if it is an answer.
         """
-        is_asked = role in {"user", "human"}
+        is_asked = text_of(role) in {"user", "human"}
         found = FoundMessage(
             id=text_of(key) or str(len(self.messages)),
             role="user" if is_asked else "assistant",

@@ -30,7 +30,11 @@ _PEEKED = 64 << 10
 _AIDER = b"# aider chat started at"
 _OWN_KEYS = {"branches", "topics", "source", "version_order", "split_from", "forked_from"}
 
+_FAULTS = (ValueError, TypeError, KeyError, AttributeError, IndexError)
+"""What readers raise on values of other types than any version of a program was seen to write."""
+
 Found = FoundChat | OwnChat
+Rows = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,25 +143,26 @@ def _lined(source: Source, wanted: str) -> Iterator[Found | Broken]:
                 yield from _read(row, source, wanted, number)
             else:
                 rows.append(row)
-    if rows and (found := _session(rows, source, wanted)) is not None:
-        yield found
-    elif damaged and not rows:
+    if rows:
+        yield from _guarded(lambda: _session(rows, source, wanted), source)
+    elif damaged:
         raise NotReadable("none of its lines is a JSON object of a known program")
 
 
-def _session(rows: Sequence[Mapping[str, Any]], source: Source, wanted: str) -> Found | None:
-    """The chat that all lines of a file make up; `None` if they are not of a known program."""
+def _session(rows: Rows, source: Source, wanted: str) -> Iterator[FoundChat]:
+    """The chat that all lines of a file make up, if they are of a known program."""
     few = rows[:50]
+    read: tuple[str, Callable[[Rows, str], FoundChat]] | None = None
     if any(("type" in row and "payload" in row) or "instructions" in row for row in few):
-        return agents.codex(rows, source.stem) if wanted in {"", "codex"} else None
-    if any("uuid" in row or "sessionId" in row or "leafUuid" in row for row in few):
-        return agents.claude_code(rows, source.stem) if wanted in {"", "claude-code"} else None
-    if any("mes" in row or "chat_metadata" in row for row in few):
-        return servers.sillytavern(rows, source.stem) if wanted in {"", "sillytavern"} else None
-    if any("role" in row and "content" in row for row in few):
-        asked = {"messages": list(rows)}
-        return servers.openai_messages(asked, source.stem) if wanted in {"", "openai"} else None
-    return None
+        read = "codex", agents.codex
+    elif any("uuid" in row or "sessionId" in row or "leafUuid" in row for row in few):
+        read = "claude-code", agents.claude_code
+    elif any("mes" in row or "chat_metadata" in row for row in few):
+        read = "sillytavern", servers.sillytavern
+    elif any("role" in row and "content" in row for row in few):
+        read = "openai", lambda rows, name: servers.openai_messages({"messages": [*rows]}, name)
+    if read and wanted in {"", read[0]}:
+        yield read[1](rows, source.stem)
 
 
 def _of_object(document: object, source: Source, wanted: str) -> Iterator[Found | Broken]:
@@ -182,8 +187,8 @@ def _is_chatbox(data: Mapping[str, Any]) -> bool:
 def _guarded(read: Callable[[], Iterator[FoundChat]], source: Source) -> Iterator[Found | Broken]:
     try:
         yield from read()
-    except NotReadable as error:
-        yield Broken(id="", title=source.stem, error=str(error))
+    except _FAULTS as error:
+        yield Broken(id="", title=source.stem, error=_short(error))
 
 
 _BY_KEYS: Sequence[tuple[str, Callable[[Mapping[str, Any]], bool]]] = (
@@ -220,7 +225,7 @@ def _read(item: object, source: Source, wanted: str, number: int) -> Iterator[Fo
     try:
         if chat := _as(client, item, source, number):
             yield chat
-    except (NotReadable, ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+    except _FAULTS as error:
         yield Broken(
             id=text_of(item.get("id")) or text_of(item.get("uuid")),
             title=text_of(item.get("title")) or text_of(item.get("name")),

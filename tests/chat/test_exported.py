@@ -31,3 +31,34 @@ def test_a_summary_is_named_where_people_read_it():
 
 def test_as_json_all_is_as_stored():
     assert json.loads(exported("c", DOCUMENT, "json")) == DOCUMENT
+
+
+CALL = {"type": "tool_call", "tool_call_id": "t", "tool_name": "look", "args": {"a": 1}}
+CALLED = {
+    "id": "m2",
+    "role": "assistant",
+    "content": [
+        {"type": "reasoning", "text": "hm"},
+        {**CALL, "state": "result", "result": "ferries"},
+        {**CALL, "tool_call_id": "open", "state": "call"},
+        {"type": "text", "text": "By ferry"},
+    ],
+    "files": [{"id": "f", "name": "Map.pdf", "storage_key": "k"}],
+    "links": [{"id": "l", "url": "https://example.org/a", "title": "Times"}],
+}
+
+
+def test_messages_for_the_api_have_calls_with_their_results():
+    rows = json.loads(exported("c", {"messages": [CALLED]}, "openai"))["messages"]
+    called, result, said = rows
+    assert called["tool_calls"] == [
+        {"id": "t", "type": "function", "function": {"name": "look", "arguments": '{"a": 1}'}}
+    ]
+    assert result == {"role": "tool", "tool_call_id": "t", "content": "ferries"}
+    assert said == {"role": "assistant", "content": "By ferry"}
+
+
+def test_markdown_names_files_links_and_blocks_as_obsidian_reads_them():
+    text = exported("c", {"messages": [CALLED]}, "markdown")
+    assert "> *Attached:* Map.pdf\n" in text
+    assert "> [Times](https://example.org/a)\n\n^m2\n" in text

@@ -16,7 +16,11 @@ MODEL = "gpt-4o"
 PYTHON_PACKAGES = ("llm", "langchain-openai")
 NODE_PACKAGES = (
     *("openai", "ai", "@ai-sdk/openai", "@openai/codex", "@continuedev/cli", "opencode-ai"),
+    *("@modelcontextprotocol/inspector", "@anthropic-ai/claude-code"),
 )
+
+PROGRAMS = (str(Path(sys.executable).parent), str(FOLDER / "node_modules/.bin"))
+"""Where `smart-context` and the clients are, for lines that are typed into a terminal."""
 
 OPENAI_NODE = """
 import OpenAI from "openai";
@@ -62,6 +66,7 @@ class Client:
     base_url: str
     home: Path
     turns: int = 0
+    proxy = "http://127.0.0.1:9"  # nothing is asked of the network
 
     def __post_init__(self):
         self.history = []
@@ -79,11 +84,12 @@ class Client:
                 **os.environ,
                 "HOME": str(self.home),
                 "PWD": str(self.home),
+                "PATH": os.pathsep.join((*PROGRAMS, os.environ["PATH"])),
                 "XDG_CONFIG_HOME": str(self.home / ".config"),
                 "XDG_DATA_HOME": str(self.home / ".local/share"),
                 "LLM_USER_PATH": str(self.home / "llm"),
                 "SMART_CONTEXT_KEY": TOKEN,
-                "HTTPS_PROXY": "http://127.0.0.1:9",  # nothing is asked of the network
+                "HTTPS_PROXY": self.proxy,
                 "CONTINUE_TELEMETRY_ENABLED": "0",
                 "LITELLM_LOCAL_MODEL_COST_MAP": "True",
             },
@@ -100,6 +106,16 @@ class Client:
 
     def answer(self, question):
         raise NotImplementedError
+
+
+class Inspector(Client):
+    """The inspector of MCP on the command line."""
+
+    needs = FOLDER / "node_modules/.bin/mcp-inspector"
+    proxy = ""  # version 2.12 does not start with one
+
+    def asked(self, target, method, *more):
+        return json.loads(self.run(self.needs, "--cli", *target, "--method", method, *more))
 
 
 class OpenaiPython(Client):
@@ -189,7 +205,14 @@ class Llm(Client):
 class Codex(Client):
     needs = FOLDER / "node_modules/.bin/codex"
 
-    def answer(self, question):
+    def take_tools(self, lines):
+        """Type the lines, then wait for its tools, which else start beside the first question."""
+        self.configure()
+        self.run("sh", "-c", lines)
+        with (self.home / ".codex/config.toml").open("a", encoding="utf-8") as settings:
+            settings.write("required = true\n")
+
+    def configure(self):
         folder = self.home / ".codex"
         if not folder.exists():
             folder.mkdir()
@@ -203,12 +226,19 @@ env_key = "SMART_CONTEXT_KEY"
 wire_api = "responses"
 """
             (folder / "config.toml").write_text(settings, encoding="utf-8")
+
+    def answer(self, question):
+        self.configure()
         how = ["exec"] if self.turns == 1 else ["exec", "resume", "--last"]
         return self.run(self.needs, *how, "--skip-git-repo-check", question)
 
 
 class Opencode(Client):
     needs = FOLDER / "node_modules/.bin/opencode"
+    more = "{}"
+
+    def take_tools(self, lines):
+        self.more = lines
 
     def answer(self, question):
         provider = {
@@ -217,7 +247,7 @@ class Opencode(Client):
             "options": {"baseURL": self.base_url, "apiKey": TOKEN},
             "models": {MODEL: {}},
         }
-        settings = json.dumps({"provider": {"smart-context": provider}})
+        settings = json.dumps({"provider": {"smart-context": provider}, **json.loads(self.more)})
         (self.home / "opencode.json").write_text(settings, encoding="utf-8")
         how = ["--title", "Talk"] if self.turns == 1 else ["--continue"]
         return self.run(self.needs, "run", *how, "--model", f"smart-context/{MODEL}", question)

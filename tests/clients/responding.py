@@ -1,5 +1,7 @@
 """A fake provider that speaks the Responses API, too, as real clients need it."""
 
+import json
+
 from smart_context.gateway.answers.shapes import OwnAnswer
 from tests.fake_openai import Reply
 
@@ -16,3 +18,18 @@ def response(text, body):
 def answering(text):
     """An answer for the script of `/responses`."""
     return lambda body: response(text, body)
+
+
+def calling(namespace, tool, **arguments):
+    """A call of an agent's tool for the script of `/responses`."""
+    made = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "status": "completed"}
+    made |= {"namespace": namespace, "name": tool, "arguments": json.dumps(arguments)}
+    usage = {"input_tokens": 5, "output_tokens": 3, "total_tokens": 8}
+    done = {"id": "resp_1", "object": "response", "status": "completed", "output": [made]}
+    events = [
+        {"type": "response.created", "response": {**done, "status": "in_progress", "output": []}},
+        {"type": "response.output_item.done", "output_index": 0, "item": made},
+        {"type": "response.completed", "response": {**done, "usage": usage}},
+    ]
+    lines = [f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events]
+    return Reply(body="".join(lines).encode(), content_type="text/event-stream")

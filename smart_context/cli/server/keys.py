@@ -78,11 +78,16 @@ def connect(client: str | None, model: str, vault: Path | None) -> None:
     if client not in CLIENTS:
         raise BadUsage(f"There is no client {client!r} here; one of: {', '.join(CLIENTS)}")
     setup = CLIENTS[client]
-    where = setup.where.replace("{key}", "KEY")
-    say(
-        f"Base URL: {address}\nA key:    {NEW_KEY.replace('NAME', client)}\n\n"
-        f"In {where}:\n\n{setup.filled(address, 'KEY', model)}\n\n{setup.chat_id}"
-    )
+    told = []
+    if setup.lines:
+        where = setup.where.replace("{key}", "KEY")
+        told += [f"Base URL: {address}\nA key:    {NEW_KEY.replace('NAME', client)}"]
+        told += [f"In {where}:", setup.filled(address, "KEY", model), setup.chat_id]
+    if setup.tools:
+        told += [f"To give it the vault as tools (MCP), in {setup.tools.where}:"]
+        told += [setup.tools.local_lines(str(vault_root(vault)))]
+        told += ["This needs no server. It needs: pip install 'smart-context[mcp]'"]
+    say("\n\n".join(told))
 
 
 def _as_text(rows: list[dict[str, str]]) -> str:

@@ -82,7 +82,7 @@ def claude_code(rows: Rows, name: str) -> FoundChat:
 
 def _claude_code_title(row: Mapping[str, Any], known: Mapping[str, object]) -> str:
     """The title that a line gives; a summary may be about the session of another file."""
-    if row.get("type") == "summary" and row.get("leafUuid") not in known:
+    if row.get("type") == "summary" and text_of(row.get("leafUuid")) not in known:
         return ""
     return title_of(row.get("customTitle") or row.get("aiTitle") or row.get("summary"))
 
@@ -143,7 +143,7 @@ def _codex_item(item: Mapping[str, Any], chat: FoundChat, at: object, model: str
     parts, pictures = [], []
     if kind in {"function_call_output", "custom_tool_call_output"}:
         answered(chat.messages, text_of(item.get("call_id")), text_in(item.get("output")))
-    elif kind == "message" and item.get("role") in _SPEAKERS and not _is_environment(item):
+    elif kind == "message" and text_of(item.get("role")) in _SPEAKERS and not _is_environment(item):
         role = item["role"]
         parts = [text_part(text_in(item.get("content")))]
         pictures = [text_of(block.get("image_url")) for block in objects(item.get("content"))]
