@@ -1,7 +1,6 @@
 """The connection to a provider; bytes pass unchanged in both directions."""
 
 import asyncio
-import logging
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -12,14 +11,12 @@ from smart_context.gateway.edge.errors import GatewayError
 from smart_context.gateway.edge.passed_headers import passed_headers
 from smart_context.llm.failures import EndpointFailure, ModelKind, RequestFailed, explained
 from smart_context.llm.openai.connection import Connections, failure_of, interrupted
-from smart_context.llm.openai.retries import wait_s
+from smart_context.llm.openai.retries import Retries
 
 if TYPE_CHECKING:
     import httpx
 
 _FORWARDED = ("accept", "content-type", "openai-beta", "idempotency-key")
-
-_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,8 +92,7 @@ class Upstream:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        self._sleep = sleep
-        self._jitter = jitter
+        self._retries = Retries(sleep=sleep, jitter=jitter)
         self._connections = Connections()
 
     async def send(self, call: Call) -> Answer:
@@ -105,41 +101,37 @@ class Upstream:
         Raises:
             GatewayError: If the provider can't be reached, or redirects.
         """
-        retries = 0
-        while True:
+        failed: list[Answer] = []
+
+        async def attempt() -> Answer:
             answer = await self._attempt(call)
-            failure = answer.failure if isinstance(answer, Answer) else answer
-            wait = None
-            if failure is not None:
-                wait = wait_s(
-                    failure,
-                    retries=retries,
-                    max_retries=call.endpoint.max_retries,
-                    jitter=self._jitter(),
-                )
-            if isinstance(answer, Answer):
-                if wait is None:
-                    return answer
+            if answer.failure is not None:
+                failed.append(answer)
+                raise RequestFailed(answer.failure)
+            return answer
+
+        async def close() -> None:
+            for answer in failed:
                 await answer.aclose()
-            elif wait is None:
-                raise _refused(call, answer)
-            _logger.info("%s: asking again in %.1f s", call.endpoint.base_url, wait)
-            await self._sleep(wait)
-            retries += 1
+            failed.clear()
+
+        try:
+            return await self._retries.run(attempt, call.endpoint, close)
+        except RequestFailed as error:
+            if failed:
+                return failed[0]  # the client reads why
+            raise _refused(call, error.failure) from None
 
     async def aclose(self) -> None:
         """Close idle connections."""
         await self._connections.aclose()
 
-    async def _attempt(self, call: Call) -> Answer | EndpointFailure:
+    async def _attempt(self, call: Call) -> Answer:
         headers = {name: call.headers[name] for name in _FORWARDED if name in call.headers}
         headers["accept-encoding"] = "identity"
-        try:
-            response = await self._connections.send(
-                call.endpoint, call.method, call.path, content=call.body, headers=headers
-            )
-        except RequestFailed as error:
-            return error.failure
+        response = await self._connections.send(
+            call.endpoint, call.method, call.path, content=call.body, headers=headers
+        )
         return Answer(call, response)
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import logging
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
@@ -12,14 +11,13 @@ from smart_context.base.config import EndpointSettings
 from smart_context.base.errors import ModelFailed
 from smart_context.llm.failures import EndpointFailure, ModelKind, RequestFailed, explained
 from smart_context.llm.openai.connection import Connections, bounded, check_success, decoded
-from smart_context.llm.openai.retries import wait_s
+from smart_context.llm.openai.retries import Retries
 
 T = TypeVar("T")
 Route = Literal["/chat/completions", "/embeddings", "/models"]
 Sleep = Callable[[float], Awaitable[None]]
 Body = Mapping[str, Any]
 
-_LOG = logging.getLogger(__name__)
 LARGEST_BODY = 2 << 20
 """The most bytes of an answer that is read whole; parsing them takes at most 0.1 s."""
 
@@ -67,8 +65,7 @@ class Endpoint:
     ) -> None:
         self.settings = settings
         self._kind = kind
-        self._sleep = sleep
-        self._jitter = jitter
+        self._retries = Retries(sleep=sleep, jitter=jitter)
         self._connections = Connections()
         self._refused_fields: set[str] = set()
 
@@ -125,27 +122,17 @@ class Endpoint:
         attempt: Callable[[AsyncExitStack, Body], Awaitable[T]],
         body: Body,
     ) -> T:
-        retries = 0
-        while True:
-            sent = self.accepted(body)
-            try:
-                return await attempt(stack, sent)
-            except RequestFailed as error:
-                await stack.aclose()
-                if self._takes_back(error.failure, sent):
-                    continue
-                wait = wait_s(
-                    error.failure,
-                    retries=retries,
-                    max_retries=self.settings.max_retries,
-                    jitter=self._jitter(),
-                )
-                if wait is None:
-                    raise
-                trouble = error.failure.trouble
-                _LOG.info("%s: asking again in %.1f s (%s)", self.settings.model, wait, trouble)
-            await self._sleep(wait)
-            retries += 1
+        async def accepted() -> T:
+            while True:
+                sent = self.accepted(body)
+                try:
+                    return await attempt(stack, sent)
+                except RequestFailed as error:
+                    await stack.aclose()
+                    if not self._takes_back(error.failure, sent):
+                        raise
+
+        return await self._retries.run(accepted, self.settings, stack.aclose)
 
     def accepted(self, body: Body) -> Body:
         """A body without the optional fields that the endpoint has refused."""

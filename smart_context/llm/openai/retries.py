@@ -1,11 +1,19 @@
 """Which failed requests are retried, and after how long."""
 
+import asyncio
+import logging
 import math
-from collections.abc import Mapping
+import random
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import TypeVar
 
-from smart_context.llm.failures import EndpointFailure
+from smart_context.base.config import EndpointSettings
+from smart_context.llm.failures import EndpointFailure, RequestFailed
+
+T = TypeVar("T")
 
 LONGEST_WAIT_S = 60.0
 """No retry for an endpoint that asks for more: the user is told how long to wait instead."""
@@ -14,6 +22,53 @@ _FIRST_WAIT_S = 0.5
 _LONGEST_BACKOFF_S = 8.0
 _TRANSIENT = frozenset({408, 409, 429})
 _SERVER_ERROR = 500
+
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retries:
+    """Sends requests until one succeeds or another try would not help.
+
+    Attributes:
+        sleep: Waits between requests.
+        jitter: Gives a number in [0, 1) for each wait.
+    """
+
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    jitter: Callable[[], float] = random.random
+
+    async def run(
+        self,
+        attempt: Callable[[], Awaitable[T]],
+        settings: EndpointSettings,
+        before_waiting: Callable[[], Awaitable[None]],
+    ) -> T:
+        """The result of the first attempt that succeeds.
+
+        Raises:
+            RequestFailed: If the last attempt fails, or a retry would not help.
+        """
+        retries = 0
+        while True:
+            try:
+                return await attempt()
+            except RequestFailed as error:
+                failure = error.failure
+                wait = wait_s(
+                    failure,
+                    retries=retries,
+                    max_retries=settings.max_retries,
+                    jitter=self.jitter(),
+                )
+                if wait is None:
+                    raise
+            await before_waiting()
+            place, trouble = settings.base_url, failure.trouble
+            _logger.info("%s: asking again in %.1f s (%s)", place, wait, trouble)
+            await self.sleep(wait)
+            retries += 1
 
 
 def wait_s(
