@@ -19,7 +19,6 @@ from smart_context.gateway.turns.document import (
     RequestRecorder,
 )
 from smart_context.gateway.turns.incoming import Incoming
-from smart_context.gateway.turns.news import AnswerNews
 from smart_context.gateway.turns.outcome import (
     Outcome,
     TurnAborted,
@@ -32,6 +31,7 @@ from smart_context.host.events.events import PIPELINE_END, Emit
 from smart_context.host.request.client_request import ClientRequest, ReceiptKind
 from smart_context.host.request.request import Request
 from smart_context.host.turn import Turn
+from smart_context.host.turns.arriving import AnswerNews
 from smart_context.host.turns.pipeline import Pipeline
 from smart_context.host.turns.turns import Turns
 from smart_context.llm.echoes import Echoes, EchoStream
@@ -226,7 +226,7 @@ class Exchange:
         self._closing.enter_context(self._parts.turns.answering_client(ChatId(chat.id)))
         plan = await self._parts.chats.plan(incoming, chat, self._model)
         followed = plan.foreseen() if plan.goes_on else await plan.write()
-        news = AnswerNews(self._parts.emit, followed)
+        news = AnswerNews(self._parts.emit, followed.chat_id, followed.answer_id)
         self._state = WithoutQuestion(news)
         if followed.question is None:
             return self._as_it_came()

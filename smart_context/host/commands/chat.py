@@ -88,7 +88,7 @@ class ChatCommands:
         answering = self._turns.under_way(checked)
         answer = answering and answering.answer
         under_way: JsonObject | None = (
-            {"message_id": answer.message_id, "text": answer.text}
+            {"message_id": answer.news.message_id, "text": answer.text}
             if answer
             else await self._cluster.answering(checked)
         )

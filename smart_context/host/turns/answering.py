@@ -16,13 +16,13 @@ from smart_context.chat.documents.parts import Since, since_message
 from smart_context.chat.ids import new_message_id
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.chosen_model import choice_in, choose
-from smart_context.host.events.events import CHAT_FAILED, CHAT_FINISHED, CHAT_STARTED, Emit
+from smart_context.host.events.events import Emit
 from smart_context.host.models import HistoryBuilder
 from smart_context.host.request.request import Request, attached_to
 from smart_context.host.tasks import TaskOwner
 from smart_context.host.turn import Turn
 from smart_context.host.turns import transcript
-from smart_context.host.turns.arriving import ArrivingAnswer
+from smart_context.host.turns.arriving import AnswerNews, ArrivingAnswer
 from smart_context.host.turns.pipeline import Pipeline
 from smart_context.host.turns.unsaved import UnsavedAnswers
 from smart_context.storage.ports import AnswerClaimed, AnswerJournal, Answers, Chats
@@ -95,9 +95,9 @@ class Answering:
         model: str = "",
     ) -> None:
         self.chat_id = chat_id
-        message_id = new_message_id()
-        journal = parts.answers.journal(chat_id, message_id)
-        self.answer = ArrivingAnswer(chat_id, message_id, journal, parts.emit, streaming=streaming)
+        news = AnswerNews(parts.emit, chat_id, new_message_id())
+        journal = parts.answers.journal(chat_id, news.message_id)
+        self.answer = ArrivingAnswer(news, journal, streaming=streaming)
         self.failure: SmartContextError | None = None
         self._parts = parts
         self._ask = ask
@@ -114,7 +114,7 @@ class Answering:
     def message_ids(self) -> list[MessageId]:
         """The ids of question and answer; only the answer's before the question is saved."""
         question = [self._turn.question.id] if self._turn else []
-        return [*question, self.answer.message_id]
+        return [*question, self.answer.news.message_id]
 
     def stop(self) -> None:
         """Stop asking the model; what has arrived is kept."""
@@ -153,11 +153,7 @@ class Answering:
             return
         outcome = "failed" if turn.error else "stopped" if turn.stopped else "finished"
         _logger.info("turn %s %s: %d characters", turn.id, outcome, self.answer.length)
-        if turn.error:
-            self._parts.emit(CHAT_FAILED, {"chat_id": turn.chat_id, "error": turn.error})
-        else:
-            finished = {"chat_id": turn.chat_id, "message_ids": self.message_ids}
-            self._parts.emit(CHAT_FINISHED, finished)
+        self.answer.news.end(turn)
         self._parts.after(turn)
 
     async def _begin(self) -> Turn:
@@ -165,7 +161,7 @@ class Answering:
         await self._parts.unsaved.save(self.chat_id)
         left = await _claimed(self.answer.journal)
         place = transcript.answer_place(
-            self.answer.message_id,
+            self.answer.news.message_id,
             self._created_at,
             is_extracted=self._parts.pipeline.has_no_model,
         )
@@ -198,7 +194,7 @@ class Answering:
             ),
             streaming=self._streaming,
         )
-        self._parts.emit(CHAT_STARTED, {"chat_id": self.chat_id, "message_id": place.id})
+        self.answer.news.begin()
         _logger.info("turn %s begins in chat %s", turn.id, turn.chat_id)
         return turn
 

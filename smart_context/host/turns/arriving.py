@@ -5,6 +5,9 @@ from typing import Any
 
 from smart_context.chat.messages import ChatId, MessageId, Part
 from smart_context.host.events.events import (
+    CHAT_FAILED,
+    CHAT_FINISHED,
+    CHAT_STARTED,
     CHAT_THOUGHT,
     CHAT_TOKEN,
     CHAT_TOOL,
@@ -12,38 +15,79 @@ from smart_context.host.events.events import (
     Emit,
     Event,
 )
+from smart_context.host.turn import Turn
 from smart_context.storage.ports import AnswerJournal
+
+
+class AnswerNews:
+    """Sends events about an answer; text waits until the answer's place is stored.
+
+    Args:
+        emit: Sends events to clients.
+        chat_id: The chat.
+        message_id: The id of the answer.
+    """
+
+    def __init__(self, emit: Emit, chat_id: ChatId, message_id: MessageId) -> None:
+        self._emit = emit
+        self.chat_id = chat_id
+        self.message_id = message_id
+        self._waiting: list[str] = []
+        self._length = 0
+        self._has_begun = False
+
+    def begin(self) -> None:
+        """The answer has its place in the chat; further calls change nothing."""
+        if not self._has_begun:
+            self._has_begun = True
+            self.tell(CHAT_STARTED)
+            self.arrived("")
+
+    def arrived(self, text: str) -> None:
+        """More of the answer has arrived."""
+        self._waiting.append(text)
+        if not self._has_begun:
+            return
+        text = "".join(self._waiting)
+        self._waiting.clear()
+        offset, self._length = self._length, self._length + len(text)
+        if text:
+            self.tell(CHAT_TOKEN, offset=offset, text=text)
+
+    def tell(self, event: Event[Any], **news: object) -> None:
+        """Send an event that names the answer."""
+        self._emit(event, {"chat_id": self.chat_id, "message_id": self.message_id, **news})
+
+    def tell_unsaved(self, problem: str) -> None:
+        """The disk does not hold the answer, for this reason; empty if it does."""
+        self._emit(CHAT_UNSAVED, {"chat_id": self.chat_id, "problem": problem})
+
+    def end(self, turn: Turn) -> None:
+        """The answer is saved, or has failed."""
+        if turn.error:
+            self._emit(CHAT_FAILED, {"chat_id": self.chat_id, "error": turn.error})
+        else:
+            ids = [turn.question.id, turn.answer_id]
+            self._emit(CHAT_FINISHED, {"chat_id": self.chat_id, "message_ids": ids})
 
 
 class ArrivingAnswer:
     """The text of one answer so far.
 
     Args:
-        chat_id: The chat.
-        message_id: The id of the answer.
+        news: Tells clients.
         journal: Keeps what has arrived through a crash.
-        emit: Tells clients.
         streaming: Clients get it piece by piece.
 
     Attributes:
         problem: Why the disk does not hold all of it, as clients were told; empty if it does.
     """
 
-    def __init__(
-        self,
-        chat_id: ChatId,
-        message_id: MessageId,
-        journal: AnswerJournal,
-        emit: Emit,
-        *,
-        streaming: bool,
-    ) -> None:
-        self.chat_id = chat_id
-        self.message_id = message_id
+    def __init__(self, news: AnswerNews, journal: AnswerJournal, *, streaming: bool) -> None:
+        self.news = news
         self.journal = journal
         self.length = 0
         self.problem = ""
-        self._emit = emit
         self._streaming = streaming
         self._pieces: list[str] = []
         self._pieces_in_steps = 0
@@ -64,13 +108,13 @@ class ArrivingAnswer:
         self._pieces.append(text)
         self.journal.append(text)
         if self._streaming:
-            self._tell(CHAT_TOKEN, offset=self.length, text=text)
+            self.news.arrived(text)
         self.length += len(text)
         self.tell_unsaved(self.journal.problem)
 
     def tell_thought(self, text: str) -> None:
         """Show clients what the model thinks; it is kept once it is whole, as a step."""
-        self._tell(CHAT_THOUGHT, text=text)
+        self.news.tell(CHAT_THOUGHT, text=text)
 
     def add_steps(self, steps: Sequence[Part]) -> None:
         """Take what the model did: all steps of the turn, which include the text so far."""
@@ -80,14 +124,11 @@ class ArrivingAnswer:
         self.journal.step(new)
         for step in new:
             if step["type"] == "tool_call":
-                self._tell(CHAT_TOOL, call=step)
+                self.news.tell(CHAT_TOOL, call=step)
         self.tell_unsaved(self.journal.problem)
 
     def tell_unsaved(self, problem: str) -> None:
         """Tell clients why the disk does not hold the answer, or that it does, if that is news."""
         if problem != self.problem:
             self.problem = problem
-            self._emit(CHAT_UNSAVED, {"chat_id": self.chat_id, "problem": problem})
-
-    def _tell(self, event: Event[Any], **news: object) -> None:
-        self._emit(event, {"chat_id": self.chat_id, "message_id": self.message_id, **news})
+            self.news.tell_unsaved(problem)
