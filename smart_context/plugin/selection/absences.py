@@ -78,13 +78,14 @@ def _absence_of(message: Message) -> Absence:
 
 def _last_places(messages: Sequence[Message]) -> tuple[int, int]:
     """The last cleared position, and the last summarised one; -1 if there is none."""
-    place_of = {message.id: place for place, message in enumerate(messages)}
+    said = [m for m in messages if m.is_summary and not (m.error or m.error_code)]
+    bounds = {boundary_of(summary) for summary in said}
+    places = {m.id: place for place, m in enumerate(messages) if m.id in bounds} if said else {}
     last = {True: -1, False: -1}
-    for summary in messages:
-        if summary.is_summary and not (summary.error or summary.error_code):
-            place = place_of.get(MessageId(boundary_of(summary)), -1)
-            is_cleared = is_clearing(summary)
-            last[is_cleared] = max(last[is_cleared], place)
+    for summary in said:
+        place = places.get(MessageId(boundary_of(summary)), -1)
+        is_cleared = is_clearing(summary)
+        last[is_cleared] = max(last[is_cleared], place)
     return last[True], last[False]
 
 

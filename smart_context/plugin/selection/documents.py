@@ -1,8 +1,11 @@
 """A chat's filter as clients get it, in results and events."""
 
+from collections.abc import Mapping
+
 from smart_context.base.results import FilterResult
+from smart_context.chat.messages import MessageId
 from smart_context.plugin.choices.undo import Undoable
-from smart_context.plugin.selection.absences import NOTICE, absences
+from smart_context.plugin.selection.absences import NOTICE, Absence, absences
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.selection.status_line import status_line
 from smart_context.relevance.reasons import ReasonKind
@@ -22,12 +25,13 @@ def filter_result(
     """
     state = view.sidecar.state
     sticky = view.sticky_ids
+    absent = absences(view.messages, decision.candidates)
     result: FilterResult = {
         "active_topics": list(state.active_topics),
         "message_ids": [message.id for message in decision.messages],
         "total_messages": len(view.messages),
         "fell_back": decision.selection.fell_back,
-        "status": status_line(view, decision),
+        "status": status_line(view, decision, absent),
         "problem": " ".join(
             filter(None, (decision.problem, HELD_BY_PROVIDER if view.is_held else "", role_problem))
         ),
@@ -38,7 +42,7 @@ def filter_result(
         "hidden": list(state.hidden),
         "sticky": [m.id for m in view.messages if m.id in sticky],
         "kept_by": _kept_by(decision),
-        "summed_up": _summed_up(view, decision),
+        "summed_up": _summed_up(view, absent),
         "role": state.role,
         "undo_steps": undoable.count,
         "undo_words": undoable.words,
@@ -49,13 +53,13 @@ def filter_result(
     return result
 
 
-def _summed_up(view: ChatView, decision: Decision) -> dict[str, int]:
+def _summed_up(view: ChatView, absent: Mapping[MessageId, Absence]) -> dict[str, int]:
     """How many messages of each topic a summary or clearing stands for, by the topic's id."""
     if not any(message.is_summary for message in view.messages):
         return {}
     gone = {
         message_id
-        for message_id, absence in absences(view.messages, decision.candidates).items()
+        for message_id, absence in absent.items()
         if absence is not NOTICE and absence.reason.kind is ReasonKind.SUMMARISED
     }
     counts = {topic.id: len(gone.intersection(topic.message_ids)) for topic in view.sidecar.topics}

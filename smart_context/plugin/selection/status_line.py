@@ -4,9 +4,11 @@ Command line, page and panel show this line unchanged.
 """
 
 from collections import Counter
+from collections.abc import Mapping
 
 import numpy as np
 
+from smart_context.chat.messages import MessageId
 from smart_context.plugin.selection.absences import NOTICE, Absence, absences
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.relevance.reasons import KINDS, ReasonKind
@@ -20,14 +22,22 @@ _ENDINGS = (SUMMARISED, CLEARED, OVER_WINDOW)
 _OVER_BUDGET = KINDS.index(ReasonKind.OVER_BUDGET)
 
 
-def status_line(view: ChatView, decision: Decision) -> str:
+def status_line(
+    view: ChatView, decision: Decision, absent: Mapping[MessageId, Absence] | None = None
+) -> str:
     """How many messages the next turn sends, and what besides the filter keeps some out.
 
     Notices of the program are not counted, since no model could get them. What the filter leaves
     out has no ending of its own, since the count shows it. A failed answer and the result of an
     old tool call have none either, since their messages show it.
+
+    Args:
+        view: The chat.
+        decision: What is sent of it.
+        absent: Their `absences`, if they are known.
     """
-    absent = absences(view.messages, decision.candidates)
+    if absent is None:
+        absent = absences(view.messages, decision.candidates)
     total = len(view.messages) - sum(absence is NOTICE for absence in absent.values())
     sent = len(decision.messages)
     if absent or len(decision.candidates) != total:  # a plugin may have added messages
