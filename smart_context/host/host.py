@@ -22,8 +22,6 @@ from smart_context.host.commands.copies import CopyCommands
 from smart_context.host.commands.files import FileCommands
 from smart_context.host.commands.memory import MemoryCommands
 from smart_context.host.commands.registry import Client, CommandRegistry
-from smart_context.host.commands.sharing import SharingCommands
-from smart_context.host.commands.trash import TrashCommands
 from smart_context.host.events.bus import (
     HANDLER_TIMEOUT_S,
     EventBus,
@@ -346,10 +344,10 @@ class Host:
             self._cluster,
         ).register(commands)
         FileCommands(self.files, self.config.root).register(commands)
-        MemoryCommands(store, self._stop_turn, repair, settled, self.emit).register(commands)
+        MemoryCommands(
+            store, self._stop_turn, repair, settled, self.emit, self._options.people
+        ).register(commands)
         CopyCommands(store, lambda made: self.bus.publish(CHAT_COPIED, made)).register(commands)
-        TrashCommands(store.trash, self.emit).register(commands)
-        SharingCommands(self._options.people, self.emit).register(commands)
         self.compactions.register(commands)
         commands.register("system.commands", commands.list_commands)
         commands.register("system.plugins", self.plugins.list_plugins)

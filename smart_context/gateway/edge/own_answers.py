@@ -12,7 +12,7 @@ from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message
 from smart_context.gateway.answers.gathered import Gathered
 from smart_context.gateway.answers.shapes import OwnAnswer
-from smart_context.gateway.edge.disconnect_watch import DisconnectWatch, NobodyWaiting
+from smart_context.gateway.edge.connection import DisconnectWatch, NobodyWaiting
 from smart_context.gateway.edge.errors import GatewayError, refused_by_plugin
 from smart_context.gateway.edge.models import EMBEDDED
 from smart_context.gateway.requests.response_items import response_units

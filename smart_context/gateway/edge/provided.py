@@ -7,7 +7,7 @@ from starlette.types import Send
 
 from smart_context.base.config import EndpointSettings
 from smart_context.gateway.answers.gathered import Gathered
-from smart_context.gateway.edge.disconnect_watch import DisconnectWatch, NobodyWaiting
+from smart_context.gateway.edge.connection import DisconnectWatch, NobodyWaiting
 from smart_context.gateway.edge.errors import GatewayError, refused_by_plugin, with_hint
 from smart_context.gateway.edge.own_answers import give_text
 from smart_context.gateway.edge.relay import Relay, end, read_all

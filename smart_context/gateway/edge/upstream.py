@@ -2,20 +2,36 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smart_context.base.config import EndpointSettings
 from smart_context.gateway.edge.errors import GatewayError
-from smart_context.gateway.edge.passed_headers import passed_headers
 from smart_context.llm.failures import EndpointFailure, ModelKind, RequestFailed, explained
 from smart_context.llm.openai.connection import Connections, failure_of, interrupted
 from smart_context.llm.openai.retries import Retries
+from smart_context.llm.redaction import redacted
 
 if TYPE_CHECKING:
     import httpx
 
+PASSED = frozenset(
+    (
+        *("content-type", "content-encoding"),
+        *("retry-after", "retry-after-ms", "x-should-retry"),
+        *("x-request-id", "request-id"),
+    )
+)
+PASSED_BEGINNINGS = ("openai-", "x-ratelimit-", "ratelimit-", "anthropic-ratelimit-")
+
+"""The provider's headers that its client gets. All others stay here.
+
+The client reads the answer from our address, where a header can do more than describe it: set
+cookies, clear what a browser keeps, redirect, relax a policy, or pass for one of ours.
+"""
+
+_Header = tuple[bytes, bytes]
 _FORWARDED = ("accept", "content-type", "openai-beta", "idempotency-key")
 
 
@@ -140,3 +156,19 @@ def _refused(call: Call, failure: EndpointFailure) -> GatewayError:
     status = 504 if is_late else 502
     code = "provider_timeout" if is_late else "provider_unreachable"
     return GatewayError(status, str(explained(failure, call.endpoint, call.kind)), code=code)
+
+
+def passed_headers(headers: Iterable[_Header], key: str | None) -> list[_Header]:
+    """The headers to pass on, with names in lower case; none that holds the key."""
+    lower = ((name.lower(), value) for name, value in headers)
+    return [(name, value) for name, value in lower if _is_passed(name) and _is_clean(value, key)]
+
+
+def _is_passed(name: bytes) -> bool:
+    text = name.decode("latin-1")
+    return text in PASSED or text.startswith(PASSED_BEGINNINGS)
+
+
+def _is_clean(value: bytes, key: str | None) -> bool:
+    text = value.decode("latin-1")
+    return not key or redacted(text, key) == text

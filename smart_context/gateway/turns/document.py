@@ -1,6 +1,6 @@
 """Records a client's request in its chat."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,10 +14,26 @@ from smart_context.chat.ids import new_message_id
 from smart_context.chat.messages import CUT, HELD, SOURCE, ChatId, Message, MessageId
 from smart_context.gateway.following.documents import append_answer, follow
 from smart_context.gateway.following.matching import ISSUED, Matching, keys_of, matched
+from smart_context.gateway.requests.outgoing import last_question
+from smart_context.gateway.requests.units import Unit
 from smart_context.gateway.turns.chats import FoundChat
 from smart_context.gateway.turns.incoming import Incoming
-from smart_context.gateway.turns.titles import title_of
 from smart_context.storage.ports import Chats
+
+TITLE_LENGTH = 60
+
+_PREPARED = (
+    "I have *added these files to the chat*",
+    "I am not sharing any files",
+    "I am not sharing the full contents of any files",
+    "I am working with code in a git repository",
+    "I am working with you on code in a git repository",
+    "Don't try and edit any existing code without asking me",
+    "I switched to a new code base",
+    "Here are summaries of some files",
+    "Here are some READ ONLY files",
+)
+"""How messages begin that aider writes in the user's name. Its examples come before them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,3 +245,32 @@ def _add(document: JsonObject, incoming: Incoming, now: str) -> list[str]:
     added = [unit.stored(new_message_id(), now) for unit in incoming.units]
     document["messages"].extend(added)
     return [message["id"] for message in added]
+
+
+def title_of(units: Sequence[Unit]) -> str:
+    """The beginning of the first question; empty if there is none.
+
+    Args:
+        units: The client's list when the chat is first seen, perhaps with a history.
+    """
+    if not units:
+        return ""
+    title = units[_first_question(units)].text
+    return title if len(title) <= TITLE_LENGTH else f"{title[: TITLE_LENGTH - 1].rstrip()}…"
+
+
+def _first_question(units: Sequence[Unit]) -> int:
+    """The place of the last user message before the first answer to one.
+
+    Codex puts messages of its own before the question. In a list with aider's, the examples look
+    like questions, and the last question counts.
+    """
+    if any(unit.role == "user" and unit.text.startswith(_PREPARED) for unit in units):
+        return last_question(units)
+    asked: int | None = None
+    for index, unit in enumerate(units):
+        if unit.role == "user":
+            asked = index
+        elif unit.role == "assistant" and asked is not None:
+            break
+    return last_question(units) if asked is None else asked

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -22,11 +23,12 @@ from smart_context.gateway.turns.incoming import Incoming
 from smart_context.gateway.turns.outcome import (
     Outcome,
     TurnAborted,
+    answers_of,
     brought_back,
+    issued_answers,
     note_sent,
+    put_answers,
 )
-from smart_context.gateway.turns.pending_saves import PendingSaves
-from smart_context.gateway.turns.stored_answers import answers_of, issued_answers, put_answers
 from smart_context.host.events.events import PIPELINE_END, Emit
 from smart_context.host.request.client_request import ClientRequest, ReceiptKind
 from smart_context.host.request.request import Request
@@ -48,7 +50,32 @@ _FIRST_S = 0.01
 _LIVE_CHARACTERS = 64 << 10
 """Longest piece of an answer that is shown before the answer is saved."""
 
+PATIENCE_S = 2.0
+"""Longest that a request waits until the key's earlier answers are saved."""
+
 _logger = logging.getLogger(__name__)
+
+
+class PendingSaves:
+    """Answers that have ended for the client but are not saved yet, by key.
+
+    A client may send its next request at once; that one waits until they are saved.
+    """
+
+    def __init__(self) -> None:
+        self._saving: dict[str, set[asyncio.Future[None]]] = defaultdict(set)
+
+    def begin(self, key: str) -> asyncio.Future[None]:
+        """Register an answer that has ended; whoever saves it sets the result."""
+        ending: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._saving[key].add(ending)
+        ending.add_done_callback(self._saving[key].discard)
+        return ending
+
+    async def settled(self, key: str) -> None:
+        """Wait until the answers of a key are saved, but not for long."""
+        if waiting := self._saving[key]:
+            await asyncio.wait([*waiting], timeout=PATIENCE_S)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,7 +308,7 @@ class Exchange:
         await self._note(turn, outcome, state.sent if isinstance(state, Sent) else None)
         await state.question.stored()  # it begins here if nothing was sent
         turn.response = gathered.first.text or turn.response
-        answers = answers_of(gathered, state.followed, turn, model=self._model)
+        answers = answers_of(gathered, turn, model=self._model)
         await self._save(turn, answers)
         if not turn.error:
             rows = issued_answers(gathered, turn, answers)

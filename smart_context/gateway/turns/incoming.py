@@ -5,8 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from smart_context.gateway.identity.clients import client_of
-from smart_context.gateway.identity.given_ids import RETRY_HEADER, GivenId, given_id, is_aside
+from smart_context.gateway.identity.given_ids import (
+    RETRY_HEADER,
+    GivenId,
+    client_of,
+    given_id,
+    is_aside,
+)
 from smart_context.gateway.requests.body import Body, BodyRefused, ItemList, read_body
 from smart_context.gateway.requests.outgoing import Kind, last_question
 from smart_context.gateway.requests.response_items import response_units

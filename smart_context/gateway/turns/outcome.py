@@ -1,16 +1,25 @@
-"""How a request ended, and which messages were added to it."""
+"""How a request ended: what was sent of it, and the answers as the chat stores them."""
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from smart_context.base.times import utc_stamp
+from smart_context.base.values import JsonObject
+from smart_context.chat.documents.parts import since_message
+from smart_context.chat.ids import new_message_id
 from smart_context.chat.messages import Message
-from smart_context.gateway.answers.gathered import Gathered
+from smart_context.gateway.answers.gathered import Choice, Gathered
+from smart_context.gateway.following.documents import put_answer
+from smart_context.gateway.following.matching import ISSUED
+from smart_context.gateway.identity.issued import IssuedAnswer, answer_of
 from smart_context.gateway.requests.outgoing import Outgoing
 from smart_context.host.request.sent import added_by_client, request_body
 from smart_context.host.turn import Turn
+from smart_context.host.turns.transcript import NOTHING_CAME, notice_of, stored_answer
 from smart_context.llm.echoes import Echoes
+from smart_context.storage.ports import Chats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,3 +79,50 @@ async def finished(work: Any) -> None:
     except asyncio.CancelledError:
         await asyncio.wait([task])
         raise
+
+
+def answers_of(gathered: Gathered, turn: Turn, *, model: str) -> list[JsonObject]:
+    """The messages that store an answer: the first choice, then the others."""
+    first, *others = [gathered.choices[n] for n in sorted(gathered.choices)] or [Choice()]
+    content = first.content() or ("" if turn.error else (notice_of(turn, NOTHING_CAME),))
+    extra = {ISSUED: gathered.model or model}
+    answer = stored_answer(turn, content, created_at=utc_stamp(), extra=extra)
+    rest = [
+        replace(answer, id=new_message_id(), content=other.content(), error="", error_code=0)
+        for other in others
+    ]
+    return [message.to_dict() for message in (answer, *rest)]
+
+
+def issued_answers(
+    gathered: Gathered, turn: Turn, answers: Sequence[JsonObject]
+) -> list[IssuedAnswer]:
+    """The rows by which later requests find the chat."""
+    choices = [gathered.choices[number] for number in sorted(gathered.choices)]
+    return [
+        answer_of(
+            " ".join(choice.text.split()),
+            chat=turn.chat_id,
+            message=answer["id"],
+            question=turn.question.id,
+            calls=choice.call_ids,
+            response=gathered.response,
+        )
+        for choice, answer in zip(choices, answers, strict=False)
+    ]
+
+
+async def put_answers(store: Chats, chat_id: str, answers: Sequence[JsonObject]) -> None:
+    """Store a finished answer.
+
+    Raises:
+        SmartContextError: If the disk refuses, or the chat was deleted meanwhile.
+    """
+    answer, *others = answers
+    now = utc_stamp()
+    await store.update(
+        chat_id,
+        lambda document: put_answer(document, answer, others, new_id=new_message_id, now=now),
+        since=since_message(answer["id"], and_before=1),
+        creates=False,
+    )

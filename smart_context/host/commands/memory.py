@@ -1,10 +1,11 @@
-"""The commands `memory.*`: load, save, list, search, rename, delete, restore."""
+"""The commands `memory.*`: load, save, list, search, rename, share, delete, restore, the trash."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
+from smart_context.base.errors import CommandFailed
 from smart_context.base.values import JsonObject
 from smart_context.chat.documents.document import set_value
 from smart_context.chat.documents.lineage import ANYBODY
@@ -15,10 +16,12 @@ from smart_context.chat.listed.search import fold
 from smart_context.chat.messages import ChatId, Message, MessageId, messages_of
 from smart_context.host.access import FilesNamed, OwnChat, OwnChats
 from smart_context.host.commands.registry import Caller, CommandRegistry
-from smart_context.host.events.events import CHAT_DELETED, Emit
+from smart_context.host.events.events import CHAT_DELETED, CHAT_SHARED, TRASH_CHANGED, Emit
+from smart_context.storage.guarded.storage import People
 from smart_context.storage.ports import Chats
 
 MAX_HITS = 200
+NOBODY_ELSE = "You are the only person who uses this vault: there is nobody to share with."
 
 
 class MemoryCommands:
@@ -30,6 +33,7 @@ class MemoryCommands:
         repair: Repairs a chat after a crash, before it is read.
         settled: Waits until plugins have handled the events so far.
         emit: Tells clients.
+        people: Whose the chats are; `None`: all are one person's.
     """
 
     def __init__(
@@ -39,12 +43,14 @@ class MemoryCommands:
         repair: Callable[[ChatId], Awaitable[None]],
         settled: Callable[[], Awaitable[None]],
         emit: Emit,
+        people: People | None,
     ) -> None:
         self._store = store
         self._stop = stop
         self._repair = repair
         self._settled = settled
         self._emit = emit
+        self._people = people
 
     def register(self, commands: CommandRegistry) -> None:
         """Register the commands."""
@@ -57,6 +63,10 @@ class MemoryCommands:
         commands.register("memory.arrange_chats", self.arrange_chats)
         commands.register("memory.delete_chat", self.delete_chat)
         commands.register("memory.restore_chat", self.restore_chat)
+        commands.register("memory.list_trash", self.list_trash)
+        commands.register("memory.purge_chat", self.purge_chat)
+        commands.register("memory.empty_trash", self.empty_trash)
+        commands.register("memory.share_chat", self.share_chat)
 
     async def load_chat(self, chat_id: str, caller: Caller) -> JsonObject:
         """Give a chat's document; without messages if the chat does not exist."""
@@ -146,6 +156,38 @@ class MemoryCommands:
         checked = check_chat_id(chat_id)
         await self._store.restore(checked, deletion)
         return {"chat_id": checked}
+
+    async def list_trash(self, caller: Caller) -> JsonObject:
+        """List the deleted chats, newest first: at most 200, and the number of all."""
+        found, total = await self._store.trash.listed(caller.person)
+        return {"chats": [asdict(deleted) for deleted in found], "total": total}
+
+    async def purge_chat(self, chat_id: OwnChat, caller: Caller, deletion: str = "") -> JsonObject:
+        """Remove a deleted chat for ever: all its deletions, or the one named."""
+        checked = check_chat_id(chat_id)
+        removed = await self._store.trash.purge(checked, deletion)
+        self._emit(TRASH_CHANGED, {}, caller.person)
+        return {"chat_id": checked, "removed": removed}
+
+    async def empty_trash(self, caller: Caller, until: str = "") -> JsonObject:
+        """Remove all deleted chats for ever, or those that were deleted by a time."""
+        try:
+            return {"removed": await self._store.trash.empty(caller.person, until)}
+        finally:
+            self._emit(TRASH_CHANGED, {}, caller.person)
+
+    async def share_chat(self, chat_id: OwnChat, shared: bool, caller: Caller) -> JsonObject:
+        """Let all people read a chat and write in it, or only its own person again."""
+        if self._people is None:
+            raise CommandFailed(NOBODY_ELSE)
+        checked = check_chat_id(chat_id)
+        told = {"chat_id": checked, "shared": shared, "person": caller.person}
+        if not shared:
+            self._emit(CHAT_SHARED, told)  # while those it was shared with can still hear it
+        await self._people.owners.share(checked, caller.person, shared=shared)
+        if shared:
+            self._emit(CHAT_SHARED, told)
+        return {"chat_id": checked, "shared": shared}
 
 
 def _reader(caller: Caller) -> str:

@@ -20,6 +20,8 @@ from smart_context.host.turn import Turn
 
 INTERRUPTED = "The answer was interrupted before it was complete. Ask again or regenerate it."
 
+NOTHING_CAME = "Stopped before an answer came."
+
 _OF_ONE_TURN = ("generating", "error", "error_code", "stopped")
 
 
@@ -42,22 +44,37 @@ def answer_of(turn: Turn, *, arrived: str, created_at: str) -> Message:
     if text:
         parts.append({"type": "text", "text": text})
     elif not turn.error:
-        nothing = "Stopped before an answer came." if turn.stopped else "The answer is empty."
-        notice = turn.abort_reason or nothing
-        parts.append({"type": "info", "text": notice})
+        parts.append(notice_of(turn, NOTHING_CAME if turn.stopped else "The answer is empty."))
     is_text_alone = not turn.request.steps and (text or turn.error)
+    return stored_answer(turn, text if is_text_alone else tuple(parts), created_at=created_at)
+
+
+def stored_answer(
+    turn: Turn,
+    content: str | tuple[Part, ...],
+    *,
+    created_at: str,
+    extra: Mapping[str, Any] | None = None,
+) -> Message:
+    """The message that stores a turn's answer, with how the turn ended."""
     return Message(
         id=turn.answer_id,
         role="assistant",
-        content=text if is_text_alone else tuple(parts),
+        content=content,
         created_at=created_at,
         error=turn.error,
         error_code=turn.error_code,
         extra={
+            **(extra or {}),
             **({"stopped": True} if turn.stopped else {}),
             **({EXTRACTED: True} if turn.is_extracted else {}),
         },
     )
+
+
+def notice_of(turn: Turn, nothing: str) -> Part:
+    """What is shown in place of an answer: why a plugin stopped the turn, or else `nothing`."""
+    return {"type": "info", "text": turn.abort_reason or nothing}
 
 
 def append(document: JsonObject, *messages: Message) -> None:

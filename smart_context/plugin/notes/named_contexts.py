@@ -10,8 +10,8 @@ from smart_context.base.values import CountTokens, JsonObject
 from smart_context.contexts import SmartContext, SmartContexts
 from smart_context.contexts.options import stored_options
 from smart_context.host.access import Access
+from smart_context.host.commands.memory import NOBODY_ELSE
 from smart_context.host.commands.registry import Caller, CommandHandler
-from smart_context.host.commands.sharing import NOBODY_ELSE
 from smart_context.plugin.notes.context_changes import ContextChanges
 from smart_context.plugin.notes.context_documents import (
     NamesContext,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from smart_context.gateway.edge.passed_headers import PASSED, PASSED_BEGINNINGS, passed_headers
+from smart_context.gateway.edge.upstream import PASSED, PASSED_BEGINNINGS, passed_headers
 from tests.fake_openai import Reply, failure
 from tests.gateway.asking import ApiClient
 from tests.gateway.saying import user
