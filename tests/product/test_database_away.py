@@ -12,7 +12,7 @@ from tests.serving import serving
 from tests.vaults import KEY
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def database():
     server = PostgresServer()
     server.make()

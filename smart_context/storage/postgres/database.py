@@ -79,7 +79,7 @@ class Database:
     def __init__(self, url: str) -> None:
         self.url = url
         self._pool: ConnectionPool[PatientConnection] | None = None
-        self._starting = threading.Lock()
+        self._starting = threading.RLock()
         self._threads: ThreadPoolExecutor | None = None
         self._away = ""
         self._failures = 0

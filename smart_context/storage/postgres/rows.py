@@ -19,6 +19,9 @@ from smart_context.storage.postgres.database import Connection
 GAP = 1 << 20
 """Between the positions of messages that follow each other."""
 
+_AT_ONCE = 2_000
+"""Messages that one statement writes, so that none takes long."""
+
 _PER_MESSAGE = 300
 """Bytes that a message takes at least; a guess for what is remembered."""
 
@@ -226,22 +229,23 @@ class _At(NamedTuple):
 
 
 def _write_messages(connection: Connection, number: int, revision: int, rows: Rows) -> None:
-    if not rows.written:
-        return
     indexes = {position: index for index, position in enumerate(rows.positions)}
-    connection.execute(
-        "INSERT INTO message (chat, position, revision, line, words)"
-        " SELECT %s, * FROM unnest(%s::bigint[], %s::bigint[], %s::text[], %s::text[])"
-        " ON CONFLICT (chat, position) DO UPDATE SET revision = excluded.revision,"
-        " line = excluded.line, words = excluded.words",
-        (
-            number,
-            [position for position, _ in rows.written],
-            [revision] * len(rows.written),
-            [entry.line().decode() for _, entry in rows.written],
-            [_words(entry, indexes[position]) for position, entry in rows.written],
-        ),
-    )
+    for start in range(0, len(rows.written), _AT_ONCE):
+        some = rows.written[start : start + _AT_ONCE]
+        connection.execute(
+            "INSERT INTO message (chat, position, revision, line, words)"
+            " SELECT %s, position, %s, line, words"
+            " FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS m (position, line, words)"
+            " ON CONFLICT (chat, position) DO UPDATE SET revision = excluded.revision,"
+            " line = excluded.line, words = excluded.words",
+            (
+                number,
+                revision,
+                [position for position, _ in some],
+                [entry.line().decode() for _, entry in some],
+                [_words(entry, indexes[position]) for position, entry in some],
+            ),
+        )
 
 
 def _words(entry: MessageEntry, index: int) -> str:
