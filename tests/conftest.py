@@ -1,15 +1,19 @@
 """What every test may ask for."""
 
 import gc
+import sys
 
 import hypothesis
 import pytest
+
+# Else each worker compiles all modules, and writes the assertions of all tests again, in every run.
+sys.dont_write_bytecode = False
 
 pytest_plugins = ["tests.vaults"]
 pytest.register_assert_rewrite("tests.product.whole_bodies")
 
 # A machine that is busy with other tests is slow at times; that is no fault of the code.
-hypothesis.settings.register_profile("unhurried", deadline=None)
+hypothesis.settings.register_profile("unhurried", deadline=None, max_examples=40)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=1000)
 hypothesis.settings.load_profile("unhurried")
 

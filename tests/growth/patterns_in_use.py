@@ -78,9 +78,10 @@ def _held(place: str, value, depth: int) -> Iterator[tuple[str, re.Pattern]]:
         yield from _held(f"{place}[{key!r}]", entry, depth - 1)
 
 
-def _trees() -> Iterator[tuple[Path, ast.Module]]:
-    for path in sorted(_FOLDER.rglob("*.py")):
-        yield path, ast.parse(path.read_text(encoding="utf-8"))
+@cache
+def _trees() -> list[tuple[Path, ast.Module]]:
+    paths = sorted(_FOLDER.rglob("*.py"))
+    return [(path, ast.parse(path.read_text(encoding="utf-8"))) for path in paths]
 
 
 def _methods_by_place() -> dict[tuple[str, str], frozenset[str]]:

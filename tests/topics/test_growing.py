@@ -6,6 +6,7 @@ import pytest
 
 from smart_context.chat.messages import Message, messages_of
 from smart_context.cli.evaluation.measures.growth import Growth, growth_of
+from smart_context.cli.evaluation.remembered import RememberingEmbedder
 from smart_context.cli.evaluation.replay import steps_of
 from smart_context.cli.server.serve import DEMO_VAULT
 from smart_context.llm.offline.every_language import EveryLanguageEmbedder
@@ -118,7 +119,8 @@ GERMAN_LATER = (
 
 @pytest.fixture(scope="module")
 def extractor():
-    return EmbeddedTopicExtractor(EveryLanguageEmbedder())
+    """Of all tests here, since embedding the same chats again is most of what they cost."""
+    return EmbeddedTopicExtractor(RememberingEmbedder(EveryLanguageEmbedder(), None))
 
 
 def demo_chat(name):
