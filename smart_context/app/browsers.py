@@ -36,14 +36,10 @@ _ANSWER_S = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewLink:
-    """A new start link.
-
-    Attributes:
-        vault: The folder of the vault that it opens.
-    """
+    """A new start link."""
 
     address: str
-    vault: str
+    vault: str  # the folder of the vault that it opens
 
 
 def session_file() -> SessionFile:

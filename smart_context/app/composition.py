@@ -77,16 +77,11 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """The parts that a vault's settings call for.
-
-    Attributes:
-        storage: What is kept; where there are several people, each reaches their part of it.
-        people: Whose is what; `None`: all is one person's.
-    """
+    """The parts that a vault's settings call for."""
 
     config: VaultConfig
-    storage: Storage
-    people: People | None = None
+    storage: Storage  # what is kept; where there are several people, each reaches their part of it
+    people: People | None = None  # whose is what; `None`: all is one person's
     children: Children
     notes: FollowedVault
     models: Models

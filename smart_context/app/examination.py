@@ -27,19 +27,12 @@ PROBE = [{"role": "user", "content": "Answer with the word OK."}]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """The result of one check.
+    """The result of one check."""
 
-    Attributes:
-        what: What was checked.
-        state: `note`: worth knowing, nothing to do.
-        found: The result.
-        next_step: What to do; empty if nothing.
-    """
-
-    what: str
-    state: Literal["ok", "note", "failed"]
-    found: str
-    next_step: str = ""
+    what: str  # what was checked
+    state: Literal["ok", "note", "failed"]  # `note`: worth knowing, nothing to do
+    found: str  # the result
+    next_step: str = ""  # what to do; empty if nothing
 
 
 async def examine(root: Path) -> list[Finding]:

@@ -101,7 +101,6 @@ class Imports:
         """Bring in the chats of other programs; gives the account.
 
         Args:
-            caller: Who asks.
             upload: What `POST /api/imports` gave; either this or `path`.
             path: A file, folder or ZIP on the server's machine.
             program: As `source.client` names it; by the content if left out.

@@ -32,17 +32,11 @@ Print = tuple[int, int, str]
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The result of the comparison.
+    """The result of the comparison."""
 
-    Attributes:
-        files: Number of files and folders that were compared.
-        changed: Changed paths, sorted, relative to the vault.
-        done: What ran in between.
-    """
-
-    files: int
-    changed: tuple[str, ...]
-    done: tuple[str, ...]
+    files: int  # number of files and folders that were compared
+    changed: tuple[str, ...]  # changed paths, sorted, relative to the vault
+    done: tuple[str, ...]  # what ran in between
 
     def as_finding(self) -> Finding:
         """The result as a finding of the doctor."""

@@ -16,17 +16,11 @@ from smart_context.storage.postgres.migrating import SchemaState, schema_state
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseReport:
-    """What was found in a database.
+    """What was found in a database."""
 
-    Attributes:
-        where: The database, for users.
-        version: The server's version.
-        state: What it has of the schema, before anything was done.
-    """
-
-    where: str
-    version: str
-    state: SchemaState
+    where: str  # the database, for users
+    version: str  # the server's version
+    state: SchemaState  # what it has of the schema, before anything was done
 
 
 def migrated(url: str) -> DatabaseReport:

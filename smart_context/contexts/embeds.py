@@ -48,9 +48,6 @@ class EmbeddedTexts:
     `![[note]]` or `![alt](note.md)` embeds a note without its properties, a section or a block.
     Its headings are nested below the heading above it. An embed that leads to no note, contains
     itself, or exceeds the limits stays as written and counts as a link; an expanded one does not.
-
-    Args:
-        texts: The vault.
     """
 
     def __init__(self, texts: Texts) -> None:

@@ -144,7 +144,6 @@ class SmartContext:
     """One named context: its items and its options.
 
     Attributes:
-        key: Its name.
         context_items: The listed names with their flags.
         context_opts: Its own options, as JSON values.
     """

@@ -12,23 +12,14 @@ MAX_CLIENTS = 256
 
 @dataclass(slots=True, kw_only=True)
 class ClientActivity:
-    """The requests of one client with one key.
+    """The requests of one client with one key."""
 
-    Attributes:
-        key: The name of its key.
-        client: The program, as far as its headers tell.
-        last_at: The time of its last request, ISO 8601 in UTC.
-        requests: The number of its requests.
-        error: Why its last request failed; empty if it did not.
-        chat_id: The chat of its last request; empty if it had none.
-    """
-
-    key: str
-    client: str
-    last_at: str = ""
-    requests: int = 0
-    error: str = ""
-    chat_id: str = ""
+    key: str  # the name of its key
+    client: str  # the program, as far as its headers tell
+    last_at: str = ""  # the time of its last request, ISO 8601 in UTC
+    requests: int = 0  # the number of its requests
+    error: str = ""  # why its last request failed; empty if it did not
+    chat_id: str = ""  # the chat of its last request; empty if it had none
 
     def to_dict(self) -> JsonObject:
         """The JSON object for the page."""

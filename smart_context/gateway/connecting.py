@@ -10,17 +10,11 @@ DEFAULT_BASE_URL = "http://127.0.0.1:8377/v1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolsSetup:
-    """How an agent gets the vault as tools, by MCP.
+    """How an agent gets the vault as tools, by MCP."""
 
-    Attributes:
-        where: Where the lines go.
-        local: The settings that start `smart-context mcp`; `{vault}` is to be filled in.
-        served: Those that use a running server; `{url}` and `{key}` are to be filled in.
-    """
-
-    where: str
-    local: str
-    served: str
+    where: str  # where the lines go
+    local: str  # the settings that start `smart-context mcp`; `{vault}` is to be filled in
+    served: str  # those that use a running server; `{url}` and `{key}` are to be filled in
 
     def local_lines(self, vault: str) -> str:
         """The settings for a vault's folder."""
@@ -35,21 +29,14 @@ class ToolsSetup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientSetup:
-    """How one client is connected.
+    """How one client is connected."""
 
-    Attributes:
-        name: Its usual name.
-        where: Where the lines go; empty if its models can't be chosen.
-        lines: The settings; `{base_url}`, `{key}` and `{model}` are to be filled in.
-        chat_id: How the client tells its chats apart, in words.
-        tools: How it gets the vault as tools; `None` if it takes none.
-    """
-
-    name: str
-    where: str = ""
-    lines: str = ""
+    name: str  # its usual name
+    where: str = ""  # where the lines go; empty if its models can't be chosen
+    lines: str = ""  # the settings; `{base_url}`, `{key}` and `{model}` are to be filled in
+    # how the client tells its chats apart, in words
     chat_id: str = "It sends no id; its chats are recognised by the answers that they hold."
-    tools: ToolsSetup | None = None
+    tools: ToolsSetup | None = None  # how it gets the vault as tools; `None` if it takes none
 
     def filled(self, base_url: str, key: str, model: str) -> str:
         """The settings, ready to be copied."""

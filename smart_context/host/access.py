@@ -23,17 +23,11 @@ Kind = Literal["chat", "file", "context", "client key"]
 
 
 class Owned(NamedTuple):
-    """Something that belongs to a person, whether it exists or not.
+    """Something that belongs to a person, whether it exists or not."""
 
-    Attributes:
-        kind: What it is.
-        name: A chat's id, a file's storage key, a context's key, or the name of a client's key.
-        only_theirs: Only its own person may do what is asked, also if it is shared.
-    """
-
-    kind: Kind
-    name: str
-    only_theirs: bool = False
+    kind: Kind  # what it is
+    name: str  # a chat's id, a file's storage key, a context's key, or the name of a client's key
+    only_theirs: bool = False  # only its own person may do what is asked, also if it is shared
 
 
 class Everybody(Enum):
@@ -189,13 +183,9 @@ async def check_access(
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Marks the annotation of a command's parameter that names something owned.
+    """Marks the annotation of a command's parameter that names something owned."""
 
-    Attributes:
-        owned: What a value of the parameter names; gets no `None`.
-    """
-
-    owned: Callable[[Any], Iterable[Owned]]
+    owned: Callable[[Any], Iterable[Owned]]  # what a value of the parameter names; gets no `None`
 
 
 def _chats(value: str | list[str]) -> Iterable[Owned]:

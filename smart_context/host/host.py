@@ -103,7 +103,6 @@ class Host:
     Args:
         config: The vault's settings.
         storage: Its chats, and what stands beside them.
-        models: The models.
         notes: The vault's notes, followed while the host runs; its own by default.
         trust: What the vault may do.
         build_history: Makes a history from stored messages.
@@ -117,7 +116,6 @@ class Host:
         bus: Carries events to plugins.
         commands: What clients can ask for.
         panels: What plugins show next to a chat.
-        store: The chats.
         files: What was attached to messages.
         notes: The vault's notes.
         plugins: The plugins and their states.
@@ -284,7 +282,6 @@ class Host:
         """Tell clients, then the plugins that subscribed to the event.
 
         Args:
-            event: The event.
             payload: What happened.
             audience: Which clients are told; by default those who may see the payload's chat.
 

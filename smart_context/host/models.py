@@ -51,22 +51,16 @@ async def no_summaries(*_messages: object, **_wishes: object) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Models:
-    """The models in use.
+    """The models in use."""
 
-    Attributes:
-        chat: Answers the user.
-        fast: Finds topics and writes summaries; `None`: this is done without a model.
-        embedder: Turns texts into vectors.
-        chat_is_embedded: No chat model is configured; `chat` quotes passages.
-        embedder_is_embedded: The embedder runs here: what it reads costs time, and goes nowhere.
-        other: Gives another chat model, for chats that have one of their own.
-    """
-
-    chat: ChatModel
+    chat: ChatModel  # answers the user
+    # finds topics and writes summaries; `None`: this is done without a model
     fast: ChatModel | None
-    embedder: Embedder
-    chat_is_embedded: bool
+    embedder: Embedder  # turns texts into vectors
+    chat_is_embedded: bool  # no chat model is configured; `chat` quotes passages
+    # the embedder runs here: what it reads costs time, and goes nowhere
     embedder_is_embedded: bool = False
+    # gives another chat model, for chats that have one of their own
     other: Callable[[EndpointSettings], ChatModel] | None = None
 
 

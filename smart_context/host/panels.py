@@ -14,17 +14,11 @@ PAGE = ""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PanelFiles:
-    """A panel's page as a file, with the files that it may load.
+    """A panel's page as a file, with the files that it may load."""
 
-    Attributes:
-        folder: The plugin's folder.
-        page: The path of the page below the folder, with `/`.
-        pinned: The digests of the files that the user trusts, by such paths.
-    """
-
-    folder: Path
-    page: str
-    pinned: Mapping[str, str]
+    folder: Path  # the plugin's folder
+    page: str  # the path of the page below the folder, with `/`
+    pinned: Mapping[str, str]  # the digests of the files that the user trusts, by such paths
 
     def read(self, name: str) -> bytes:
         """The bytes of the page or of a file next to it, exactly as the user trusts them.
@@ -43,15 +37,10 @@ class PanelFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnFiles:
-    """The files of a vault's plugin, as the user trusts them.
+    """The files of a vault's plugin, as the user trusts them."""
 
-    Attributes:
-        folder: The plugin's folder.
-        pinned: The digest of each file, by its path below the folder, with `/`.
-    """
-
-    folder: Path
-    pinned: Mapping[str, str]
+    folder: Path  # the plugin's folder
+    pinned: Mapping[str, str]  # the digest of each file, by its path below the folder, with `/`
 
     def panel(self, page: Path) -> PanelFiles:
         """The panel whose page is a file of the plugin.

@@ -19,38 +19,20 @@ from smart_context.vault.trust.vault import VaultTrust
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """The parts of a host that others use.
+    """The parts of a host that others use."""
 
-    Attributes:
-        current: The settings and models in use now.
-        bus: Carries the phases of turns.
-        relay: Carries events to clients and plugins.
-        commands: What clients can ask for.
-        access: Decides what is whose.
-        panels: What plugins show next to a chat.
-        storage: The vault's chats, and what stands beside them.
-        notes: The vault's notes.
-        children: Processes for work that may take too long or too much memory.
-        trust: What the vault may do.
-        tool_support: Which models take no tools.
-        completion: Completes requests before they are sent.
-        build_history: Makes a history from stored messages.
-        digest: Writes summaries.
-        stops: What a user can stop in a chat besides its turn.
-    """
-
-    current: CurrentSettings
-    bus: EventBus
-    relay: EventRelay
-    commands: CommandRegistry
-    access: Access
-    panels: Panels
-    storage: Storage
-    notes: FollowedVault
-    children: Children
-    trust: VaultTrust
-    tool_support: ToolSupport
-    completion: RequestCompletion
-    build_history: HistoryBuilder
-    digest: Summarizer
-    stops: Stops
+    current: CurrentSettings  # the settings and models in use now
+    bus: EventBus  # carries the phases of turns
+    relay: EventRelay  # carries events to clients and plugins
+    commands: CommandRegistry  # what clients can ask for
+    access: Access  # decides what is whose
+    panels: Panels  # what plugins show next to a chat
+    storage: Storage  # the vault's chats, and what stands beside them
+    notes: FollowedVault  # the vault's notes
+    children: Children  # processes for work that may take too long or too much memory
+    trust: VaultTrust  # what the vault may do
+    tool_support: ToolSupport  # which models take no tools
+    completion: RequestCompletion  # completes requests before they are sent
+    build_history: HistoryBuilder  # makes a history from stored messages
+    digest: Summarizer  # writes summaries
+    stops: Stops  # what a user can stop in a chat besides its turn

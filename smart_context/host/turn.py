@@ -25,7 +25,6 @@ class Turn:
     Args:
         id: Names the turn in the log.
         chat_id: Its chat.
-        person: Who asks.
         question: The user's message as it is stored.
         answer_id: The id that the answer has, or will have.
         request: What the model will be asked.

@@ -32,27 +32,17 @@ class NotReadable(ValueError):
 
 @dataclass(slots=True, kw_only=True)
 class FoundMessage:
-    """One message.
+    """One message."""
 
-    Attributes:
-        id: Its id in the other program; unique in its chat.
-        role: Who wrote it.
-        parts: Its content: parts of our messages.
-        parent: The id of the message before it; `None` at the beginning.
-        created_at: When, ISO 8601 in UTC; empty if unknown.
-        model: The model that wrote it; empty if unknown.
-        is_summary: It stands for earlier messages.
-        assets: Attached files: a part of the name in the archive, or a `data:` address with the
-            content, and the name that people see; empty for what the archive calls it.
-    """
-
-    id: str
-    role: Role
-    parts: list[JsonObject] = field(default_factory=list)
-    parent: str | None = None
-    created_at: str = ""
-    model: str = ""
-    is_summary: bool = False
+    id: str  # its id in the other program; unique in its chat
+    role: Role  # who wrote it
+    parts: list[JsonObject] = field(default_factory=list)  # its content: parts of our messages
+    parent: str | None = None  # the id of the message before it; `None` at the beginning
+    created_at: str = ""  # when, ISO 8601 in UTC; empty if unknown
+    model: str = ""  # the model that wrote it; empty if unknown
+    is_summary: bool = False  # it stands for earlier messages
+    # attached files: a part of the name in the archive, or a `data:` address with the content, and
+    # the name that people see; empty for what the archive calls it
     assets: list[tuple[str, str]] = field(default_factory=list)
 
     @property
@@ -72,23 +62,15 @@ class FoundMessage:
 
 @dataclass(slots=True, kw_only=True)
 class FoundChat:
-    """One chat.
+    """One chat."""
 
-    Attributes:
-        client: The program, as `source.client` has it.
-        id: Its id there.
-        title: Its title; empty for none.
-        created_at: When it began, ISO 8601 in UTC; empty if unknown.
-        messages: All messages, in order; a tree by their parents.
-        current: The last message of the current path; `None`: the last of all.
-    """
-
-    client: str
-    id: str
-    title: str = ""
-    created_at: str = ""
+    client: str  # the program, as `source.client` has it
+    id: str  # its id there
+    title: str = ""  # its title; empty for none
+    created_at: str = ""  # when it began, ISO 8601 in UTC; empty if unknown
+    # all messages, in order; a tree by their parents
     messages: list[FoundMessage] = field(default_factory=list)
-    current: str | None = None
+    current: str | None = None  # the last message of the current path; `None`: the last of all
 
     def add(
         self, key: object, role: object, *texts: str, at: object = None, model: object = ""
@@ -125,15 +107,10 @@ class FoundChat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnChat:
-    """A chat that was exported from here.
-
-    Attributes:
-        chat_id: Its id.
-        document: Its document.
-    """
+    """A chat that was exported from here."""
 
     chat_id: ChatId
-    document: JsonObject
+    document: JsonObject  # its document
 
     @property
     def copy_id(self) -> ChatId:
@@ -149,14 +126,10 @@ class OwnChat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paths:
-    """A tree of messages as a path and its branches.
+    """A tree of messages as a path and its branches."""
 
-    Attributes:
-        path: The current path, oldest first.
-        branches: Each with the message that it follows; `None` at the beginning.
-    """
-
-    path: Sequence[FoundMessage]
+    path: Sequence[FoundMessage]  # the current path, oldest first
+    # each with the message that it follows; `None` at the beginning
     branches: Sequence[tuple[FoundMessage | None, Sequence[FoundMessage]]]
 
 

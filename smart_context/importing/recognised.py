@@ -39,24 +39,17 @@ Rows = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Broken:
-    """A conversation that could not be read; the others go on.
+    """A conversation that could not be read; the others go on."""
 
-    Attributes:
-        id: Its id, if it has one.
-        title: Its title, if it has one.
-        error: What is wrong.
-    """
-
-    id: str
-    title: str
-    error: str
+    id: str  # its id, if it has one
+    title: str  # its title, if it has one
+    error: str  # what is wrong
 
 
 def chats_in(source: Source, wanted: str = "") -> Iterator[Found | Broken]:
     """The chats of a file, one by one; nothing if it holds none.
 
     Args:
-        source: The file.
         wanted: One of `FORMATS`: read it as that; empty recognises it.
 
     Raises:

@@ -30,23 +30,14 @@ _SHOWN_NAMES = "conversation_asset_file_names.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One file that may hold chats.
+    """One file that may hold chats."""
 
-    Attributes:
-        name: Its path, for people.
-        size: Its bytes.
-        path: The file itself; `None` inside an archive.
-        archive: The archive that it is in.
-        entry: Its entry there; two entries may have the same name.
-        assets: Where attached files may lie.
-    """
-
-    name: str
-    size: int
-    path: Path | None = None
-    archive: zipfile.ZipFile | None = None
-    entry: zipfile.ZipInfo | None = None
-    assets: "Assets"
+    name: str  # its path, for people
+    size: int  # its bytes
+    path: Path | None = None  # the file itself; `None` inside an archive
+    archive: zipfile.ZipFile | None = None  # the archive that it is in
+    entry: zipfile.ZipInfo | None = None  # its entry there; two entries may have the same name
+    assets: "Assets"  # where attached files may lie
 
     @property
     def stem(self) -> str:

@@ -45,28 +45,17 @@ _MOST_AT_ONCE, _MOST_CHARACTERS = 16, 4 << 20
 
 @dataclass(slots=True, kw_only=True)
 class Account:
-    """What an import did.
+    """What an import did."""
 
-    Attributes:
-        new: Chats that were not here.
-        grown: Chats that got messages.
-        unchanged: Chats with nothing new.
-        deleted: Chats that lie in the trash, where they stay.
-        failed: What could not be read, each `{"file", "id", "title", "error"}`; the first
-            thousand.
-        further_failed: How many more could not be read.
-        messages: Messages that were added.
-        files: Attached files that were added.
-    """
-
-    new: int = 0
-    grown: int = 0
-    unchanged: int = 0
-    deleted: int = 0
+    new: int = 0  # chats that were not here
+    grown: int = 0  # chats that got messages
+    unchanged: int = 0  # chats with nothing new
+    deleted: int = 0  # chats that lie in the trash, where they stay
+    # what could not be read, each `{"file", "id", "title", "error"}`; the first thousand
     failed: list[JsonObject] = field(default_factory=list)
-    further_failed: int = 0
-    messages: int = 0
-    files: int = 0
+    further_failed: int = 0  # how many more could not be read
+    messages: int = 0  # messages that were added
+    files: int = 0  # attached files that were added
 
     def row(self) -> JsonObject:
         """The account as JSON."""
@@ -106,17 +95,11 @@ class Account:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wishes:
-    """How to import.
+    """How to import."""
 
-    Attributes:
-        client: One of `FORMATS`, to read every file as that; empty recognises each.
-        folder: The folder of the list of chats to put new chats in; empty for none.
-        is_dry: Only count what would be done.
-    """
-
-    client: str = ""
-    folder: str = ""
-    is_dry: bool = False
+    client: str = ""  # one of `FORMATS`, to read every file as that; empty recognises each
+    folder: str = ""  # the folder of the list of chats to put new chats in; empty for none
+    is_dry: bool = False  # only count what would be done
 
 
 class Importer:

@@ -19,19 +19,13 @@ _NEXT = "next_cursor"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A call of a tool, as far as its pages depend on it.
-
-    Attributes:
-        tool: Its name.
-        arguments: What decides which rows there are; a cursor works with the same ones only.
-        cursor: Where the page begins; empty for the first.
-        max_tokens: The most tokens of the whole result as JSON.
-    """
+    """A call of a tool, as far as its pages depend on it."""
 
     tool: str
+    # what decides which rows there are; a cursor works with the same ones only
     arguments: Mapping[str, Any]
-    cursor: str
-    max_tokens: int
+    cursor: str  # where the page begins; empty for the first
+    max_tokens: int  # the most tokens of the whole result as JSON
 
     @property
     def budget(self) -> int:
@@ -88,7 +82,6 @@ def page_of_rows(
         head: Goes with every page.
         name: The name of the rows.
         rows: All rows.
-        count: Counts tokens.
 
     Raises:
         InvalidParams: For a cursor of another call, or too small a budget.

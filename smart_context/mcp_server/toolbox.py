@@ -18,19 +18,12 @@ _PREFIX = "tools."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolInfo:
-    """A tool as an agent is told of it.
-
-    Attributes:
-        name: Its name.
-        description: What it does, in a sentence.
-        parameters: The JSON Schema of its parameters.
-        is_read_only: True if it changes nothing.
-    """
+    """A tool as an agent is told of it."""
 
     name: str
-    description: str
-    parameters: JsonObject
-    is_read_only: bool
+    description: str  # what it does, in a sentence
+    parameters: JsonObject  # the JSON Schema of its parameters
+    is_read_only: bool  # True if it changes nothing
 
 
 class Toolbox:

@@ -43,17 +43,11 @@ _FAR = np.float32(1e-3)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SearchableChat:
-    """A chat, ready to be searched.
+    """A chat, ready to be searched."""
 
-    Attributes:
-        vectors: Shape (n, d).
-        background: Its values without a topic.
-        words: Its words.
-    """
-
-    vectors: Matrix
-    background: Background
-    words: ChatWords
+    vectors: Matrix  # shape (n, d)
+    background: Background  # its values without a topic
+    words: ChatWords  # its words
 
     @classmethod
     def of(cls, messages: Sequence[Message], vectors: Matrix, judge: Judge) -> "SearchableChat":
@@ -72,7 +66,6 @@ def evidence_for(
     Args:
         labels: The k labels.
         label_vectors: Shape (k, d).
-        chat: The chat.
         judge: The judge of the embedding model.
     """
     close = judge.as_embedded(similarities(label_vectors, chat.vectors))

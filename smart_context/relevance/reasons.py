@@ -55,25 +55,17 @@ IS_IN: NDArray[np.bool_] = np.array([kind not in OUT for kind in KINDS])
 
 
 class Reason(NamedTuple):
-    """Why one message is in or out.
+    """Why one message is in or out."""
 
-    Attributes:
-        kind: The rule that decided.
-        score: The best score over the selected topics; `None` if no filter is active.
-        topic: The label of the closest topic; empty if unknown.
-        threshold: The threshold that the score was compared with.
-        cut: If scores are probabilities, the one from which messages were kept; else `None`.
-        recent: The number of newest messages that are always kept.
-        detail: More for the user, such as a summary's date; usually empty.
-    """
-
-    kind: ReasonKind
+    kind: ReasonKind  # the rule that decided
+    # the best score over the selected topics; `None` if no filter is active
     score: float | None = None
-    topic: str = ""
-    threshold: float = 0.0
+    topic: str = ""  # the label of the closest topic; empty if unknown
+    threshold: float = 0.0  # the threshold that the score was compared with
+    # if scores are probabilities, the one from which messages were kept; else `None`
     cut: float | None = None
-    recent: int = 0
-    detail: str = ""
+    recent: int = 0  # the number of newest messages that are always kept
+    detail: str = ""  # more for the user, such as a summary's date; usually empty
 
     @property
     def is_in(self) -> bool:
@@ -175,23 +167,15 @@ _CAUSES: Mapping[ReasonKind, str] = {
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Reasons(Mapping[MessageId, Reason]):
-    """The reasons of a whole chat, each created on demand.
+    """The reasons of a whole chat, each created on demand."""
 
-    Attributes:
-        ids: The messages, chronological.
-        kinds: Shape (n,), indices into `KINDS`.
-        found: The scores; `None` if no filter is active.
-        threshold: The user's threshold.
-        cut: The score from which messages are kept at it; `None` if no filter is active.
-        recent: The number of newest messages that are always kept.
-    """
-
-    ids: Sequence[MessageId]
-    kinds: NDArray[np.int8]
-    found: Scores | None
-    threshold: float
+    ids: Sequence[MessageId]  # the messages, chronological
+    kinds: NDArray[np.int8]  # shape (n,), indices into `KINDS`
+    found: Scores | None  # the scores; `None` if no filter is active
+    threshold: float  # the user's threshold
+    # the score from which messages are kept at it; `None` if no filter is active
     cut: float | None = None
-    recent: int
+    recent: int  # the number of newest messages that are always kept
 
     def __getitem__(self, message_id: MessageId) -> Reason:
         """The reason of one message.

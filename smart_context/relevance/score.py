@@ -38,16 +38,11 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicQuery:
-    """A topic that the user selected.
+    """A topic that the user selected."""
 
-    Attributes:
-        label: Its name, which may be typed by the user.
-        keywords: Words that are typical of its messages; empty if unknown.
-        message_ids: The messages that extraction assigned to it; empty if unknown.
-    """
-
-    label: str
-    keywords: tuple[str, ...] = ()
+    label: str  # its name, which may be typed by the user
+    keywords: tuple[str, ...] = ()  # words that are typical of its messages; empty if unknown
+    # the messages that extraction assigned to it; empty if unknown
     message_ids: tuple[MessageId, ...] = ()
 
 
@@ -173,23 +168,14 @@ def score_plain(labels: Sequence[str], label_vectors: Matrix, vectors: Matrix) -
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """The input of `score_enriched`.
+    """The input of `score_enriched`."""
 
-    Attributes:
-        vectors: Shape (n, d): the messages, unit rows or zero rows.
-        label_vectors: Shape (k, d): the bare labels.
-        lexical: Shape (k, n): the share of the label's words in a message, 0 to 1.
-        lengths: Shape (n,): characters of each message.
-        asks: Shape (n,): 1 for a message with a question mark, else 0.
-        spoken_by: Shape (k, n): 1 if the label names the author of the message, else 0.
-    """
-
-    vectors: Matrix
-    label_vectors: Matrix
-    lexical: Matrix
-    lengths: NDArray[np.float32]
-    asks: NDArray[np.float32]
-    spoken_by: Matrix
+    vectors: Matrix  # shape (n, d): the messages, unit rows or zero rows
+    label_vectors: Matrix  # shape (k, d): the bare labels
+    lexical: Matrix  # shape (k, n): the share of the label's words in a message, 0 to 1
+    lengths: NDArray[np.float32]  # shape (n,): characters of each message
+    asks: NDArray[np.float32]  # shape (n,): 1 for a message with a question mark, else 0
+    spoken_by: Matrix  # shape (k, n): 1 if the label names the author of the message, else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -113,7 +113,6 @@ class RelevanceScorer:
         are meant; without such a gap, or far from all, the text may be about anything.
 
         Args:
-            chat_id: The chat.
             messages: All its messages, oldest first.
             text: What somebody is about to ask.
             topics: The places of each topic's messages.
@@ -144,7 +143,6 @@ class RelevanceScorer:
         """Shape (k, n): each of n messages for each of k selected topics.
 
         Args:
-            chat_id: The chat.
             messages: All its messages, oldest first.
             topics: The selected topics.
             others: The chat's topics that are not selected.

@@ -23,17 +23,11 @@ _NOBODY: frozenset[MessageId] = frozenset()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """The messages of a chat that a turn keeps.
+    """The messages of a chat that a turn keeps."""
 
-    Attributes:
-        kept: The ids in context, chronological, each once.
-        reasons: Why each message of the chat is in or out.
-        fell_back: A filter was set, but no message reached its threshold: all stay.
-    """
-
-    kept: tuple[MessageId, ...]
-    reasons: Reasons
-    fell_back: bool
+    kept: tuple[MessageId, ...]  # the ids in context, chronological, each once
+    reasons: Reasons  # why each message of the chat is in or out
+    fell_back: bool  # a filter was set, but no message reached its threshold: all stay
 
     def kept_by_topic(self) -> list[tuple[int, str]]:
         """The positions of the messages that a topic keeps, each with the topic's label."""

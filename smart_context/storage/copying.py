@@ -26,16 +26,11 @@ class Contents(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class Account:
-    """What became of a copy.
+    """What became of a copy."""
 
-    Attributes:
-        copied: The pieces that were written, by kind.
-        unchanged: The number of pieces that were there already.
-        refused: Paths that were not copied, each with the reason.
-    """
-
-    copied: dict[str, int] = field(default_factory=dict)
-    unchanged: int = 0
+    copied: dict[str, int] = field(default_factory=dict)  # the pieces that were written, by kind
+    unchanged: int = 0  # the number of pieces that were there already
+    # paths that were not copied, each with the reason
     refused: dict[str, str] = field(default_factory=dict)
 
 

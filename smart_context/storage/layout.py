@@ -39,40 +39,24 @@ _BLOB = re.compile(FILES + r"/([0-9a-f]{64})")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """One thing that is stored.
+    """One thing that is stored."""
 
-    Attributes:
-        path: Where the memory folder has it.
-        kind: What it is; `other` for what only stays as it is.
-        chat: The chat that it is of, or stands beside.
-        deletion: The deletion of that chat, if it is in the trash.
-        name: Its name beside the chat or in the vault; the key of a blob.
-        of: The kind of a vault's document or log.
-    """
-
-    path: str
-    kind: Kind
-    chat: ChatId = _NONE
-    deletion: str = ""
-    name: str = ""
-    of: str = ""
+    path: str  # where the memory folder has it
+    kind: Kind  # what it is; `other` for what only stays as it is
+    chat: ChatId = _NONE  # the chat that it is of, or stands beside
+    deletion: str = ""  # the deletion of that chat, if it is in the trash
+    name: str = ""  # its name beside the chat or in the vault; the key of a blob
+    of: str = ""  # the kind of a vault's document or log
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """What a piece holds.
+    """What a piece holds."""
 
-    Attributes:
-        body: The file as it is, or would be.
-        written_ns: When it was written, in ns since 1970.
-        about: Of a blob, its description.
-        text: Of a blob, its text, if that differs from the body.
-    """
-
-    body: bytes
-    written_ns: int = 0
-    about: bytes = b""
-    text: bytes | None = None
+    body: bytes  # the file as it is, or would be
+    written_ns: int = 0  # when it was written, in ns since 1970
+    about: bytes = b""  # of a blob, its description
+    text: bytes | None = None  # of a blob, its text, if that differs from the body
 
 
 def piece_at(path: str) -> Piece:

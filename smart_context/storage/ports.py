@@ -54,30 +54,19 @@ class AnswerClaimed(Exception):
 
 
 class Faults(NamedTuple):
-    """What is wrong with stored chats.
+    """What is wrong with stored chats."""
 
-    Attributes:
-        unreadable: The chats that can't be read, each with the reason.
-        set_aside: The names under which damaged documents were set aside.
-    """
-
-    unreadable: Sequence[tuple[ChatId, str]]
-    set_aside: Sequence[str]
+    unreadable: Sequence[tuple[ChatId, str]]  # the chats that can't be read, each with the reason
+    set_aside: Sequence[str]  # the names under which damaged documents were set aside
 
 
 class NearMessage(NamedTuple):
-    """A message of some chat, near to what was asked.
-
-    Attributes:
-        revision: The chat's, as `ChatList.revisions` gives it.
-        key: That of the message's vector.
-        cosine: That of the angle to the query.
-    """
+    """A message of some chat, near to what was asked."""
 
     chat_id: ChatId
-    revision: str
-    key: str
-    cosine: float
+    revision: str  # the chat's, as `ChatList.revisions` gives it
+    key: str  # that of the message's vector
+    cosine: float  # that of the angle to the query
 
 
 class ChatList(Protocol):
@@ -190,7 +179,6 @@ class ChatTrash(Protocol):
         """Remove a deleted chat for ever; returns the number of deletions removed.
 
         Args:
-            chat_id: The chat.
             deletion: One of its deletions; all by default.
 
         Raises:
@@ -232,7 +220,6 @@ class Chats(Protocol):
         """The document; `{"messages": []}` for a chat that does not exist.
 
         Args:
-            chat_id: The chat.
             reader: The caller, such as a client's id. A later `save` by the same reader is
                 compared with what that reader has loaded.
         """
@@ -288,7 +275,6 @@ class Chats(Protocol):
         """Change the newest document, with no other change of this process in between.
 
         Args:
-            chat_id: The chat.
             change: Called once, in the event loop, with a copy that it changes in place. If it
                 raises or changes nothing, nothing is written.
             since: Gives the position of the first message that `change` needs. The document that
@@ -331,15 +317,11 @@ class Chats(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A JSON object as it was stored.
+    """A JSON object as it was stored."""
 
-    Attributes:
-        value: The object; empty if there is none, or if it is damaged. Not to be changed.
-        revision: Its state; `None` if there is none.
-    """
-
+    # the object; empty if there is none, or if it is damaged. Not to be changed.
     value: JsonObject = field(default_factory=dict)
-    revision: Revision | None = None
+    revision: Revision | None = None  # its state; `None` if there is none
 
 
 class ChatDocuments(Protocol):
@@ -456,17 +438,11 @@ class Log(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a log keeps at most; its oldest lines are dropped.
+    """What a log keeps at most; its oldest lines are dropped."""
 
-    Attributes:
-        lines: The number of lines that stay when some are dropped.
-        slack: Further lines that are kept until then, so that most appends only append.
-        bytes: The size; a quarter of it is freed at once.
-    """
-
-    lines: int
-    slack: int
-    bytes: int
+    lines: int  # the number of lines that stay when some are dropped
+    slack: int  # further lines that are kept until then, so that most appends only append
+    bytes: int  # the size; a quarter of it is freed at once
 
 
 class Logs(Protocol):
@@ -480,13 +456,9 @@ class Logs(Protocol):
 
 
 class ChatVectors(Protocol):
-    """The vectors of one chat's messages by one model. Blocks; one call at a time.
+    """The vectors of one chat's messages by one model. Blocks; one call at a time."""
 
-    Attributes:
-        has_additions: Vectors were added since they were last replaced as a whole.
-    """
-
-    has_additions: bool
+    has_additions: bool  # vectors were added since they were last replaced as a whole
 
     def read(self) -> Stored:
         """The vectors as they were given; none if they are missing or damaged."""
@@ -659,39 +631,25 @@ class SharedRecords(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Storage:
-    """All storage of one vault; every part of the product gets the ports that it uses.
-
-    Attributes:
-        chats: The chats.
-        documents: JSON objects beside chats.
-        vault_documents: JSON objects of the vault as a whole.
-        logs: Lines that are only added.
-        vectors: The vectors of chats' messages.
-        blobs: What was attached to messages.
-        answers: Answers that are being written.
-        events: Messages to the other processes.
-        leases: Work that one process at a time may do.
-        caches: What this machine can make again.
-        clear_up: Removes what crashes left, and attached files that nothing has named for a week.
-            Takes the time in seconds since 1970, blocks, and returns the files' keys.
-        close: Ends what it has open. Blocks.
-        records: What all servers share; `None` where that is in the user's folder.
-        check: Returns if it answers, raises `StoreFailed` if not. Blocks for some seconds at most.
-        figures: What is known of its state, by name, each with what it is.
-    """
+    """All storage of one vault; every part of the product gets the ports that it uses."""
 
     chats: Chats
-    documents: ChatDocuments
-    vault_documents: VaultDocuments
-    logs: Logs
-    vectors: Vectors
-    blobs: Blobs
-    answers: Answers
-    events: Events
-    leases: Leases
-    caches: Caches
+    documents: ChatDocuments  # JSON objects beside chats
+    vault_documents: VaultDocuments  # JSON objects of the vault as a whole
+    logs: Logs  # lines that are only added
+    vectors: Vectors  # the vectors of chats' messages
+    blobs: Blobs  # what was attached to messages
+    answers: Answers  # answers that are being written
+    events: Events  # messages to the other processes
+    leases: Leases  # work that one process at a time may do
+    caches: Caches  # what this machine can make again
+    # removes what crashes left, and attached files that nothing has named for a week. Takes the
+    # time in seconds since 1970, blocks, and returns the files' keys.
     clear_up: Callable[[float], Sequence[str]]
-    close: Callable[[], None] = lambda: None
+    close: Callable[[], None] = lambda: None  # ends what it has open. Blocks.
+    # what all servers share; `None` where that is in the user's folder
     records: SharedRecords | None = None
+    # returns if it answers, raises `StoreFailed` if not. Blocks for some seconds at most.
     check: Callable[[], None] = lambda: None
+    # what is known of its state, by name, each with what it is
     figures: Callable[[], Mapping[str, tuple[str, float]]] = dict

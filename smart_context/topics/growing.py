@@ -20,17 +20,11 @@ _FEW_MESSAGES = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """The messages of a topic.
+    """The messages of a topic."""
 
-    Attributes:
-        places: Their positions, ascending, those of its parts included.
-        parts: The narrower groups in it; empty if it has none.
-        before: The topic that it was before; `None` for a new one.
-    """
-
-    places: tuple[int, ...]
-    parts: "tuple[Group, ...]" = ()
-    before: Topic | None = None
+    places: tuple[int, ...]  # their positions, ascending, those of its parts included
+    parts: "tuple[Group, ...]" = ()  # the narrower groups in it; empty if it has none
+    before: Topic | None = None  # the topic that it was before; `None` for a new one
 
 
 def is_grown(messages: Sequence[Message], previous: Previous) -> bool:

@@ -16,19 +16,12 @@ _NO_TOPIC = "They fit no topic any more."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """Messages that have left a topic.
+    """Messages that have left a topic."""
 
-    Attributes:
-        message_ids: Their ids, chronological.
-        origin: The topic that they left, as it was.
-        target: The topic that they are in now; `None` if in none.
-        why: The reason, for users.
-    """
-
-    message_ids: tuple[MessageId, ...]
-    origin: Topic
-    target: Topic | None
-    why: str
+    message_ids: tuple[MessageId, ...]  # their ids, chronological
+    origin: Topic  # the topic that they left, as it was
+    target: Topic | None  # the topic that they are in now; `None` if in none
+    why: str  # the reason, for users
 
     @property
     def labels(self) -> frozenset[str]:
@@ -57,7 +50,6 @@ def moves_between(
 
     Args:
         before: The topics before, with their messages.
-        after: The topics after.
         present: The messages of the chat.
         regrouped: The user had all topics found again.
     """

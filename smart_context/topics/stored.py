@@ -129,7 +129,6 @@ def from_assignments(document: object, key: str = "topics") -> tuple[Topic, ...]
     """The topics of a document of assignments; none if it is damaged or of another version.
 
     Args:
-        document: The document.
         key: `away` gives those of other versions of the chat.
     """
     if not isinstance(document, Mapping) or document.get("version") != VERSION:

@@ -37,7 +37,6 @@ def read_toml(path: Path | Place, *, may_be_link: bool = False) -> TomlDocument:
     """The document in a file.
 
     Args:
-        path: The file.
         may_be_link: Follow a link: for the user's own files, not for a vault's.
 
     Raises:
@@ -54,7 +53,6 @@ def settings_in(
     """The top table of a settings file, empty without one; raises faults at the end.
 
     Args:
-        path: The file.
         may_be_link: Follow a link: for the user's own files, not for a vault's.
         text: Read this in place of the file, which names it in faults.
 

@@ -16,19 +16,12 @@ _LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 @dataclass(slots=True, kw_only=True)
 class OwnAnswer:
-    """An answer of our own, as the requested API has it.
+    """An answer of our own, as the requested API has it."""
 
-    Attributes:
-        kind: The API that the client uses.
-        model: The model that answers.
-        created: In seconds since 1970.
-        id: Names the response.
-    """
-
-    kind: Kind
-    model: str
-    created: int
-    id: str = field(init=False)
+    kind: Kind  # the API that the client uses
+    model: str  # the model that answers
+    created: int  # in seconds since 1970
+    id: str = field(init=False)  # names the response
     _message_id: str = field(init=False)
     _number: int = field(default=0, init=False)
 

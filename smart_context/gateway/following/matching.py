@@ -18,18 +18,13 @@ _SAME_BEGINNING = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matching:
-    """What a client's list means for a chat.
+    """What a client's list means for a chat."""
 
-    Attributes:
-        places: For each unit the place of its message; `None` for a new one.
-        rewritten: The units whose text differs from their message's.
-        cut: Places of messages that stay, although the client no longer sends them.
-        left: Runs of places that the client has abandoned; each becomes a branch.
-    """
-
-    places: tuple[int | None, ...]
-    rewritten: frozenset[int] = frozenset()
+    places: tuple[int | None, ...]  # for each unit the place of its message; `None` for a new one
+    rewritten: frozenset[int] = frozenset()  # the units whose text differs from their message's
+    # places of messages that stay, although the client no longer sends them
     cut: frozenset[int] = frozenset()
+    # runs of places that the client has abandoned; each becomes a branch
     left: tuple[tuple[int, ...], ...] = ()
 
 

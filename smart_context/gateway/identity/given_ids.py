@@ -72,15 +72,10 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenId:
-    """A client's own name for a chat.
+    """A client's own name for a chat."""
 
-    Attributes:
-        place: Where it was found, such as `x-session-id`.
-        value: The name.
-    """
-
-    place: str
-    value: str
+    place: str  # where it was found, such as `x-session-id`
+    value: str  # the name
 
     def chat_id(self, key: str) -> str:
         """The id of the chat for that name and key; always the same."""

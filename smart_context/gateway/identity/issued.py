@@ -31,42 +31,25 @@ TextOf = Callable[[str, str], Awaitable[str]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssuedAnswer:
-    """An answer that a chat got.
-
-    Attributes:
-        chat: The chat.
-        message: The answer's message.
-        question: The message that it answers; empty if there is none.
-        digest: The digest of its text; empty if it has none.
-        head: The digest of the beginning of its text; empty if it is short.
-        calls: The ids of its tool calls.
-        response: The provider's id of the response.
-    """
+    """An answer that a chat got."""
 
     chat: str
-    message: str
-    question: str = ""
-    digest: str = ""
-    head: str = ""
-    calls: tuple[str, ...] = ()
-    response: str = ""
+    message: str  # the answer's message
+    question: str = ""  # the message that it answers; empty if there is none
+    digest: str = ""  # the digest of its text; empty if it has none
+    head: str = ""  # the digest of the beginning of its text; empty if it is short
+    calls: tuple[str, ...] = ()  # the ids of its tool calls
+    response: str = ""  # the provider's id of the response
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """How a chat began.
-
-    Attributes:
-        chat: The chat.
-        first: Digest of the first user message.
-        program: Digest of the client and its system text.
-        at: When it began, in seconds since 1970.
-    """
+    """How a chat began."""
 
     chat: str
-    first: str
-    program: str
-    at: float
+    first: str  # digest of the first user message
+    program: str  # digest of the client and its system text
+    at: float  # when it began, in seconds since 1970
 
 
 def answer_of(text: str, **given: Any) -> IssuedAnswer:
@@ -92,17 +75,12 @@ The answers to one question share a place: versions, choices, and the steps of a
 
 @dataclass(slots=True)
 class _Found:
-    """The answers of one chat that are in a request.
+    """The answers of one chat that are in a request."""
 
-    Attributes:
-        ends: The place at which the first 1, 2, 3 … answers in order end, at the earliest.
-        last: The last place that was found.
-        is_certain: The answers can't be of another chat.
-    """
-
+    # the place at which the first 1, 2, 3 … answers in order end, at the earliest
     ends: list[_Place] = field(default_factory=list)
-    last: int = -1
-    is_certain: bool = False
+    last: int = -1  # the last place that was found
+    is_certain: bool = False  # the answers can't be of another chat
     _number: int = -1
     _here: frozenset[int] = frozenset()
 

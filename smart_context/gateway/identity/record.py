@@ -22,7 +22,6 @@ class IssuedRecord:
     """The answers of one key, in a log that several servers may add to.
 
     Args:
-        logs: Keeps them.
         key: The key's name.
 
     Attributes:

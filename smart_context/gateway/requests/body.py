@@ -61,34 +61,21 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemList:
-    """A list in a body, item by item.
+    """A list in a body, item by item."""
 
-    Attributes:
-        text: From the bracket to the end of the last item.
-        items: With places counted from the bracket.
-    """
-
-    text: str
-    items: tuple[Span, ...]
+    text: str  # from the bracket to the end of the last item
+    items: tuple[Span, ...]  # with places counted from the bracket
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Body:
-    """A JSON object as it was sent.
+    """A JSON object as it was sent."""
 
-    Attributes:
-        raw: Its bytes.
-        text: All of it.
-        fields: The top-level fields; the value of the requested list is `None`.
-        listed: The requested list; `None` if it is missing or is not a list.
-        known: The number of its items that were read before, in a list that it continues.
-    """
-
-    raw: bytes
-    text: str
-    fields: Mapping[str, Span]
-    listed: ItemList | None
-    known: int = 0
+    raw: bytes  # its bytes
+    text: str  # all of it
+    fields: Mapping[str, Span]  # the top-level fields; the value of the requested list is `None`
+    listed: ItemList | None  # the requested list; `None` if it is missing or is not a list
+    known: int = 0  # the number of its items that were read before, in a list that it continues
 
     def get(self, name: str) -> Any:
         """A field's value; `None` if it is missing."""

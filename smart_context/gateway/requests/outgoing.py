@@ -18,21 +18,13 @@ Item = int | str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outgoing:
-    """The body to send.
-
-    Attributes:
-        text: The body.
-        count: The number of messages or items in it.
-        values: Gives them as values; unchanged ones are not parsed again.
-        fields: All other fields of the body.
-        list_name: The field that holds them; empty if it is a text among `fields`.
-    """
+    """The body to send."""
 
     text: str
-    count: int
-    values: Callable[[], Sequence[Any]]
-    fields: dict[str, Any]
-    list_name: str
+    count: int  # the number of messages or items in it
+    values: Callable[[], Sequence[Any]]  # gives them as values; unchanged ones are not parsed again
+    fields: dict[str, Any]  # all other fields of the body
+    list_name: str  # the field that holds them; empty if it is a text among `fields`
 
 
 def kept_units(units: Sequence[Unit], ids: Sequence[str], kept: set[str]) -> list[int]:

@@ -28,29 +28,17 @@ _LONGEST_NAME = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """Items of a client's list that belong together.
+    """Items of a client's list that belong together."""
 
-    Attributes:
-        first: The place of the first item in the list.
-        size: The number of its items.
-        role: Who speaks.
-        content: The content that a chat stores.
-        text: Its text, with single spaces for white space.
-        calls: The ids of its tool calls.
-        result_of: The call that it answers; empty if none.
-        stays: It is always sent.
-        key: Equal for units of equal content.
-    """
-
-    first: int
-    size: int = 1
-    role: Role
-    content: str | tuple[Part, ...]
-    text: str
-    calls: tuple[str, ...] = ()
-    result_of: str = ""
-    stays: bool = False
-    key: bytes
+    first: int  # the place of the first item in the list
+    size: int = 1  # the number of its items
+    role: Role  # who speaks
+    content: str | tuple[Part, ...]  # the content that a chat stores
+    text: str  # its text, with single spaces for white space
+    calls: tuple[str, ...] = ()  # the ids of its tool calls
+    result_of: str = ""  # the call that it answers; empty if none
+    stays: bool = False  # it is always sent
+    key: bytes  # equal for units of equal content
 
     def stored(self, message_id: str, now: str) -> JsonObject:
         """The message that a chat stores for it."""

@@ -29,22 +29,16 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundChat:
-    """The chat of a request.
-
-    Attributes:
-        id: The chat.
-        name: The client's own id of it; `None` if it has none.
-    """
+    """The chat of a request."""
 
     id: str
-    name: str | None = None
+    name: str | None = None  # the client's own id of it; `None` if it has none
 
 
 class ChatFinder:
     """Finds chats by the answers that they got, for each key.
 
     Args:
-        store: The chats.
         logs: Keep the answers that each key's chats got.
         now: The time in seconds since 1970.
     """

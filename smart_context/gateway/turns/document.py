@@ -38,47 +38,28 @@ _PREPARED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Followed:
-    """A chat that a request was recorded in.
-
-    Attributes:
-        chat_id: The chat.
-        answer_id: The message of the answer that is being generated.
-        ids: The ids of the messages of the request's units.
-        messages: The chat's messages, without those that the client has stopped sending and
-            without the answer.
-        question: The question; `None` if the request has no messages.
-    """
+    """A chat that a request was recorded in."""
 
     chat_id: ChatId
-    answer_id: MessageId
-    ids: tuple[str, ...]
+    answer_id: MessageId  # the message of the answer that is being generated
+    ids: tuple[str, ...]  # the ids of the messages of the request's units
+    # the chat's messages, without those that the client has stopped sending and without the answer
     messages: tuple[Message, ...]
-    question: Message | None
+    question: Message | None  # the question; `None` if the request has no messages
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordingPlan:
-    """How a request changes its chat.
-
-    Attributes:
-        store: The chats.
-        incoming: The request.
-        chat: The chat.
-        model: The model that is asked.
-        stored: The chat's messages before.
-        matching: What the request's list means for them.
-        answer_id: The answer's message.
-        names: The ids of new messages, by unit.
-    """
+    """How a request changes its chat."""
 
     store: Chats
     incoming: Incoming
     chat: FoundChat
-    model: str
-    stored: tuple[Message, ...]
-    matching: Matching
-    answer_id: str
-    names: Mapping[int, str]
+    model: str  # the model that is asked
+    stored: tuple[Message, ...]  # the chat's messages before
+    matching: Matching  # what the request's list means for them
+    answer_id: str  # the answer's message
+    names: Mapping[int, str]  # the ids of new messages, by unit
 
     @cached_property
     def goes_on(self) -> bool:
@@ -189,11 +170,7 @@ class RecordingPlan:
 
 
 class RequestRecorder:
-    """Finds how requests change chats; caches the keys of their messages.
-
-    Args:
-        store: The chats.
-    """
+    """Finds how requests change chats; caches the keys of their messages."""
 
     def __init__(self, store: Chats) -> None:
         self._store = store

@@ -28,25 +28,15 @@ _KEPT_CHARACTERS = 64 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Incoming:
-    """A request of a client.
+    """A request of a client."""
 
-    Attributes:
-        kind: The API that the client uses.
-        key: The name of its key.
-        client: The program, as far as its headers tell.
-        headers: By names in lower case.
-        body: The body.
-        units: The units of its list.
-        given: Its own name for the chat.
-    """
-
-    kind: Kind
-    key: str
-    client: str
-    headers: Mapping[str, str]
+    kind: Kind  # the API that the client uses
+    key: str  # the name of its key
+    client: str  # the program, as far as its headers tell
+    headers: Mapping[str, str]  # by names in lower case
     body: Body
-    units: tuple[Unit, ...]
-    given: GivenId | None
+    units: tuple[Unit, ...]  # the units of its list
+    given: GivenId | None  # its own name for the chat
 
     @property
     def model(self) -> str:

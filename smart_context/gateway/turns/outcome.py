@@ -24,19 +24,12 @@ from smart_context.storage.ports import Chats
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The result of a request.
+    """The result of a request."""
 
-    Attributes:
-        gathered: The answer, as far as it arrived.
-        error: Why it failed, for people; empty if it did not.
-        error_code: The HTTP status, where there was one.
-        is_stopped: The client went away, or the server stopped.
-    """
-
-    gathered: Gathered
-    error: str = ""
-    error_code: int = 0
-    is_stopped: bool = False
+    gathered: Gathered  # the answer, as far as it arrived
+    error: str = ""  # why it failed, for people; empty if it did not
+    error_code: int = 0  # the HTTP status, where there was one
+    is_stopped: bool = False  # the client went away, or the server stopped
 
 
 class TurnAborted(Exception):

@@ -25,7 +25,6 @@ class CopyCommands:
     """Makes chats of other chats.
 
     Args:
-        store: The chats.
         tell_plugins: Lets plugins copy what they keep of the messages.
     """
 

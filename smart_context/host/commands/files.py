@@ -28,7 +28,6 @@ class FileCommands:
 
     Args:
         files: The attached files.
-        root: The vault.
     """
 
     def __init__(self, files: Blobs, root: Path) -> None:

@@ -28,7 +28,6 @@ class MemoryCommands:
     """What clients do with whole chats.
 
     Args:
-        store: The chats.
         stop: Stops the answer of a chat.
         repair: Repairs a chat after a crash, before it is read.
         settled: Waits until plugins have handled the events so far.

@@ -20,17 +20,11 @@ _PLAIN_KINDS = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWO
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Parameters:
-    """The parameters of one command.
+    """The parameters of one command."""
 
-    Attributes:
-        names: All but the caller's.
-        caller_name: The parameter that gets the caller; empty if there is none.
-        naming: The parameters that name something owned.
-    """
-
-    names: frozenset[str]
-    caller_name: str
-    naming: Mapping[str, Names]
+    names: frozenset[str]  # all but the caller's
+    caller_name: str  # the parameter that gets the caller; empty if there is none
+    naming: Mapping[str, Names]  # the parameters that name something owned
     _adapter: TypeAdapter[dict[str, Any]]
     _defaults: Mapping[str, Any]
 

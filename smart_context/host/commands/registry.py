@@ -26,17 +26,11 @@ _logger = logging.getLogger(__name__)
 
 
 class Client(Protocol):
-    """One connected page or program.
+    """One connected page or program."""
 
-    Attributes:
-        id: Names the connection.
-        person: Who it was let in as.
-        chat_id: The chat it opened last; `None` before that.
-    """
-
-    id: str
-    person: PersonId
-    chat_id: ChatId | None
+    id: str  # names the connection
+    person: PersonId  # who it was let in as
+    chat_id: ChatId | None  # the chat it opened last; `None` before that
 
     def send(self, event: str, payload: JsonObject) -> None:
         """Queue an event for this client; never blocks."""
@@ -44,14 +38,10 @@ class Client(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks for a command; a handler gets it in a parameter annotated `Caller`.
+    """Who asks for a command; a handler gets it in a parameter annotated `Caller`."""
 
-    Attributes:
-        person: The person for whom it runs.
-        client: `None` for calls without a connection: HTTP, a plugin, the command line.
-    """
-
-    person: PersonId
+    person: PersonId  # the person for whom it runs
+    # `None` for calls without a connection: HTTP, a plugin, the command line
     client: Client | None = None
 
 

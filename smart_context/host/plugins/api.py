@@ -43,10 +43,8 @@ class PluginContext:
     """One plugin's access to the host; its registrations end when it stops.
 
     Attributes:
-        plugin_id: The plugin.
         settings: Its settings, checked, with defaults.
         logger: Its logger.
-        chats: The chats.
         documents: JSON objects beside chats, for data of the plugin; deleted and restored with
             the chat.
         files: What was attached to messages, by storage key.
@@ -154,7 +152,6 @@ class PluginContext:
 
         Args:
             html: The page at `/panels/<id>`, or its file in the plugin's folder.
-            title: Its title.
             icon: The name of an icon.
             position: `right`, `left` or `bottom`.
             url: The page's address, when it is not `/panels/<id>`.
@@ -237,7 +234,6 @@ class PluginContext:
         """Send an event to clients; its name should begin with the plugin's id.
 
         Args:
-            event: The event.
             payload: What happened.
             audience: Which clients get it. By default those who may see the chat that `chat_id` in
                 the payload names; without one, every client.

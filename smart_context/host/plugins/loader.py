@@ -34,28 +34,19 @@ _HOOKS = {"on_load": ("context",), "on_client_connected": ("client",), "on_unloa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundPlugin:
-    """A plugin that was found, though it may not be able to run.
+    """A plugin that was found, though it may not be able to run."""
 
-    Attributes:
-        id: Its id; the folder's name if the manifest can't be read.
-        source: The product or the vault.
-        folder: The folder of its manifest.
-        manifest: `None` if it can't be read.
-        fault: Why it can't run; empty if nothing is wrong so far.
-    """
-
-    id: str
-    source: Source
-    folder: Path
-    manifest: Manifest | None = None
-    fault: str = ""
+    id: str  # its id; the folder's name if the manifest can't be read
+    source: Source  # the product or the vault
+    folder: Path  # the folder of its manifest
+    manifest: Manifest | None = None  # `None` if it can't be read
+    fault: str = ""  # why it can't run; empty if nothing is wrong so far
 
 
 def find_plugins(root: Path, *, built_in: Path | None = None) -> tuple[FoundPlugin, ...]:
     """The product's plugin, then those of the vault at `root`, by name.
 
     Args:
-        root: The vault.
         built_in: The manifest of the product's plugin, if it is not the one shipped.
     """
     shipped = _found(built_in or asset(MANIFEST_NAME), "built-in")

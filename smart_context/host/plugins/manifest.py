@@ -36,33 +36,19 @@ class PanelSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """A plugin's manifest.
+    """A plugin's manifest."""
 
-    Attributes:
-        id: Names the plugin, its commands and its settings table.
-        name: The name that users read.
-        version: One to three numbers.
-        min_host_version: The oldest host that it runs on.
-        description: One sentence.
-        module: The module to import; in a vault, below the plugin's folder.
-        class_name: The class in it.
-        subscribes: The events it subscribes to.
-        commands: Its commands, each `<id>.verb`.
-        panel: Its panel, if it has one.
-        settings: What the user can set.
-    """
-
-    id: str
-    name: str
-    version: str
-    min_host_version: str
-    description: str
-    module: str
-    class_name: str
-    subscribes: tuple[str, ...]
-    commands: tuple[str, ...]
-    panel: PanelSpec | None
-    settings: Mapping[str, SettingSpec]
+    id: str  # names the plugin, its commands and its settings table
+    name: str  # the name that users read
+    version: str  # one to three numbers
+    min_host_version: str  # the oldest host that it runs on
+    description: str  # one sentence
+    module: str  # the module to import; in a vault, below the plugin's folder
+    class_name: str  # the class in it
+    subscribes: tuple[str, ...]  # the events it subscribes to
+    commands: tuple[str, ...]  # its commands, each `<id>.verb`
+    panel: PanelSpec | None  # its panel, if it has one
+    settings: Mapping[str, SettingSpec]  # what the user can set
 
 
 def read_manifest(path: Path, *, expected_id: str | None = None) -> Manifest:

@@ -39,22 +39,15 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginState:
-    """A plugin and its state.
-
-    Attributes:
-        id: The plugin.
-        source: `built-in` or `vault`.
-        state: `missing`: turned on, but without a folder.
-        reason: Why it does not run; empty when it does.
-    """
+    """A plugin and its state."""
 
     id: str
     name: str
     version: str
     description: str
-    source: str
-    state: State
-    reason: str
+    source: str  # `built-in` or `vault`
+    state: State  # `missing`: turned on, but without a folder
+    reason: str  # why it does not run; empty when it does
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

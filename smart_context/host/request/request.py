@@ -13,36 +13,24 @@ from smart_context.llm.models import PromptMessage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What a model is asked.
+    """What a model is asked."""
 
-    Attributes:
-        message: The user's message.
-        system_prompt: Blank: no system message is sent.
-        history: The messages before this one, oldest first.
-        files: The files attached to the message.
-        images: The attached images that the model is shown, as data URIs by storage key.
-        steps: What the model said and did in this turn so far: texts, and tool calls with results.
-        newest_step: Index of the newest round of tool calls in `steps`.
-        tools: What the model may ask for.
-        as_text: Describe the tools in the system prompt, and give calls and results as text.
-        protected: Messages of the history that are left out last.
-        optional_prompt: A part of the system prompt, word for word, that may be left out.
-        attached_text: A part of the message, word for word: the attached texts.
-        is_of_client: It is the request of another program, whose own system message comes first.
-    """
-
-    message: str
-    system_prompt: str = ""
-    history: tuple[Message, ...] = ()
-    files: tuple[Mapping[str, Any], ...] = ()
+    message: str  # the user's message
+    system_prompt: str = ""  # blank: no system message is sent
+    history: tuple[Message, ...] = ()  # the messages before this one, oldest first
+    files: tuple[Mapping[str, Any], ...] = ()  # the files attached to the message
+    # the attached images that the model is shown, as data URIs by storage key
     images: Mapping[str, str] = field(default_factory=dict)
+    # what the model said and did in this turn so far: texts, and tool calls with results
     steps: tuple[Part, ...] = ()
-    newest_step: int = 0
-    tools: tuple[Tool, ...] = ()
+    newest_step: int = 0  # index of the newest round of tool calls in `steps`
+    tools: tuple[Tool, ...] = ()  # what the model may ask for
+    # describe the tools in the system prompt, and give calls and results as text
     as_text: bool = False
-    protected: frozenset[MessageId] = frozenset()
-    optional_prompt: str = ""
-    attached_text: str = ""
+    protected: frozenset[MessageId] = frozenset()  # messages of the history that are left out last
+    optional_prompt: str = ""  # a part of the system prompt, word for word, that may be left out
+    attached_text: str = ""  # a part of the message, word for word: the attached texts
+    # it is the request of another program, whose own system message comes first
     is_of_client: bool = False
 
     def messages(self) -> tuple[PromptMessage, ...]:

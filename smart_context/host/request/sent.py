@@ -34,21 +34,14 @@ def request_body(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddedTexts:
-    """What tools and images add to a request, as texts whose tokens can be counted.
+    """What tools and images add to a request, as texts whose tokens can be counted."""
 
-    Attributes:
-        tools: The schemas, or their part of the system prompt; empty without tools.
-        steps: What the model said and did in this turn so far, with the results.
-        system: Other texts that every message goes with: instructions, the answer's schema.
-        image_notices: What names the attached images that the model isn't shown.
-        images: The number of images that it is shown.
-    """
-
-    tools: str = ""
-    steps: tuple[str, ...] = ()
+    tools: str = ""  # the schemas, or their part of the system prompt; empty without tools
+    steps: tuple[str, ...] = ()  # what the model said and did in this turn so far, with the results
+    # other texts that every message goes with: instructions, the answer's schema
     system: tuple[str, ...] = ()
-    image_notices: tuple[str, ...] = ()
-    images: int = 0
+    image_notices: tuple[str, ...] = ()  # what names the attached images that the model isn't shown
+    images: int = 0  # the number of images that it is shown
 
 
 NOTHING_ADDED = AddedTexts()

@@ -36,20 +36,15 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """Something that a model can call.
+    """Something that a model can call."""
 
-    Attributes:
-        name: Letters, digits and `_`.
-        description: What it does, for the model.
-        parameters: JSON Schema of an object; `tool_arguments` lists what is checked. In plain text,
-            a line of a request is the first property.
-        run: Returns the result for checked arguments. The model is told the message of a
-            `SmartContextError`; other failures are logged.
-    """
-
-    name: str
-    description: str
+    name: str  # letters, digits and `_`
+    description: str  # what it does, for the model
+    # JSON Schema of an object; `tool_arguments` lists what is checked. In plain text, a line of a
+    # request is the first property.
     parameters: JsonObject
+    # returns the result for checked arguments. The model is told the message of a
+    # `SmartContextError`; other failures are logged.
     run: Callable[[JsonObject], Awaitable[str]]
 
     def schema(self) -> JsonObject:

@@ -46,17 +46,11 @@ SUMMARY_SHARE = 0.15
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """What a model takes at once.
+    """What a model takes at once."""
 
-    Attributes:
-        tokens: Of a request and its answer.
-        model: Its name.
-        count: Counts the tokens of a text for it.
-    """
-
-    tokens: int
+    tokens: int  # of a request and its answer
     model: str
-    count: CountTokens
+    count: CountTokens  # counts the tokens of a text for it
 
     @property
     def room(self) -> int:
@@ -91,7 +85,6 @@ def window_of(endpoint: EndpointSettings | None, count: CountTokens | None = Non
     """A model's window, from the settings or else a table; `None` if unknown.
 
     Args:
-        endpoint: The model.
         count: Counts its tokens; `count_tokens` by default.
     """
     tokens = endpoint and (endpoint.context_window or context_window(endpoint.model))

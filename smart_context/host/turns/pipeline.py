@@ -69,7 +69,6 @@ class Pipeline:
         The model is not asked if a handler aborts the turn or sets the response itself.
 
         Args:
-            turn: The turn.
             on_text: Gets the answer piece by piece as it arrives, or in one piece if the turn
                 is not streaming; when this raises, it got all that arrived.
             on_step: Called after `turn.request.steps` grew; they include the text so far.

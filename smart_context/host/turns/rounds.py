@@ -44,7 +44,6 @@ async def ask_model(
     """Ask the chat model a turn's request; the answer goes to `turn.response`.
 
     Args:
-        turn: The turn.
         models: The models in use.
         support: Knows which models take no tools.
         completion: Completes the request.

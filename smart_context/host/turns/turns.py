@@ -101,10 +101,8 @@ class Turns:
         """Take one turn; it goes on in the background if the caller goes away.
 
         Args:
-            chat_id: The chat.
             ask: Changes the chat's document so that the question is its last message, and returns
                 the question.
-            person: Who asks.
             since: The first message that `ask` needs; unfinished ones are among those after it.
             streaming: Clients get the answer piece by piece.
             model: Asked for this answer; empty: the chat's own.

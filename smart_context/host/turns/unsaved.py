@@ -21,7 +21,6 @@ class UnsavedAnswers:
     """The unsaved last answer of each chat.
 
     Args:
-        store: The chats.
         emit: Tells clients.
     """
 

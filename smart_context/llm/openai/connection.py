@@ -69,7 +69,6 @@ class Connections:
             settings: The endpoint; its key is added to the headers.
             method: The HTTP method.
             path: Below the base URL, with a query if there is one: `/chat/completions`.
-            content: The body.
             headers: All other headers, but for those of the connection.
 
         Raises:

@@ -51,7 +51,6 @@ class ChatArchive:
     """The chats of a vault as they are searched together. Disk trouble costs time, no answer.
 
     Args:
-        chats: The chats.
         vectors: The stored vectors of their messages.
         caches: Keeps what was read of them.
         embeddings: Embeds queries, and messages without a vector.

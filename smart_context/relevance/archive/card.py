@@ -40,29 +40,18 @@ Numbers = NDArray[np.uint32]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ChatCard:
-    """The n messages of a chat that can be found.
+    """The n messages of a chat that can be found."""
 
-    Attributes:
-        keys: Those of the messages' vectors, oldest first: the id and a hash of the text.
-        authors: Their named authors, case-folded; empty where there is none.
-        vectors: Shape (n, d), from -127 to 127; d is 0 if no message has a vector.
-        scales: Shape (n,), what to multiply a row with; 0 for a message without a vector.
-        words: Shape (p,), the distinct words of the messages, as numbers.
-        places: Shape (p,), the message that each is in.
-        lengths: Shape (n,), in characters.
-        days: Shape (n,), when they were written; NaN if unknown.
-        is_private: No other chat may recall them.
-    """
-
+    # those of the messages' vectors, oldest first: the id and a hash of the text
     keys: tuple[str, ...]
-    authors: tuple[str, ...]
-    vectors: Bytes
-    scales: Floats
-    words: Numbers
-    places: Numbers
-    lengths: Floats
-    days: Floats
-    is_private: bool
+    authors: tuple[str, ...]  # their named authors, case-folded; empty where there is none
+    vectors: Bytes  # shape (n, d), from -127 to 127; d is 0 if no message has a vector
+    scales: Floats  # shape (n,), what to multiply a row with; 0 for a message without a vector
+    words: Numbers  # shape (p,), the distinct words of the messages, as numbers
+    places: Numbers  # shape (p,), the message that each is in
+    lengths: Floats  # shape (n,), in characters
+    days: Floats  # shape (n,), when they were written; NaN if unknown
+    is_private: bool  # no other chat may recall them
 
     @property
     def lacking(self) -> int:

@@ -55,28 +55,19 @@ class FoundMessage(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """The messages that were found.
+    """The messages that were found."""
 
-    Attributes:
-        messages: Best first.
-        lacking: The chats of these that have messages without a vector, best first.
-    """
-
-    messages: tuple[FoundMessage, ...]
+    messages: tuple[FoundMessage, ...]  # best first
+    # the chats of these that have messages without a vector, best first
     lacking: tuple[ChatId, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Archive:
-    """Chats that are searched together.
-
-    Attributes:
-        chats: Their ids.
-        cards: Their messages, in the same order.
-    """
+    """Chats that are searched together."""
 
     chats: Sequence[ChatId]
-    cards: Sequence[ChatCard]
+    cards: Sequence[ChatCard]  # their messages, in the same order
 
     @cached_property
     def begins(self) -> Places:
@@ -151,7 +142,6 @@ def ranked(
     """The messages that are about a text, best first; none if nothing is.
 
     Args:
-        archive: The chats.
         text: What was asked.
         query: Its vector, of unit length or zero.
         scale: That of the model's cosines.

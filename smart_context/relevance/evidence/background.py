@@ -28,33 +28,22 @@ Places = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Background:
-    """The values of a chat's n messages that don't depend on a topic.
+    """The values of a chat's n messages that don't depend on a topic."""
 
-    Attributes:
-        usual: Shape (n,), the mean cosine of each message with the null labels.
-        null_peaks: The largest cosine of each null label with a message.
-        pair_lengths: Shape (n,), the length of the sum of a message's vector and the previous one.
-        window_lengths: Shape (n,), the same for the previous message, this one and the next.
-        stretches: Shape (n,), the number of the stretch of one subject that a message is in.
-        sessions: Shape (n,), the number of the session that a message is in, which ends at a
-            pause; equal to `stretches` if there are no pauses or times.
-        stretch_begins: The position of each stretch's first message.
-        session_begins: The position of each session's first message.
-        days: Shape (n,), when each message was written; `None` if unknown.
-        is_answer: Shape (n,), 1 for answers, else 0.
-        authors: Positions and case-folded names of messages with a named author.
-    """
-
-    usual: Floats
-    null_peaks: Floats
+    usual: Floats  # shape (n,), the mean cosine of each message with the null labels
+    null_peaks: Floats  # the largest cosine of each null label with a message
+    # shape (n,), the length of the sum of a message's vector and the previous one
     pair_lengths: Floats
-    window_lengths: Floats
-    stretches: Places
+    window_lengths: Floats  # shape (n,), the same for the previous message, this one and the next
+    stretches: Places  # shape (n,), the number of the stretch of one subject that a message is in
+    # shape (n,), the number of the session that a message is in, which ends at a pause; equal to
+    # `stretches` if there are no pauses or times
     sessions: Places
-    stretch_begins: Places
-    session_begins: Places
-    days: Floats | None
-    is_answer: Floats
+    stretch_begins: Places  # the position of each stretch's first message
+    session_begins: Places  # the position of each session's first message
+    days: Floats | None  # shape (n,), when each message was written; `None` if unknown
+    is_answer: Floats  # shape (n,), 1 for answers, else 0
+    # positions and case-folded names of messages with a named author
     authors: tuple[tuple[int, str], ...]
 
 

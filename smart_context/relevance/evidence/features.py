@@ -18,31 +18,21 @@ _FOURTH = np.float32(0.25)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LabelEvidence:
-    """The evidence on one label in a chat of n messages.
+    """The evidence on one label in a chat of n messages."""
 
-    Attributes:
-        background: The chat's values without a topic.
-        close: Shape (n,), cosines of label and messages, on the scale of the embedded model.
-        lexical: Shape (n,), the share of the label's words in a message; rare words weigh more.
-        words: For each of the label's words, its rarity and the positions of messages with it.
-        lengths: Shape (n,), characters of each message.
-        asks: Shape (n,), 1 for messages with a question mark.
-        spoken_by: Shape (n,), 1 if the label names the author of the message.
-        dated: Shape (n,), 1 if the label names the day of the message; `None` if it names none.
-        null_mean: The mean cosine of the label and the null labels.
-        null_spread: The standard deviation of these cosines.
-    """
-
-    background: Background
-    close: Floats
+    background: Background  # the chat's values without a topic
+    close: Floats  # shape (n,), cosines of label and messages, on the scale of the embedded model
+    # shape (n,), the share of the label's words in a message; rare words weigh more
     lexical: Floats
+    # for each of the label's words, its rarity and the positions of messages with it
     words: tuple[tuple[float, Places], ...]
-    lengths: Floats
-    asks: Floats
-    spoken_by: Floats
+    lengths: Floats  # shape (n,), characters of each message
+    asks: Floats  # shape (n,), 1 for messages with a question mark
+    spoken_by: Floats  # shape (n,), 1 if the label names the author of the message
+    # shape (n,), 1 if the label names the day of the message; `None` if it names none
     dated: Floats | None
-    null_mean: float
-    null_spread: float
+    null_mean: float  # the mean cosine of the label and the null labels
+    null_spread: float  # the standard deviation of these cosines
 
 
 _LOCAL = (
@@ -71,23 +61,15 @@ _ROW = {name: row for row, name in enumerate(FEATURES)}
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FirstPass:
-    """The features that need only the label.
+    """The features that need only the label."""
 
-    Attributes:
-        candidates: Shape (m,), ascending: the likeliest messages, or all of a short chat.
-        likely: Shape (n,), a first estimate of each message's likelihood to be about the label.
-        rows: Shape (f, m), the first f of the `FEATURES` of the candidates.
-        whole: The `CHAT_FEATURES`.
-        top: The few likeliest messages; the second pass compares with their centre.
-        weights: The weight of each of `top` in the centre.
-    """
-
-    candidates: Places
+    candidates: Places  # shape (m,), ascending: the likeliest messages, or all of a short chat
+    # shape (n,), a first estimate of each message's likelihood to be about the label
     likely: Floats
-    rows: Matrix
-    whole: Mapping[str, float]
-    top: Places
-    weights: Floats
+    rows: Matrix  # shape (f, m), the first f of the `FEATURES` of the candidates
+    whole: Mapping[str, float]  # the `CHAT_FEATURES`
+    top: Places  # the few likeliest messages; the second pass compares with their centre
+    weights: Floats  # the weight of each of `top` in the centre
 
 
 def first_pass(evidence: LabelEvidence) -> FirstPass:

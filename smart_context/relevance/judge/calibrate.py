@@ -22,18 +22,13 @@ _FEWEST_SAMPLES = 30
 class Scale:
     """A rising map from raw evidence to the user's scale, both within [-1, 1].
 
-    Attributes:
-        unrelated: The value of a message that is not about the topic; becomes 0.1.
-        probable: From this value on, a message is probably about the topic; becomes 0.4.
-        sure: The value of a message that is plainly about the topic; becomes 0.85.
-
     Raises:
         ValueError: If they are not -1 < unrelated < probable < sure < 1.
     """
 
-    unrelated: float
-    probable: float
-    sure: float
+    unrelated: float  # the value of a message that is not about the topic; becomes 0.1
+    probable: float  # from this value on, a message is probably about the topic; becomes 0.4
+    sure: float  # the value of a message that is plainly about the topic; becomes 0.85
 
     def __post_init__(self) -> None:
         if not -1 < self.unrelated < self.probable < self.sure < 1:

@@ -41,33 +41,21 @@ class NotEnough(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """A fitted scale, and what it was fitted to.
+    """A fitted scale, and what it was fitted to."""
 
-    Attributes:
-        model: The embedding model's name.
-        fitted_at: When; ISO 8601 in UTC.
-        scale: The result.
-        chats: The number of chats.
-        topics: The number of their topics.
-        about: The number of pairs of a label with a message about it.
-        others: The number of pairs of a label with a message about something else.
-        about_quantiles: Similarities of messages about the topic, at each of `QUANTILES` per cent.
-        other_quantiles: The same for messages about something else.
-        auc: The share of pairs in which the message about the topic is more similar than the other.
-        judge: The judge for this model; `None` if none was fitted.
-    """
-
-    model: str
-    fitted_at: str
-    scale: Scale
-    chats: int
-    topics: int
-    about: int
-    others: int
+    model: str  # the embedding model's name
+    fitted_at: str  # when; ISO 8601 in UTC
+    scale: Scale  # the result
+    chats: int  # the number of chats
+    topics: int  # the number of their topics
+    about: int  # the number of pairs of a label with a message about it
+    others: int  # the number of pairs of a label with a message about something else
+    # similarities of messages about the topic, at each of `QUANTILES` per cent
     about_quantiles: tuple[float, ...]
-    other_quantiles: tuple[float, ...]
+    other_quantiles: tuple[float, ...]  # the same for messages about something else
+    # the share of pairs in which the message about the topic is more similar than the other
     auc: float
-    judge: Judge | None = None
+    judge: Judge | None = None  # the judge for this model; `None` if none was fitted
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object to store."""

@@ -34,21 +34,13 @@ AS_IT_IS: Line = (1.0, 0.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Judge:
-    """The decisions for one embedding model.
+    """The decisions for one embedding model."""
 
-    Attributes:
-        weights: Fitted with the embedded model.
-        null_labels: Shape (l, d): this model's vectors of `null_labels()`.
-        scale: The scale of this model's cosines; `None` for the embedded model.
-        presence: Factor and shift of the evidence that the chat mentions a topic.
-        posterior: Factor and shift of the evidence that a message is about it.
-    """
-
-    weights: Weights
-    null_labels: Matrix
-    scale: Scale | None = None
-    presence: Line = AS_IT_IS
-    posterior: Line = AS_IT_IS
+    weights: Weights  # fitted with the embedded model
+    null_labels: Matrix  # shape (l, d): this model's vectors of `null_labels()`
+    scale: Scale | None = None  # the scale of this model's cosines; `None` for the embedded model
+    presence: Line = AS_IT_IS  # factor and shift of the evidence that the chat mentions a topic
+    posterior: Line = AS_IT_IS  # factor and shift of the evidence that a message is about it
 
     def fits(self, vectors: Matrix) -> bool:
         """True if the vectors have the dimension of the judge's model."""

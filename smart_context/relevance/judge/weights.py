@@ -20,34 +20,24 @@ FILE = Path(__file__).with_name("weights.npz")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Weights:
-    """The weights; f features of a message, c of a chat, h hidden units.
+    """The weights; f features of a message, c of a chat, h hidden units."""
 
-    Attributes:
-        null_labels: Shape (l, d), unit rows: the embedded model's vectors of `null_labels()`.
-        presence: Shape (c' + 1,): for presence in the chat, where c' includes the products; the
-            last is the constant.
-        mean: Shape (f,), the features' means.
-        spread: Shape (f,), the features' standard deviations.
-        linear: Shape (3, f): for the rank of a message; the second row times the number of the
-            label's words, the third times the chat's size.
-        hidden: Shape (h, f): from a message's features to the hidden units.
-        hidden_chat: Shape (h, c + 1): from the chat's features; the last is the constant.
-        hidden_out: Shape (h,): from the hidden units to the rank.
-        posterior: For the probability of a message; the last is the constant.
-        members: For the probability of a message, given the messages of found topics: of its
-            log-odds by the label alone, its nearness to the topic's messages, 1 if it is one of
-            them, 1 if it belongs to another topic; the last is the constant.
-    """
-
-    null_labels: Matrix
+    null_labels: Matrix  # shape (l, d), unit rows: the embedded model's vectors of `null_labels()`
+    # shape (c' + 1,): for presence in the chat, where c' includes the products; the last is the
+    # constant
     presence: Floats
-    mean: Floats
-    spread: Floats
+    mean: Floats  # shape (f,), the features' means
+    spread: Floats  # shape (f,), the features' standard deviations
+    # shape (3, f): for the rank of a message; the second row times the number of the label's words,
+    # the third times the chat's size
     linear: Matrix
-    hidden: Matrix
-    hidden_chat: Matrix
-    hidden_out: Floats
-    posterior: Floats
+    hidden: Matrix  # shape (h, f): from a message's features to the hidden units
+    hidden_chat: Matrix  # shape (h, c + 1): from the chat's features; the last is the constant
+    hidden_out: Floats  # shape (h,): from the hidden units to the rank
+    posterior: Floats  # for the probability of a message; the last is the constant
+    # for the probability of a message, given the messages of found topics: of its log-odds by the
+    # label alone, its nearness to the topic's messages, 1 if it is one of them, 1 if it belongs to
+    # another topic; the last is the constant
     members: Floats
 
 

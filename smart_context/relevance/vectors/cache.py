@@ -85,7 +85,6 @@ class EmbeddingCache:
         loses no finished batch.
 
         Args:
-            chat_id: The chat.
             messages: All n messages of the chat. Vectors of others are dropped when the file is
                 next written.
             more_follow: `messages` is only the beginning of the chat; nothing is dropped. If all

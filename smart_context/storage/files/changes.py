@@ -20,7 +20,6 @@ class FileChanges:
     """Remembers which state of each chat's file was last reported; satisfies `ChatChanges`.
 
     Args:
-        folder: The chats.
         lock: The lock of a chat; whoever writes the chat holds it until the change is reported.
     """
 

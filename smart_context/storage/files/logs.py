@@ -51,7 +51,6 @@ class FileLog:
     """One file; satisfies `Log`.
 
     Args:
-        place: The file.
         lock: Held while it is written.
         counts: The number of lines of files.
         limits: What is kept of it; everything by default.

@@ -17,17 +17,11 @@ from smart_context.storage.ports import Blobs, Storage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class People:
-    """A storage that several people share, and what says whose is what.
+    """A storage that several people share, and what says whose is what."""
 
-    Attributes:
-        storage: What each person reaches of it.
-        owners: Whose the chats and files are.
-        contexts: The named contexts of each person, and the shared ones.
-    """
-
-    storage: Storage
-    owners: Owners
-    contexts: PersonalContexts
+    storage: Storage  # what each person reaches of it
+    owners: Owners  # whose the chats and files are
+    contexts: PersonalContexts  # the named contexts of each person, and the shared ones
 
 
 def guarded(storage: Storage) -> People:

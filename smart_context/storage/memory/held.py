@@ -45,24 +45,17 @@ class HeldDeletion:
 
 @dataclass(slots=True, kw_only=True)
 class Held:
-    """All that is stored.
-
-    Attributes:
-        chats: The chats.
-        beside: What stands beside each chat, by kind and name.
-        trash: The deleted chats, the newest last.
-        of_vault: What the vault has as a whole, by kind and key.
-        blobs: The attached files, by key.
-        watchers: Called after each change.
-        numbers: Numbers that were not given yet.
-    """
+    """All that is stored."""
 
     chats: dict[ChatId, HeldChat] = field(default_factory=dict)
+    # what stands beside each chat, by kind and name
     beside: dict[ChatId, dict[Hashable, Any]] = field(default_factory=lambda: defaultdict(dict))
-    trash: list[HeldDeletion] = field(default_factory=list)
+    trash: list[HeldDeletion] = field(default_factory=list)  # the deleted chats, the newest last
+    # what the vault has as a whole, by kind and key
     of_vault: dict[tuple[str, str, str], Any] = field(default_factory=dict)
-    blobs: dict[str, Any] = field(default_factory=dict)
-    watchers: list[Watcher] = field(default_factory=list)
+    blobs: dict[str, Any] = field(default_factory=dict)  # the attached files, by key
+    watchers: list[Watcher] = field(default_factory=list)  # called after each change
+    # numbers that were not given yet
     numbers: "count[int]" = field(default_factory=lambda: count(1))
 
     def state(self, chat: ChatId, beside: Iterable[str]) -> str:

@@ -20,15 +20,10 @@ class SchemaTooNew(StoreFailed):
 
 
 class SchemaState(NamedTuple):
-    """The state of a database's schema.
+    """The state of a database's schema."""
 
-    Attributes:
-        applied: The names of the migrations that it has, by number.
-        pending: The names of those that it lacks, by number.
-    """
-
-    applied: Mapping[int, str]
-    pending: Mapping[int, str]
+    applied: Mapping[int, str]  # the names of the migrations that it has, by number
+    pending: Mapping[int, str]  # the names of those that it lacks, by number
 
 
 def migrations() -> dict[int, str]:

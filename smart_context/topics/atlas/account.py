@@ -14,15 +14,10 @@ from smart_context.topics.atlas.values import NO_TIME, Archive, ChatTopic, Place
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """A span of time, both ends included.
+    """A span of time, both ends included."""
 
-    Attributes:
-        since: Seconds since 1970; `None` is no limit.
-        until: The same.
-    """
-
-    since: float | None = None
-    until: float | None = None
+    since: float | None = None  # seconds since 1970; `None` is no limit
+    until: float | None = None  # the same
 
     @property
     def is_limited(self) -> bool:

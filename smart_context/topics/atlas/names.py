@@ -17,7 +17,6 @@ def distinct_labels(groups: Sequence[Sequence[ChatTopic]], before: Sequence[str]
     commonest, or a number.
 
     Args:
-        groups: The groups.
         before: The label that each had, empty for none. It stays while a member has it.
     """
     sizes = [sum(len(each.places) for each in group) for group in groups]

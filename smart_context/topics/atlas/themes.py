@@ -30,7 +30,6 @@ def themed(
 
     Args:
         atlas: Topics without a theme.
-        before: The atlas before.
         rows: The unit rows of the chat topics, as they are compared.
         sizes: The number of messages of each chat topic.
     """

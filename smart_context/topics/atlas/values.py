@@ -23,100 +23,60 @@ Hashes = NDArray[np.uint32]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ChatTopic:
-    """A topic of one chat.
+    """A topic of one chat."""
 
-    Attributes:
-        key: Its chat and its id.
-        label: Its label in the chat.
-        vector: Shape (d,): the mean direction of its messages; zero if it is not known.
-        words: The hashes of its content words, the most frequent first.
-        counts: How often it has each of them, at most 255.
-        places: Its messages, by their places in the chat.
-        language: The main language of its messages, such as `en`; empty if it is not known.
-    """
-
-    key: Key
-    label: str
-    vector: Matrix
-    words: Hashes
-    counts: NDArray[np.uint8]
-    places: Places
-    language: str = ""
+    key: Key  # its chat and its id
+    label: str  # its label in the chat
+    vector: Matrix  # shape (d,): the mean direction of its messages; zero if it is not known
+    words: Hashes  # the hashes of its content words, the most frequent first
+    counts: NDArray[np.uint8]  # how often it has each of them, at most 255
+    places: Places  # its messages, by their places in the chat
+    language: str = ""  # the main language of its messages, such as `en`; empty if it is not known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ChatEntry:
-    """What the atlas knows of a chat.
+    """What the atlas knows of a chat."""
 
-    Attributes:
-        revision: The state of the chat that it was made from.
-        is_known: Its topics are known; false while they have to be found.
-        times: For each message, seconds since 1970; `NO_TIME` if it has none.
-        topics: Its topics with messages.
-    """
-
-    revision: str
-    is_known: bool
-    times: Seconds
-    topics: tuple[ChatTopic, ...] = ()
+    revision: str  # the state of the chat that it was made from
+    is_known: bool  # its topics are known; false while they have to be found
+    times: Seconds  # for each message, seconds since 1970; `NO_TIME` if it has none
+    topics: tuple[ChatTopic, ...] = ()  # its topics with messages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
-    """Alike chat topics of one or more chats.
+    """Alike chat topics of one or more chats."""
 
-    Attributes:
-        id: Stays as long as most of its chat topics are the same.
-        label: Distinct from those of other topics.
-        theme: The id of its theme.
-        members: Its chat topics.
-    """
-
-    id: str
-    label: str
-    theme: str
-    members: tuple[Key, ...]
+    id: str  # stays as long as most of its chat topics are the same
+    label: str  # distinct from those of other topics
+    theme: str  # the id of its theme
+    members: tuple[Key, ...]  # its chat topics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Theme:
-    """Topics that are near to each other.
+    """Topics that are near to each other."""
 
-    Attributes:
-        id: Stays as long as most of its topics are the same.
-        label: Distinct from those of other themes.
-    """
-
-    id: str
-    label: str
+    id: str  # stays as long as most of its topics are the same
+    label: str  # distinct from those of other themes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Atlas:
-    """The topics and themes of a person's chats.
-
-    Attributes:
-        topics: The topics.
-        themes: The themes, each with at least one topic.
-        merged: The number of chat topics when all were last compared with all.
-    """
+    """The topics and themes of a person's chats."""
 
     topics: tuple[Topic, ...] = ()
-    themes: tuple[Theme, ...] = ()
-    merged: int = 0
+    themes: tuple[Theme, ...] = ()  # the themes, each with at least one topic
+    merged: int = 0  # the number of chat topics when all were last compared with all
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Archive:
-    """The atlas, with the chats that it was made of.
+    """The atlas, with the chats that it was made of."""
 
-    Attributes:
-        atlas: The topics and themes.
-        chats: What is known of each chat.
-    """
-
-    atlas: Atlas = field(default_factory=Atlas)
-    chats: Mapping[ChatId, ChatEntry] = field(default_factory=dict)
+    atlas: Atlas = field(default_factory=Atlas)  # the topics and themes
+    chats: Mapping[ChatId, ChatEntry] = field(default_factory=dict)  # what is known of each chat
 
     @cached_property
     def chat_topics(self) -> Mapping[Key, ChatTopic]:

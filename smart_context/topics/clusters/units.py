@@ -19,17 +19,11 @@ _NEVER = np.float32(-9)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Merge:
-    """A merge of two groups.
+    """A merge of two groups."""
 
-    Attributes:
-        kept: The number of the first group, which the merged one keeps.
-        gone: The number of the other group.
-        alike: Their mean similarity.
-    """
-
-    kept: int
-    gone: int
-    alike: float
+    kept: int  # the number of the first group, which the merged one keeps
+    gone: int  # the number of the other group
+    alike: float  # their mean similarity
 
 
 def units_of(is_answer: Sequence[bool]) -> Labels:

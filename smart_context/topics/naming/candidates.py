@@ -20,38 +20,23 @@ _FEW = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """The messages to be named.
+    """The messages to be named."""
 
-    Attributes:
-        weights: The weight of each message, by position; below 1 for an answer.
-        opening: The position of the first question.
-    """
-
-    weights: Mapping[int, float]
-    opening: int
+    weights: Mapping[int, float]  # the weight of each message, by position; below 1 for an answer
+    opening: int  # the position of the first question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A phrase, or a pair of nouns.
+    """A phrase, or a pair of nouns."""
 
-    Attributes:
-        text: The name as shown.
-        words: The stems of its words.
-        places: The group's messages that use one of its words.
-        weight: Its score without nearness.
-        near: Its score for nearness to the group.
-        phrase: Its phrase; `None` for a pair.
-        is_spaced: Its script puts spaces between words.
-    """
-
-    text: str
-    words: tuple[str, ...]
-    places: frozenset[int]
-    weight: float
-    near: float = 0.0
-    phrase: Phrase | None = None
-    is_spaced: bool = True
+    text: str  # the name as shown
+    words: tuple[str, ...]  # the stems of its words
+    places: frozenset[int]  # the group's messages that use one of its words
+    weight: float  # its score without nearness
+    near: float = 0.0  # its score for nearness to the group
+    phrase: Phrase | None = None  # its phrase; `None` for a pair
+    is_spaced: bool = True  # its script puts spaces between words
 
 
 Noun = tuple[Candidate, Phrase]

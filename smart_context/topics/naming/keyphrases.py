@@ -19,31 +19,19 @@ _SINGULARS_IN_S = ("ss", "us", "is", "as")
 
 @dataclass(slots=True)
 class Phrase:
-    """A candidate for a label.
+    """A candidate for a label."""
 
-    Attributes:
-        words: The stems of its words, equal for all spellings of the phrase.
-        spellings: Its spellings, with their counts.
-        places: The messages that use it.
-        noun: The probability that its main word is a noun.
-        is_name: Its words are capitalised like names.
-        is_spaced: Its script puts spaces between words.
-        is_fragment: It is mostly used as part of one longer phrase.
-        is_loose: It is a name only if it is used again: `community coming`, `sense of calm`.
-        is_doubtful: It is one word that is rather a verb or an adjective.
-        has_compounds: In its language, two nouns side by side can be a name.
-    """
-
-    words: tuple[str, ...]
-    spellings: Counter[str] = field(default_factory=Counter)
-    places: set[int] = field(default_factory=set)
-    noun: float = 0.0
-    is_name: bool = False
-    is_spaced: bool = True
-    is_fragment: bool = False
+    words: tuple[str, ...]  # the stems of its words, equal for all spellings of the phrase
+    spellings: Counter[str] = field(default_factory=Counter)  # its spellings, with their counts
+    places: set[int] = field(default_factory=set)  # the messages that use it
+    noun: float = 0.0  # the probability that its main word is a noun
+    is_name: bool = False  # its words are capitalised like names
+    is_spaced: bool = True  # its script puts spaces between words
+    is_fragment: bool = False  # it is mostly used as part of one longer phrase
+    # it is a name only if it is used again: `community coming`, `sense of calm`
     is_loose: bool = False
-    is_doubtful: bool = False
-    has_compounds: bool = False
+    is_doubtful: bool = False  # it is one word that is rather a verb or an adjective
+    has_compounds: bool = False  # in its language, two nouns side by side can be a name
 
     @property
     def text(self) -> str:

@@ -41,7 +41,6 @@ class Talk:
     """The n messages of a chat, to find names in.
 
     Attributes:
-        texts: Their texts.
         vectors: Shape (n, d), their embeddings.
         is_answer: For each message, True if it is an answer; questions count more.
         speakers: The lower-cased names of the speakers, which can't be labels.
@@ -65,7 +64,6 @@ async def labels_of(
     """A label for each group; no two are equal.
 
     Args:
-        talk: The chat.
         groups: Positions of the messages of each group; none is empty.
         embedder: The embedder that made the vectors.
         previous: Labels of the last extraction, reused where they fit.

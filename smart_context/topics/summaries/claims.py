@@ -46,15 +46,10 @@ _TOKEN_AFTER = re.compile(r"[A-Za-z0-9_]+")
 
 
 class Claim(NamedTuple):
-    """Something that a summary names.
+    """Something that a summary names."""
 
-    Attributes:
-        start: Where it begins in the summary.
-        end: Where it ends.
-    """
-
-    start: int
-    end: int
+    start: int  # where it begins in the summary
+    end: int  # where it ends
 
 
 def unsupported(summary: str, messages: Sequence[Message]) -> list[str]:

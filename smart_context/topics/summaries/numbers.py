@@ -31,19 +31,13 @@ _LONGEST = 2 * max(map(len, _VALUES)) + max(map(len, _GLUES))
 
 
 class NamedNumber(NamedTuple):
-    """A number in a text.
+    """A number in a text."""
 
-    Attributes:
-        start: Where it begins.
-        end: Where it ends.
-        readings: What it may mean: `1.234` is a thousand and something, or little more than one.
-        is_word: It is in words.
-    """
-
-    start: int
-    end: int
+    start: int  # where it begins
+    end: int  # where it ends
+    # what it may mean: `1.234` is a thousand and something, or little more than one
     readings: frozenset[float]
-    is_word: bool = False
+    is_word: bool = False  # it is in words
 
 
 def numbers_in(text: str) -> Iterator[NamedNumber]:

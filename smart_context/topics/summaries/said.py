@@ -23,11 +23,7 @@ _LANGUAGE_FROM = 20_000
 
 
 class Said:
-    """What messages say, as it is looked up.
-
-    Args:
-        messages: The messages.
-    """
+    """What messages say, as it is looked up."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
         texts = [text for message in messages for text in _texts_of(message)]

@@ -10,49 +10,32 @@ _SHORTEST_STEM = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grammar:
-    """The signs of nouns in one language.
+    """The signs of nouns in one language."""
 
-    Attributes:
-        code: ISO 639-1; empty for an unknown language.
-        stop_words: Words that are not part of a name, unless they join two nouns.
-        weak_words: Stop words with a meaning; they count in a capitalised name.
-        articles: Words before a noun, and after a verb.
-        prepositions: Words before a noun or an infinitive.
-        before_verbs: Words before a verb or an adjective.
-        auxiliaries: Those of them that begin a question and precede its noun.
-        expressions: Matches expressions whose nouns mean nothing: `of course`.
-        joins: Words inside a name, between two nouns.
-        noun_endings: Endings of probable nouns.
-        other_endings: Endings of words that are probably not nouns.
-        adjective_endings: Endings of adjectives that may follow their noun.
-        infinitive_endings: Endings of verbs after a preposition.
-        gerund_endings: Endings of verbs after a preposition, and of nouns after an article.
-        verb_endings: Endings of verbs, which are never part of a name.
-        inflections: Endings that are removed so that all forms of a noun are equal.
-        head_first: The noun comes before the words that modify it.
-        has_compounds: Two nouns side by side can be a name.
-        has_capital_nouns: Nouns are capitalised.
-    """
-
-    code: str
-    stop_words: frozenset[str]
+    code: str  # ISO 639-1; empty for an unknown language
+    stop_words: frozenset[str]  # words that are not part of a name, unless they join two nouns
+    # stop words with a meaning; they count in a capitalised name
     weak_words: frozenset[str] = frozenset()
-    articles: frozenset[str] = frozenset()
-    prepositions: frozenset[str] = frozenset()
-    before_verbs: frozenset[str] = frozenset()
+    articles: frozenset[str] = frozenset()  # words before a noun, and after a verb
+    prepositions: frozenset[str] = frozenset()  # words before a noun or an infinitive
+    before_verbs: frozenset[str] = frozenset()  # words before a verb or an adjective
+    # those of them that begin a question and precede its noun
     auxiliaries: frozenset[str] = frozenset()
+    # matches expressions whose nouns mean nothing: `of course`
     expressions: re.Pattern[str] | None = None
-    joins: frozenset[str] = frozenset()
-    noun_endings: tuple[str, ...] = ()
-    other_endings: tuple[str, ...] = ()
-    adjective_endings: tuple[str, ...] = ()
-    infinitive_endings: tuple[str, ...] = ()
+    joins: frozenset[str] = frozenset()  # words inside a name, between two nouns
+    noun_endings: tuple[str, ...] = ()  # endings of probable nouns
+    other_endings: tuple[str, ...] = ()  # endings of words that are probably not nouns
+    adjective_endings: tuple[str, ...] = ()  # endings of adjectives that may follow their noun
+    infinitive_endings: tuple[str, ...] = ()  # endings of verbs after a preposition
+    # endings of verbs after a preposition, and of nouns after an article
     gerund_endings: tuple[str, ...] = ()
-    verb_endings: tuple[str, ...] = ()
+    verb_endings: tuple[str, ...] = ()  # endings of verbs, which are never part of a name
+    # endings that are removed so that all forms of a noun are equal
     inflections: tuple[str, ...] = ()
-    head_first: bool = False
-    has_compounds: bool = False
-    has_capital_nouns: bool = False
+    head_first: bool = False  # the noun comes before the words that modify it
+    has_compounds: bool = False  # two nouns side by side can be a name
+    has_capital_nouns: bool = False  # nouns are capitalised
 
     def introduces(self, word: str) -> bool:
         """True if a noun, with or without modifiers, follows the lower-cased word."""

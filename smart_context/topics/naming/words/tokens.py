@@ -41,19 +41,12 @@ class Kind(Enum):
 
 
 class Token(NamedTuple):
-    """A word or a break.
+    """A word or a break."""
 
-    Attributes:
-        text: The word as written.
-        lower: The word in lower case.
-        kind: Its possible role.
-        is_verb: Its form shows that it is a verb.
-    """
-
-    text: str
-    lower: str
-    kind: Kind
-    is_verb: bool = False
+    text: str  # the word as written
+    lower: str  # the word in lower case
+    kind: Kind  # its possible role
+    is_verb: bool = False  # its form shows that it is a verb
 
 
 Run = tuple[int, int]

@@ -28,7 +28,6 @@ def relatives_of(document: Mapping[str, Any], titles: Mapping[str, str]) -> list
     """The relatives of a chat: where it comes from first, then what left it, newest first.
 
     Args:
-        document: The chat.
         titles: The titles of the chats that the reader may open.
     """
     return list(_found(document, titles))
