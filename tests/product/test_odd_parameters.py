@@ -41,7 +41,7 @@ def test_every_command_answers_odd_parameters_with_words(server):
     for command in server.ask("system.commands")["commands"]:
         name = command["name"]
         for number in range(EACH):
-            given = odd_parameters(Random(f"{name} {number}"), command["params"])
+            given = odd_parameters(Random(f"0 {name} {number}"), command["params"])
             status, answer = server.command(name, **given)
             words = "" if status == 200 else answer["error"]["message"]
             if (status != 200 and not words) or any(word in words for word in UNWORDED):
