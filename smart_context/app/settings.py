@@ -34,7 +34,7 @@ from smart_context.base.config.vault import MOST_INSTRUCTIONS
 from smart_context.base.disk.files import Conflict, read_file, replace_unless_changed
 from smart_context.base.disk.places import Place, place_of
 from smart_context.base.environment import environment
-from smart_context.base.errors import CommandFailed, ConfigInvalid
+from smart_context.base.errors import CommandFailed, ConfigInvalid, InvalidParams
 from smart_context.base.values import JsonObject
 from smart_context.host.commands.registry import Caller, check_owner
 from smart_context.host.host import Host
@@ -199,7 +199,10 @@ class SettingsCommands:
         """
         check_owner(caller.person)
         root = self._host.config.root
-        await asyncio.to_thread(change_settings, root, values, scope, revision)
+        try:
+            await asyncio.to_thread(change_settings, root, values, scope, revision)
+        except ConfigInvalid as error:
+            raise InvalidParams(str(error)) from error
         await self._follower.load_now()
         return await asyncio.to_thread(settings_of, root)
 
@@ -244,8 +247,8 @@ def change_settings(root: Path, values: Mapping[str, Any], scope: Scope, revisio
     and changes by agents are trusted as far as they are written here.
 
     Raises:
-        CommandFailed: If a name is unknown or not for that file, or the files have changed since
-            `revision`.
+        CommandFailed: If the files have changed since `revision`.
+        InvalidParams: If a name is unknown or not for that file.
         ConfigInvalid: If a value is at fault; nothing is written.
         StoreFailed: If the disk refuses.
     """
@@ -289,14 +292,14 @@ def _keyed_address(text: str, texts: Mapping[str, str], scope: Scope, key: objec
     if base_url is _MISSING and scope == "vault":
         base_url = _at(tomlkit.parse(texts["user"]).unwrap(), "llm.base_url")
     if not isinstance(base_url, str):
-        raise CommandFailed("A key needs an endpoint: give llm.base_url, too.")
+        raise InvalidParams("A key needs an endpoint: give llm.base_url, too.")
     return base_url
 
 
 def _check_key(key: object) -> None:
     is_plain = isinstance(key, str) and key.strip().isascii() and key.strip().isprintable()
     if not is_plain or len(str(key)) > _MOST_KEY_CHARS:
-        raise CommandFailed("A key is a text of plain letters, digits and marks, on one line.")
+        raise InvalidParams("A key is a text of plain letters, digits and marks, on one line.")
 
 
 def _store_key(base_url: str, key: object) -> None:
@@ -328,9 +331,9 @@ def _check_names(values: Mapping[str, Any], known: Mapping[str, Setting], scope:
     for name in values:
         setting = known.get(name) or known.get(".".join(name.split(".")[:3]))
         if setting is None or (name not in known and not setting.is_object):
-            raise CommandFailed(f"There is no setting {name!r}; system.settings lists all.")
+            raise InvalidParams(f"There is no setting {name!r}; system.settings lists all.")
         if scope not in setting.scopes:
-            raise CommandFailed(f"{name} can't be set in that file; it belongs to the vault.")
+            raise InvalidParams(f"{name} can't be set in that file; it belongs to the vault.")
 
 
 def _changed(place: Place, text: str, values: Mapping[str, Any]) -> str:
@@ -361,7 +364,7 @@ def _toml(value: Any) -> Any:
     try:
         return tomlkit.item(value)
     except (TOMLKitError, ValueError, TypeError) as error:
-        raise CommandFailed(f"A settings file can't hold this value: {error}") from None
+        raise InvalidParams(f"A settings file can't hold this value: {error}") from None
 
 
 def _check(root: Path, scope: Scope, text: str) -> None:

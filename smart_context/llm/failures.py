@@ -119,7 +119,8 @@ def explained(failure: EndpointFailure, endpoint: EndpointSettings, kind: ModelK
     """The error for the user: which model, where, what it said, and what to do next."""
     words = shortened(failure.words, secret=endpoint.api_key)
     said = f": {words}" if words else ""
-    what = f"The {kind} {endpoint.model} at {shown_url(endpoint.base_url)}"
+    who = f"{kind} {endpoint.model}" if endpoint.model else "server"
+    what = f"The {who} at {shown_url(endpoint.base_url)}"
     return ModelFailed(
         f"{what} {_happened(failure, endpoint)}{said}{'' if said.endswith('.') else '.'}"
         f" {_next_step(failure, endpoint)}",
@@ -188,10 +189,12 @@ _BY_STATUS: Mapping[int, str] = {
 
 
 def _check_key(endpoint: EndpointSettings) -> str:
+    if not endpoint.api_key_env and endpoint.api_key:
+        return "Check the key, and enter it again under Settings or with: smart-context models add"
     if not endpoint.api_key_env:
         return (
-            "Put the key into an environment variable and name that variable as api_key_env in"
-            " the [llm] table of .vault.toml."
+            "Enter a key under Settings, or put it into an environment variable and name that"
+            " variable as api_key_env in the [llm] table of .vault.toml."
         )
     if endpoint.api_key is None:
         return f"Set the environment variable {endpoint.api_key_env} to the key; it is not set."

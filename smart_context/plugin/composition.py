@@ -52,6 +52,7 @@ from smart_context.plugin.topics.belongings import Belongings
 from smart_context.plugin.topics.commands import ExtractionCommands
 from smart_context.plugin.topics.compacting import TopicCompaction
 from smart_context.plugin.topics.editing import TopicEditing
+from smart_context.plugin.topics.members import keep_similar
 from smart_context.plugin.topics.splitting import Splitting
 from smart_context.plugin.topics.updates import TopicUpdates
 from smart_context.relevance.archive.archive import ChatArchive
@@ -388,9 +389,16 @@ def _atlas(
 ) -> AtlasCommands:
     embedder = context.models.embedder
     atlases = Atlases(context.storage, embedder, filtering.cache, context.emit, context.logger)
+
+    async def find(chat_id: ChatId) -> None:
+        if not await keep_similar(
+            chat_id, filtering.chat_filter, filtering.selector, filtering.sidecars
+        ):
+            await topics.find_unseen(chat_id, offline=settings.atlas_extraction == "embedded")
+
     extraction = BackgroundExtraction(
         atlases,
-        partial(topics.find_unseen, offline=settings.atlas_extraction == "embedded"),
+        find,
         topics.is_running,
         context.latest,
         context.logger,

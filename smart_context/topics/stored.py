@@ -48,7 +48,7 @@ def stored_topics(topics: object, members: Iterable[Topic] = ()) -> tuple[Topic,
     known = {topic.label: topic for topic in members}
     found = (
         replace(
-            known.get(entry["label"], Topic(label=entry["label"], count=0)),
+            known.get(entry["label"]) or _unassigned(entry),
             count=entry["count"] if type(entry.get("count")) is int else 0,
             id=_text(entry.get("id")),
             parent_id=_text(entry.get("parent_id")),
@@ -57,6 +57,12 @@ def stored_topics(topics: object, members: Iterable[Topic] = ()) -> tuple[Topic,
         if entry.get("sticky") is not True and isinstance(entry.get("label"), str)
     )
     return with_ids(tuple(found))
+
+
+def _unassigned(entry: Mapping[str, Any]) -> Topic:
+    """A topic that no extraction has given messages; a file from elsewhere may name them."""
+    ids = tuple(map(MessageId, _texts(entry.get("message_ids"))))
+    return Topic(label=entry["label"], count=0, message_ids=ids)
 
 
 def public_topics(topics: object) -> list[TopicResult]:

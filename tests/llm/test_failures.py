@@ -61,12 +61,23 @@ def test_a_key_in_the_words_is_replaced():
             "Check the key in the environment variable MY_KEY.",
             id="it is wrong",
         ),
+        pytest.param(
+            EndpointSettings(base_url="http://x", model="m", api_key="k" * 9),
+            "enter it again under Settings",
+            id="it was entered",
+        ),
     ],
 )
 def test_a_wrong_key_names_its_variable(endpoint, hint):
     failed = explained(EndpointFailure(trouble="refused", status=401), endpoint, "chat model")
     assert hint in str(failed)
     assert failed.status == 401
+
+
+def test_a_server_that_is_asked_for_its_models_is_not_called_a_model():
+    listed = EndpointSettings(base_url="http://x/v1", model="")
+    said = str(explained(EndpointFailure(trouble="unreachable"), listed, "chat model"))
+    assert said.startswith("The server at http://x/v1 can't be reached.")
 
 
 def test_a_message_has_one_full_stop_after_the_vendors_words():

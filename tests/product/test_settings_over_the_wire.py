@@ -133,7 +133,7 @@ def test_a_wrong_value_is_named_and_nothing_is_written(server, values, scope, wo
         server.ask("system.change_settings", values=gone)
     before = dict(everything_below(server.vault, server.config))
     status, answer = server.command("system.change_settings", values=values, scope=scope)
-    assert status == 500
+    assert (status, answer["error"]["code"]) == (422, -32602)
     assert words in answer["error"]["message"]
     assert KEY not in answer["error"]["message"]
     assert dict(everything_below(server.vault, server.config)) == before

@@ -1,6 +1,8 @@
 """`smart-context models`: connect, list, test, use and remove models."""
 
 import asyncio
+import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -100,10 +102,12 @@ def test(category: str, vault: Path | None, output: str) -> None:
 @vault_option
 def use(model: str, category: str, vault: Path | None) -> None:
     """Use MODEL of the connected endpoint; `embedded` is the one of the package."""
-    from smart_context.app.settings import change_settings  # noqa: PLC0415 - slow
+    from smart_context.app.settings import change_settings, settings_of  # noqa: PLC0415 - slow
 
-    change_settings(vault_root(vault), {f"llm.categories.{category}": model}, "user", "")
-    say(f"{model} is used for {category}.")
+    root = vault_root(vault)
+    change_settings(root, {f"llm.categories.{category}": model}, "user", "")
+    if not _says_that_the_vault_wins(settings_of(root), category):
+        say(f"{model} is used for {category}.")
 
 
 @models.command()
@@ -115,14 +119,38 @@ def remove(category: str, vault: Path | None) -> None:
     from smart_context.base.config.provider_keys import provider_keys  # noqa: PLC0415 - slow
 
     root = vault_root(vault)
+    base_url = _address(settings_of(root)["values"], category)
     change_settings(root, {f"llm.categories.{category}": None}, "user", "")
-    values = settings_of(root)["values"]
-    base_url = values["llm.base_url"]
-    if base_url and not any(values[f"llm.categories.{name}"] for name in CATEGORIES):
+    settings = settings_of(root)
+    values = settings["values"]
+    if base_url and base_url not in {_address(values, name) for name in CATEGORIES}:
         provider_keys().forget(base_url)
-        gone = {"llm.base_url": None, "llm.api_key_env": None}
-        change_settings(root, gone, "user", "")
-    say(f"No endpoint is used for {category} any more.")
+        if base_url == values["llm.base_url"]:
+            gone = {"llm.base_url": None, "llm.api_key_env": None}
+            change_settings(root, gone, "user", "")
+    if not _says_that_the_vault_wins(settings, category):
+        say(f"No endpoint is used for {category} any more.")
+
+
+def _address(values: Mapping[str, Any], category: str) -> str:
+    """The endpoint of a category's model; empty for the embedded one."""
+    model = values[f"llm.categories.{category}"]
+    if model in ("", "embedded"):
+        return ""
+    own = model.get("base_url") if isinstance(model, Mapping) else None
+    return str(own or values["llm.base_url"])
+
+
+def _says_that_the_vault_wins(settings: Mapping[str, Any], category: str) -> bool:
+    """True, and said, if the vault's file names a model for a category: it wins over the user's."""
+    name = f"llm.categories.{category}"
+    if settings["sources"][name] != "vault":
+        return False
+    say(
+        f"Your config.toml is changed, but {settings['files']['vault']} sets {name}, which goes "
+        "first in this vault. Change it there, or on the page's Settings."
+    )
+    return True
 
 
 def _found_here() -> str:
@@ -150,7 +178,12 @@ def _chosen(known: list[str]) -> str:
     """The model that the user chooses from those of an endpoint."""
     more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
     say(f"Models: {', '.join(known[:_SHOWN]) or 'none listed'}{more}")
-    return answer_to("Model", default=known[0] if known else "")
+    try:
+        return answer_to("Model", default=known[0] if known else "")
+    except click.Abort:
+        if sys.stdin.isatty():
+            raise
+        raise CommandFailed("Nobody is here to choose one; add --model NAME.") from None
 
 
 def _endpoint(base_url: str, key_env: str) -> EndpointSettings:

@@ -79,6 +79,8 @@ def copy(source: str, target: str, output: str) -> None:
                 f"{without_password(address)!r} can't keep chats: expected a vault's folder, or "
                 "postgresql://user@host/name"
             )
+    if not is_database(source) and not Path(source.removeprefix("file://")).expanduser().is_dir():
+        raise BadUsage(f"--from: {shown(source)} is not a folder; nothing was copied")
     _check_driver(source, target)
     from smart_context.app.storage_verbs import copied  # noqa: PLC0415 - keeps --help fast
 

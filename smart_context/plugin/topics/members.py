@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from smart_context.base.errors import CommandFailed, InvalidParams
-from smart_context.chat.messages import MessageId
-from smart_context.plugin.selection.chat_filter import with_selection
+from smart_context.chat.messages import ChatId, MessageId
+from smart_context.plugin.choices.sidecars import Sidecars
+from smart_context.plugin.selection.chat_filter import ChatFilter, with_selection
 from smart_context.plugin.selection.selector import ChatView, ContextSelector
 from smart_context.topics.stored import stored_topics
 from smart_context.topics.values import Topic
@@ -76,13 +77,46 @@ def _with_parts(named: Iterable[Topic], topics: Sequence[Topic]) -> list[Topic]:
     return list(found.values())
 
 
+async def keep_similar(
+    chat_id: ChatId, chat_filter: ChatFilter, selector: ContextSelector, sidecars: Sidecars
+) -> bool:
+    """Give the topics of a chat's file the messages that each keeps, where none are known.
+
+    The file stays as it is. A next extraction reads the whole chat, as it would have without this.
+
+    Returns:
+        True if messages are known now.
+    """
+    view = await chat_filter.view(chat_id)
+    topics = stored_topics(list(view.topics), view.sidecar.topics)
+    if not topics or view.sidecar.seen or any(topic.message_ids for topic in topics):
+        return False
+    kept = await _kept(view, selector, [topic.label for topic in topics])
+    if kept:
+        found = [
+            replace(
+                topic, message_ids=tuple(i for i, label in kept.items() if label == topic.label)
+            )
+            for topic in topics
+        ]
+        await sidecars.keep_topics(chat_id, found)
+    return bool(kept)
+
+
 async def _similar(view: ChatView, selector: ContextSelector, label: str) -> set[MessageId]:
     """The messages that a topic keeps by similarity."""
-    picked = with_selection(view, [label])
+    return set(await _kept(view, selector, [label]))
+
+
+async def _kept(
+    view: ChatView, selector: ContextSelector, labels: Sequence[str]
+) -> dict[MessageId, str]:
+    """The messages that topics keep by similarity, in order, each with one topic's label."""
+    picked = with_selection(view, labels)
     settings = selector.settings_of(picked.sidecar.state)
     settings = replace(settings, recent_messages=0, keep_pairs=False)
     decision = await selector.decide(picked, settings=settings)
     if decision.problem:
         raise CommandFailed(decision.problem)
     ids = decision.selection.reasons.ids
-    return {ids[position] for position, _ in decision.selection.kept_by_topic()}
+    return {ids[position]: label for position, label in decision.selection.kept_by_topic()}

@@ -31,9 +31,10 @@ class PageTemplates:
         """Render a template in a thread."""
         page = self._templates.get_template(template)
 
-        def rendered() -> str:
+        def rendered() -> bytes:
             shared = {"assets": assets_version(asset("static"))}
-            return page.render(values, **shared, render_message=self._messages.for_page())
+            made = page.render(values, **shared, render_message=self._messages.for_page())
+            return made.encode("utf-8", "replace")  # JSON allows lone surrogates, UTF-8 doesn't
 
         content = await run_in_threadpool(rendered)
         return HTMLResponse(content, status_code=status_code, headers=NO_STORE)

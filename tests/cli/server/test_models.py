@@ -57,3 +57,37 @@ def test_a_model_that_fails_says_what_to_do(smart_context, endpoint):
     code, _, err = smart_context("models", "add", "ftp://nowhere")
     assert code == 1
     assert "can't be used" in err
+
+
+def test_a_key_goes_with_its_last_model_also_where_the_package_does_the_rest(
+    smart_context, tmp_path, endpoint
+):
+    add = ("models", "add", endpoint.base_url, "--model", "gpt-4o", "--key")
+    smart_context(*add, stdin=f"{KEY}\n")
+    smart_context("models", "use", "embedded", "--for", "fast")
+    assert smart_context("models", "remove")[0] == 0
+    folder = tmp_path / "config" / "smart-context"
+    assert KEY not in (folder / "provider-keys.json").read_text()
+    assert endpoint.base_url not in (folder / "config.toml").read_text()
+
+
+def test_where_the_vault_names_a_model_the_user_is_told_that_it_wins(
+    smart_context, tmp_path, endpoint
+):
+    vault = tmp_path / "named"
+    vault.mkdir()
+    (vault / ".vault.toml").write_text(
+        f'[llm]\nbase_url = "{endpoint.base_url}"\n[llm.categories]\nchat = "gpt-4o"\n'
+    )
+    smart_context("models", "add", endpoint.base_url, "--model", "gpt-4o")
+    for verb in (("use", "gpt-4o-mini"), ("remove", "chat")):
+        code, out, _ = smart_context("models", *verb, "--vault", str(vault))
+        assert code == 0
+        assert f"{vault / '.vault.toml'} sets llm.categories.chat" in out
+        assert "any more" not in out
+
+
+def test_without_a_terminal_a_model_has_to_be_named(smart_context, endpoint):
+    code, _, err = smart_context("models", "add", endpoint.base_url, stdin="")
+    assert code == 1
+    assert "--model NAME" in err

@@ -23,6 +23,7 @@ def empty(tmp_path_factory):
         (["check", "/tmp"], "is no database"),
         (["copy", "--from", "mysql://u:secret@h/x", "--to", "/tmp/x"], "can't keep chats"),
         (["copy", "--from", "/tmp/x"], "--to"),
+        (["copy", "--from", "/nowhere/vault", "--to", "/tmp/x"], "/nowhere/vault is not a folder"),
         (["migrate", "--nothing"], "No such option"),
     ],
 )

@@ -131,6 +131,22 @@ def test_chats_without_topics_get_them_in_the_background(vault, server):
     }
 
 
+@pytest.mark.parametrize("named", [True, False])
+def test_topics_that_a_file_brings_stay_as_they_are(tmp_path, named):
+    ids = [f"m{n}" for n in range(8)]
+    shown = [
+        {"label": label, "count": 4} | ({"message_ids": mine} if named else {})
+        for label, mine in (("Slow Postgres Queries", ids[:4]), ("My Sourdough Bread", ids[4:]))
+    ]
+    path = write_chat(tmp_path, "brought", about(*DATABASE, *BREAD), topics=shown)
+    with serving(tmp_path, trusted=False) as server, server.connect() as page:
+        if server.ask("smart_context.atlas")["pending"]:
+            page.wait_for("smart_context.atlas_changed", pending=0)
+        found = server.ask("smart_context.atlas")
+    assert set(labels(found)) == {"Slow Postgres Queries", "My Sourdough Bread"}
+    assert json.loads(path.read_text())["topics"] == shown
+
+
 @pytest.mark.parametrize("file", ["atlas.jsonl", "index/atlas.sqlite"])
 @pytest.mark.parametrize("content", [None, b"", b"{broken", b"[1]" * 50])
 def test_what_is_kept_is_made_again_with_the_same_ids(tmp_path, file, content):

@@ -391,3 +391,10 @@ async def test_files_and_links_of_a_message_are_chips_that_run_nothing():
     assert f'<img src="/api/files/{key}" alt=""' in page
     assert "&lt;i&gt;a.txt" in page
     assert "javascript:" not in page
+
+
+async def test_a_chat_whose_text_is_no_unicode_is_still_shown():
+    messages = [{"id": "m0", "role": "user", "content": "half \ud800 of an emoji"}]
+    host = FakeHost({"c1": {"title": "\udfff", "messages": messages}})
+    page = await fetch(host, "/chats/c1")
+    assert "half ? of an emoji" in page.text

@@ -140,7 +140,7 @@ class _Parser(MarkdownIt):
 def clean(unsafe: str) -> str:
     """The HTML, with only the elements of messages."""
     return nh3.clean(
-        unsafe,
+        unsafe.encode("utf-8", "replace").decode(),  # it takes no lone surrogates, as JSON does
         tags=_TAGS,
         attributes=_ATTRIBUTES,
         url_schemes=set(_SCHEMES),
