@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from smart_context.chat.messages import Message, MessageId, Part
@@ -11,7 +12,7 @@ from smart_context.host.request.tools import Tool
 from smart_context.llm.models import PromptMessage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # without slots, for `_messages`
 class Request:
     """What a model is asked."""
 
@@ -34,7 +35,14 @@ class Request:
     is_of_client: bool = False
 
     def messages(self) -> tuple[PromptMessage, ...]:
-        """The messages to send, in plain text for a model that takes no tools."""
+        """The messages to send, in plain text for a model that takes no tools; not to be changed.
+
+        They are built once: of a long chat that takes milliseconds.
+        """
+        return self._messages
+
+    @cached_property
+    def _messages(self) -> tuple[PromptMessage, ...]:
         if self.is_of_client:
             return with_system(prompt_messages("", self.history, self.message), self.system_prompt)
         system = self.system_prompt

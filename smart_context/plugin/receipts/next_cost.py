@@ -9,7 +9,7 @@ from smart_context.base.values import CountTokens
 from smart_context.host.turn import Turn
 from smart_context.plugin.briefing.briefing import Briefing
 from smart_context.plugin.model_in_use import Cache
-from smart_context.plugin.receipts.receipt import Receipt, ReceiptRow
+from smart_context.plugin.receipts.receipt import Receipt
 from smart_context.plugin.selection.last_request import (
     LastRequest,
     Next,
@@ -57,9 +57,10 @@ def with_costs(
     current = last_request_of(replace(made, for_next=told))
     if current is None:
         return made
-    sent, filtered, everything = (
-        _next(current, ids[: len(ids) - len(current.after)])
-        for ids in (current.sent, current.filtered, current.everything)
+    sent = _next(current, current.sent)
+    filtered, everything = (
+        sent if ids is current.sent else _next(current, ids)
+        for ids in (current.filtered, current.everything)
     )
     paid = paid_after(
         last.paid if last else Paid(), cached, (sent, filtered, everything), before.cache.share
@@ -90,17 +91,28 @@ def last_request_of(receipt: Receipt) -> LastRequest | None:
 
 
 def _last_request(receipt: Receipt, told: Mapping[str, Any]) -> LastRequest:
-    rows = [row for row in receipt.rows if row.reason.kind is not ReasonKind.CURRENT]
-    following = [row.id for row in receipt.rows if row.reason.kind is ReasonKind.CURRENT]
+    rows, following = receipt.rows, []
+    kinds = {row.reason.kind for row in rows}
+    if ReasonKind.CURRENT in kinds:
+        following = [row.id for row in rows if row.reason.kind is ReasonKind.CURRENT]
+        rows = tuple(row for row in rows if row.reason.kind is not ReasonKind.CURRENT)
+        kinds.discard(ReasonKind.CURRENT)
     after = (receipt.question, *following)
+    every = (*(row.id for row in rows), *after)
+
+    def ids(wanted: AbstractSet[ReasonKind]) -> tuple[str, ...]:
+        if kinds <= wanted:  # as in chats without a filter: one pass over ten thousand rows
+            return every
+        return (*(row.id for row in rows if row.reason.kind in wanted), *after)
+
     tokens = {row.id: row.tokens for row in receipt.rows}
     return LastRequest(
         asked_at=float(told["asked"]),
         model=receipt.models.get("chat", ""),
         head=head_from(told["head"]),
-        sent=(*_ids(rows, _IN), *after),
-        filtered=(*_ids(rows, _IN - {ReasonKind.WAITING}), *after),
-        everything=(*_ids(rows, _IN | {ReasonKind.BELOW}), *after),
+        sent=ids(_IN),
+        filtered=ids(_IN - {ReasonKind.WAITING}),
+        everything=ids(_IN | {ReasonKind.BELOW}),
         after=after,
         tokens={**tokens, receipt.question: int(told["question"])},
         marked=(
@@ -111,9 +123,6 @@ def _last_request(receipt: Receipt, told: Mapping[str, Any]) -> LastRequest:
     )
 
 
-def _ids(rows: Sequence[ReceiptRow], kinds: AbstractSet[ReasonKind]) -> list[str]:
-    return [row.id for row in rows if row.reason.kind in kinds]
-
-
 def _next(current: LastRequest, ids: Sequence[str]) -> Next:
+    ids = ids[: len(ids) - len(current.after)]
     return Next(head=current.head, ids=ids, tokens=[current.tokens[each] for each in ids])
