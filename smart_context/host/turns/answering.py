@@ -66,17 +66,7 @@ class TurnParts:
 
 
 class Answering:
-    """A turn that is under way.
-
-    Args:
-        parts: What every turn needs.
-        chat_id: The chat.
-        ask: Changes the chat's document so that the question is its last message, and returns
-            the question.
-        person: Who asks.
-        since: The first message that `ask` needs; unfinished ones are among those after it.
-        streaming: Clients get the answer piece by piece.
-        model: Asked for this answer; empty: the chat's own.
+    """A turn that is under way; its arguments are those of `Turns.take`.
 
     Attributes:
         answer: What has arrived of the answer.
