@@ -1,5 +1,6 @@
 """The tools, resources and prompts of a vault in the words of MCP, on the official SDK."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote, unquote
@@ -13,6 +14,7 @@ from smart_context import __version__
 from smart_context.base.errors import InvalidParams, SmartContextError
 from smart_context.base.values import JsonObject
 from smart_context.host.commands.registry import Caller
+from smart_context.mcp_server import topics_app
 from smart_context.mcp_server.paging import as_json
 from smart_context.mcp_server.toolbox import Toolbox
 
@@ -65,7 +67,7 @@ def make_server(toolbox: Toolbox, caller_of: CallerOf) -> Server[Any]:
         caller_of: Who asks, by the HTTP request; of `None` on stdio.
     """
     spoken = _Protocol(toolbox, caller_of)
-    return Server(
+    server: Server[Any] = Server(
         "smart-context",
         version=__version__,
         title="Smart Context",
@@ -78,6 +80,8 @@ def make_server(toolbox: Toolbox, caller_of: CallerOf) -> Server[Any]:
         on_list_prompts=spoken.list_prompts,
         on_get_prompt=spoken.get_prompt,
     )
+    server.extensions[topics_app.EXTENSION] = {}
+    return server
 
 
 class _Protocol:
@@ -95,6 +99,9 @@ class _Protocol:
                     description=tool.description,
                     input_schema=tool.parameters,
                     output_schema={"type": "object"},
+                    _meta={"ui": {"resourceUri": topics_app.URI}}
+                    if tool.name == "topics"
+                    else None,
                     annotations=types.ToolAnnotations(
                         read_only_hint=tool.is_read_only,
                         destructive_hint=False,
@@ -149,12 +156,14 @@ class _Protocol:
     async def read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
+        if str(params.uri) == topics_app.URI:
+            page = await asyncio.to_thread(topics_app.topics_page)
+            return _contents(params, topics_app.MIME_TYPE, page)
         try:
             text = await self._resource(context, str(params.uri))
         except SmartContextError as error:
             raise MCPError(code=_NOT_FOUND, message=str(error)) from error
-        found = types.TextResourceContents(uri=params.uri, mime_type=_MARKDOWN, text=text)
-        return types.ReadResourceResult(contents=[found])
+        return _contents(params, _MARKDOWN, text)
 
     async def list_prompts(
         self, _context: Context, _params: types.PaginatedRequestParams | None
@@ -208,6 +217,13 @@ class _Protocol:
     async def _text(self, context: Context, tool: str, /, **arguments: Any) -> str:
         page = await self._call(context, tool, max_tokens=RESOURCE_TOKENS, **arguments)
         return _with_end(page["text"], page, tool)
+
+
+def _contents(
+    params: types.ReadResourceRequestParams, kind: str, text: str
+) -> types.ReadResourceResult:
+    found = types.TextResourceContents(uri=params.uri, mime_type=kind, text=text)
+    return types.ReadResourceResult(contents=[found])
 
 
 def _with_end(text: str, page: JsonObject, tool: str) -> str:

@@ -5,7 +5,7 @@ import { keyHeaders } from "../key.js";
 import { reasonOf } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 
-/** @typedef {{ new: number, grown: number, unchanged: number, failed: { file: string, title: string, id: string, error: string }[], further_failed?: number, messages: number }} Account */
+/** @typedef {{ new: number, grown: number, unchanged: number, deleted: number, failed: { file: string, title: string, id: string, error: string }[], further_failed?: number, messages: number }} Account */
 
 const ACCEPTED = ".zip,.json,.jsonl,.md,.db";
 
@@ -70,6 +70,7 @@ export function inWords(account) {
     account.new && `${account.new.toLocaleString()} new ${account.new === 1 ? "chat" : "chats"}`,
     account.grown && `${account.grown.toLocaleString()} with new messages`,
     account.unchanged && `${account.unchanged.toLocaleString()} known already`,
+    account.deleted && `${account.deleted.toLocaleString()} left in the trash`,
   ].filter(Boolean);
   const [first, ...more] = account.failed;
   if (!first) return `${found.join(", ") || "No chats"}.`;

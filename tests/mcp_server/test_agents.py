@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import sys
 from contextlib import asynccontextmanager
 
@@ -11,6 +12,7 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
+from openai import AsyncOpenAI
 
 from smart_context.app.browsers import key_file
 from smart_context.app.composition import running_host
@@ -22,6 +24,7 @@ from smart_context.mcp_server.protocol import make_server
 from smart_context.mcp_server.toolbox import Toolbox
 from tests.app.test_who_asks import CHAT, CONTEXT, STRANGER, serving
 from tests.app.test_who_asks import KEY as CLIENT
+from tests.fake_openai import FakeOpenAI, Reply
 from tests.trusting import trust
 from tests.web.asking import asked_by
 
@@ -245,6 +248,60 @@ async def test_hidden_ignored_secret_and_outside_files_stay_out(agent, path):
     packed = await agent.client.call_tool("pack", {"task": "x", "target": path})
     assert KEY not in packed.content[0].text
     assert "rye hidden" not in packed.content[0].text
+
+
+async def test_topics_bring_a_page_that_shows_them_and_needs_no_network(agent):
+    tools = {tool.name: tool for tool in (await agent.client.list_tools()).tools}
+    uri = tools["topics"].meta["ui"]["resourceUri"]
+    (page,) = (await agent.client.read_resource(uri)).contents
+    assert page.mime_type == "text/html;profile=mcp-app"
+    assert not re.search(r"""(src|href)=|import |https?:|fetch\(""", page.text)
+    assert "io.modelcontextprotocol/ui" in agent.client.server_capabilities.extensions
+
+
+async def test_a_model_calls_the_tools_by_their_schemas_and_reads_what_they_give(agent):
+    """An agent in a loop: what the model asks for is called, until it answers."""
+    scripted = [
+        Reply(tool_calls=(("1", "list_chats", '{"query": "rye"}'),), finish_reason="tool_calls"),
+        lambda body: read(last_result(body)["chats"][0]["chat_id"]),
+        lambda body: f"It says: {last_result(body)['messages'][0]['content']}",
+    ]
+
+    def read(chat):
+        arguments = json.dumps({"chat_id": chat, "query": "rye"})
+        call = ("2", "read_chat", arguments)
+        return Reply(tool_calls=(call,), finish_reason="tool_calls")
+
+    def last_result(body):
+        return json.loads(body["messages"][-1]["content"])
+
+    tools = [
+        {
+            "type": "function",
+            "function": {
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": tool.input_schema,
+            },
+        }
+        for tool in (await agent.client.list_tools()).tools
+    ]
+    with FakeOpenAI() as provider:
+        provider.reply_with(*scripted)
+        said = [{"role": "user", "content": "What did I ask about rye?"}]
+        async with AsyncOpenAI(base_url=provider.base_url, api_key="k") as model:
+            while said[-1]["role"] != "assistant" or said[-1].get("tool_calls"):
+                answer = await model.chat.completions.create(
+                    model="gpt-4o", messages=said, tools=tools
+                )
+                message = answer.choices[0].message
+                said.append(message.model_dump(exclude_none=True))
+                for call in message.tool_calls or ():
+                    arguments = json.loads(call.function.arguments)
+                    result = await agent.client.call_tool(call.function.name, arguments)
+                    text = result.content[0].text
+                    said.append({"role": "tool", "tool_call_id": call.id, "content": text})
+        assert said[-1]["content"] == "It says: And bread with rye?"
 
 
 async def test_resources_and_prompts_give_the_same_texts(agent):
