@@ -30,6 +30,10 @@ class NotReadable(ValueError):
     """A conversation, or a file, that is not as its program writes it; says what is wrong."""
 
 
+class NotKnown(NotReadable):
+    """A file that shows no sign of a known program; passed over in folders and archives."""
+
+
 @dataclass(slots=True, kw_only=True)
 class FoundMessage:
     """One message."""

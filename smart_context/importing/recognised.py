@@ -11,7 +11,15 @@ import ijson  # type: ignore[import-untyped] # it brings no types
 from smart_context.base.errors import ChatIdInvalid
 from smart_context.chat.exported import chat_id_in
 from smart_context.chat.ids import check_chat_id
-from smart_context.importing.found import FoundChat, NotReadable, OwnChat, mapping, objects, text_of
+from smart_context.importing.found import (
+    FoundChat,
+    NotKnown,
+    NotReadable,
+    OwnChat,
+    mapping,
+    objects,
+    text_of,
+)
 from smart_context.importing.readers import agents, assistants, servers
 from smart_context.importing.sources import Source
 
@@ -28,6 +36,12 @@ _MOST_WHOLE = 512 << 20
 _LONGEST_LINE = 256 << 20
 _PEEKED = 64 << 10
 _AIDER = b"# aider chat started at"
+_SIGNS = (
+    *(b'"mapping"', b'"chat_messages"', b'"safeHtmlItem"', b'"sessionId"', b'"payload"'),
+    *(b'"currentId"', b'"messagesTree"', b'"chat_metadata"', b'"messages"', b'"chat-sessions'),
+)
+"""Keys of known programs: a file that begins with one of them is theirs, though damaged."""
+
 _OWN_KEYS = {"branches", "topics", "source", "version_order", "split_from", "forked_from"}
 
 _FAULTS = (ValueError, TypeError, KeyError, AttributeError, IndexError)
@@ -57,11 +71,20 @@ def chats_in(source: Source, wanted: str = "") -> Iterator[Found | Broken]:
     """
     with source.opened() as stream:
         start = stream.read(_PEEKED)
+    try:
+        yield from _chats(source, start, wanted)
+    except NotReadable as error:
+        if wanted or any(sign in start for sign in _SIGNS):
+            raise
+        raise NotKnown(str(error)) from error
+
+
+def _chats(source: Source, start: bytes, wanted: str) -> Iterator[Found | Broken]:
     if start.startswith(_SQLITE):
         if source.path is not None and wanted in {"", "llm", "opencode"}:
             yield from agents.databases(source.path)
         return
-    if source.name.lower().endswith(".md") or _AIDER in start[:_PEEKED]:
+    if source.name.lower().endswith(".md") or _AIDER in start:
         if _AIDER in start and wanted in {"", "aider"}:
             yield from agents.aider(_text(source), source.stem)
         return

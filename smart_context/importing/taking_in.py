@@ -22,6 +22,7 @@ from smart_context.chat.messages import SOURCE, ChatId, messages_of
 from smart_context.importing.found import (
     FoundChat,
     FoundMessage,
+    NotKnown,
     NotReadable,
     OwnChat,
     entry_of,
@@ -147,8 +148,10 @@ class Importer:
                 self._progress(source.name, done, count)
                 await asyncio.gather(*(self._take(source, found, in_trash) for found in batch))
             problem = "holds no chats of a known program" if is_empty and count == 1 else ""
+        except NotKnown as error:
+            problem = str(error) if count == 1 else ""
         except NotReadable as error:
-            problem = str(error) if count == 1 or self._wishes.client else ""
+            problem = str(error)
         if problem:
             self._fail(source.name, Broken(id="", title="", error=problem))
 

@@ -10,7 +10,7 @@ from smart_context.base.errors import CommandFailed
 from smart_context.base.text.unicode_tables import normalized
 from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.messages import Message
-from smart_context.host.commands.registry import Caller, CommandRegistry
+from smart_context.host.commands.registry import Caller, CommandHandler, CommandRegistry
 from smart_context.host.reading import Reading
 from smart_context.mcp_server.paging import DEFAULT_TOKENS, Asked, page_of_rows
 
@@ -243,35 +243,19 @@ class ChatTools:
         """Select the topics that a chat's next message sends."""
         return await self._change("set_filter", caller, chat_id, max_tokens, topics=topics)
 
-    async def pin(
-        self,
-        chat_id: ChatName,
-        message_ids: MessageIds,
-        caller: Caller,
-        max_tokens: MaxTokens = DEFAULT_TOKENS,
-    ) -> JsonObject:
-        """Always send these messages, whatever the filter says."""
-        return await self._change("pin", caller, chat_id, max_tokens, message_ids=message_ids)
+    def marking(self, name: str, told: str) -> CommandHandler:
+        """The tool that pins, hides or releases messages, with what agents are told of it."""
 
-    async def hide(
-        self,
-        chat_id: ChatName,
-        message_ids: MessageIds,
-        caller: Caller,
-        max_tokens: MaxTokens = DEFAULT_TOKENS,
-    ) -> JsonObject:
-        """Never send these messages, whatever the filter says."""
-        return await self._change("hide", caller, chat_id, max_tokens, message_ids=message_ids)
+        async def mark(
+            chat_id: ChatName,
+            message_ids: MessageIds,
+            caller: Caller,
+            max_tokens: MaxTokens = DEFAULT_TOKENS,
+        ) -> JsonObject:
+            return await self._change(name, caller, chat_id, max_tokens, message_ids=message_ids)
 
-    async def release(
-        self,
-        chat_id: ChatName,
-        message_ids: MessageIds,
-        caller: Caller,
-        max_tokens: MaxTokens = DEFAULT_TOKENS,
-    ) -> JsonObject:
-        """Let the filter decide about these messages again."""
-        return await self._change("release", caller, chat_id, max_tokens, message_ids=message_ids)
+        mark.__doc__ = told
+        return mark
 
     async def recall(
         self,

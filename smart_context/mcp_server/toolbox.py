@@ -65,9 +65,11 @@ class Toolbox:
         self._writing: Mapping[str, CommandHandler] = {
             "recall": chats.recall,
             "set_filter": chats.set_filter,
-            "pin": chats.pin,
-            "hide": chats.hide,
-            "release": chats.release,
+            "pin": chats.marking("pin", "Always send these messages, whatever the filter says."),
+            "hide": chats.marking("hide", "Never send these messages, whatever the filter says."),
+            "release": chats.marking(
+                "release", "Let the filter decide about these messages again."
+            ),
             "split": chats.split,
             "fork": chats.fork,
             "compact_topics": chats.compact_topics,

@@ -52,6 +52,7 @@ ALLOWED = {
     "llm/minilm/convert.py": "for those who make a release",
     "llm/multilingual/convert.py": "the same",
     "llm/minilm/files.py": "files of the package",
+    "mcp_server/topics_app.py": "files of the package",
     "packing/record.py": "a record beside a prompt that the user names on the command line",
     "packing/sections/repomix.py": "a temporary folder of its own",
     "packing/roles/folder.py": "the names of roles; each is read as a place",

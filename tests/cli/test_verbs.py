@@ -81,6 +81,13 @@ def test_a_chat_goes_out_and_comes_in_whole(smart_context, vault, tmp_path):
     assert "already" in err
 
 
+def test_a_chat_goes_into_a_folder_that_is_made(smart_context, vault, tmp_path):
+    folder = tmp_path / "out"
+    assert smart_context("chats", "export", "gartenjahr", "-o", folder, cwd=vault)[0] == 0
+    (file,) = folder.iterdir()
+    assert file.name.endswith("-gartenjahr.md")
+
+
 def test_half_a_character_goes_out_as_a_question_mark(smart_context, tmp_path):
     (tmp_path / ".memory").mkdir()
     halves = r'{"messages": [{"id": "m0", "role": "user", "content": "half \ud800 of one"}]}'

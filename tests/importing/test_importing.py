@@ -266,6 +266,23 @@ async def test_an_answer_of_a_hundred_thousand_calls_is_one_message(storage, tmp
     assert (account["new"], account["messages"]) == (1, 1)
 
 
+async def test_a_file_that_is_cut_within_an_archive_is_named_and_what_came_before_it_is_read(
+    storage, tmp_path
+):
+    path = tmp_path / "export.zip"
+    whole = [
+        {**CHATGPT, "conversation_id": f"g{number}", "mapping": MAPPING} for number in range(3)
+    ]
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("users.json", '[{"name": "Ann"}]')
+        archive.writestr("settings.json", "{damaged")
+        archive.writestr("conversations.json", listed(*whole)[:-400])
+    account = await taken(storage, path)
+    assert account["new"] == 2
+    (failed,) = account["failed"]
+    assert (failed["file"], "damaged" in failed["error"]) == ("conversations.json", True)
+
+
 async def test_circles_and_missing_parents_end(storage, tmp_path):
     asked = {"author": {"role": "user"}, "content": {"content_type": "text", "parts": ["Hello"]}}
     nodes = {

@@ -128,7 +128,11 @@ def search(query: str, vault: Path | None, output: str) -> None:
 @click.argument("chats", nargs=-1, metavar="CHAT...")
 @click.option("--all", "is_all", is_flag=True, help="Export every chat.")
 @click.option(
-    "-o", "--output", "target", type=click.Path(path_type=Path), help="A file or a folder."
+    "-o",
+    "--output",
+    "target",
+    type=click.Path(path_type=Path),
+    help="A folder, or a file: FILE.md.",
 )
 @click.option(
     "--as",
@@ -147,7 +151,8 @@ def export(
         raise click.UsageError("Name the chats to export, or give --all.")
     store = open_storage(vault_root(vault)).chats
     names = asyncio.run(_all_ids(store)) if is_all else [*chats]
-    if len(names) == 1 and not is_all and (target is None or not target.is_dir()):
+    is_file = target is None or not (target.is_dir() or _is_new_folder(target))
+    if len(names) == 1 and not is_all and is_file:
         text = exported(names[0], asyncio.run(_existing(store, names[0])), form)
         if target is None:
             deliver(text)
@@ -160,6 +165,11 @@ def export(
         document = asyncio.run(_existing(store, name))
         write_to(folder / file_name(name, document, form), exported(name, document, form))
     say(f"Wrote {counted(len(names), 'chat')} to {shown(folder)}.")
+
+
+def _is_new_folder(target: Path) -> bool:
+    """True for a place where nothing is yet, and whose name has no ending as files have."""
+    return not target.exists() and not target.suffix
 
 
 async def _all_ids(store: Chats) -> list[str]:
