@@ -128,8 +128,9 @@ def subjects_of(said: Said, *, most: int) -> list[Subject]:
     found = merges(directions, bonus, sizes=sizes.tolist(), most=largest)
     alike = sum(merge.alike >= _ALIKE for merge in found)
     cut = max(alike, len(sizes) - _MOST_GROUPS)
-    wide_root = _roots(found[: max(cut, len(sizes) - most)], len(sizes))
-    root = _with_offshoots(_roots(found[:cut], len(sizes)), wide_root, directions, sizes, largest)
+    wide_root = merged(found[: max(cut, len(sizes) - most)], len(sizes))
+    root = merged(found[:cut], len(sizes))
+    root = with_offshoots(root, wide_root, directions, sizes, largest)
     narrow, wide = _groups(root, units), _groups(wide_root[root], units)
     if len(narrow) <= most:
         wide = narrow
@@ -164,7 +165,7 @@ def _bonus(directions: Matrix, units: Labels, refers_back: Sequence[bool] | None
     return bonus
 
 
-def _roots(found: Sequence[Merge], count: int) -> NDArray[np.intp]:
+def merged(found: Sequence[Merge], count: int) -> Labels:
     """The group of each of `count` units after these merges."""
     root = np.arange(count)
     for merge in found:
@@ -172,16 +173,18 @@ def _roots(found: Sequence[Merge], count: int) -> NDArray[np.intp]:
     return root
 
 
-def _with_offshoots(
-    root: NDArray[np.intp],
-    wide_root: NDArray[np.intp],
+def with_offshoots(  # noqa: PLR0913 -- the units, and how far they may be joined
+    root: Labels,
+    wide_root: Labels,
     rows: Matrix,
     sizes: NDArray[np.intp],
     largest: float,
-) -> NDArray[np.intp]:
+    *,
+    beside: float = _BESIDE,
+) -> Labels:
     """Merge short groups into the most similar group next to or around them.
 
-    In a long chat, a single question with its answer needs less similarity; between two units of
+    Such a group must be alike by `beside`. In a long chat, a single question with its answer needs less similarity; between two units of
     the same group it needs hardly any.
     """
     root = root.copy()
@@ -201,7 +204,7 @@ def _with_offshoots(
         links = [float((rows[units] @ rows[root == other].T).mean()) for other in fits]
         is_single, is_minor = len(units) == 1, size <= _MINOR_SHARE * sizes.sum()
         is_between = is_single and 0 < units[0] < len(root) - 1 and len(set(root[near])) == 1
-        least = _BETWEEN if is_between else _BESIDE_IF_MINOR if is_single and is_minor else _BESIDE
+        least = _BETWEEN if is_between else _BESIDE_IF_MINOR if is_single and is_minor else beside
         if links and max(links) >= max(least, _INNER * hold_together(rows[units])):
             kept = fits[int(np.argmax(links))]
             held_wide[wide_root[group]] -= size
