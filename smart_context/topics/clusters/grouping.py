@@ -173,7 +173,7 @@ def merged(found: Sequence[Merge], count: int) -> Labels:
     return root
 
 
-def with_offshoots(  # noqa: PLR0913 -- the units, and how far they may be joined
+def with_offshoots(
     root: Labels,
     wide_root: Labels,
     rows: Matrix,
@@ -184,8 +184,8 @@ def with_offshoots(  # noqa: PLR0913 -- the units, and how far they may be joine
 ) -> Labels:
     """Merge short groups into the most similar group next to or around them.
 
-    Such a group must be alike by `beside`. In a long chat, a single question with its answer needs less similarity; between two units of
-    the same group it needs hardly any.
+    They must be alike by `beside`. In a long chat, a single question with its answer needs less
+    similarity; between two units of the same group it needs hardly any.
     """
     root = root.copy()
     held = np.bincount(root, sizes, len(root))

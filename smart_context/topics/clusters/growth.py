@@ -21,8 +21,11 @@ NO_GROUP = -1
 _ALIKE, _BESIDE = 0.3, 0.2
 """More than for a whole chat: what is pooled too early is hard to part later."""
 
-_RECENT, _MARGIN = 3, 0.05
+_RECENT, _MARGIN, _FOUNDING_MARGIN = 3, 0.05, 0.1
 """Only the last questions may leave their group, for one that they are clearly more like."""
+
+_FOLLOWS = 0.1
+"""A new question follows those that it belongs to, if they stay and it is so much like them."""
 
 _LARGE, _MOST_LOST = 6, 0.3
 
@@ -31,8 +34,7 @@ _NEAREST, _NEAREST_CONTRAST = 0.25, 0.15
 """A question belongs to the only group that has something like it: its nearest three, or one."""
 
 _MINOR_SHARE = 0.05
-_NEWMARG = 0.05
-_LIKE = 0.1
+"""A question that is so little of the chat goes there, whatever stands beside it."""
 
 _FEW_UNITS, _FEW_GROUPS, _LONE_FROM = 2, 2, 8
 """A chat of more than two questions waits for a second opinion on an unlike one; beyond eight, a
@@ -42,7 +44,7 @@ _ALIKE_ALONE, _ALIKE_ELSEWHERE = 0.2, 0.28
 """Several found a topic if they are alike without their neighbourhood: the more so, if some of them
 leave another one."""
 
-_MOST_RECENT, _MOST_SAMPLED, _MOST_SPLIT = 500, 500, 2_500
+_MOST_RECENT, _MOST_SAMPLED, _MOST_SPLIT = 250, 250, 2_500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -104,8 +106,8 @@ def grown(units: Units, before: Labels) -> Labels:
     target = np.where((before == NO_GROUP) | may_move, target, before)
     for unit in np.flatnonzero(before == NO_GROUP)[-_RECENT:].tolist():
         if units.sizes[unit] <= _MINOR_SHARE * units.sizes.sum():
-            found = _standing_out(units, before, unit)
-            target[unit] = target[unit] if found == NO_GROUP else found
+            best = _standing_out(units, before, unit)
+            target[unit] = target[unit] if best == NO_GROUP else best
     found = _with_good_reasons(units, before, target)
     _settle_new(units, before, found)
     return _without_too_large(units, found)
@@ -160,13 +162,14 @@ def _with_good_reasons(units: Units, before: Labels, target: Labels) -> Labels:
         total = units.held(before == old)
         room = _MOST_LOST * total - lost.get(old, 0) if total >= _LARGE else math.inf
         held = int(units.sizes[members].sum())
-        if gain >= _MARGIN and held <= room:
+        margin = _MARGIN if (before == new).any() else _FOUNDING_MARGIN
+        if gain >= margin and held <= room:
             kept[members] = new
             lost[old] = lost.get(old, 0) + held
         elif not (kept[before != NO_GROUP] == new).any():
             follows = np.flatnonzero((before == NO_GROUP) & (target == new))
             likes = units.rows[follows] @ units.rows[before == old].T
-            kept[follows[likes.mean(axis=1) >= _LIKE]] = old
+            kept[follows[likes.mean(axis=1) >= _FOLLOWS]] = old
     return kept
 
 
@@ -176,9 +179,8 @@ def _gain(units: Units, before: Labels, target: Labels, members: Labels) -> floa
     others = np.setdiff1d(np.flatnonzero(target == target[members[0]]), members)
     now = float(units.links(members, rest).mean()) if len(rest) else -1.0
     if len(others):
-        is_new = not (before == target[members[0]]).any()
-        return float(units.links(members, others).mean()) - now - (_NEWMARG if is_new else 0)
-    return hold_together(units.rows[members]) - now - _NEWMARG if len(members) > 1 else -math.inf
+        return float(units.links(members, others).mean()) - now
+    return hold_together(units.rows[members]) - now if len(members) > 1 else -math.inf
 
 
 def _settle_new(units: Units, before: Labels, groups: Labels) -> None:
