@@ -2,6 +2,7 @@
 /** Gives each answer the link to its receipt, if there is one. */
 
 import { messagesIn } from "../lib/reconcile.js";
+import { WhatItKnew } from "./knew.js";
 
 export class ReceiptLinks {
   #list;
@@ -9,15 +10,18 @@ export class ReceiptLinks {
   #chatId;
   /** @type {Set<string>} */
   #answers = new Set();
+  #knew;
 
   /** @param {HTMLElement} list  Holds the messages. @param {import("../wire.js").Wire} wire @param {string} chatId */
   constructor(list, wire, chatId) {
     this.#list = list;
     this.#wire = wire;
     this.#chatId = chatId;
+    this.#knew = new WhatItKnew(wire, chatId);
   }
 
   start() {
+    this.#knew.start(this.#list);
     this.#wire.on("smart_context.receipt_kept", (news) => news.chat_id === this.#chatId && this.#refresh());
     this.#wire.onStatus((status) => status === "open" && this.#refresh());
   }
@@ -30,6 +34,7 @@ export class ReceiptLinks {
       if (!link || !link.hidden || !this.#answers.has(id)) continue;
       link.href = `/chats/${encodeURIComponent(this.#chatId)}/turns/${encodeURIComponent(id)}`;
       link.hidden = false;
+      this.#knew.watch(message);
     }
   }
 

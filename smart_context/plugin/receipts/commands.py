@@ -21,6 +21,7 @@ from smart_context.plugin.receipts.documents import (
 from smart_context.plugin.receipts.receipt import Receipt
 from smart_context.plugin.receipts.replay import Replays
 from smart_context.plugin.receipts.requests import shown_body
+from smart_context.plugin.receipts.spent import Spent
 from smart_context.plugin.receipts.stored import StoredReceipts
 from smart_context.storage.ports import Chats
 
@@ -39,6 +40,7 @@ class ReceiptCommands:
         return {
             "turns": self.turns,
             "receipts": self.receipts,
+            "knew": self.knew,
             "receipt": self.receipt,
             "replay": self.replay,
         }
@@ -61,6 +63,26 @@ class ReceiptCommands:
             "receipts": [
                 receipt_line(r, texts, self.prices()) for r in await self.files.all(checked)
             ],
+        }
+
+    async def knew(self, chat_id: str, message_id: str) -> JsonObject:
+        """Say which messages an answer was sent, with their tokens, and what it took.
+
+        Args:
+            chat_id: The chat.
+            message_id: The answer.
+        """
+        found = await self.files.of_answer(check_chat_id(chat_id), message_id)
+        if found is None:
+            raise CommandFailed(f"There is no receipt of an answer {message_id!r} in this chat.")
+        prices = self.prices()
+        spent = Spent.of(found)
+        return {
+            "sent": [[row.id, row.tokens] for row in found.rows if row.reason.is_in],
+            "total": len(found.rows),
+            "seconds": found.seconds,
+            "price": spent and spent.price(prices),
+            "currency": prices.currency,
         }
 
     async def receipt(

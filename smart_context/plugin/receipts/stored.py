@@ -125,6 +125,16 @@ class StoredReceipts:
         lines = await self._of(chat_id).lines()
         return await asyncio.to_thread(lambda: next(self._parsed(reversed(lines)), None))
 
+    async def of_answer(self, chat_id: ChatId, answer: str) -> Receipt | None:
+        """The receipt of an answer; the others are not parsed.
+
+        Raises:
+            StoreFailed: If storage refuses.
+        """
+        lines = await self._of(chat_id).lines()
+        found = (line for line in reversed(lines) if answer in next(_named([line]), ()))
+        return await asyncio.to_thread(lambda: next(self._parsed(found), None))
+
     async def named(self, chat_id: ChatId) -> list[tuple[str, str, str]]:
         """The turns with their questions and answers, newest first, without reading the rest.
 

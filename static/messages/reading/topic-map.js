@@ -3,6 +3,7 @@
 
 import { reasonOf } from "../../lib/text.js";
 import { toast } from "../../lib/toasts.js";
+import { LIGHT, MAPPED } from "../../receipts/knew.js";
 import { messagesInView } from "../list/messages-in-view.js";
 import { rowsOf } from "./map-rows.js";
 
@@ -34,6 +35,8 @@ class TopicMap {
   #isDue = false;
   /** True if the rows on the page are out of date. */
   #isStale = false;
+  /** What an answer knew that is being looked at. @type {ReadonlySet<string>} */
+  #lit = new Set();
 
   /**
    * @param {HTMLElement} nav
@@ -59,6 +62,10 @@ class TopicMap {
       this.#state = /** @type {CustomEvent} */ (event).detail;
       this.#draw();
     });
+    document.addEventListener(LIGHT, (event) => {
+      this.#lit = new Set(/** @type {CustomEvent<string[]>} */ (event).detail);
+      this.#light();
+    });
     this.#scroll.addEventListener("scroll", () => this.#follow(), { passive: true });
     new ResizeObserver(() => this.#draw()).observe(this.#nav);
     this.#nav.addEventListener("click", (event) => this.#goTo(event.offsetY / this.#nav.clientHeight));
@@ -75,6 +82,7 @@ class TopicMap {
     try {
       this.#map = await this.#wire.call("smart_context.topic_map", { chat_id: this.#chatId });
       this.#draw();
+      document.dispatchEvent(new CustomEvent(MAPPED, { detail: this.#map }));
     } catch (error) {
       toast(`Couldn’t draw the map: ${reasonOf(error)}`);
     }
@@ -97,6 +105,16 @@ class TopicMap {
     while (svg.children.length > this.#rows.length) svg.lastElementChild?.remove();
     for (const [at, row] of this.#rows.entries()) {
       show(/** @type {SVGElement} */ (svg.children[at] ?? svg.appendChild(rectAt(at))), row, hues?.get(row.topic));
+    }
+  }
+
+  /** Lights up the rows of what an answer knew. */
+  #light() {
+    this.#nav.toggleAttribute("data-lights", this.#lit.size > 0);
+    const ids = this.#map.message_ids;
+    const [rows, size] = [this.#nav.querySelectorAll("rect"), this.#rows[0]?.count ?? 1];
+    for (const [at, shape] of rows.entries()) {
+      shape.toggleAttribute("data-lit", ids.slice(at * size, (at + 1) * size).some((id) => this.#lit.has(id)));
     }
   }
 
