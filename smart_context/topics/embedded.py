@@ -92,7 +92,9 @@ class EmbeddedTopicExtractor:
             named = await self._named(talk, groups, labels, hints)
         except ModelFailed as failure:
             raise ExtractionFailed(f"{self._embedder.name} did not answer: {failure}") from failure
-        found = Extraction(topics=_topics(groups, named, spoken), sticky_ids=sticky)
+        topics = _topics(groups, named, spoken)
+        title = next((topic.label for topic in topics), "")
+        found = Extraction(topics=topics, sticky_ids=sticky, title=title)
         return await asyncio.to_thread(with_keywords, found, messages, self._keywords)
 
     async def _named(

@@ -98,7 +98,9 @@ class LlmTopicExtractor:
             raise ExtractionFailed(f"{self._model.name} did not answer: {failure}") from failure
         except ReplyUnusable as fault:
             raise ExtractionFailed(f"{self._model.name} gave no usable topics: {fault}") from fault
+        title = found.title
         found = await asyncio.to_thread(reconciled, found, previous, messages, regroup=regroup)
+        found = replace(found, title=title)
         return await asyncio.to_thread(with_keywords, found, messages, self._keywords)
 
 

@@ -1,6 +1,6 @@
 """A topic of a chat, and the result of an extraction."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from smart_context.chat.messages import MessageId
 
@@ -37,10 +37,11 @@ class Topic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
-    """The topics of a chat, and the messages with standing instructions."""
+    """The topics of a chat, the messages with standing instructions, and a title for it."""
 
     topics: tuple[Topic, ...] = ()
     sticky_ids: tuple[MessageId, ...] = ()
+    title: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

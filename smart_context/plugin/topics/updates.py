@@ -213,6 +213,13 @@ class TopicUpdates:
             return to_stored(extraction, sticky, present)
 
         payload = await store_topics(self.chats, chat_id, stored)
+        if found.title and not others.get("title"):
+            await self.chats.update(
+                chat_id,
+                lambda document: document.setdefault("title", found.title),
+                since=no_messages,
+                creates=False,
+            )
         hidden = [topic for topic in found.topics if topic.label in sidecar.state.edits.deleted]
         seen = messages[-1].id if messages else ""
         kept, away = (*extraction.topics, *hidden), _left_behind(gone, messages, others)

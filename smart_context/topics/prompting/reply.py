@@ -10,6 +10,7 @@ from smart_context.topics.naming.labels import clean_label, label_key
 from smart_context.topics.values import MOST_TOPICS, STICKY_LABEL, Extraction, Topic
 
 _LONGEST_REPLY = 1_000_000
+_LONGEST_TITLE = 80
 _MOST_TRIES = 200
 _OPENING = re.compile(r"[\[{]")
 
@@ -49,7 +50,17 @@ def parsed_reply(reply: str, messages: Sequence[Message], *, shown_share: float 
             merged[key] = _merged(merged[key], topic, order) if key in merged else topic
     if not merged:
         raise ReplyUnusable("its list of topics is empty")
-    return Extraction(topics=_largest(tuple(merged.values())), sticky_ids=sticky)
+    return Extraction(
+        topics=_largest(tuple(merged.values())),
+        sticky_ids=sticky,
+        title=_title(document.get("title")),
+    )
+
+
+def _title(value: object) -> str:
+    """A title of one short line; empty if there is none."""
+    words = " ".join(value.split()).strip("\"“”'.… ") if isinstance(value, str) else ""
+    return words if len(words) <= _LONGEST_TITLE else ""
 
 
 def _document(reply: str) -> Mapping[str, Any]:
