@@ -34,6 +34,7 @@ from smart_context.plugin.notes.context_changes import ContextChanges
 from smart_context.plugin.notes.file_offer import FileOffer
 from smart_context.plugin.notes.file_tools import FileTools
 from smart_context.plugin.notes.named_contexts import NamedContexts
+from smart_context.plugin.notes.slash_commands import SlashCommands
 from smart_context.plugin.notes.suggestions import Suggestions
 from smart_context.plugin.notes.vault_notes import VaultNotes
 from smart_context.plugin.receipts.commands import ReceiptCommands
@@ -505,4 +506,5 @@ def _note_commands(
         view_of=filtering.chat_filter.view,
         run=context.latest,
     )
-    return {**named.commands(), **suggestions.commands()}
+    slash = SlashCommands(notes=material.notes)
+    return {**named.commands(), **suggestions.commands(), **slash.commands()}

@@ -26,6 +26,8 @@ export class Composer {
   #isAnswering = false;
   #isSending = false;
   #queue;
+  /** @type {readonly import("./commands.js").OwnCommand[]} */
+  #own = [];
 
   /**
    * @param {HTMLFormElement} form
@@ -40,7 +42,7 @@ export class Composer {
     this.#deeds = deeds;
     this.#draftKey = `draft:${chatId}`;
     this.#queue = new Queue(this.#find(".queued"), () => this.#show());
-    this.#menu = new SlashMenu(this.#box, this.#find(".commands"), (command) => this.#run(command));
+    this.#menu = new SlashMenu(this.#box, this.#find(".commands"), (name) => this.#choose(name));
   }
 
   /** Starts listening, with the draft from before a reload. */
@@ -93,9 +95,31 @@ export class Composer {
     this.#box.focus({ preventScroll: true });
   }
 
+  /** Takes the commands that the user's notes hold. @param {readonly import("./commands.js").OwnCommand[]} own */
+  setOwnCommands(own) {
+    this.#own = own;
+    this.#menu.setOwn(own);
+  }
+
+  /** Does what was chosen in the menu. @param {string} name */
+  #choose(name) {
+    const asked = commandIn(`/${name}`, this.#own);
+    if (asked && "command" in asked) this.#run(asked.command);
+    else if (asked && "text" in asked) this.#fill(asked.text);
+  }
+
+  /** Puts a text into the box, to go on with or to send. @param {string} text */
+  #fill(text) {
+    this.#box.value = text;
+    this.focus();
+    this.#box.setSelectionRange(text.length, text.length);
+    this.#show();
+  }
+
   #submit() {
-    const asked = commandIn(this.#box.value);
+    const asked = commandIn(this.#box.value, this.#own);
     if (!asked) this.#send();
+    else if ("text" in asked) this.#fill(asked.text);
     else if ("command" in asked) this.#run(asked.command, asked.words);
     else this.#tell(asked.problem);
   }

@@ -216,6 +216,7 @@ wire.onStatus(async (status) => {
   chats.refresh().catch(() => {});
   contexts?.refresh();
   recalls?.refresh();
+  if (panel) wire.call("smart_context.slash_commands").then(({ commands }) => composer.setOwnCommands(commands), () => {});
   await sync();
   if (!isDetached) showUnsaved(opened.unsaved ?? "");
   if (!isDetached && opened.answering) messages.add({ offset: 0, ...opened.answering });

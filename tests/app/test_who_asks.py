@@ -139,6 +139,7 @@ OF_NOBODY = {
     "smart_context.compile_context": "made of the vault's notes, from names that the caller gives",
     "smart_context.find_files": "the notes are of all who use the vault",
     "smart_context.list_notes": "the notes are of all who use the vault",
+    "smart_context.slash_commands": "the notes are of all who use the vault",
     "smart_context.outline": "the notes are of all who use the vault",
     "smart_context.preview_context": "made of the vault's notes, from names that the caller gives",
     "system.commands": "what the program can do",

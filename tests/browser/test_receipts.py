@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from tests.browser.checker import STILL, assert_accessible
 from tests.browser.frames import AT_REST
-from tests.browser.steps import asked, bubble, lit, open_chat, pick, status, unfold
+from tests.browser.steps import asked, bubble, lit, open_chat, pick, send, status, unfold
 from tests.product.test_filter_over_the_wire import MIXED, TOPICS
 from tests.vaults import about, write_chat
 
@@ -436,3 +436,19 @@ def test_what_is_opened_on_the_way_has_no_fault_that_a_program_finds(
         for summary in page.locator("summary:not(dialog *)").all():
             summary.click()
         check(page)
+
+
+def test_an_answer_shows_what_it_knew_and_lights_it_up_on_the_map(new_page, server):
+    page = open_chat(new_page, server, **STILL)
+    pick(page, "cats sleep")
+    send(page, "How long do cats sleep?")
+    strip = page.locator(".message").last.locator(".knew")
+    expect(strip).to_have_attribute(
+        "title", re.compile(r"It was sent [2-5] messages of 6 · cats sleep")
+    )
+    expect(strip.locator("i[data-hue]")).to_have_count(1)
+    expect(page.locator(".message").last.locator(".took")).to_have_text(re.compile(r"^[\d.]+ s"))
+    strip.hover()
+    expect(page.locator("#map rect[data-lit]").first).to_be_attached()
+    page.mouse.move(0, 0)
+    expect(page.locator("#map rect[data-lit]")).to_have_count(0)
