@@ -4,6 +4,7 @@ Usage: python docs/make_screenshots.py
 """
 
 import re
+import shutil
 import subprocess  # noqa: TID251  starts our own program
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ CHAT = "/chats/year-of-projects"
 TOPIC = "Sourdough Loaf"
 QUESTION = "And how long in the oven?"
 QUESTIONS = ("How warm should the kitchen be?", "How much water goes in?", "And overnight?")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-headless-shell")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 LOW = {"width": 1120, "height": 640}
 WIDE = {"width": 1360, "height": 850}
@@ -40,9 +42,7 @@ def main() -> None:
                 m.group() for line in demo.stdout or () if (m := re.search(r"http\S+", line))
             )
             with sync_playwright() as playwright:
-                browser = playwright.chromium.launch(
-                    executable_path="/usr/bin/chromium", args=FLAGS
-                )
+                browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
                 with browser.new_context() as context:
                     context.new_page().goto(link)  # works once; the other pages share its session
                     shared = {"storage_state": context.storage_state()}

@@ -46,6 +46,8 @@ import { startMap } from "../messages/reading/topic-map.js";
 import { shortStatus } from "../cloud/topic-state.js";
 import { startSplit } from "../panel/topics/split.js";
 import { startSummingUp } from "../panel/topics/summing-up.js";
+import { startBubbleInHand } from "../panel/topics/bubble-in-hand.js";
+import { TopicDeeds } from "../panel/topics/topic-deeds.js";
 import { startTopicMenu } from "../panel/topics/topic-menu.js";
 import { TopicsPanel } from "../panel/topics/topics-panel.js";
 import { countDown } from "../messages/answers/try-again.js";
@@ -246,6 +248,9 @@ trash.start();
 startInstructions(wire, chatId);
 if (topics && panel) {
   startTopicMenu(topics, panel);
+  const deeds = new TopicDeeds(wire, chatId, panel);
+  deeds.start();
+  startBubbleInHand(topics, deeds);
   startSummingUp(wire, chatId, announce);
   startSplit(wire, chatId);
 }

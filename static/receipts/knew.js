@@ -57,11 +57,13 @@ export class WhatItKnew {
       this.#hues = hues;
       redraw();
     });
-    for (const [event, isOver] of /** @type {const} */ ([["pointerover", true], ["pointerout", false], ["focusin", true], ["focusout", false]])) {
+    for (const event of ["pointerover", "pointerout", "focusin", "focusout"]) {
+      const isOver = event === "pointerover" || event === "focusin";
       list.addEventListener(event, ({ target }) => {
-        const strip = target instanceof Element ? target.closest(".knew") : null;
-        const known = strip && this.#known.get(/** @type {HTMLElement} */ (strip.parentElement).dataset.messageId ?? "");
-        if (known) document.dispatchEvent(new CustomEvent(LIGHT, { detail: isOver ? known.sent.map(([id]) => id) : [] }));
+        const answer = target instanceof Element ? target.closest(".knew")?.parentElement : null;
+        const known = answer && this.#known.get(answer.dataset.messageId ?? "");
+        const detail = isOver && known ? known.sent.map(([id]) => id) : [];
+        if (known) document.dispatchEvent(new CustomEvent(LIGHT, { detail }));
       });
     }
   }

@@ -1,0 +1,132 @@
+// @ts-check
+/** What is done with topics by hand: merged, muted, recalled in another chat. From a menu, or with a bubble in the hand. */
+
+import { reasonOf, visible } from "../../lib/text.js";
+import { toast } from "../../lib/toasts.js";
+
+/** @typedef {{ id: string, title: string }} Chat */
+
+export class TopicDeeds {
+  #wire;
+  #chatId;
+  #panel;
+
+  /** @param {import("../../wire.js").Wire} wire @param {string} chatId @param {import("./topics-panel.js").TopicsPanel} panel */
+  constructor(wire, chatId, panel) {
+    this.#wire = wire;
+    this.#chatId = chatId;
+    this.#panel = panel;
+  }
+
+  /** Listens to the menu of a topic. */
+  start() {
+    /** @param {string} event @param {(topics: readonly string[]) => Promise<unknown> | void} deed */
+    const on = (event, deed) => document.addEventListener(event, (news) => this.#attempt(() => deed(/** @type {CustomEvent} */ (news).detail.topics)));
+    on("mute-topics", (topics) => this.mute(topics));
+    on("merge-topics", (topics) => this.#askInto(topics));
+    on("recall-topics", (topics) => this.#askChat(topics));
+  }
+
+  /** Merges topics into one. @param {readonly string[]} topics @param {string} into */
+  async merge(topics, into) {
+    const labels = [into, ...topics.filter((label) => label !== into)];
+    await this.#attempt(async () => {
+      await this.#call("merge_topics", { labels });
+      this.#offerUndo(`${topics.map(visible).join(", ")} merged into ${visible(into)}.`);
+    });
+  }
+
+  /** Hides the messages of topics, or shows them again if all are hidden. @param {readonly string[]} topics */
+  async mute(topics) {
+    await this.#attempt(async () => {
+      const messages = await this.#messagesOn(topics);
+      if (!messages.length) throw new Error("No message is known to be on this topic. Find topics again, in the options.");
+      const isMuted = messages.every((id) => this.#panel.state.hidden.has(id));
+      await this.#panel.mark(isMuted ? "release" : "hide", messages);
+      this.#offerUndo(`${topics.map(visible).join(", ")} ${isMuted ? "can be sent again" : "is never sent"}.`);
+    });
+  }
+
+  /** The ids of the messages on topics. @param {readonly string[]} topics @returns {Promise<string[]>} */
+  async #messagesOn(topics) {
+    const { message_ids: ids, topics: found } = await this.#call("topic_map", {});
+    /** @type {readonly { label: string, places: number[] }[]} */
+    const mapped = found;
+    /** @param {{ label: string }} topic */
+    const isAsked = ({ label }) => topics.includes(label);
+    const listed = this.#panel.state.all.filter(isAsked).flatMap(({ message_ids: known = [] }) => known);
+    const places = mapped.filter(isAsked).flatMap((topic) => topic.places);
+    return [...new Set([...listed, ...places.map((place) => ids[place])])];
+  }
+
+  /** Sends topics of this chat with the messages of another. @param {readonly string[]} topics @param {Chat} chat */
+  async recallIn(topics, { id, title }) {
+    await this.#attempt(async () => {
+      const { recall_id: made } = await this.#wire.call("smart_context.recall", { chat_id: id, from_chat: this.#chatId, topics });
+      const act = () => void this.#attempt(() => this.#wire.call("smart_context.forget_recall", { chat_id: id, recall_id: made }));
+      toast(`“${visible(title)}” now recalls ${topics.map(visible).join(", ")}.`, { label: "Undo", act });
+    });
+  }
+
+  /** Picks a topic besides those that are picked. @param {string} label */
+  async pick(label) {
+    const { active } = this.#panel.state;
+    if (!active.includes(label)) await this.#panel.pick([...active, label]);
+  }
+
+  /** @param {readonly string[]} topics */
+  #askInto(topics) {
+    const others = this.#panel.state.topics.map(({ label }) => label).filter((label) => !topics.includes(label));
+    choose("Merge into", "Merge", others.map((label) => new Option(visible(label), label)), (into) => this.merge(topics, into));
+  }
+
+  /** @param {readonly string[]} topics */
+  async #askChat(topics) {
+    const { chats } = await this.#wire.call("memory.list_chats", {});
+    const rows = chats.filter((/** @type {Chat} */ { id }) => id !== this.#chatId);
+    choose("Recall in another chat", "Recall there", rows.map((/** @type {Chat} */ { id, title }) => new Option(visible(title), id)), (id, title) => this.recallIn(topics, { id, title }));
+  }
+
+  /** @param {string} words */
+  #offerUndo(words) {
+    const act = () => /** @type {HTMLElement | null} */ (document.querySelector("[data-panel=undo]"))?.click();
+    toast(words, { label: "Undo", act });
+  }
+
+  /** @param {string} command @param {Record<string, unknown>} params */
+  #call(command, params) {
+    return this.#wire.call(`smart_context.${command}`, { chat_id: this.#chatId, ...params });
+  }
+
+  /** @param {() => Promise<unknown> | void} deed */
+  async #attempt(deed) {
+    try {
+      await deed();
+    } catch (error) {
+      toast(reasonOf(error));
+    }
+  }
+}
+
+/**
+ * Asks for one of several.
+ * @param {string} title
+ * @param {string} action
+ * @param {readonly HTMLOptionElement[]} options
+ * @param {(value: string, words: string) => Promise<unknown>} use
+ */
+function choose(title, action, options, use) {
+  const dialog = /** @type {HTMLDialogElement} */ (document.getElementById("topic-target"));
+  const [heading, list, button] = [dialog.querySelector("h2"), dialog.querySelector("select"), dialog.querySelector(".primary")];
+  if (!heading || !list || !button) return;
+  [heading.textContent, button.textContent] = [title, action];
+  list.replaceChildren(...options);
+  list.selectedIndex = 0;
+  dialog.returnValue = "";
+  dialog.onclose = () => {
+    const chosen = list.selectedOptions[0];
+    if (dialog.returnValue === "use" && chosen) use(chosen.value, chosen.text);
+  };
+  dialog.showModal();
+  list.focus();
+}
