@@ -186,9 +186,9 @@ class Importer:
     async def _own(self, found: OwnChat) -> Outcome:
         document = {key: value for key, value in found.document.items() if key != OWNED_BY}
         for chat_id in (found.chat_id, found.copy_id):
-            if await self._storage.chats.exists(chat_id):
+            if (known := await self._known(chat_id)) is not None:
                 rows = [row for row in document["messages"] if isinstance(row, dict)]
-                return await self._grown(chat_id, rows, [])
+                return await self._grown(chat_id, known, rows, [])
         try:
             await self._made(found.chat_id, document)
         except CommandFailed:  # the id is another person's
@@ -200,29 +200,45 @@ class Importer:
         paths = paths_of(found)
         if not paths.path:
             return "unchanged"
-        entries = [await self._entry(source, found, message) for message in paths.path]
+        known = await self._known(found.chat_id)
+
+        async def entries_of(row: Sequence[FoundMessage]) -> list[JsonObject]:
+            return [await self._entry(source, found, message, known or {}) for message in row]
+
+        entries = await entries_of(paths.path)
         branches = [
-            (
-                None if before is None else str(message_id(found, before)),
-                [await self._entry(source, found, message) for message in row],
-            )
+            (None if before is None else str(message_id(found, before)), await entries_of(row))
             for before, row in paths.branches
         ]
-        if await self._storage.chats.exists(found.chat_id):
-            return await self._grown(found.chat_id, entries, branches)
-        self.account.messages += len(entries) + sum(len(row) for _, row in branches)
-        document = _document(found, entries, branches, self._wishes.folder)
-        await self._made(found.chat_id, document)
+        if known is not None:
+            return await self._grown(found.chat_id, known, entries, branches)
+        self.account.messages += len(_ids(entries, branches))
+        await self._made(found.chat_id, _document(found, entries, branches, self._wishes.folder))
         return "new"
+
+    async def _known(self, chat_id: ChatId) -> dict[str, None] | None:
+        """The ids of the messages that a chat has or had; `None` if it is not here."""
+        if not await self._storage.chats.exists(chat_id):
+            return None
+        document = await self._storage.chats.load(chat_id)
+        listed = document.get(IMPORTED)
+        known = dict.fromkeys(map(str, listed) if isinstance(listed, list) else ())
+        for path in (document, *branches_of(document)):
+            known.update(dict.fromkeys(str(message.id) for message in messages_of(path)))
+        return known
 
     async def _made(self, chat_id: ChatId, document: JsonObject) -> None:
         if not self._wishes.is_dry:
             await self._storage.chats.update(chat_id, lambda made: made.update(document))
 
-    async def _entry(self, source: Source, found: FoundChat, message: FoundMessage) -> JsonObject:
-        """The message as it is stored, with the files that the archive has."""
+    async def _entry(
+        self, source: Source, found: FoundChat, message: FoundMessage, known: Collection[str]
+    ) -> JsonObject:
+        """The message as it is stored, with the files that the archive has if it is new."""
         entry = entry_of(found, message)
         files: list[JsonObject] = []
+        if entry["id"] in known:
+            return entry
         for place, (name, shown) in enumerate(message.assets):
             read = await asyncio.to_thread(source.assets.read, name)
             if read is None:
@@ -246,15 +262,11 @@ class Importer:
     async def _grown(
         self,
         chat_id: ChatId,
+        known: Mapping[str, None],
         entries: Sequence[JsonObject],
         branches: Sequence[tuple[str | None, Sequence[JsonObject]]],
     ) -> Outcome:
         """Add the messages that are not known to a chat that is here."""
-        document = await self._storage.chats.load(chat_id)
-        listed = document.get(IMPORTED)
-        known = dict.fromkeys(map(str, listed) if isinstance(listed, list) else ())
-        for path in (document, *branches_of(document)):
-            known.update(dict.fromkeys(str(message.id) for message in messages_of(path)))
         fresh = [name for name in _ids(entries, branches) if name not in known]
         if not fresh:
             return "unchanged"

@@ -107,6 +107,8 @@ async def test_an_archive_brings_its_files_and_passes_over_the_rest(storage, tmp
     assert document["folder"] == "Old"
     (file,) = document["messages"][0]["files"]
     assert await storage.blobs.read(file["storage_key"]) == "The sail is red."
+    again = await taken(storage, path)
+    assert (again["unchanged"], again["messages"], again["files"]) == (1, 0, 0)
 
 
 async def test_only_what_is_new_is_added_and_what_was_changed_here_stays(storage, tmp_path):
