@@ -54,6 +54,13 @@ def test_a_person_is_whom_the_proxy_names(proxied):
         assert "Log out" not in page.text
 
 
+def test_settings_that_are_not_ones_own_are_refused_in_words(proxied):
+    with as_person(proxied, ("X-User", "alice")) as alice:
+        page = alice.get("/settings", headers=PAGE)
+    assert page.status_code == 404
+    assert "Only the owner of this installation" in page.text
+
+
 @pytest.mark.parametrize(
     ("headers", "address"),
     [

@@ -139,6 +139,16 @@ def test_a_wrong_value_is_named_and_nothing_is_written(server, values, scope, wo
     assert dict(everything_below(server.vault, server.config)) == before
 
 
+def test_a_settings_file_at_fault_is_named_on_the_page(server):
+    path = server.config / "config.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("[llm\n")
+    status, page = server.request("GET", "/settings", headers={"Accept": "text/html"})[:2]
+    path.unlink()
+    assert status == 404
+    assert "config.toml is not valid TOML" in page
+
+
 def test_a_change_made_elsewhere_meanwhile_is_said_and_not_lost(server):
     read = server.ask("system.settings")
     path = server.config / "config.toml"

@@ -302,6 +302,8 @@ class _Pages:
 
     async def settings(self, request: Request) -> Response:
         view = await self._plugin(request).ask("system.settings", {})
+        if view and "problem" in view:  # a file at fault, or somebody else than the owner asks
+            return await self._failed(view["problem"], title="The settings can't be shown")
         return await self._page("pages/settings.html", view=view, **await self._system(request))
 
     async def costs(self, request: Request) -> Response:
