@@ -48,6 +48,19 @@ def test_a_model_is_connected_and_a_setting_changed_without_leaving_the_page(new
         expect(page.get_by_role("alert").filter(has_text="recent_messages")).to_be_visible()
 
 
+def test_another_page_shows_the_model_as_soon_as_one_is_connected(new_page, empty):
+    page = open_page(new_page, empty, "/new")
+    connect = page.locator(".composer-model").get_by_role("link", name="Connect a model")
+    model = page.get_by_role("button", name="Model in use")
+    expect(connect).to_be_visible()
+    expect(model).to_be_hidden()
+    with FakeOpenAI() as endpoint:
+        values = {"llm.base_url": endpoint.base_url, "llm.categories.chat": "gpt-4o"}
+        empty.ask("system.change_settings", values=values)
+        expect(model).to_have_text("Model in use: gpt-4o")
+        expect(connect).to_be_hidden()
+
+
 def test_a_chat_is_given_instructions_that_its_next_message_shows(new_page, empty):
     page = open_page(new_page, empty, "/new")
     page.get_by_role("button", name="This chat").click()
