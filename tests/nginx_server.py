@@ -27,22 +27,30 @@ http {{
 """
 
 
-def documented(port, servers):
+def documented(port, servers, person):
     """The document's settings, with these addresses in place of its own."""
     (block,) = re.findall(r"```nginx\n(.*?)```", _DOCUMENT.read_text(), re.DOTALL)
     own = " ".join(f"server {server};" for server in servers)
     block, upstreams = re.subn(r"(?:server [\d.]+:8377; ?)+", own, block)
     block, listens = re.subn(r"listen 443 ssl;.*", f"listen {HOST}:{port};", block)
     assert (upstreams, listens) == (1, 1)
-    return re.sub(r"\n *ssl_.*", "", block)
+    if person:
+        block = block.replace(
+            "proxy_http_version", f"proxy_set_header X-User {person}; proxy_http_version"
+        )
+    return block
 
 
 @contextmanager
-def nginx_server(folder, port, servers):
-    """Run until the block ends, in front of servers, each `host:port`."""
+def nginx_server(folder, port, servers, person=""):
+    """Run until the block ends, in front of servers, each `host:port`.
+
+    Args:
+        person: Whom it names to the servers, as a company's proxy does once somebody has logged in.
+    """
     user = "" if os.geteuid() else "user root;"
     settings = folder / "nginx.conf"
-    text = _AROUND.format(user=user, folder=folder, documented=documented(port, servers))
+    text = _AROUND.format(user=user, folder=folder, documented=documented(port, servers, person))
     settings.write_text(text)
     process = subprocess.Popen([PROGRAM, "-p", folder, "-c", settings])
     try:

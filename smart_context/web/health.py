@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Protocol
 
 from starlette.requests import Request
@@ -15,6 +16,7 @@ from smart_context.web.gate.door import READY_PATH
 
 _NO_STORE = {"Cache-Control": "no-store"}
 _UNAVAILABLE = 503
+_STATUS = Path("/proc/self/statm")
 
 
 class HealthHost(Protocol):
@@ -81,9 +83,8 @@ class HealthRoutes:
 
 def _resident_bytes() -> float:
     """Memory that this process holds; 0 where the system does not say."""
-    if not hasattr(os, "sysconf"):
+    try:
+        pages = int(_STATUS.read_text(encoding="ascii").split()[1])
+    except OSError:
         return 0.0
-    import resource  # noqa: PLC0415 - is not there on Windows
-
-    usage = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return float(usage * 1024)
+    return float(pages * os.sysconf("SC_PAGE_SIZE"))

@@ -88,7 +88,11 @@ def test_any_process_answers_any_request_and_streams_are_not_held_up(team, endpo
     browser = Browser(team.servers[0].link)
     browser.authority = urlsplit(team.address).netloc
     for _ in range(8):
-        assert browser.request("GET", "/chats/c1")[0] == 200
+        assert "Chat 1" in browser.request("GET", "/chats/c1", browser.keyed)[2]
+    _, headers, _ = browser.request("GET", "/new", browser.keyed)
+    browser.cookie += "; " + headers["set-cookie"].split(";")[0]
+    for _ in range(4):
+        assert browser.request("GET", headers["location"], browser.keyed)[0] == 200
 
     endpoint.reply_with(held("One half, the other", gate, after=2))
     question = {"role": "user", "content": "Why?"}

@@ -19,8 +19,11 @@ from smart_context.storage.postgres.migrating import MEANINGS_LOCK, has_meanings
 FEW = 20_000
 """Up to this many messages of a person, all of them are read instead, with their words."""
 
-EXACT = 40_000
-"""Up to this many messages of a person, each is compared: that is as fast as the index is."""
+SCANNED = 10_000
+"""What the index costs for each message of others between two of the person, in messages compared.
+
+Measured in docs/scale.md: at 100,000 messages of a million, both ways take the same time.
+"""
 
 _WIDEST = 4_000
 """The most dimensions that an index of half floats can have."""
@@ -29,8 +32,9 @@ _AT_ONCE = 512
 _FILL_PATIENCE_S = 3600.0
 
 _COUNT = """
-SELECT coalesce(sum(message_count), 0) FROM chat AS c
-WHERE may_use(c, %s) AND deletion = '' AND revision IS NOT NULL
+SELECT coalesce(sum(message_count), 0)::float8,
+    (SELECT greatest(reltuples, 1)::float8 FROM pg_class WHERE oid = 'meaning'::regclass)
+FROM chat AS c WHERE may_use(c, %s) AND deletion = '' AND revision IS NOT NULL
 """
 
 _THEIRS = """
@@ -132,11 +136,11 @@ class Meanings:
         }
 
         def work(connection: Connection) -> list[NearMessage] | None:
-            (count,) = connection.execute(_COUNT, (person,)).fetchone() or (0,)
+            count, of_all = connection.execute(_COUNT, (person,)).fetchone() or (0, 1)
             if count <= FEW:
                 return None
             statement = _EXACT
-            if count > EXACT and len(query) <= _WIDEST:
+            if count**2 > SCANNED * of_all and len(query) <= _WIDEST:
                 connection.execute(_SCANNING, (limit,))
                 statement = _INDEXED.format(len(query))
             found = connection.execute(_FOUND.format(statement).encode(), asked, binary=True)

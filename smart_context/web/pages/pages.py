@@ -67,6 +67,9 @@ from smart_context.web.pages.views.relatives import relatives_of
 from smart_context.web.pages.views.summary_views import compaction_view
 
 _LISTED_CHATS = 500
+_NEW, _NEW_S = "smart_context_new", 24 * 3600
+"""The cookie that says that a chat's page is a new one's, and for how long."""
+
 _COUNT = re.compile("[0-9]{1,6}")
 _EXPORTED: Mapping[Form, str] = {
     "markdown": "text/markdown",
@@ -160,7 +163,11 @@ class _Pages:
     async def new_chat(self, request: Request) -> Response:
         chat_id = new_chat_id()
         self._new[_caller(request).person, chat_id] = True
-        return RedirectResponse(f"/chats/{chat_id}", status_code=303)
+        address = f"/chats/{chat_id}"
+        response = RedirectResponse(address, status_code=303)
+        # The page may be asked of another server of the team, which has not heard of the id.
+        response.set_cookie(_NEW, chat_id, _NEW_S, path=address, httponly=True, samesite="strict")
+        return response
 
     async def chat(self, request: Request) -> Response:
         chat_id, caller = request.path_params["chat_id"], _caller(request)
@@ -173,7 +180,8 @@ class _Pages:
             self._reading.rows(caller),
         )
         row = next((chat for chat in chats if chat.id == chat_id), None)
-        is_known = row is not None or messages["total"] or (caller.person, chat_id) in self._new
+        is_new = (caller.person, chat_id) in self._new or request.cookies.get(_NEW) == chat_id
+        is_known = row is not None or messages["total"] or is_new
         if not is_known and not await self._plugin(request).has_recalls(chat_id):
             return await self._failed(_UNKNOWN_CHAT, title="Chat not found")
         return await self._page(

@@ -55,8 +55,8 @@ def _searched_from_the_first_message_on(monkeypatch):
 async def test_a_persons_filter_loses_no_neighbours(opened, monkeypatch):
     storage = opened()
     every = await fill(storage, 100)
-    for exact in (meanings.EXACT, -1):  # for few messages each is compared, for many by the index
-        monkeypatch.setattr(meanings, "EXACT", exact)
+    for scanned in (meanings.SCANNED, -1):  # each of few is compared, and many by the index
+        monkeypatch.setattr(meanings, "SCANNED", scanned)
         for person in PEOPLE:
             for query in cloud(1_000, 5):
                 near = await found(storage, person, query)
