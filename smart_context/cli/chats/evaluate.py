@@ -89,6 +89,11 @@ Kinds of FILEs:
     help="Make sessions of the dialogues: what does each way to apply selections cost?",
 )
 @click.option(
+    "--atlas",
+    is_flag=True,
+    help="Make archives of the dialogues: are chats on one subject in one topic?",
+)
+@click.option(
     "--language",
     metavar="CODE",
     help="Only dialogues that are mostly in this language, such as de (ISO 639-1).",
@@ -119,6 +124,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
     part: Part,
     growing: bool,
     costs: bool,
+    atlas: bool,
     language: str | None,
     weights: Path | None,
     plot: Path | None,
@@ -150,12 +156,16 @@ def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
                     f"{shown(path)}: found no dialogue in {shown(language)}. Expected an ISO 639-1"
                     " code, such as de; leave --language out to measure all."
                 )
-        read += as_chats(path.name, found, some[:limit])
+        chats = [(path.name, found, some[:limit])]
+        read += chats if atlas else as_chats(*chats[0])
     if costs:
         _show_costs(read, output)
         return
     settings = FilterSettings.from_mapping({"similarity_threshold": threshold, "relevance": mode})
     folder = cache or _cache_folder()
+    if atlas:
+        _show_atlas(asyncio.run(_measure_atlas(vault_root(vault), read, folder)), output)
+        return
     result = asyncio.run(
         _measure(vault_root(vault), read, settings, folder, weights, replays=growing)
     )
@@ -180,6 +190,36 @@ def _show_costs(read: "list[Read]", output: str) -> None:
         ("worst session", f"{found['worst']:.2f}"),
     ]
     show(found, output, lambda: table(("SELECTIONS APPLIED", "TOKENS AT THE FULL PRICE"), rows))
+
+
+async def _measure_atlas(root: Path, files: "list[Read]", cache: Path) -> dict[str, Any]:
+    from smart_context.app.composition import composed, read_vault  # noqa: PLC0415 -- slow
+    from smart_context.cli.evaluation.atlas import measured_atlas  # noqa: PLC0415 -- slow
+    from smart_context.cli.evaluation.remembered import RememberingEmbedder  # noqa: PLC0415
+
+    async with composed(read_vault(root)) as parts:
+        embedder = RememberingEmbedder(parts.models.embedder, cache)
+        try:
+            dialogues = [dialogue for _, _, found in files for dialogue in found]
+            return await measured_atlas(dialogues, embedder)
+        finally:
+            embedder.keep()
+
+
+def _show_atlas(found: dict[str, Any], output: str) -> None:
+    names = {"split": "subjects in two topics", "mixed": "topics of two subjects"}
+    tables = (
+        table(
+            (f"TOPICS {kind.upper()}", "FITTED ON", "REPORT"),
+            [
+                (names.get(name, name.replace("_", " ")), *(f"{h[name]:.3g}" for h in halves))
+                for name in halves[0]
+            ],
+        )
+        for kind, figures in found.items()
+        for halves in ([figures["fit"], figures["report"]],)
+    )
+    show(found, output, lambda: "\n\n".join(tables))
 
 
 @click.command()

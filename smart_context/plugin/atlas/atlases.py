@@ -20,6 +20,7 @@ from smart_context.llm.models import Embedder
 from smart_context.llm.multilingual.files import MULTILINGUAL
 from smart_context.plugin.atlas.kept import KeptEntries
 from smart_context.plugin.atlas.reading import (
+    NOTHING_READ,
     READ_KEYS,
     ReadChat,
     read_chat,
@@ -39,13 +40,6 @@ ATLAS_CHANGED = "smart_context.atlas_changed"
 _DOCUMENT = "atlas"
 _CHATS_IN_MEMORY = 8
 _AT_ONCE = 64
-_MERGED_AFTER = 16
-"""What has been read is merged after so many batches, so that a large archive can be seen early."""
-
-_NOTHING_READ = ReadChat(
-    entry=ChatEntry(revision="", is_known=True, times=np.zeros(0, dtype=np.int64))
-)
-
 Emit = Callable[[str, JsonObject, Audience], None]
 
 
@@ -155,6 +149,7 @@ class Atlases:
         mine.archive = Archive(atlas=mine.archive.atlas, chats=entries)
         mine.unread = sum(row.id not in entries for row in changed)
         removed: Iterable[ChatId] = gone
+        due = 2 * len(entries)
         for start in range(0, len(changed), _AT_ONCE):
             batch = changed[start : start + _AT_ONCE]
             found = await self._entries(person, batch, states)
@@ -163,8 +158,9 @@ class Atlases:
             mine.archive = Archive(atlas=mine.archive.atlas, chats=entries)
             await asyncio.to_thread(self._kept.write, person, found, removed)
             removed = ()
-            if (start // _AT_ONCE) % _MERGED_AFTER == _MERGED_AFTER - 1:
+            if len(entries) >= due and mine.unread:  # a large archive is seen early
                 await self._merge(person, mine)
+                due = 2 * len(entries)
         if removed:
             await asyncio.to_thread(self._kept.write, person, {}, removed)
         mine.unread = 0
@@ -192,19 +188,23 @@ class Atlases:
 
     async def _embedded(self, texts: Sequence[str]) -> np.ndarray:
         """The vectors of texts as rows; none if the embedder fails: words decide then."""
+        places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+        distinct = list(places)
         try:
             parts = [
-                np.asarray(await self._embedder.embed(texts[start : start + _AT_ONCE]))
-                for start in range(0, len(texts), _AT_ONCE)
+                np.asarray(await self._embedder.embed(distinct[start : start + _AT_ONCE]))
+                for start in range(0, len(distinct), _AT_ONCE)
             ]
         except SmartContextError as error:
             self._logger.warning("The atlas goes by words only: %s", error)
             return np.zeros((0, 0), dtype=np.float32)
-        return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.float32)
+        if not parts:
+            return np.zeros((0, 0), dtype=np.float32)
+        return np.concatenate(parts)[[places[text] for text in texts]]
 
     async def _read(self, person: PersonId, row: ChatRow, state: str) -> ReadChat:
         """What is to be known of a chat; nothing of one that was deleted or damaged meanwhile."""
-        nothing = replace(_NOTHING_READ, entry=replace(_NOTHING_READ.entry, revision=state))
+        nothing = replace(NOTHING_READ, entry=replace(NOTHING_READ.entry, revision=state))
         if not row.message_count:
             return nothing
         try:
@@ -213,7 +213,7 @@ class Atlases:
         except SmartContextError as error:
             self._logger.warning("The chat %s is not in the atlas: %s", row.id, error)
             return nothing
-        before = self._read_before.get((person, row.id), _NOTHING_READ)
+        before = self._read_before.get((person, row.id), NOTHING_READ)
 
         def work() -> ReadChat:
             return read_chat(row.id, state, chat, read_sidecar(documents).sidecar, before)
@@ -231,6 +231,8 @@ class Atlases:
             atlas = await asyncio.to_thread(
                 lambda: merged(chat_topics_of(chats), before.atlas, reads_all=self._reads_all)
             )
+            if mine.unread:  # compare all again when the rest is read
+                atlas = replace(atlas, merged=0)
             mine.merged_of = chats
         if atlas != before.atlas:
             mine.built_at = utc_stamp()

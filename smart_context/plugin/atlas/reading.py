@@ -64,6 +64,12 @@ class ReadChat:
         }
 
 
+NOTHING_READ = ReadChat(
+    entry=ChatEntry(revision="", is_known=True, times=np.zeros(0, dtype=np.int64))
+)
+"""A chat that was not read before."""
+
+
 def read_chat(
     chat_id: ChatId,
     revision: str,

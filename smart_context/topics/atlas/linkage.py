@@ -10,7 +10,7 @@ from smart_context.llm.models import Matrix
 _MOST_COMPARED = 2_000
 """The most rows that are compared with each other at once; more come in turns."""
 
-_BLOCK = 1_024
+_BLOCK = 256
 
 Numbers = NDArray[np.intp]
 Weights = NDArray[np.float64]
@@ -38,9 +38,12 @@ def _join(rows: Matrix, groups: Numbers, free: Numbers, least: float) -> Numbers
     """Let rows join the groups that they are most like; returns those that join none."""
     held = np.flatnonzero(groups >= 0)
     count = int(groups.max()) + 1
-    sums = np.zeros((count, rows.shape[1]), dtype=np.float32)
-    np.add.at(sums, groups[held], rows[held])
-    means = sums / np.maximum(np.bincount(groups[held], minlength=count), 1)[:, None]
+    means = np.zeros((count, rows.shape[1]), dtype=np.float32)
+    for start in range(0, len(held), _BLOCK):
+        block = held[start : start + _BLOCK]
+        np.add.at(means, groups[block], rows[block])
+    sizes = np.maximum(np.bincount(groups[held], minlength=count), 1)
+    means /= sizes.astype(np.float32)[:, None]
     left = []
     for start in range(0, len(free), _BLOCK):
         block = free[start : start + _BLOCK]

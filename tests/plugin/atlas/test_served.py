@@ -67,7 +67,7 @@ def labels(found):
 
 
 def test_one_subject_of_two_chats_is_one_topic_with_distinct_messages(server):
-    found = server.ask("smart_context.atlas")
+    found = server.ask("smart_context.atlas", wait=True)
     assert sorted(map(sorted, labels(found).values())) == [["bread"], ["slow", "tuning"]]
     first = found["topics"][0]
     assert (first["messages"], first["first_at"], first["last_at"]) == (
@@ -82,20 +82,22 @@ def test_one_subject_of_two_chats_is_one_topic_with_distinct_messages(server):
 
 
 def test_a_span_of_time_counts_the_messages_in_it_both_ends_included(server):
-    found = server.ask("smart_context.atlas", since="2026-03-05", until="2026-03-09")
+    found = server.ask("smart_context.atlas", wait=True, since="2026-03-05", until="2026-03-09")
     assert sorted(map(sorted, labels(found).values())) == [["bread"], ["slow"]]
-    assert server.ask("smart_context.atlas", until="2026-03-01T09:59:59Z")["topics"] == []
+    assert (
+        server.ask("smart_context.atlas", wait=True, until="2026-03-01T09:59:59Z")["topics"] == []
+    )
 
 
 def test_a_query_keeps_what_fits_by_words_or_meaning(server):
     for query in ("sourdough", "baking a loaf of bread"):
-        (topic,) = server.ask("smart_context.atlas", query=query)["topics"]
+        (topic,) = server.ask("smart_context.atlas", wait=True, query=query)["topics"]
         assert {chat["chat_id"] for chat in topic["chats"]} == {"bread"}
-    assert len(server.ask("smart_context.atlas", limit=1)["topics"]) == 1
+    assert len(server.ask("smart_context.atlas", wait=True, limit=1)["topics"]) == 1
 
 
 def test_the_messages_of_a_topic_come_newest_first_and_with_a_query_best_first(server):
-    topic = server.ask("smart_context.atlas")["topics"][0]["id"]
+    topic = server.ask("smart_context.atlas", wait=True)["topics"][0]["id"]
     found = server.ask("smart_context.atlas_messages", topic_id=topic)
     assert found["total"] == 7
     assert [row["chat_id"] for row in found["messages"]] == ["slow"] * 3 + ["tuning"] * 4
@@ -119,15 +121,15 @@ def test_what_is_no_topic_and_no_date_is_refused_in_words(server):
 
 def test_chats_without_topics_get_them_in_the_background(vault, server):
     with server.connect() as page:
-        server.ask("smart_context.atlas")
+        server.ask("smart_context.atlas", wait=True)
         write_chat(vault, "imported", about(*DATABASE, *BREAD))
         page.wait_for("smart_context.atlas_changed", pending=0)
-    found = server.ask("smart_context.atlas")
+    found = server.ask("smart_context.atlas", wait=True)
     assert found["pending"] == 0
     assert "imported" in {chat for chats in labels(found).values() for chat in chats}
     (vault / ".memory/imported.json").unlink()
     assert "imported" not in {
-        c for chats in labels(server.ask("smart_context.atlas")).values() for c in chats
+        c for chats in labels(server.ask("smart_context.atlas", wait=True)).values() for c in chats
     }
 
 
@@ -153,7 +155,7 @@ def test_what_is_kept_is_made_again_with_the_same_ids(tmp_path, file, content):
     write_known(tmp_path, "tuning", "Postgres Tuning", DATABASE)
     write_known(tmp_path, "bread", "Sourdough", BREAD)
     with serving(tmp_path, trusted=False) as server:
-        before = server.ask("smart_context.atlas")
+        before = server.ask("smart_context.atlas", wait=True)
     place = tmp_path / ".memory" / file
     assert place.exists()
     if content is None:
@@ -161,7 +163,7 @@ def test_what_is_kept_is_made_again_with_the_same_ids(tmp_path, file, content):
     else:
         place.write_bytes(content)
     with serving(tmp_path, trusted=False) as server:
-        after = server.ask("smart_context.atlas")
+        after = server.ask("smart_context.atlas", wait=True)
     assert {**after, "built_at": ""} == {**before, "built_at": ""}
 
 
@@ -169,7 +171,7 @@ def test_only_the_changed_chat_is_read_again(tmp_path):
     for n in range(3):
         write_known(tmp_path, f"c{n}", "Sourdough", BREAD)
     with serving(tmp_path, trusted=False) as server:
-        server.ask("smart_context.atlas")
+        server.ask("smart_context.atlas", wait=True)
     kept = tmp_path / ".memory/index/atlas.sqlite"
     with sqlite3.connect(kept) as database:
         before = dict(database.execute("SELECT chat, value FROM chats"))
@@ -177,6 +179,6 @@ def test_only_the_changed_chat_is_read_again(tmp_path):
         database.executemany("UPDATE chats SET value = ? WHERE chat = ?", marked)
     write_known(tmp_path, "c1", "Sourdough Loaf", BREAD)
     with serving(tmp_path, trusted=False) as server:
-        (topic,) = server.ask("smart_context.atlas")["topics"]
+        (topic,) = server.ask("smart_context.atlas", wait=True)["topics"]
     assert before.keys() == {"c0", "c1", "c2"}
     assert {chat["label"] for chat in topic["chats"]} == {"Sour Bread", "Sourdough Loaf"}

@@ -37,6 +37,7 @@ class Dialogue:
     short: tuple[str, ...] = ()  # short labels that it speaks of
     # the messages of each subject, possibly in several stretches
     groups: tuple[frozenset[MessageId], ...] = ()
+    subjects: tuple[str, ...] = ()  # the names of these, in the same order
     # stretches on one subject each, together the whole dialogue
     segments: tuple[frozenset[MessageId], ...] = ()
     facts: Facts | None = None  # personal facts that the user states

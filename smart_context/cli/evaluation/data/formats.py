@@ -159,6 +159,7 @@ def _groups(entry: Entry, name: str) -> Dialogue:
         questions=tuple(Question(text=label, evidence=group) for label, group in typed if group),
         absent=tuple(entry.get("absent") or ()),
         groups=tuple(groups),
+        subjects=tuple(entry.get("subjects") or ()),
     )
 
 
