@@ -212,7 +212,10 @@ def _show_atlas(found: dict[str, Any], output: str) -> None:
         table(
             (f"TOPICS {kind.upper()}", "FITTED ON", "REPORT"),
             [
-                (names.get(name, name.replace("_", " ")), *(f"{h[name]:.3g}" for h in halves))
+                (
+                    names.get(name, name.replace("_", " ")),
+                    *(_rounded_or_whole(h[name]) for h in halves),
+                )
                 for name in halves[0]
             ],
         )
@@ -365,6 +368,10 @@ def _calibration_as_text(calibration: "Calibration", where: str) -> str:
             end,
         )
     )
+
+
+def _rounded_or_whole(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3f}"
 
 
 def _rounded(values: "Sequence[float]") -> list[str]:
