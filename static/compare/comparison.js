@@ -56,7 +56,8 @@ export class ComparisonDialog {
       const found = await this.#wire.call("smart_context.compare", { chat_id: this.#chatId, ...params });
       this.#id = found.comparison_id;
       for (const side of SIDES) this.#show(side, found[side], found[`only_${side}`]);
-      this.#tell("Both answers are complete.");
+      const lacking = SIDES.filter((side) => found[side].error || found[side].stopped);
+      this.#tell(lacking.length ? `Incomplete: ${lacking.map((side) => names[side]).join(", ")}` : "Both answers are complete.");
     } catch (error) {
       for (const side of SIDES) this.#fail(side, reasonOf(error));
     } finally {

@@ -59,8 +59,10 @@ class PersonsAtlas:
 
     @property
     def pending(self) -> int:
-        """The number of chats whose topics are not known yet."""
-        return self.archive.pending + self.unread
+        """The number of chats whose topics are not known, or not merged, yet."""
+        merged_of = self.merged_of or {}
+        waiting = (not e.is_known or id_ not in merged_of for id_, e in self.archive.chats.items())
+        return self.unread + sum(waiting)
 
     def titles(self) -> Mapping[ChatId, str]:
         """The titles of the chats."""

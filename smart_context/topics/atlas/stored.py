@@ -3,29 +3,18 @@
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from smart_context.base.values import JsonObject
-from smart_context.chat.messages import ChatId
-from smart_context.topics.atlas.values import Atlas, Theme, Topic
+from smart_context.topics.atlas.values import Atlas
 
 _VERSION = 1
+_ATLAS = TypeAdapter(Atlas)
 
 
 def to_document(atlas: Atlas) -> JsonObject:
     """The document to keep."""
-    return {
-        "version": _VERSION,
-        "merged": atlas.merged,
-        "themes": [{"id": theme.id, "label": theme.label} for theme in atlas.themes],
-        "topics": [
-            {
-                "id": topic.id,
-                "label": topic.label,
-                "theme": topic.theme,
-                "chats": [list(key) for key in topic.members],
-            }
-            for topic in atlas.topics
-        ],
-    }
+    return {"version": _VERSION, **_ATLAS.dump_python(atlas, mode="json")}
 
 
 def from_document(document: Mapping[str, Any] | None) -> Atlas:
@@ -33,27 +22,8 @@ def from_document(document: Mapping[str, Any] | None) -> Atlas:
     if document is None or document.get("version") != _VERSION:
         return Atlas()
     try:
-        themes = tuple(
-            Theme(id=_text(each["id"]), label=_text(each["label"])) for each in document["themes"]
-        )
-        topics = tuple(
-            Topic(
-                id=_text(each["id"]),
-                label=_text(each["label"]),
-                theme=_text(each["theme"]),
-                members=tuple((ChatId(_text(c)), _text(t)) for c, t in each["chats"]),
-            )
-            for each in document["topics"]
-        )
-        merged = document["merged"]
-        if type(merged) is not int or not {t.theme for t in topics} <= {t.id for t in themes}:
-            return Atlas()
-    except (KeyError, TypeError, ValueError):
+        atlas = _ATLAS.validate_python({"topics": document["topics"], **document})
+    except (KeyError, ValidationError):
         return Atlas()
-    return Atlas(topics=topics, themes=themes, merged=merged)
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"expected a text, found {type(value).__name__}")
-    return value
+    known = {theme.id for theme in atlas.themes}
+    return atlas if all(topic.theme in known for topic in atlas.topics) else Atlas()

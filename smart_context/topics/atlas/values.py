@@ -83,11 +83,6 @@ class Archive:
         """The chat topics by their keys."""
         return {topic.key: topic for topic in chat_topics_of(self.chats)}
 
-    @property
-    def pending(self) -> int:
-        """The number of chats whose topics are not known yet."""
-        return sum(not entry.is_known for entry in self.chats.values())
-
 
 def chat_topics_of(chats: Mapping[ChatId, ChatEntry]) -> Sequence[ChatTopic]:
     """The topics of chats."""

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smart_context.chat.messages import Message
+from smart_context.plugin.atlas.atlases import PersonsAtlas
 from smart_context.plugin.atlas.reading import ReadChat, read_chat, with_kept
 from smart_context.plugin.choices.sidecar import ChatSidecar
-from smart_context.topics.atlas.values import ChatEntry
+from smart_context.topics.atlas.values import Archive, ChatEntry
 from smart_context.topics.values import Topic
 
 NOTHING = ReadChat(entry=ChatEntry(revision="", is_known=True, times=np.zeros(0, np.int64)))
@@ -86,3 +87,11 @@ def test_a_topic_without_a_vector_gets_that_of_its_messages_as_soon_as_they_have
     assert before.missing == {0: ["How is rye bread made?"] * 2}
     after, _ = read(*chat, before, lambda _key: has_vector)
     assert after.missing == ({} if has_vector else before.missing)
+
+
+def test_a_chat_is_pending_until_its_topics_are_merged():
+    entry = ChatEntry(revision="1", is_known=True, times=np.zeros(0, dtype=np.int64))
+    mine = PersonsAtlas(archive=Archive(chats={"a": entry}))
+    assert mine.pending == 1
+    mine.merged_of = mine.archive.chats
+    assert mine.pending == 0
