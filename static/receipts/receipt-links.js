@@ -34,7 +34,7 @@ export class ReceiptLinks {
       if (!link || !link.hidden || !this.#answers.has(id)) continue;
       link.href = `/chats/${encodeURIComponent(this.#chatId)}/turns/${encodeURIComponent(id)}`;
       link.hidden = false;
-      this.#knew.watch(message);
+      if (!("extracted" in message.dataset)) this.#knew.watch(message);
     }
   }
 
