@@ -12,7 +12,7 @@ from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.messages import Message
 from smart_context.host.commands.registry import Caller, CommandHandler, CommandRegistry
 from smart_context.host.reading import Reading
-from smart_context.mcp_server.paging import DEFAULT_TOKENS, Asked, page_of_rows
+from smart_context.mcp_server.paging import DEFAULT_TOKENS, Asked, asked_for, page_of_rows
 
 MOST_LISTED = 200
 _REASONS_AT_ONCE = 2_000
@@ -73,12 +73,7 @@ class ChatTools:
             }
             for row in summaries
         ]
-        asked = Asked(
-            tool="list_chats",
-            arguments={"query": query},
-            cursor=cursor,
-            max_tokens=max_tokens,
-        )
+        asked = asked_for("list_chats", cursor, max_tokens, query=query)
         first, _ = asked.place()
         last = first + max(1, min(limit, MOST_LISTED))
         page = await self._page(asked, {"total": len(rows)}, "chats", rows[:last])
@@ -106,11 +101,8 @@ class ChatTools:
         terms = _folded(query).split()
         if terms:
             messages = [m for m in messages if all(term in _folded(m.text) for term in terms)]
-        asked = Asked(
-            tool="read_chat",
-            arguments={"chat_id": chat_id, "topics": topics, "query": query},
-            cursor=cursor,
-            max_tokens=max_tokens,
+        asked = asked_for(
+            "read_chat", cursor, max_tokens, chat_id=chat_id, topics=topics, query=query
         )
         document = await self._reading.document(caller, chat_id)
         head = {"chat_id": chat_id, "title": document.get("title", ""), "total": len(messages)}
@@ -139,12 +131,7 @@ class ChatTools:
     ) -> JsonObject:
         """List the topics of a chat with their messages and what is sent, or those of all chats."""
         narrowed = {"query": query, "since": since, "until": until}
-        asked = Asked(
-            tool="topics",
-            arguments={"chat_id": chat_id, "merged": merged, **narrowed},
-            cursor=cursor,
-            max_tokens=max_tokens,
-        )
+        asked = asked_for("topics", cursor, max_tokens, chat_id=chat_id, merged=merged, **narrowed)
         if chat_id is None and (merged or any(narrowed.values())):
             found = await self._call("atlas", caller, **narrowed)
             rows = found.pop("topics")
@@ -174,11 +161,8 @@ class ChatTools:
             raise CommandFailed(f"There is no message {message!r} in this chat; see read_chat.")
         reasons = await self._reasons(caller, chat_id, wanted, topics)
         rows = [reasons[m.id] for m in wanted if m.id in reasons]
-        asked = Asked(
-            tool="explain",
-            arguments={"chat_id": chat_id, "message": message, "topics": topics},
-            cursor=cursor,
-            max_tokens=max_tokens,
+        asked = asked_for(
+            "explain", cursor, max_tokens, chat_id=chat_id, message=message, topics=topics
         )
         return await self._page(asked, {"chat_id": chat_id}, "messages", rows)
 
@@ -200,11 +184,8 @@ class ChatTools:
         )
         rows = found.pop("messages")
         del found["prompt"]  # is in the body
-        asked = Asked(
-            tool="what_if",
-            arguments={"chat_id": chat_id, "topics": topics, "threshold": threshold},
-            cursor=cursor,
-            max_tokens=max_tokens,
+        asked = asked_for(
+            "what_if", cursor, max_tokens, chat_id=chat_id, topics=topics, threshold=threshold
         )
         return await self._page(asked, {"chat_id": chat_id, **found}, "messages", rows)
 
@@ -225,12 +206,7 @@ class ChatTools:
         rows = found.pop("messages")
         if found.get("body"):
             found.pop("prompt", None)  # is in the body
-        asked = Asked(
-            tool="receipt",
-            arguments={"chat_id": chat_id, "turn": turn},
-            cursor=cursor,
-            max_tokens=max_tokens,
-        )
+        asked = asked_for("receipt", cursor, max_tokens, chat_id=chat_id, turn=turn)
         return await self._page(asked, found, "messages", rows)
 
     async def set_filter(
@@ -241,7 +217,8 @@ class ChatTools:
         max_tokens: MaxTokens = DEFAULT_TOKENS,
     ) -> JsonObject:
         """Select the topics that a chat's next message sends."""
-        return await self._change("set_filter", caller, chat_id, max_tokens, topics=topics)
+        params = {"chat_id": chat_id, "topics": topics}
+        return await self._made("smart_context.set_filter", caller, params, max_tokens)
 
     def marking(self, name: str, told: str) -> CommandHandler:
         """The tool that pins, hides or releases messages, with what agents are told of it."""
@@ -252,7 +229,8 @@ class ChatTools:
             caller: Caller,
             max_tokens: MaxTokens = DEFAULT_TOKENS,
         ) -> JsonObject:
-            return await self._change(name, caller, chat_id, max_tokens, message_ids=message_ids)
+            params = {"chat_id": chat_id, "message_ids": message_ids}
+            return await self._made(f"smart_context.{name}", caller, params, max_tokens)
 
         mark.__doc__ = told
         return mark
@@ -266,11 +244,8 @@ class ChatTools:
         max_tokens: MaxTokens = DEFAULT_TOKENS,
     ) -> JsonObject:
         """Send with each message of a chat what was said about something in all other chats."""
-        asked = Asked(tool="recall", arguments={}, cursor="", max_tokens=max_tokens)
-        _ = asked.budget  # before anything is changed
-        await self._existing(caller, chat_id)
-        found = await self._call("recall", caller, chat_id=chat_id, query=query, max_tokens=budget)
-        return await self._page(asked, {"chat_id": chat_id, **found}, "rows", [])
+        params = {"chat_id": chat_id, "query": query, "max_tokens": budget}
+        return await self._made("smart_context.recall", caller, params, max_tokens)
 
     async def split(
         self,
@@ -320,12 +295,12 @@ class ChatTools:
     async def _made(
         self, command: str, caller: Caller, params: Mapping[str, Any], max_tokens: int
     ) -> JsonObject:
-        asked = Asked(tool=command, arguments={}, cursor="", max_tokens=max_tokens)
+        asked = asked_for(command, "", max_tokens)
         _ = asked.budget  # before anything is changed
         await self._existing(caller, params["chat_id"])
-        made = await self._commands.call(command, params, caller)
-        kept = made.pop("kept", [])
-        return await self._page(asked, made, "kept", kept)
+        made = {"chat_id": params["chat_id"], **await self._commands.call(command, params, caller)}
+        kept = made.pop("kept", None)
+        return await self._page(asked, made, "rows" if kept is None else "kept", kept or [])
 
     async def _topics_of_all(self, asked: Asked, caller: Caller) -> JsonObject:
         """A page of the chats that have topics, with their labels; only these chats are read."""
@@ -341,15 +316,6 @@ class ChatTools:
         if page["next_cursor"] is None and last < len(summaries):
             page["next_cursor"] = asked.cursor_at(last)
         return page
-
-    async def _change(
-        self, name: str, caller: Caller, chat_id: str, max_tokens: int, **params: Any
-    ) -> JsonObject:
-        asked = Asked(tool=name, arguments={}, cursor="", max_tokens=max_tokens)
-        _ = asked.budget  # before anything is changed
-        await self._existing(caller, chat_id)
-        found = await self._call(name, caller, chat_id=chat_id, **params)
-        return await self._page(asked, {"chat_id": chat_id, **found}, "rows", [])
 
     async def _existing(self, caller: Caller, chat_id: str) -> Sequence[Message]:
         if not await self._reading.has_chat(caller, chat_id):

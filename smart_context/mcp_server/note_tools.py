@@ -17,7 +17,12 @@ from smart_context.contexts import SmartContext, SmartContexts
 from smart_context.contexts.render import path_of
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.mcp_server.chat_tools import Cursor, MaxTokens
-from smart_context.mcp_server.paging import DEFAULT_TOKENS, Asked, page_of_rows, page_of_text
+from smart_context.mcp_server.paging import (
+    DEFAULT_TOKENS,
+    asked_for,
+    page_of_rows,
+    page_of_text,
+)
 from smart_context.packing.files.secret_scan import find_secret
 from smart_context.packing.packer import ContextPacker
 from smart_context.packing.plan import PackPlan
@@ -92,9 +97,7 @@ class NoteTools:
                 for hit in sorted(hits, key=by_closeness)
             ]
 
-        asked = Asked(
-            tool="search_notes", arguments={"query": query}, cursor=cursor, max_tokens=max_tokens
-        )
+        asked = asked_for("search_notes", cursor, max_tokens, query=query)
         rows = await self._notes.ask(found)
         return await asyncio.to_thread(
             page_of_rows, asked, {"total": len(rows)}, "notes", rows, self._count
@@ -120,12 +123,7 @@ class NoteTools:
             return found, _part_of(index, found, fragment)
 
         found, text = await self._notes.ask(read)
-        asked = Asked(
-            tool="read_note",
-            arguments={"path": found, "part": fragment},
-            cursor=cursor,
-            max_tokens=max_tokens,
-        )
+        asked = asked_for("read_note", cursor, max_tokens, path=found, part=fragment)
         head = {"path": found, "characters": len(text)}
         return await asyncio.to_thread(page_of_text, asked, head, text, self._count)
 
@@ -151,7 +149,7 @@ class NoteTools:
             return found, rows + [{"backlink": source} for source in sources]
 
         found, rows = await self._notes.ask(listed)
-        asked = Asked(tool="links", arguments={"path": found}, cursor=cursor, max_tokens=max_tokens)
+        asked = asked_for("links", cursor, max_tokens, path=found)
         head = {"path": found, "total": len(rows)}
         return await asyncio.to_thread(page_of_rows, asked, head, "links", rows, self._count)
 
@@ -182,12 +180,7 @@ class NoteTools:
         if depth is not None:
             options = {**options, "link_depth": depth}
         head, text = await self._notes.ask(lambda _index: self._built(wanted, options))
-        asked = Asked(
-            tool="build_context",
-            arguments={"name": name, "items": items, "depth": depth},
-            cursor=cursor,
-            max_tokens=max_tokens,
-        )
+        asked = asked_for("build_context", cursor, max_tokens, name=name, items=items, depth=depth)
         counted = {"tokens": self._count(text), **head}
         return await asyncio.to_thread(page_of_text, asked, counted, text, self._count)
 
@@ -200,12 +193,7 @@ class NoteTools:
         max_tokens: MaxTokens = DEFAULT_TOKENS,
     ) -> JsonObject:
         """Pack the files of a role and a task into one prompt that fits, and say what is out."""
-        asked = Asked(
-            tool="pack",
-            arguments={"role": role, "task": task, "target": target},
-            cursor=cursor,
-            max_tokens=max_tokens,
-        )
+        asked = asked_for("pack", cursor, max_tokens, role=role, task=task, target=target)
         if not (role or task.strip() or target):
             raise InvalidParams("role, task, target: expected at least one of them")
         if target:

@@ -69,6 +69,11 @@ class Asked:
         return hashlib.sha256(as_json([self.tool, dict(self.arguments)]).encode()).hexdigest()[:12]
 
 
+def asked_for(tool: str, cursor: str, max_tokens: int, **arguments: Any) -> Asked:
+    """A call of a tool with these arguments."""
+    return Asked(tool=tool, arguments=arguments, cursor=cursor, max_tokens=max_tokens)
+
+
 def page_of_rows(
     asked: Asked, head: Mapping[str, Any], name: str, rows: Sequence[JsonObject], count: CountTokens
 ) -> JsonObject:
