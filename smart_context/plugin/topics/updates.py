@@ -314,6 +314,8 @@ def _left_behind(
 def _previous(sidecar: ChatSidecar, shown: Sequence[Topic]) -> Previous:
     """What the extraction starts from: the topics shown, and the deleted ones."""
     edits = sidecar.state.edits
+    if not sidecar.seen:  # no extraction has read these messages: they only resemble the labels
+        shown = [replace(topic, message_ids=()) for topic in shown]
     labels = {topic.label for topic in shown}
     deleted = [
         topic

@@ -1,12 +1,16 @@
 """Topics that are kept up to date in the background."""
 
 import asyncio
+import json
 
 import pytest
 
 from smart_context.llm.offline.scripted import Scripted, ScriptedChatModel
 from smart_context.storage.files.chats import FileChats
+from smart_context.topics.stored import to_assignments
+from smart_context.topics.values import Topic
 from tests.host.conftest import until
+from tests.vaults import about, write_chat
 
 pytestmark = pytest.mark.anyio
 
@@ -49,6 +53,23 @@ async def test_an_extraction_makes_no_file_for_a_chat_that_is_not_there(vault, s
         assert ended["state"] == "failed"
         assert "There is no chat 'c'" in ended["reason"]
     assert not list((vault / ".memory").glob("c.*"))
+
+
+async def test_messages_that_only_resemble_a_label_are_grouped_as_in_a_new_chat(vault, served):
+    subjects = ("sourdough starter flour bread oven", "python asyncio event loop tasks")
+    messages = about(*[f"{words} {n}" for words in subjects for n in range(8)])
+    path = write_chat(vault, "c", messages, topics=[{"label": "Advice", "count": 16}])
+    ids = tuple(message["id"] for message in messages)
+    alike = to_assignments([Topic(label="Advice", count=16, message_ids=ids)])
+    path.with_suffix(".topics.json").write_text(json.dumps(alike))
+    write_chat(vault, "new", messages)
+    async with served() as running:
+        after, new = [
+            await running.call("refresh_topics", chat_id=chat_id, wait=True)
+            for chat_id in ("c", "new")
+        ]
+    assert len(new["topics"]) > 1
+    assert [t["count"] for t in after["topics"]] == [t["count"] for t in new["topics"]]
 
 
 async def test_who_waits_for_an_extraction_gets_an_answer_when_a_newer_one_begins(vault, served):
