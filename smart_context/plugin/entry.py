@@ -10,7 +10,6 @@ from smart_context.host.events.events import (
     CHAT_VERSION_SHOWN,
     PIPELINE_CONTEXT,
     PIPELINE_END,
-    PIPELINE_OUTPUT,
     PIPELINE_PROMPT,
     PIPELINE_START,
     SIDECAR_CHANGED,
@@ -30,8 +29,8 @@ class SmartContextPlugin:
         context.subscribe(PIPELINE_CONTEXT, hooks.narrow_history)
         context.subscribe(PIPELINE_PROMPT, hooks.brief)
         context.subscribe(PIPELINE_PROMPT, hooks.offer_files)
-        context.subscribe(PIPELINE_OUTPUT, hooks.start_extraction)
         context.subscribe(PIPELINE_END, hooks.settle)
+        context.subscribe(PIPELINE_END, hooks.start_extraction)
         context.subscribe(CHAT_CHANGED, hooks.chat_changed)
         context.subscribe(SIDECAR_CHANGED, hooks.sidecar_changed)
         context.subscribe(f"{ELSEWHERE}{EXTRACTION}", hooks.extracted_elsewhere)
