@@ -63,11 +63,7 @@ def grown_groups(
     units = Units(
         rows=directions,
         bonus=said.bonus(directions, unit_of),
-        sizes=np.where(
-            before == NO_GROUP,
-            np.bincount(unit_of),
-            np.bincount(unit_of[own != NO_GROUP], minlength=len(before)),
-        ),
+        sizes=np.bincount(unit_of),
         fixed=_any([message.id in previous.settled for message in spoken], unit_of),
         points=_points(said, unit_of),
         new_from=_first_new(messages, spoken, unit_of, before, previous.seen),

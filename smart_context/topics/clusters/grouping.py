@@ -128,9 +128,8 @@ def subjects_of(said: Said, *, most: int) -> list[Subject]:
     found = merges(directions, bonus, sizes=sizes.tolist(), most=largest)
     alike = sum(merge.alike >= _ALIKE for merge in found)
     cut = max(alike, len(sizes) - _MOST_GROUPS)
-    wide_root = merged(found[: max(cut, len(sizes) - most)], len(sizes))
-    root = merged(found[:cut], len(sizes))
-    root = with_offshoots(root, wide_root, directions, sizes, largest)
+    wide_root = _roots(found[: max(cut, len(sizes) - most)], len(sizes))
+    root = _with_offshoots(_roots(found[:cut], len(sizes)), wide_root, directions, sizes, largest)
     narrow, wide = _groups(root, units), _groups(wide_root[root], units)
     if len(narrow) <= most:
         wide = narrow
@@ -165,7 +164,7 @@ def _bonus(directions: Matrix, units: Labels, refers_back: Sequence[bool] | None
     return bonus
 
 
-def merged(found: Sequence[Merge], count: int) -> Labels:
+def _roots(found: Sequence[Merge], count: int) -> NDArray[np.intp]:
     """The group of each of `count` units after these merges."""
     root = np.arange(count)
     for merge in found:
@@ -173,19 +172,17 @@ def merged(found: Sequence[Merge], count: int) -> Labels:
     return root
 
 
-def with_offshoots(
-    root: Labels,
-    wide_root: Labels,
+def _with_offshoots(
+    root: NDArray[np.intp],
+    wide_root: NDArray[np.intp],
     rows: Matrix,
     sizes: NDArray[np.intp],
     largest: float,
-    *,
-    beside: float = _BESIDE,
-) -> Labels:
+) -> NDArray[np.intp]:
     """Merge short groups into the most similar group next to or around them.
 
-    They must be alike by `beside`. In a long chat, a single question with its answer needs less
-    similarity; between two units of the same group it needs hardly any.
+    In a long chat, a single question with its answer needs less similarity; between two units of
+    the same group it needs hardly any.
     """
     root = root.copy()
     held = np.bincount(root, sizes, len(root))
@@ -204,7 +201,7 @@ def with_offshoots(
         links = [float((rows[units] @ rows[root == other].T).mean()) for other in fits]
         is_single, is_minor = len(units) == 1, size <= _MINOR_SHARE * sizes.sum()
         is_between = is_single and 0 < units[0] < len(root) - 1 and len(set(root[near])) == 1
-        least = _BETWEEN if is_between else _BESIDE_IF_MINOR if is_single and is_minor else beside
+        least = _BETWEEN if is_between else _BESIDE_IF_MINOR if is_single and is_minor else _BESIDE
         if links and max(links) >= max(least, _INNER * hold_together(rows[units])):
             kept = fits[int(np.argmax(links))]
             held_wide[wide_root[group]] -= size

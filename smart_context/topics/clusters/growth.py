@@ -1,50 +1,45 @@
 """Groups what is new in a chat, and leaves what is grouped where it is.
 
-The chat is grouped as a whole, and its groups are given the numbers of those that they had. A new
-unit (a question with its answers) goes where it belongs there. Only a unit that came shortly before
-may still leave its group, and a group of six messages loses at most 30 % of them at once. So a
-wrong beginning can be put right, and a group that has been looked at stays.
+A new unit (a question with its answers) joins a group, or founds one with other units that have
+none. A unit that has a group leaves it only shortly after it came, for a clearly better one, and a
+group of six messages loses at most 30 % of them at once. So a wrong beginning can be put right,
+and a group that has been looked at stays.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smart_context.llm.models import Matrix
-from smart_context.topics.clusters.grouping import merged, with_offshoots
 from smart_context.topics.clusters.units import Floats, Labels, hold_together, merges
 
 NO_GROUP = -1
 
-_ALIKE, _BESIDE = 0.3, 0.2
-"""More than for a whole chat: what is pooled too early is hard to part later."""
-
-_RECENT, _MARGIN, _FOUNDING_MARGIN = 3, 0.05, 0.1
-"""Only the last questions may leave their group, for one that they are clearly more like."""
-
-_FOLLOWS = 0.1
-"""A new question follows those that it belongs to, if they stay and it is so much like them."""
-
-_LARGE, _MOST_LOST = 6, 0.3
+_ALIKE = 0.28
+"""The mean similarity from which on a unit joins a group: a bit more than for a whole chat."""
 
 _TOP, _STANDS_OUT, _CONTRAST = 3, 0.2, 0.1
 _NEAREST, _NEAREST_CONTRAST = 0.25, 0.15
 """A question belongs to the only group that has something like it: its nearest three, or one."""
 
-_MINOR_SHARE = 0.05
-"""A question that is so little of the chat goes there, whatever stands beside it."""
+_SHORT, _BESIDE, _BETWEEN, _BESIDE_IF_MINOR, _MINOR_SHARE = 4, 0.15, 0.05, 0.05, 0.05
+_RECENT, _SMALL, _MARGIN = 3, 6, 0.05
+"""Three units before the newest, and those of groups of fewer than six messages, may still move."""
+
+_LARGE, _MOST_LOST = 6, 0.3
+_ALIKE_ALONE, _ALIKE_ELSEWHERE = 0.2, 0.28
+"""Units found a topic if they are alike without their neighbourhood: the more so, if some of them
+leave another one."""
 
 _FEW_UNITS, _FEW_GROUPS, _LONE_FROM = 2, 2, 8
 """A chat of more than two questions waits for a second opinion on an unlike one; beyond eight, a
 topic takes two."""
 
-_ALIKE_ALONE, _ALIKE_ELSEWHERE = 0.2, 0.28
-"""Several found a topic if they are alike without their neighbourhood: the more so, if some of them
-leave another one."""
-
-_MOST_RECENT, _MOST_SAMPLED, _MOST_SPLIT = 250, 250, 2_500
+_MOST_FREE, _MOST_SPLIT, _MOST_GROUPS = 500, 2_500, 64
+_NEVER = np.float32(-9)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -78,11 +73,6 @@ class Units:
             links[rows, columns] += self.bonus[earlier[columns if step < 0 else rows]]
         return links
 
-    def bonus_among(self, members: Labels) -> Floats:
-        """Shape (len(members) - 1,): the bonus of those that are neighbours."""
-        bonus = np.where(np.diff(members) == 1, self.bonus[members[:-1]], 0)
-        return np.asarray(bonus, dtype=np.float32)
-
     def held(self, group: NDArray[np.bool_]) -> int:
         """The number of messages of the chosen units."""
         return int(self.sizes[group].sum())
@@ -99,110 +89,144 @@ def grown(units: Units, before: Labels) -> Labels:
     count = len(before)
     if units.new_from >= count:
         return before
-    target = before.copy()
-    seen = _looked_at(count)
-    target[seen] = _with_old_numbers(units, before, seen, _grouped(units, seen))
-    may_move = (np.arange(count) >= units.new_from - _RECENT) & ~units.fixed
-    target = np.where((before == NO_GROUP) | may_move, target, before)
-    for unit in np.flatnonzero(before == NO_GROUP)[-_RECENT:].tolist():
-        if units.sizes[unit] <= _MINOR_SHARE * units.sizes.sum():
-            best = _standing_out(units, before, unit)
-            target[unit] = target[unit] if best == NO_GROUP else best
-    found = _with_good_reasons(units, before, target)
-    _settle_new(units, before, found)
-    return _without_too_large(units, found)
+    start = before.copy()
+    start[_movable(units, before) & ~units.fixed] = NO_GROUP
+    free = np.flatnonzero(start == NO_GROUP)[-_MOST_FREE:]
+    first_new = int(before.max(initial=NO_GROUP)) + 1
+    joined = _joined(units, start, free, first_new=first_new)
+    _part_unlike(units, before, joined, first_new=first_new)
+    for group, members in _founded(units, joined, first_new=first_new):
+        joined[members] = _place_for(units, joined, group, members, first_new=first_new)
+    kept = _with_good_reasons(units, before, _with_old_numbers(units, before, joined))
+    _settle_left_alone(units, before, kept)
+    return _without_too_large(units, kept)
 
 
-def _looked_at(count: int) -> Labels:
-    """The units that are grouped: the last ones, and a sample of those before."""
-    old = max(0, count - _MOST_RECENT)
-    sample = np.linspace(0, old, min(old, _MOST_SAMPLED), endpoint=False, dtype=np.intp)
-    return np.concatenate((sample, np.arange(old, count)))
+def _joined(units: Units, start: Labels, free: Labels, *, first_new: int) -> Labels:
+    """Average linkage of the free units with groups and with each other; groups stay apart."""
+    known = np.unique(start[start != NO_GROUP])
+    grouped = np.flatnonzero(start != NO_GROUP)
+    is_in = (start[grouped, np.newaxis] == known).astype(np.float32)
+    weights = np.concatenate((is_in.sum(axis=0), np.ones(len(free)))).astype(np.float32)
+    held = np.concatenate((is_in.T @ units.sizes[grouped], units.sizes[free]))
+    total, wide = len(weights), len(known)
+    links = np.full((total, total), _NEVER, dtype=np.float32)
+    to_groups = units.links(free, grouped) @ is_in / weights[:wide]
+    links[wide:, :wide], links[:wide, wide:] = to_groups, to_groups.T
+    links[wide:, wide:] = units.links(free, free)
+    links[held[:, np.newaxis] + held > units.largest] = _NEVER
+    np.fill_diagonal(links, _NEVER)
+    root = _roots(links, weights, held, units.largest)
+    found = start.copy()
+    numbers = np.concatenate((known, np.full(len(free), NO_GROUP)))
+    roots = root[wide:]
+    new = [each for each in np.unique(roots) if each >= wide]
+    numbers[new] = first_new + np.arange(len(new))
+    found[free] = numbers[roots]
+    return found
 
 
-def _grouped(units: Units, seen: Labels) -> Labels:
-    """The groups of these units, as if none had one."""
-    rows, sizes = units.rows[seen], units.sizes[seen]
-    found = merges(rows, units.bonus_among(seen), sizes=sizes.tolist(), most=units.largest)
-    root = merged([merge for merge in found if merge.alike >= _ALIKE], len(seen))
-    return with_offshoots(root, root, rows, sizes, units.largest, beside=_BESIDE)
+def _roots(
+    links: Matrix, weights: NDArray[np.float32], held: NDArray[np.floating], largest: float
+) -> Labels:
+    """The group of each group or unit after all merges; changes its arguments."""
+    total = len(weights)
+    root = np.arange(total)
+    while total > 1:
+        one, other = sorted(map(int, divmod(int(links.argmax()), total)))
+        if links[one, other] < _ALIKE:
+            break
+        share = weights[one] / (weights[one] + weights[other])
+        both = share * links[one] + (1 - share) * links[other]
+        weights[one] += weights[other]
+        held[one] += held[other]
+        is_apart = (links[one] == _NEVER) | (links[other] == _NEVER)
+        both[is_apart | (held + held[one] > largest)] = _NEVER
+        links[one] = links[:, one] = both
+        links[other] = links[:, other] = _NEVER
+        root[root == other] = one
+    return root
 
 
-def _with_old_numbers(units: Units, before: Labels, seen: Labels, found: Labels) -> Labels:
-    """The same groups; each has the number of the former one that it shares most messages with."""
-    old, sizes = before[seen], units.sizes[seen]
+def _movable(units: Units, before: Labels) -> NDArray[np.bool_]:
+    """Shape (u,): True for units that came shortly before the new ones, or have a small group."""
+    places = np.arange(len(before))
+    is_recent = (places >= units.new_from - _RECENT) & (places < units.new_from)
+    held = np.bincount(before + 1, units.sizes)
+    is_small = (before != NO_GROUP) & (held[before + 1] < _SMALL)
+    return np.asarray(is_recent | is_small, dtype=np.bool_)
+
+
+def _part_unlike(units: Units, before: Labels, joined: Labels, *, first_new: int) -> None:
+    """Separate the units of a new group that only their neighbourhood holds together."""
+    if len(joined) <= _LONE_FROM:
+        return
+    number = int(joined.max(initial=NO_GROUP)) + 1
+    for group in np.unique(joined[joined >= first_new]):
+        members = np.flatnonzero(joined == group)
+        is_told = units.points[members[1:]].any()
+        leaves = (before[members] != NO_GROUP).any()
+        least = _ALIKE_ELSEWHERE if leaves else _ALIKE_ALONE
+        is_unlike = hold_together(units.rows[members]) < least
+        if len(members) > 1 and not is_told and is_unlike:
+            joined[members] = number + np.arange(len(members))
+            number += len(members)
+
+
+def _with_old_numbers(units: Units, before: Labels, joined: Labels) -> Labels:
+    """The same groups; a new one that has most of a group that is gone is that group."""
+    gone = np.setdiff1d(before[before != NO_GROUP], joined)
+    new = np.setdiff1d(joined[joined != NO_GROUP], before)
     shared = sorted(
-        (-int(sizes[(found == one) & (old == former)].sum()), int(former), int(one))
-        for one in np.unique(found)
-        for former in np.unique(old[old != NO_GROUP])
+        (-units.held((joined == one) & (before == old)), int(old), int(one))
+        for one in new
+        for old in gone
     )
-    numbers: dict[int, int] = {}
-    for size, former, one in shared:
-        if size and one not in numbers and former not in numbers.values():
-            numbers[one] = former
-    free = int(before.max(initial=NO_GROUP)) + 1
-    for one in np.unique(found).tolist():
-        if one not in numbers:
-            numbers[one] = free
-            free += 1
-    return np.array([numbers[one] for one in found.tolist()], dtype=np.intp)
+    named = joined.copy()
+    taken: set[int] = set()
+    for size, old, one in shared:
+        if size and not taken & {old, one}:
+            named[joined == one] = old
+            taken |= {old, one}
+    return named
 
 
-def _with_good_reasons(units: Units, before: Labels, target: Labels) -> Labels:
-    """The groups, without those moves that too little speaks for."""
-    kept = np.where(before == NO_GROUP, target, before)
-    is_moved = (before != NO_GROUP) & (before != target)
-    moves = [
-        (_gain(units, before, target, members), old, new, members)
-        for old, new in sorted({(int(before[u]), int(target[u])) for u in np.flatnonzero(is_moved)})
-        for members in (np.flatnonzero(is_moved & (before == old) & (target == new)),)
+def _founded(units: Units, joined: Labels, *, first_new: int) -> Iterator[tuple[int, Labels]]:
+    """The short new groups, the smallest first, with their units at the time."""
+    groups = [int(group) for group in np.unique(joined) if group >= first_new]
+    for group in sorted(groups, key=lambda each: (units.held(joined == each), each)):
+        members = np.flatnonzero(joined == group)
+        if len(members) and units.sizes[members].sum() <= _SHORT:
+            yield group, members
+
+
+def _place_for(units: Units, joined: Labels, group: int, members: Labels, *, first_new: int) -> int:
+    """The group that a short new one should join; its own number if it may found a topic."""
+    count, is_lone = len(joined), len(members) == 1
+    if is_lone and (found := _standing_out(units, joined, int(members[0]))) != NO_GROUP:
+        return found
+    is_last = bool(members[-1] == count - 1)
+    if is_lone and is_last and count > _FEW_UNITS:
+        return NO_GROUP
+    near = np.concatenate((members - 1, members + 1)).clip(0, count - 1)
+    size = int(units.sizes[members].sum())
+    fits = [
+        int(other)
+        for other in np.unique(joined[near])
+        if other not in (group, NO_GROUP)
+        and (other < first_new or count <= _LONE_FROM)
+        and units.held(joined == other) + size <= units.largest
     ]
-    lost: dict[int, int] = {}
-    for gain, old, new, members in sorted(moves, key=lambda move: -move[0]):
-        total = units.held(before == old)
-        room = _MOST_LOST * total - lost.get(old, 0) if total >= _LARGE else math.inf
-        held = int(units.sizes[members].sum())
-        margin = _MARGIN if (before == new).any() else _FOUNDING_MARGIN
-        if gain >= margin and held <= room:
-            kept[members] = new
-            lost[old] = lost.get(old, 0) + held
-        elif not (kept[before != NO_GROUP] == new).any():
-            follows = np.flatnonzero((before == NO_GROUP) & (target == new))
-            likes = units.rows[follows] @ units.rows[before == old].T
-            kept[follows[likes.mean(axis=1) >= _FOLLOWS]] = old
-    return kept
-
-
-def _gain(units: Units, before: Labels, target: Labels, members: Labels) -> float:
-    """How much closer these units are to their new group than to the rest of the old one."""
-    rest = np.setdiff1d(np.flatnonzero(before == before[members[0]]), members)
-    others = np.setdiff1d(np.flatnonzero(target == target[members[0]]), members)
-    now = float(units.links(members, rest).mean()) if len(rest) else -1.0
-    if len(others):
-        return float(units.links(members, others).mean()) - now
-    return hold_together(units.rows[members]) - now if len(members) > 1 else -math.inf
-
-
-def _settle_new(units: Units, before: Labels, groups: Labels) -> None:
-    """Let new groups that are none be: of one unit, or of units that only stand side by side.
-
-    Each of their units stays where it was, joins what is like it, or waits.
-    """
-    count = len(groups)
-    for group in np.setdiff1d(groups[groups != NO_GROUP], before):
-        members = np.flatnonzero(groups == group)
-        if len(members) == 1:
-            waits = count > _LONE_FROM or (count > _FEW_UNITS and members[-1] == count - 1)
-        else:
-            is_told = units.points[members[1:]].any()
-            leaves = (before[members] != NO_GROUP).any()
-            least = _ALIKE_ELSEWHERE if leaves else _ALIKE_ALONE
-            is_unlike = hold_together(units.rows[members]) < least
-            waits = count > _LONE_FROM and not is_told and is_unlike
-        if waits:
-            groups[members] = before[members]
-            for unit in members[before[members] == NO_GROUP].tolist():
-                groups[unit] = _standing_out(units, groups, unit)
+    rows = units.rows
+    links = [float((rows[members] @ rows[joined == other].T).mean()) for other in fits]
+    is_between = is_lone and 0 < members[0] < count - 1 and len(np.unique(joined[near])) == 1
+    is_minor = is_lone and size <= _MINOR_SHARE * units.sizes.sum()
+    least = _BETWEEN if is_between else _BESIDE_IF_MINOR if is_minor else _BESIDE
+    if links and max(links) >= least:
+        return fits[int(np.argmax(links))]
+    if len(np.unique(joined)) > _MOST_GROUPS:
+        return NO_GROUP
+    return NO_GROUP if is_lone and count > _LONE_FROM else group
 
 
 def _standing_out(units: Units, groups: Labels, unit: int) -> int:
@@ -235,6 +259,50 @@ def _first_by(alike: list[tuple[float, int]], least: float, margin: float) -> in
     return ordered[0][1] if ordered[0][0] - second >= margin else NO_GROUP
 
 
+def _with_good_reasons(units: Units, before: Labels, after: Labels) -> Labels:
+    """The groups after, without those moves that too little speaks for."""
+    kept = after.copy()
+    is_moved = (before != NO_GROUP) & (before != after)
+    lost: dict[int, int] = {}
+    for old, new in sorted({(int(before[u]), int(after[u])) for u in np.flatnonzero(is_moved)}):
+        members = np.flatnonzero(is_moved & (before == old) & (after == new))
+        size, total = int(units.sizes[members].sum()), units.held(before == old)
+        gone = lost.get(old, 0) + size
+        is_too_much = total >= _LARGE and gone > _MOST_LOST * total
+        if is_too_much or _gain(units, before, after, members) < _MARGIN:
+            kept[members] = old
+        else:
+            lost[old] = gone
+    return kept
+
+
+def _gain(units: Units, before: Labels, after: Labels, members: Labels) -> float:
+    """How much closer these units are to their new group than to the rest of the old one."""
+    rest = np.setdiff1d(np.flatnonzero(before == before[members[0]]), members)
+    new = after[members[0]]
+    others = np.setdiff1d(np.flatnonzero(after == new), members) if new != NO_GROUP else members[:0]
+    now = float(units.links(members, rest).mean()) if len(rest) else -1.0
+    if len(others):
+        is_new = not (before == new).any()
+        links = (
+            units.rows[members] @ units.rows[others].T if is_new else units.links(members, others)
+        )
+        return float(links.mean()) - now
+    if new == NO_GROUP or len(members) == 1:
+        return -math.inf
+    return hold_together(units.rows[members]) - now
+
+
+def _settle_left_alone(units: Units, before: Labels, groups: Labels) -> None:
+    """Let a unit whose new group came to nothing join what is like it, or wait."""
+    if len(groups) <= _LONE_FROM:
+        return
+    for group in np.setdiff1d(groups[groups != NO_GROUP], before):
+        members = np.flatnonzero(groups == group)
+        if len(members) == 1:
+            groups[members] = _standing_out(units, groups, int(members[0]))
+
+
 def _without_too_large(units: Units, groups: Labels) -> Labels:
     """A part of each group that is too large becomes a group; once a turn, until none is."""
     found = groups.copy()
@@ -250,9 +318,11 @@ def _without_too_large(units: Units, groups: Labels) -> Labels:
 
 def _part_of(units: Units, members: Labels, *, most: float) -> Labels:
     """The largest of the parts of a group that hang together."""
+    bonus = np.where(np.diff(members) == 1, units.bonus[members[:-1]], 0)
     sizes = units.sizes[members]
-    found = merges(units.rows[members], units.bonus_among(members), sizes=sizes.tolist(), most=most)
-    root = merged(found, len(members))
+    root = np.arange(len(members))
+    for merge in merges(units.rows[members], bonus, sizes=sizes.tolist(), most=most):
+        root[root == root[merge.gone]] = root[merge.kept]
     held = np.bincount(root, sizes)
     held[held > most] = 0
     return np.asarray(members[root == held.argmax()], dtype=np.intp)
