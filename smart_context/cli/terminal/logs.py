@@ -1,6 +1,5 @@
 """Writes the log to stderr, one line per event; tracebacks only with --verbose, and in JSON."""
 
-import json
 import logging
 import sys
 from datetime import UTC, datetime
@@ -72,6 +71,8 @@ class JsonLines(logging.Formatter):
 
     @override
     def format(self, record: logging.LogRecord) -> str:
+        import json  # noqa: PLC0415 - keeps the start of all other commands fast
+
         told = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
             "level": record.levelname,
