@@ -34,7 +34,7 @@ BOUNDED = {
 MADE_WHEN_NEEDED = {
     "host/plugins/manifest.py": 1,
     "llm/echoes.py": 3,
-    "packing/roles/document.py": 1,
+    "packing/roles/loader.py": 1,
     "relevance/evidence/lexical.py": 1,
     "base/text/hidden.py": 1,
     "topics/naming/borders.py": 2,

@@ -6,7 +6,7 @@ import pytest
 
 from smart_context.storage.files.caches import FileCaches
 from smart_context.vault.followed import FollowedVault
-from smart_context.vault.index.place import INDEX_FILE
+from smart_context.vault.index.vault_index import INDEX_FILE
 from tests.patience import PATIENCE_S, settled
 from tests.vault.links import outlinks
 

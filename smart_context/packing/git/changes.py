@@ -1,7 +1,8 @@
 """Asks git what has changed; if it fails, logs why and gives nothing."""
 
 import logging
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -9,13 +10,71 @@ from smart_context.base.environment import environment
 from smart_context.base.processes.programs import Stopped, clean_environment, run
 from smart_context.base.text.names import one_line, shown
 from smart_context.packing.git.folder import WorkTree, why_not_its_own, work_tree_of
-from smart_context.packing.git.guard import (
-    FIXED_SETTINGS,
-    KEPT,
-    guarded_environment,
-    read_listed,
-    safe_settings,
-)
+
+KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "SUDO_UID")
+"""The user's configuration of git, and the other owner of the user's repositories."""
+
+
+Settings = Mapping[str, str]
+"""Values of git's configuration, by key."""
+
+FIXED_SETTINGS: Settings = {
+    "core.fsmonitor": "false",
+    "core.hookspath": os.devnull,
+    "core.quotepath": "false",
+    "core.bigfilethreshold": "16m",  # git treats larger files as binary, without loading them
+    "safe.barerepository": "explicit",
+}
+"""Settings for every repository."""
+
+
+def guarded_environment(
+    cleaned: Mapping[str, str], tree: WorkTree, settings: Settings
+) -> dict[str, str]:
+    """The environment of git in a work tree; it looks for a repository only there."""
+    numbered = {
+        name: text
+        for number, (key, value) in enumerate(settings.items())
+        for name, text in ((f"GIT_CONFIG_KEY_{number}", key), (f"GIT_CONFIG_VALUE_{number}", value))
+    }
+    return {
+        **cleaned,
+        **numbered,
+        "GIT_CONFIG_COUNT": str(len(settings)),
+        "GIT_WORK_TREE": str(tree.top),
+        "GIT_CEILING_DIRECTORIES": str(tree.top.parent),
+        "GIT_ALLOW_PROTOCOL": "none",  # also for a git that does not know the next one
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+    }
+
+
+def read_listed(listed: bytes) -> dict[str, str] | None:
+    """The values in force, from the output of `git config --list --show-scope -z`.
+
+    `None` if git is older than 2.31 and ignores the settings in its environment.
+    """
+    scopes_and_entries = os.fsdecode(listed).split("\0")
+    if "command" not in scopes_and_entries[::2]:
+        return None
+    parts = (entry.partition("\n") for entry in scopes_and_entries[1::2])
+    return {key: value for key, _, value in parts}
+
+
+def safe_settings(listed: Settings) -> Settings:
+    """Settings that switch off the programs that a repository's configuration names."""
+    overrides: dict[str, str] = {}
+    for key in listed:
+        section, _, rest = key.partition(".")
+        name, dot, _ = rest.rpartition(".")
+        if dot and section == "filter":
+            off = {"clean": "", "smudge": "", "process": "", "required": "false"}
+            overrides.update({f"filter.{name}.{option}": value for option, value in off.items()})
+        elif dot and section == "hook":
+            overrides[f"hook.{name}.enabled"] = "false"
+    return {**overrides, **FIXED_SETTINGS}
+
 
 _LOGGER = logging.getLogger(__name__)
 _TIMEOUT_S = 10.0

@@ -3,7 +3,7 @@
 import pytest
 
 from smart_context.llm.failures import RequestFailed
-from smart_context.llm.openai.silence import Silence
+from smart_context.llm.openai.models import Silence
 
 
 def test_what_is_said_breaks_the_silence():

@@ -9,7 +9,7 @@ from smart_context.plugin.briefing.briefing import Briefing
 from smart_context.plugin.briefing.chat_contexts import Assembled
 from smart_context.plugin.briefing.role_part import RolePart, RoleSection
 from smart_context.plugin.notes.context_prompt import ContextShare, ContextsPrompt
-from smart_context.plugin.receipts.sections import MAX_PATHS, sections_of
+from smart_context.plugin.receipts.making import MAX_PATHS, sections_of
 
 
 def with_context(share, problem=""):

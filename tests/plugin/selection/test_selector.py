@@ -12,8 +12,7 @@ from smart_context.base.errors import ModelFailed
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.plugin.choices.sidecar import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
-from smart_context.plugin.selection.pinned_restored import with_pinned_restored
-from smart_context.plugin.selection.selector import ChatView, ContextSelector
+from smart_context.plugin.selection.selector import ChatView, ContextSelector, with_pinned_restored
 from smart_context.plugin.settings import FilterSettings
 from smart_context.relevance.reasons import ReasonKind
 from smart_context.relevance.scorer import RelevanceScorer

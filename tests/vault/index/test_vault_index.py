@@ -7,9 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from smart_context.vault.index.place import INDEX_FILE
 from smart_context.vault.index.store import IndexStore
-from smart_context.vault.index.vault_index import VaultIndex
+from smart_context.vault.index.vault_index import INDEX_FILE, VaultIndex
 from tests.vault.links import outlinks
 from tests.vaults import kept_index
 

@@ -9,9 +9,9 @@ from smart_context.vault.markdown.front_matter import (
     links_in_properties,
     names_in,
     properties_of,
+    read_yaml,
     whole_characters,
 )
-from smart_context.vault.markdown.properties_in_yaml import read_yaml
 
 
 @pytest.mark.parametrize(

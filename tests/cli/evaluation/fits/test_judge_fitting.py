@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from smart_context.cli.evaluation.fits.judge_fitting import KnownChat, fitted_judge
+from smart_context.cli.evaluation.fits.calibration import KnownChat, fitted_judge
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
 from smart_context.relevance.judge.calibrate import MINILM, PROBABLY, Scale
 from smart_context.relevance.judge.fitting import fitted, store_calibration, stored_judge
