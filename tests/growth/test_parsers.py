@@ -23,7 +23,7 @@ def repeated(piece, *, before="", after=""):
     return make
 
 
-def cases(function, *texts, longest=1 << 18):
+def cases(function, *texts, longest=1 << 17):
     """A table's rows: a function, and the texts that may be worst for it."""
     return [
         pytest.param(function, make, longest, id=f"{function.__name__}-{shown(make)}")
