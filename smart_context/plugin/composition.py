@@ -41,7 +41,6 @@ from smart_context.plugin.receipts.commands import ReceiptCommands
 from smart_context.plugin.receipts.comparing import Comparisons
 from smart_context.plugin.receipts.recording import ReceiptRecorder
 from smart_context.plugin.receipts.replay import Replays
-from smart_context.plugin.receipts.spending import SpendingCommands
 from smart_context.plugin.receipts.stored import StoredReceipts
 from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.plugin.selection.commands import FilterCommands
@@ -163,43 +162,22 @@ async def compose(context: PluginContext) -> PluginParts:
     )
     filtering.sidecars.on_changed_elsewhere(hooks.chosen_elsewhere)
     atlas = _atlas(context, settings, model, filtering, topics)
-    commands = {
-        **FilterCommands(chat_filter=filtering.chat_filter).commands(),
-        **editing.commands(),
-        **ExtractionCommands(
-            topics=topics, chat_filter=filtering.chat_filter, latest=context.latest
-        ).commands(),
-        **Splitting(
-            chats=context.chats,
-            chat_filter=filtering.chat_filter,
-            selector=filtering.selector,
-            belongings=belongings,
-        ).commands(),
-        **TopicCompaction(
-            chats=context.chats,
-            chat_filter=filtering.chat_filter,
-            selector=filtering.selector,
-            sidecars=filtering.sidecars,
-            steps=filtering.undo,
-            ledger=filtering.ledger,
-            sum_up=context.sum_up,
-            has_writer=lambda: context.models.fast is not None,
-        ).commands(),
-        **accounts.previews.commands(),
-        **accounts.receipts.commands(),
-        **comparisons.commands(),
-        **SpendingCommands(
-            chats=context.chats, files=files, prices=lambda: context.prices
-        ).commands(),
-        **atlas.commands(),
-        **material.contexts.commands(),
-        **material.recalls.commands(),
-        **material.roles.commands(),
-        **_note_commands(context, settings, model, filtering, material),
-    }
+    splitting = Splitting(
+        chats=context.chats,
+        chat_filter=filtering.chat_filter,
+        selector=filtering.selector,
+        belongings=belongings,
+    )
+    handlers: tuple[CommandHandler, ...] = (
+        *(comparisons.compare, comparisons.keep_answer, splitting.split),
+        *(atlas.atlas, atlas.atlas_messages, atlas.pause_atlas),
+        *_topic_commands(context, filtering, editing, topics),
+        *_account_commands(accounts),
+        *_note_commands(context, settings, model, filtering, material),
+    )
     return PluginParts(
         hooks=hooks,
-        commands=commands,
+        commands={handler.__name__: handler for handler in handlers},
         cache=filtering.cache,
         notes=material.notes,
         extraction=atlas.background,
@@ -483,13 +461,48 @@ def _accounts(
     return _Accounts(previews, recorder, receipts)
 
 
+def _topic_commands(
+    context: PluginContext, filtering: _Filtering, editing: TopicEditing, topics: TopicUpdates
+) -> tuple[CommandHandler, ...]:
+    filters = FilterCommands(chat_filter=filtering.chat_filter)
+    extraction = ExtractionCommands(
+        topics=topics, chat_filter=filtering.chat_filter, latest=context.latest
+    )
+    compaction = TopicCompaction(
+        chats=context.chats,
+        chat_filter=filtering.chat_filter,
+        selector=filtering.selector,
+        sidecars=filtering.sidecars,
+        steps=filtering.undo,
+        ledger=filtering.ledger,
+        sum_up=context.sum_up,
+        has_writer=lambda: context.models.fast is not None,
+    )
+    return (
+        *(filters.set_filter, filters.apply_now, filters.get_topics, filters.suggest_topics),
+        *(filters.set_similarity_mode, filters.set_file_tools),
+        *(filters.pin, filters.hide, filters.release),
+        *(editing.rename_topic, editing.merge_topics, editing.delete_topic, editing.add_topic),
+        *(editing.set_threshold, editing.undo),
+        *(extraction.refresh_topics, extraction.topic_map, compaction.compact_topics),
+    )
+
+
+def _account_commands(accounts: _Accounts) -> tuple[CommandHandler, ...]:
+    previews, receipts = accounts.previews, accounts.receipts
+    return (
+        *(previews.preview, previews.reasons, previews.describe_topic, receipts.costs),
+        *(receipts.turns, receipts.receipts, receipts.knew, receipts.receipt, receipts.replay),
+    )
+
+
 def _note_commands(
     context: PluginContext,
     settings: FilterSettings,
     model: ModelInUse,
     filtering: _Filtering,
     material: _Material,
-) -> Mapping[str, CommandHandler]:
+) -> tuple[CommandHandler, ...]:
     documents = context.storage.vault_documents
     named = NamedContexts(
         notes=material.notes,
@@ -507,4 +520,12 @@ def _note_commands(
         run=context.latest,
     )
     slash = SlashCommands(notes=material.notes)
-    return {**named.commands(), **suggestions.commands(), **slash.commands()}
+    contexts, recalls, roles = material.contexts, material.recalls, material.roles
+    return (
+        *(named.list_notes, named.find_files, named.outline, suggestions.suggest_notes),
+        *(named.list_contexts, named.get_context, named.save_context, named.delete_context),
+        *(named.share_context, named.preview_context, named.compile_context),
+        *(contexts.attach_context, contexts.detach_context, contexts.chat_contexts),
+        *(contexts.add_notes, recalls.recall, recalls.recalls, recalls.forget_recall),
+        *(roles.roles, roles.set_role, slash.slash_commands),
+    )

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated, Any
@@ -16,7 +16,7 @@ from smart_context.base.text.words import content_words
 from smart_context.base.times import moment_of
 from smart_context.base.values import CountTokens, JsonObject, PersonId
 from smart_context.chat.messages import ChatId, Message, MessageId
-from smart_context.host.commands.registry import Caller, CommandHandler
+from smart_context.host.commands.registry import Caller
 from smart_context.llm.models import Matrix
 from smart_context.plugin.atlas.atlases import Atlases, PersonsAtlas
 from smart_context.plugin.atlas.background import BackgroundExtraction
@@ -47,14 +47,6 @@ class AtlasCommands:
     count_tokens: CountTokens
     background: BackgroundExtraction
     spawn: Callable[[Coroutine[Any, Any, PersonsAtlas]], "asyncio.Task[PersonsAtlas]"]
-
-    def commands(self) -> Mapping[str, CommandHandler]:
-        """The commands by name."""
-        return {
-            "atlas": self.atlas,
-            "atlas_messages": self.atlas_messages,
-            "pause_atlas": self.pause_atlas,
-        }
 
     async def atlas(
         self,

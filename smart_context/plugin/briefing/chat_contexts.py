@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -11,7 +11,6 @@ from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId
 from smart_context.contexts import SmartContexts
-from smart_context.host.commands.registry import CommandHandler
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.model_in_use import ModelInUse
@@ -61,15 +60,6 @@ class ChatContexts:
     within: Callable[[int], int]  # caps a budget by the model's window
     model: ModelInUse
     logger: logging.Logger
-
-    def commands(self) -> Mapping[str, CommandHandler]:
-        """The commands by name."""
-        return {
-            "attach_context": self.attach_context,
-            "detach_context": self.detach_context,
-            "chat_contexts": self.chat_contexts,
-            "add_notes": self.add_notes,
-        }
 
     async def attach_context(self, chat_id: str, key: Annotated[str, NamesContext]) -> JsonObject:
         """Send a named context with each message of a chat."""

@@ -11,7 +11,7 @@ from smart_context.base.values import CountTokens, JsonObject, PersonId
 from smart_context.chat.ids import check_chat_id, new_message_id
 from smart_context.chat.messages import ChatId
 from smart_context.host.access import Names, Owned
-from smart_context.host.commands.registry import Caller, CommandHandler
+from smart_context.host.commands.registry import Caller
 from smart_context.plugin.briefing.recall_prompt import (
     RecallContent,
     RecallShare,
@@ -60,14 +60,6 @@ class ChatRecalls:
     within: Callable[[int], int]
     model: ModelInUse
     logger: logging.Logger
-
-    def commands(self) -> Mapping[str, CommandHandler]:
-        """The commands by name."""
-        return {
-            "recall": self.recall,
-            "recalls": self.recalls,
-            "forget_recall": self.forget_recall,
-        }
 
     async def recall(  # noqa: PLR0913, PLR0917 - a parameter for each source
         self,

@@ -2,14 +2,13 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from smart_context.base.errors import ConfigInvalid, InvalidParams, SmartContextError
 from smart_context.base.threads import in_daemon_thread
 from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.ids import check_chat_id
-from smart_context.host.commands.registry import CommandHandler
 from smart_context.packing import RoleLoader
 from smart_context.packing.role_sources import RoleSources
 from smart_context.plugin.briefing.role_packing import RolePacking
@@ -34,10 +33,6 @@ class ChatRoles:
     within: Callable[[int], int]
     model: ModelInUse
     logger: logging.Logger
-
-    def commands(self) -> Mapping[str, CommandHandler]:
-        """The commands by name."""
-        return {"roles": self.roles, "set_role": self.set_role}
 
     async def roles(self, chat_id: str | None = None) -> JsonObject:
         """List the roles that a chat can have, and its current one."""

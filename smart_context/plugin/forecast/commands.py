@@ -13,7 +13,6 @@ from smart_context.chat.files.attachments import CutText, cut_texts
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message
 from smart_context.host.access import FilesNamed
-from smart_context.host.commands.registry import CommandHandler
 from smart_context.host.request.request import attached_to
 from smart_context.host.request.sent import AddedTexts
 from smart_context.llm.models import PromptMessage
@@ -88,14 +87,6 @@ class PreviewCommands:
     text_of: Callable[[str], Awaitable[str]]  # gives the whole text of an attached file, by its key
     # gives what another program sends besides the messages of its chat
     client_fields_of: Callable[[ChatId], Awaitable[JsonObject]]
-
-    def commands(self) -> Mapping[str, CommandHandler]:
-        """The commands by name."""
-        return {
-            "preview": self.preview,
-            "reasons": self.reasons,
-            "describe_topic": self.describe_topic,
-        }
 
     async def preview(  # noqa: PLR0913, PLR0917 - a parameter for each thing that may differ
         self,

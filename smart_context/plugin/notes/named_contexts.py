@@ -11,7 +11,7 @@ from smart_context.contexts import SmartContext, SmartContexts
 from smart_context.contexts.options import stored_options
 from smart_context.host.access import Access
 from smart_context.host.commands.memory import NOBODY_ELSE
-from smart_context.host.commands.registry import Caller, CommandHandler
+from smart_context.host.commands.registry import Caller
 from smart_context.plugin.notes.context_changes import ContextChanges
 from smart_context.plugin.notes.context_documents import (
     NamesContext,
@@ -51,21 +51,6 @@ class NamedContexts:
     count_tokens: CountTokens
     settings: FilterSettings
     sharing: PersonalContexts | None = None
-
-    def commands(self) -> Mapping[str, CommandHandler]:
-        """The commands by name."""
-        return {
-            "list_notes": self.list_notes,
-            "find_files": self.find_files,
-            "outline": self.outline,
-            "list_contexts": self.list_contexts,
-            "get_context": self.get_context,
-            "save_context": self.save_context,
-            "delete_context": self.delete_context,
-            "share_context": self.share_context,
-            "preview_context": self.preview_context,
-            "compile_context": self.compile_context,
-        }
 
     async def list_notes(
         self, query: str = "", folder: str = "", offset: int = 0, limit: int = PAGE_ROWS

@@ -1,13 +1,11 @@
 """Slash commands of one's own: notes whose text begins a message."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from smart_context.base.values import JsonObject
 from smart_context.contexts import SmartContexts
-from smart_context.host.commands.registry import CommandHandler
 from smart_context.plugin.notes.vault_notes import VaultNotes
 from smart_context.vault.markdown.front_matter import front_matter_end
 
@@ -23,10 +21,6 @@ class SlashCommands:
     """The command that lists them."""
 
     notes: VaultNotes
-
-    def commands(self) -> Mapping[str, CommandHandler]:
-        """The commands by name."""
-        return {"slash_commands": self.slash_commands}
 
     async def slash_commands(self) -> JsonObject:
         """List the texts that the notes in the folder `Commands` put into the message box."""

@@ -15,7 +15,6 @@ from smart_context.base.errors import ModelFailed
 from smart_context.base.values import JsonObject
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId
-from smart_context.host.commands.registry import CommandHandler
 from smart_context.llm.models import Embedder
 from smart_context.llm.offline.closest import blended, share_of_ascii
 from smart_context.llm.offline.embedded import NAME as EMBEDDED
@@ -64,10 +63,6 @@ class Suggestions:
         self._run = run
         self._is_embedded = embedder.name == EMBEDDED
         self._vectors = NoteVectors(caches, embedder, vault.index.read)
-
-    def commands(self) -> Mapping[str, CommandHandler]:
-        """The commands by name."""
-        return {"suggest_notes": self.suggest_notes}
 
     async def suggest_notes(self, chat_id: str, limit: int = SUGGESTED_NOTES) -> JsonObject:
         """Notes that are closest to the selected topics, or to the whole chat."""

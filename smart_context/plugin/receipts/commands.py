@@ -1,4 +1,4 @@
-"""Commands that list, show, compare and replay receipts."""
+"""Commands that list, show, compare and replay receipts, and sum up what they cost."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from smart_context.base.errors import CommandFailed, InvalidParams, SmartContext
 from smart_context.base.values import JsonObject
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId
-from smart_context.host.commands.registry import CommandHandler
+from smart_context.host.commands.registry import Caller
 from smart_context.plugin.choices.state import check_threshold
 from smart_context.plugin.notes.context_documents import NamesContexts
 from smart_context.plugin.receipts.documents import (
@@ -21,9 +21,16 @@ from smart_context.plugin.receipts.documents import (
 from smart_context.plugin.receipts.receipt import Receipt
 from smart_context.plugin.receipts.replay import Replays
 from smart_context.plugin.receipts.requests import shown_body
-from smart_context.plugin.receipts.spent import Spent
+from smart_context.plugin.receipts.spent import By, Spent, Sum, summed
 from smart_context.plugin.receipts.stored import StoredReceipts
 from smart_context.storage.ports import Chats
+
+_NAMES: Mapping[By, Callable[[str, Spent], str]] = {
+    "day": lambda _, spent: spent.day,
+    "model": lambda _, spent: spent.model,
+    "chat": lambda chat_id, _: chat_id,
+    "client": lambda _, spent: spent.client,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,15 +42,28 @@ class ReceiptCommands:
     replays: Replays
     prices: Callable[[], Prices]
 
-    def commands(self) -> Mapping[str, CommandHandler]:
-        """The commands by name."""
-        return {
-            "turns": self.turns,
-            "receipts": self.receipts,
-            "knew": self.knew,
-            "receipt": self.receipt,
-            "replay": self.replay,
+    async def costs(self, caller: Caller, by: By | None = None) -> JsonObject:
+        """Sum up the tokens and costs of your chats' newest turns: by day, model, chat and client.
+
+        With `by`, only by that. Days come newest first, the others by tokens sent.
+        """
+        prices = self.prices()
+        rows = await self.chats.listing.rows(caller.person)
+        turns = [(row.id, spent) for row in rows for spent in await self.files.spent(row.id)]
+        titles = {str(row.id): row.title for row in rows}
+        result: JsonObject = {
+            "currency": prices.currency,
+            "has_prices": bool(prices.by_pattern),
+            "total": summed(turns, lambda *_: "", prices).get("", Sum()).to_dict(),
         }
+        for name in (by,) if by else _NAMES:
+            sums = summed(turns, _NAMES[name], prices)
+            shown: list[JsonObject] = [
+                {name: key, **({"title": titles[key]} if name == "chat" else {}), **each.to_dict()}
+                for key, each in _ordered(sums, name)
+            ]
+            result[f"by_{name}"] = shown
+        return result
 
     async def turns(self, chat_id: str) -> JsonObject:
         """Name the turns of a chat that have a receipt, with their messages, newest first."""
@@ -183,3 +203,9 @@ def _check(changes: JsonObject) -> None:
     for name in ("recent_messages", "context_budget_tokens"):
         if changes.get(name, 0) < 0:
             raise InvalidParams(f"{name}: expected 0 or more, found {changes[name]}")
+
+
+def _ordered(sums: Mapping[str, Sum], by: By) -> list[tuple[str, Sum]]:
+    if by == "day":
+        return sorted(sums.items(), reverse=True, key=lambda entry: entry[0])
+    return sorted(sums.items(), key=lambda entry: (-entry[1].sent, entry[0]))

@@ -20,7 +20,7 @@ from smart_context.chat.ids import check_chat_id, new_message_id
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.access import FilesNamed
 from smart_context.host.chosen_model import choose
-from smart_context.host.commands.registry import Caller, CommandHandler
+from smart_context.host.commands.registry import Caller
 from smart_context.host.plugins.requests import Requests
 from smart_context.host.request.request import attached_to
 from smart_context.host.turn import Turn
@@ -90,10 +90,6 @@ class Comparisons:
     _known: TTLCache[str, Comparison] = field(
         init=False, default_factory=lambda: TTLCache(MAX_COMPARISONS, KEPT_S)
     )
-
-    def commands(self) -> Mapping[str, CommandHandler]:
-        """The commands by name."""
-        return {"compare": self.compare, "keep_answer": self.keep_answer}
 
     async def compare(  # noqa: PLR0913, PLR0917 - a parameter for each choice
         self,

@@ -7,7 +7,6 @@ from typing import Any
 from smart_context.base.results import FilterResult, PanelResult
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import MessageId
-from smart_context.host.commands.registry import CommandHandler
 from smart_context.plugin.selection.chat_filter import ChatFilter
 
 
@@ -16,20 +15,6 @@ class FilterCommands:
     """The filter's commands."""
 
     chat_filter: ChatFilter
-
-    def commands(self) -> Mapping[str, CommandHandler]:
-        """The commands by name."""
-        return {
-            "set_filter": self.set_filter,
-            "apply_now": self.apply_now,
-            "get_topics": self.get_topics,
-            "suggest_topics": self.suggest_topics,
-            "set_similarity_mode": self.set_similarity_mode,
-            "pin": self.pin,
-            "hide": self.hide,
-            "release": self.release,
-            "set_file_tools": self.set_file_tools,
-        }
 
     async def set_filter(self, chat_id: str, topics: list[str]) -> FilterResult:
         """Select topics, by label; an empty list clears the filter."""

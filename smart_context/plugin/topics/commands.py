@@ -7,7 +7,6 @@ from typing import Any
 
 from smart_context.base.values import JsonObject
 from smart_context.chat.ids import check_chat_id
-from smart_context.host.commands.registry import CommandHandler
 from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.plugin.topics.updates import TopicUpdates
 
@@ -19,10 +18,6 @@ class ExtractionCommands:
     topics: TopicUpdates
     chat_filter: ChatFilter
     latest: Callable[[Hashable, Coroutine[Any, Any, None]], asyncio.Task[None]]
-
-    def commands(self) -> Mapping[str, CommandHandler]:
-        """The commands by name."""
-        return {"refresh_topics": self.refresh_topics, "topic_map": self.topic_map}
 
     async def refresh_topics(
         self, chat_id: str, wait: bool = False, regroup: bool = False

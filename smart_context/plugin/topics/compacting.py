@@ -13,7 +13,6 @@ from smart_context.chat.ids import check_chat_id, new_message_id
 from smart_context.chat.messages import ChatId, Message, MessageId, messages_of
 from smart_context.chat.tool_pairs import NOBODY, find_tool_pairs
 from smart_context.chat.topic_summaries import standing_for, topic_summary
-from smart_context.host.commands.registry import CommandHandler
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.undo import Step, Summary, UndoSteps
 from smart_context.plugin.forecast.costs import TokenLedger
@@ -134,10 +133,6 @@ class TopicCompaction:
     ledger: TokenLedger
     sum_up: SumUp
     has_writer: Callable[[], bool]
-
-    def commands(self) -> Mapping[str, CommandHandler]:
-        """The command by name."""
-        return {"compact_topics": self.compact_topics}
 
     async def compact_topics(
         self,

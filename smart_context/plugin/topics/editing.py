@@ -11,7 +11,6 @@ from smart_context.base.values import JsonObject
 from smart_context.chat.compaction import without_summary
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message, MessageId, without_notices
-from smart_context.host.commands.registry import CommandHandler
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.choices.topic_edits import TopicEdits, checked_label
@@ -44,17 +43,6 @@ class TopicEditing:
     selector: ContextSelector
     emit: Callable[[str, JsonObject], None]
     changes: ContextChanges
-
-    def commands(self) -> Mapping[str, CommandHandler]:
-        """The commands by name."""
-        return {
-            "rename_topic": self.rename_topic,
-            "merge_topics": self.merge_topics,
-            "delete_topic": self.delete_topic,
-            "add_topic": self.add_topic,
-            "set_threshold": self.set_threshold,
-            "undo": self.undo,
-        }
 
     async def rename_topic(self, chat_id: str, label: str, new_label: str) -> PanelResult:
         """Rename a topic, now and in later extractions."""

@@ -12,7 +12,6 @@ from smart_context.chat.documents.parts import no_messages
 from smart_context.chat.ids import check_chat_id, new_chat_id, new_message_id
 from smart_context.chat.messages import ChatId, Message, MessageId, give_ids
 from smart_context.chat.topic_summaries import summarized_by
-from smart_context.host.commands.registry import CommandHandler
 from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.plugin.selection.selector import ChatView, ContextSelector
 from smart_context.plugin.topics.belongings import Belongings
@@ -30,10 +29,6 @@ class Splitting:
     chat_filter: ChatFilter
     selector: ContextSelector
     belongings: Belongings
-
-    def commands(self) -> Mapping[str, CommandHandler]:
-        """The command by name."""
-        return {"split": self.split}
 
     async def split(
         self, chat_id: str, topics: list[str], title: str = "", move: bool = False
