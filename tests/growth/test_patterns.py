@@ -15,6 +15,9 @@ FAST = 0.15
 """How many times as long as the yardstick a short text takes at most without a closer look."""
 SLOW = 1.2
 """And at most in any case, or a text of the only length that a pattern sees."""
+MUCH = 20
+"""How many times as long as that one text takes where others need not be tried."""
+
 SLOWEST = 5
 """How many texts of a pattern get that closer look."""
 
@@ -83,6 +86,8 @@ def slow_cases(used, yardstick):
             least = seconds(run, make(most or SHORT))
             if least >= FAST * yardstick:
                 timed.append((least, way, case, run, make))
+        if timed and timed[-1][0] > MUCH * SLOW * yardstick:
+            break  # others would take as long, and one is enough
     timed.sort(key=lambda one: one[0], reverse=True)
     for least, way, case, run, make in timed[:SLOWEST]:
         slow_s = SLOW * yardstick_s()
