@@ -7,7 +7,7 @@ import pytest
 from smart_context.chat.messages import Message, messages_of
 from smart_context.cli.evaluation.measures.growth import Growth, growth_of
 from smart_context.cli.evaluation.remembered import RememberingEmbedder
-from smart_context.cli.evaluation.trial import steps_of
+from smart_context.cli.evaluation.replay import steps_of
 from smart_context.cli.server.serve import DEMO_VAULT
 from smart_context.llm.offline.every_language import EveryLanguageEmbedder
 from smart_context.topics.embedded import EmbeddedTopicExtractor

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from smart_context.cli.evaluation.trial import adjusted_rand, agreement
+from smart_context.cli.evaluation.replay import adjusted_rand, agreement
 
 IDS = [*"abcdef"]
 
