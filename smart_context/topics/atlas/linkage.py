@@ -62,6 +62,7 @@ def linked(
     weights: Weights | None = None,
     most: float = np.inf,
     fewest: int = 1,
+    enough: int | None = None,
 ) -> Numbers:
     """The group of each row, counted from 0 in the order of their first rows.
 
@@ -74,12 +75,14 @@ def linked(
         weights: The weight of each row; 1 by default.
         most: The most that a group of several rows may weigh.
         fewest: The number of groups that are not merged further.
+        enough: While there are more groups than that, those below `least` are merged, too.
     """
     linkage = _Linkage(rows, np.ones(len(rows)) if weights is None else weights)
     left = len(rows)
     while left > fewest:
         one, other, likeness = linkage.nearest()
-        if likeness < least or likeness == -np.inf:
+        is_unlike = likeness < least and (enough is None or left <= enough)
+        if is_unlike or likeness == -np.inf:
             break
         if linkage.weight_of(one, other) > most:
             linkage.keep_apart(one, other)

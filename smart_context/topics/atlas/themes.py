@@ -18,6 +18,13 @@ MOST_SHARE = 0.3
 """The most of all messages in a theme of several topics, when it is made."""
 
 _MOST_THEMES = 24
+_AT_A_GLANCE = 8
+"""More themes than that are made fewer; these only where their topics are near to each other."""
+
+_NEAR = 0.25
+"""The least mean cosine of topics that share a theme without need: unlike ones of the demonstration
+have up to .17."""
+
 _MOST_COMPARED = 2_000
 
 
@@ -55,7 +62,12 @@ def _grouped(centres: Matrix, weights: Weights, standing: Sequence[int]) -> list
         largest = np.argsort(-weights, kind="stable")[:_MOST_COMPARED]
         fewest = min(_MOST_THEMES, max(1, round(math.sqrt(len(largest)))))
         groups[largest] = linked(
-            centres[largest], -1.0, weights=weights[largest], most=most, fewest=fewest
+            centres[largest],
+            _NEAR,
+            weights=weights[largest],
+            most=most,
+            fewest=fewest,
+            enough=max(_AT_A_GLANCE, fewest),
         )
     held = groups >= 0
     load = np.bincount(groups[held], weights[held])
@@ -65,7 +77,8 @@ def _grouped(centres: Matrix, weights: Weights, standing: Sequence[int]) -> list
         likeness = at_unit_length(sums) @ centres[place]
         likeness[load + weights[place] > most] = -np.inf
         best = int(likeness.argmax())
-        if likeness[best] == -np.inf:
+        least = _NEAR if len(load) < _AT_A_GLANCE else -np.inf
+        if likeness[best] == -np.inf or likeness[best] < least:
             best = len(load)
             sums, load = np.vstack((sums, np.zeros_like(sums[:1]))), np.append(load, 0.0)
         groups[place] = best

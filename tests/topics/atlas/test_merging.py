@@ -96,6 +96,14 @@ def test_no_theme_of_an_archive_of_many_subjects_is_large(subjects):
     assert max(sizes.values()) <= 0.35 * sum(sizes.values())
 
 
+def test_topics_that_have_nothing_in_common_share_no_theme_where_few_are_enough():
+    subjects = ("ferries", "ovens", "violins", "taxes", "tulips", "chess")
+    topics = [chat_topic(subject, subject) for subject in subjects]
+    first = atlas_of(topics[:3])
+    for atlas in (atlas_of(topics), atlas_of(topics, first)):
+        assert len(atlas.themes) == len(subjects)
+
+
 def test_equal_chats_are_one_topic_however_many_there_are():
     same = [chat_topic(f"c{n:04d}", "Ferries") for n in range(5_000)]
     assert len(atlas_of(same).topics) == 1
