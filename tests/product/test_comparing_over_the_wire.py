@@ -107,6 +107,12 @@ def test_the_stored_answer_of_a_turn_serves(server, client, endpoint, chat):
     assert [each["content"] for each in shown[4:]] == ["how deep?", "Read 3: gpt-4o"]
 
 
+def test_a_role_that_does_not_exist_is_refused_before_anything_is_asked(client, endpoint, chat):
+    reason = client.fail("smart_context.compare", chat_id=CHAT, message="why?", role="nobody")
+    assert "no role 'nobody'" in reason["message"]
+    assert chat_requests(endpoint) == []
+
+
 def test_a_side_that_fails_does_not_take_the_other_with_it(client, endpoint, chat):
     pick(client, BOATS)
     endpoint.answer = lambda body: (

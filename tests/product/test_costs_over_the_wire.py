@@ -145,6 +145,9 @@ def test_a_selection_waits_while_sending_all_is_cheaper(running, endpoint):
     with running(apply='"when it pays"') as server, server.connect() as client:
         assert not pick(client, "boats")["status"].endswith(WAITS), "nothing is cached yet"
         pick(client)
+        before = client.call("smart_context.get_topics", chat_id=CHAT)["undo_steps"]
+        applied = client.call("smart_context.apply_now", chat_id=CHAT)
+        assert applied["undo_steps"] == before, "without a selection nothing is done"
         client.call("chat.send", chat_id=CHAT, message="and now?")
         waiting = pick(client, "boats")
         assert waiting["status"] == f"All messages in context{WAITS}"

@@ -51,10 +51,18 @@ class ChatRoles:
             targets: Files and folders of the vault that the turns are about.
         """
         checked = check_chat_id(chat_id)
-        if role:
-            await in_daemon_thread(lambda: _check(self.sources, role), name="roles")
+        await self.check(role)
         await self.chat_filter.change(checked, lambda state: state.take_role(role, targets or ()))
         return {"chat_id": checked, **await self.roles(checked)}
+
+    async def check(self, role: str) -> None:
+        """Refuse a role that does not exist or is off; an empty name is none.
+
+        Raises:
+            SmartContextError: It does not exist, is off, or its file has faults.
+        """
+        if role:
+            await in_daemon_thread(lambda: _check(self.sources, role), name="roles")
 
     async def part(
         self,

@@ -105,8 +105,8 @@ class FilterState:
         return replace(self, active_topics=unique, is_urgent=is_urgent)
 
     def apply_now(self) -> "FilterState":
-        """Do not let the selection wait until it pays."""
-        return replace(self, is_urgent=True)
+        """Do not let the selection wait until it pays; without one, nothing waits."""
+        return replace(self, is_urgent=bool(self.active_topics))
 
     def switch(self, *, enabled: bool) -> "FilterState":
         """Set the similarity switch; switching it off clears the selection."""

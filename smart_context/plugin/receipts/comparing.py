@@ -114,6 +114,7 @@ class Comparisons:
         """
         checked = check_chat_id(chat_id)
         check_threshold(threshold)
+        await self.replays.briefings.roles.check(role or "")
         if turn is not None and message is not None:
             raise InvalidParams("expected turn or message, found both")
         given = {
