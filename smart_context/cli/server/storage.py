@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from smart_context.app.storage_verbs import DatabaseReport
 
 _NO_DATABASE = "The chats are kept in the memory folder, which needs no migration."
+_NOUNS = {"vectors": "vector file", "added vectors": "added vector file", "other": "other file"}
 
 _url = click.argument("url", required=False)
 
@@ -122,5 +123,5 @@ def _report(report: "DatabaseReport") -> str:
 
 
 def _words(copied: Mapping[str, int], unchanged: int) -> str:
-    kinds = [counted(number, kind) for kind, number in copied.items()]
+    kinds = [counted(number, _NOUNS.get(kind, kind)) for kind, number in copied.items()]
     return f"Copied: {', '.join(kinds) or 'nothing'}. Unchanged: {unchanged}."

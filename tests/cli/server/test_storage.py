@@ -1,12 +1,14 @@
 """`smart-context storage`, by its exit codes and words."""
 
 import json
+import shutil
 
 import psycopg
 import pytest
 
 from tests.postgres_server import new_database, new_empty_database
 from tests.preloaded import run_to_end
+from tests.storage.test_copying import WRITTEN
 
 NOWHERE = "postgresql://smart:secret@127.0.0.1:1/x"
 
@@ -78,3 +80,9 @@ def test_a_copy_says_what_it_did_and_what_it_could_not(tmp_path, empty):
     code, _, errors = run_to_end(there)
     assert code == 1
     assert "c1.json" in errors
+
+
+def test_a_copy_counts_in_plain_words(tmp_path, empty):
+    shutil.copytree(WRITTEN, tmp_path / "one" / ".memory")
+    _, out, _ = run_to_end(["storage", "copy", "--from", tmp_path / "one", "--to", empty])
+    assert "4 chats, 1 added vector file, 2 vector files," in out
