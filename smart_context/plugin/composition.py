@@ -54,7 +54,7 @@ from smart_context.plugin.topics.compacting import TopicCompaction
 from smart_context.plugin.topics.editing import TopicEditing
 from smart_context.plugin.topics.members import keep_similar
 from smart_context.plugin.topics.splitting import Splitting
-from smart_context.plugin.topics.updates import TopicUpdates
+from smart_context.plugin.topics.updates import TOPICS_UPDATED, TopicUpdates
 from smart_context.relevance.archive.archive import ChatArchive
 from smart_context.relevance.judge.fitting import stored_judge, stored_scale
 from smart_context.relevance.scorer import RelevanceScorer
@@ -370,9 +370,12 @@ def _atlas(
     atlases = Atlases(context.storage, embedder, filtering.cache, context.emit, context.logger)
 
     async def find(chat_id: ChatId) -> None:
-        if not await keep_similar(
+        told = await keep_similar(
             chat_id, filtering.chat_filter, filtering.selector, filtering.sidecars
-        ):
+        )
+        if told is not None:
+            context.emit(TOPICS_UPDATED, told)
+        else:
             await topics.find_unseen(chat_id, offline=settings.atlas_extraction == "embedded")
 
     extraction = BackgroundExtraction(

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from smart_context.base.errors import CommandFailed, InvalidParams
+from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId, MessageId
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.selection.chat_filter import ChatFilter, with_selection
@@ -79,28 +80,31 @@ def _with_parts(named: Iterable[Topic], topics: Sequence[Topic]) -> list[Topic]:
 
 async def keep_similar(
     chat_id: ChatId, chat_filter: ChatFilter, selector: ContextSelector, sidecars: Sidecars
-) -> bool:
+) -> JsonObject | None:
     """Give the topics of a chat's file the messages that each keeps, where none are known.
 
     The file stays as it is. A next extraction reads the whole chat, as it would have without this.
 
     Returns:
-        True if messages are known now.
+        The payload of `TOPICS_UPDATED` if messages are known now.
     """
     view = await chat_filter.view(chat_id)
     topics = stored_topics(list(view.topics), view.sidecar.topics)
     if not topics or view.sidecar.seen or any(topic.message_ids for topic in topics):
-        return False
+        return None
     kept = await _kept(view, selector, [topic.label for topic in topics])
-    if kept:
-        found = [
-            replace(
-                topic, message_ids=tuple(i for i, label in kept.items() if label == topic.label)
-            )
-            for topic in topics
-        ]
-        await sidecars.keep_topics(chat_id, found)
-    return bool(kept)
+    if not kept:
+        return None
+    found = [
+        replace(topic, message_ids=tuple(i for i, label in kept.items() if label == topic.label))
+        for topic in topics
+    ]
+    await sidecars.keep_topics(chat_id, found)
+    return {
+        "chat_id": chat_id,
+        "topics": list(view.topics),
+        "total_messages": len(view.messages),
+    }
 
 
 async def _similar(view: ChatView, selector: ContextSelector, label: str) -> set[MessageId]:
