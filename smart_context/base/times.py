@@ -13,7 +13,7 @@ def utc_stamp(moment: datetime | float | None = None) -> str:
         moment = datetime.now(UTC)
     elif not isinstance(moment, datetime):
         moment = datetime.fromtimestamp(moment, UTC)
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
 
 
 def moment_of(text: object) -> datetime | None:

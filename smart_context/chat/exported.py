@@ -11,6 +11,7 @@ from smart_context.base.text.names import one_line
 from smart_context.base.values import JsonObject
 from smart_context.chat.documents.branches import Versions
 from smart_context.chat.ids import chat_id_of
+from smart_context.chat.listed.rows import title_from
 from smart_context.chat.messages import Message, messages_of
 
 Form = Literal["markdown", "json", "openai", "html"]
@@ -58,10 +59,14 @@ def chat_id_in(stem: str, document: Mapping[str, Any]) -> str:
 
 
 def _name_start(document: Mapping[str, Any]) -> str:
-    title = document.get("title")
-    words = _NOT_IN_NAMES.sub(" ", one_line(title)) if isinstance(title, str) else ""
+    words = _NOT_IN_NAMES.sub(" ", _title(document))
     named = " ".join(words.split())[:_LONGEST_NAME].strip(" .")
     return f"{named}-" if named else ""
+
+
+def _title(document: Mapping[str, Any]) -> str:
+    """The title as the list of chats shows it."""
+    return title_from(document.get("title"), messages_of(document))
 
 
 def _said(document: Mapping[str, Any]) -> list[Message]:
@@ -161,7 +166,7 @@ def _json(value: object) -> str:
 
 
 def _html(document: Mapping[str, Any]) -> str:
-    title = html.escape(str(document.get("title") or "Chat"))
+    title = html.escape(_title(document))
     articles = [_article(message) for message in messages_of(document)]
     head = (
         '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'

@@ -44,7 +44,7 @@ _SIGNS = (
 
 _OWN_KEYS = {"branches", "topics", "source", "version_order", "split_from", "forked_from"}
 
-_FAULTS = (ValueError, TypeError, KeyError, AttributeError, IndexError)
+_FAULTS = (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError)
 """What readers raise on values of other types than any version of a program was seen to write."""
 
 Found = FoundChat | OwnChat
@@ -86,7 +86,7 @@ def _chats(source: Source, start: bytes, wanted: str) -> Iterator[Found | Broken
         return
     if source.name.lower().endswith(".md") or _AIDER in start:
         if _AIDER in start and wanted in {"", "aider"}:
-            yield from agents.aider(_text(source), source.stem)
+            yield from agents.aider(_text(source))
         return
     first = start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     if first == b"[":
@@ -121,7 +121,7 @@ def _listed(source: Source, wanted: str) -> Iterator[Found | Broken]:
             return
         if isinstance(first, Mapping) and "role" in first:
             rows = [first, *islice(items, 1_000_000)]
-            yield servers.openai_messages({"messages": rows}, source.stem)
+            yield servers.openai_messages({"messages": rows})
             return
         client = wanted
         for number, item in enumerate(_chained(first, items)):
@@ -138,6 +138,8 @@ def _items(stream: IO[bytes]) -> Iterator[Any]:
     try:
         yield from ijson.items(stream, "item", use_float=True)
     except (ijson.JSONError, UnicodeDecodeError, RecursionError, ValueError) as error:
+        if "UTF8" in str(error):
+            raise NotReadable("expected UTF-8, found another encoding; convert the file") from error
         raise NotReadable(f"the file is damaged: {_short(error)}") from error
 
 
@@ -176,7 +178,7 @@ def _session(rows: Rows, source: Source, wanted: str) -> Iterator[FoundChat]:
     elif any("mes" in row or "chat_metadata" in row for row in few):
         read = "sillytavern", servers.sillytavern
     elif any("role" in row and "content" in row for row in few):
-        read = "openai", lambda rows, name: servers.openai_messages({"messages": [*rows]}, name)
+        read = "openai", lambda rows, _: servers.openai_messages({"messages": [*rows]})
     if read and wanted in {"", read[0]}:
         yield read[1](rows, source.stem)
 
@@ -259,7 +261,7 @@ def _as(client: str, item: Mapping[str, Any], source: Source, number: int) -> Fo
         "opencode": lambda: agents.opencode(mapping(item.get("info")), objects(item["messages"])),
         "open-webui": lambda: servers.open_webui(item),
         "librechat": lambda: servers.librechat(item),
-        "openai": lambda: servers.openai_messages(item, f"{source.stem}-{number}"),
+        "openai": lambda: servers.openai_messages(item),
     }
     return readers[client]() if client in readers else None
 

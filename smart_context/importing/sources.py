@@ -25,6 +25,7 @@ _MOST_FILES = 200_000
 _RATIO, _SMALL = 400, 64 << 20
 _READ = (".json", ".jsonl", ".md", ".db", ".sqlite", ".zip")
 _ENCRYPTED = 0x1
+_ZIP = b"PK\x03\x04"
 _SHOWN_NAMES = "conversation_asset_file_names.json"
 
 
@@ -127,6 +128,9 @@ def sources_of(path: Path) -> Iterator[list[Source]]:
         yield list(_in_folder(path))
         return
     if not zipfile.is_zipfile(path):
+        with path.open("rb") as stream:
+            if stream.read(len(_ZIP)) == _ZIP:
+                raise NotReadable("expected a ZIP, found a damaged one; download it again")
         size = path.stat().st_size
         yield [Source(name=str(path), size=size, path=path, assets=Assets())]
         return

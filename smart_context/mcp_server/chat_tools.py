@@ -230,6 +230,12 @@ class ChatTools:
             max_tokens: MaxTokens = DEFAULT_TOKENS,
         ) -> JsonObject:
             params = {"chat_id": chat_id, "message_ids": message_ids}
+            known = {message.id for message in await self._existing(caller, chat_id)}
+            unknown = [message[:80] for message in message_ids if message not in known]
+            if unknown and name != "release":  # a mark of a message that is gone can go
+                raise CommandFailed(
+                    f"There is no message {unknown[0]!r} in this chat; see read_chat."
+                )
             return await self._made(f"smart_context.{name}", caller, params, max_tokens)
 
         mark.__doc__ = told

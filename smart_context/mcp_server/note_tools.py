@@ -175,7 +175,12 @@ class NoteTools:
         options: dict[str, Any] = {}
         wanted = items or []
         if name is not None:
-            stored = await self._commands.call("smart_context.get_context", {"key": name}, caller)
+            try:
+                call = self._commands.call("smart_context.get_context", {"key": name}, caller)
+                stored = await call
+            except CommandFailed as error:
+                told = f"{error} The resources context://… are those there are; or give items."
+                raise CommandFailed(told) from error
             wanted, options = stored["items"], stored["options"]
         if depth is not None:
             options = {**options, "link_depth": depth}

@@ -2,7 +2,7 @@
 
 import json
 
-from smart_context.chat.exported import exported
+from smart_context.chat.exported import exported, file_name
 
 SAID = [
     {"id": "m0", "role": "user", "content": "Of bread"},
@@ -31,6 +31,12 @@ def test_a_summary_is_named_where_people_read_it():
 
 def test_as_json_all_is_as_stored():
     assert json.loads(exported("c", DOCUMENT, "json")) == DOCUMENT
+
+
+def test_a_chat_without_a_title_gets_the_name_that_the_list_shows():
+    untitled = {"messages": SAID}
+    assert file_name("c", untitled, "markdown") == "Of bread-c.md"
+    assert "<h1>Of bread</h1>" in exported("c", untitled, "html")
 
 
 CALL = {"type": "tool_call", "tool_call_id": "t", "tool_name": "look", "args": {"a": 1}}

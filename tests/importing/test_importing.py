@@ -147,6 +147,48 @@ async def test_one_broken_conversation_stops_no_other_and_is_named(storage, tmp_
     assert (failed["title"], failed["file"]) == ("Odd", str(path))
 
 
+@pytest.mark.parametrize(
+    ("odd", "told"),
+    [
+        ({"mapping": ["a"]}, "mapping: expected an object, found list"),
+        ({"mapping": {"a": 7}}, "mapping.a: expected an object, found int"),
+        ({"mapping": {"a": {"message": "b"}}}, "mapping.a.message: expected an object, found str"),
+    ],
+)
+async def test_a_conversation_of_another_form_is_told_with_its_field(storage, tmp_path, odd, told):
+    path = tmp_path / "conversations.json"
+    path.write_bytes(listed({**CHATGPT, "mapping": MAPPING}, {"id": "odd", **odd}))
+    account = await taken(storage, path)
+    (failed,) = account["failed"]
+    assert (account["new"], account["unchanged"]) == (1, 0)
+    assert (failed["id"], failed["error"]) == ("odd", told)
+
+
+@pytest.mark.parametrize("client", ["aider", "openai", "sillytavern"])
+async def test_a_file_of_another_name_brings_nothing_twice(storage, tmp_path, client):
+    await taken(storage, first := put(tmp_path, client))
+    second = first.with_name(f"copy of {first.name}")
+    second.write_bytes(first.read_bytes())
+    account = await taken(storage, second)
+    assert (account["new"], account["grown"], account["failed"]) == (0, 0, [])
+    assert account["unchanged"]
+
+
+async def test_lists_of_messages_of_one_name_are_different_chats_and_grow(storage, tmp_path):
+    def said(name, *texts):
+        folder = tmp_path / name
+        folder.mkdir()
+        roles = ("user", "assistant") * len(texts)
+        rows = [{"role": role, "content": text} for role, text in zip(roles, texts, strict=False)]
+        (folder / "chat.json").write_text(json.dumps({"messages": rows}))
+        return folder / "chat.json"
+
+    account = await taken(storage, said("one", "Hi", "Hello"), said("two", "Bread", "Flour"))
+    assert (account["new"], account["messages"]) == (2, 4)
+    account = await taken(storage, said("later", "Hi", "Hello", "And?", "More"))
+    assert (account["grown"], account["messages"]) == (1, 2)
+
+
 async def test_a_trial_changes_nothing(storage, tmp_path):
     account = await taken(storage, put(tmp_path, "claude"), is_dry=True)
     assert (account["new"], account["messages"]) == (1, 2)
@@ -254,6 +296,7 @@ async def test_archives_that_are_bombs_or_damaged_are_refused_in_words(storage, 
     account = await taken(storage, bomb, damaged)
     assert [failed["file"] for failed in account["failed"]] == [str(bomb), str(damaged)]
     assert "unpack to" in account["failed"][0]["error"]
+    assert "damaged" in account["failed"][1]["error"]
 
 
 async def test_an_answer_of_a_hundred_thousand_calls_is_one_message(storage, tmp_path):

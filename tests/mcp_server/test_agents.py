@@ -199,6 +199,13 @@ async def test_chats_are_listed_searched_and_read_in_pages(agent):
     assert text == "".join(message["content"] for message in MESSAGES)
 
 
+@pytest.mark.parametrize("tool", ["pin", "hide"])
+async def test_a_message_that_is_not_there_is_not_marked(tmp_path, tool):
+    async with agent_of(fill(tmp_path / "vault"), writes=True) as agent:
+        assert "read_chat" in await agent.refused(tool, chat_id="c1", message_ids=["m1", "gone"])
+        assert (await agent.ask("topics", chat_id="c1"))["pinned"] == []
+
+
 async def test_what_if_shows_what_other_topics_would_send_and_changes_nothing(agent):
     await agent.call("smart_context.refresh_topics", chat_id="c1", wait=True)
     before = await agent.ask("topics", chat_id="c1")
@@ -227,7 +234,7 @@ async def test_contexts_are_built_by_name_or_items_to_a_depth(agent):
 
     assert shallow["items"] == ["Bread.md"]
     assert deep["items"] == ["Bread.md", "Ferry.md"]
-    assert "There is no context" in await agent.refused("build_context", name="Nothing")
+    assert "context://" in await agent.refused("build_context", name="Nothing")
     assert "expected one" in await agent.refused("build_context")
     packed = await agent.ask("pack", task="Bake it", target="Bread.md")
     assert "Bake it" in packed["text"]

@@ -171,14 +171,19 @@ def _is_environment(item: Mapping[str, Any]) -> bool:
     return text_in(item.get("content")).lstrip().startswith(_ENVIRONMENT)
 
 
-def aider(text: str, name: str) -> Iterator[FoundChat]:
-    """The chats of aider's history: one for each start of the program."""
+def aider(text: str) -> Iterator[FoundChat]:
+    """The chats of aider's history: one for each start of the program.
+
+    A chat is known by when it began and what was asked first, wherever its file lies.
+    """
     starts = list(_AIDER_CHAT.finditer(text))
     for place, start in enumerate(starts):
         end = starts[place + 1].start() if place + 1 < len(starts) else len(text)
         began = start[1].strip()
-        chat = FoundChat(client="aider", id=f"{name} {began}", created_at=moment(began))
+        chat = FoundChat(client="aider", id=began, created_at=moment(began))
         _aider_messages(text[start.end() : end], chat)
+        if chat.messages:
+            chat.id = f"{began} {title_of(chat.messages[0].parts[0]['text'])}"
         yield chat
 
 

@@ -43,10 +43,10 @@ def chatgpt(conversation: Mapping[str, Any]) -> FoundChat:
     """A conversation of ChatGPT's export.
 
     Raises:
-        NotReadable: If it has neither an id nor messages.
+        NotReadable: If it has neither an id nor messages, or they are not in the known form.
     """
     name = text_of(conversation.get("conversation_id")) or text_of(conversation.get("id"))
-    nodes = mapping(conversation.get("mapping"))
+    nodes = _object_or_none(conversation.get("mapping"), "mapping")
     if not name and not nodes:
         raise NotReadable("expected conversation_id or mapping, found neither")
     chat = FoundChat(
@@ -57,14 +57,25 @@ def chatgpt(conversation: Mapping[str, Any]) -> FoundChat:
         current=text_of(conversation.get("current_node")) or None,
     )
     for key, node in nodes.items():
-        if isinstance(node, Mapping):
-            _chatgpt_message(str(key), node, chat)
+        if told := _object_or_none(node, f"mapping.{key}"):
+            _chatgpt_message(str(key), told, chat)
     _pair_calls(chat)
     return chat
 
 
+def _object_or_none(value: object, name: str) -> Mapping[str, Any]:
+    """An object, empty if it is missing.
+
+    Raises:
+        NotReadable: If it is something else.
+    """
+    if value is not None and not isinstance(value, Mapping):
+        raise NotReadable(f"{name[:80]}: expected an object, found {type(value).__name__}")
+    return mapping(value)
+
+
 def _chatgpt_message(key: str, node: Mapping[str, Any], chat: FoundChat) -> None:
-    said = mapping(node.get("message"))
+    said = _object_or_none(node.get("message"), f"mapping.{key}.message")
     author, metadata = mapping(said.get("author")), mapping(said.get("metadata"))
     content = mapping(said.get("content"))
     kind, role = text_of(content.get("content_type")), text_of(author.get("role"))

@@ -1,5 +1,7 @@
 """Chats of programs for many models: Open WebUI, LibreChat, LobeChat, SillyTavern, Chatbox."""
 
+import hashlib
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -196,9 +198,10 @@ def sillytavern(rows: Sequence[Mapping[str, Any]], name: str) -> FoundChat:
     """A chat of SillyTavern: its first line is about the chat; other swipes are branches."""
     about = rows[0] if rows and "mes" not in rows[0] else {}
     integrity = text_of(mapping(about.get("chat_metadata")).get("integrity"))
+    began = (text_of(about.get("character_name")), text_of(about.get("create_date")))
     chat = FoundChat(
         client="sillytavern",
-        id=integrity or name,
+        id=integrity or " ".join(filter(None, began)) or name,
         title=title_of(about.get("character_name") or name),
         created_at=moment(about.get("create_date")),
     )
@@ -306,8 +309,11 @@ def _chatbox_part(part: Mapping[str, Any], message: FoundMessage) -> None:
         message.parts.append(text_part(text))
 
 
-def openai_messages(document: Mapping[str, Any], name: str) -> FoundChat:
+def openai_messages(document: Mapping[str, Any]) -> FoundChat:
     """Messages as OpenAI's API takes them.
+
+    Without an id the chat is known by how it begins, up to the first answer, and a message by all
+    up to it, so that neither the file's name nor the line matters.
 
     Raises:
         NotReadable: If there is no list of messages.
@@ -315,13 +321,18 @@ def openai_messages(document: Mapping[str, Any], name: str) -> FoundChat:
     listed = document.get("messages")
     if not isinstance(listed, list):
         raise NotReadable("expected a list of messages, found none")
-    chat = FoundChat(client="openai", id=name, title=title_of(document.get("title")))
+    chat = FoundChat(client="openai", id="", title=title_of(document.get("title")))
+    digest = hashlib.sha256()
     for row in objects(listed):
+        told = [row.get("role"), row.get("content"), row.get("tool_calls")]
+        digest.update(json.dumps(told, sort_keys=True).encode())
+        chat.id = chat.id or (digest.hexdigest() if row.get("role") == "assistant" else "")
         if row.get("role") == "tool":
             answered(chat.messages, text_of(row.get("tool_call_id")), row.get("content"))
             continue
         (said,) = messages_of({"messages": [row]})
-        message = chat.add("", said.role, at=row.get("created_at"), model=row.get("model"))
+        key, at = digest.hexdigest(), row.get("created_at")
+        message = chat.add(key, said.role, at=at, model=row.get("model"))
         message.role = said.role
         if words := text_of(row.get("reasoning_content")):
             message.parts.append(thought(words))
@@ -335,4 +346,5 @@ def openai_messages(document: Mapping[str, Any], name: str) -> FoundChat:
             function = mapping(tool.get("function"))
             made = (text_of(tool.get("id")), text_of(function.get("name")))
             message.parts.append(call(*made, function.get("arguments")))
+    chat.id = text_of(document.get("id")) or chat.id or digest.hexdigest()
     return chat
