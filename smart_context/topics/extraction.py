@@ -97,7 +97,8 @@ class LlmTopicExtractor:
         except ModelFailed as failure:
             raise ExtractionFailed(f"{self._model.name} did not answer: {failure}") from failure
         except ReplyUnusable as fault:
-            raise ExtractionFailed(f"{self._model.name} gave no usable topics: {fault}") from fault
+            words = f"{self._model.name} gave no list of topics ({fault})."
+            raise ExtractionFailed(f"{words} Another model may do better.") from fault
         title = found.title
         found = await asyncio.to_thread(reconciled, found, previous, messages, regroup=regroup)
         found = replace(found, title=title)

@@ -92,6 +92,9 @@ export class ThemeMap {
       // A name stands on the upper rim: above what is higher up.
       entry.style.zIndex = String(Math.round(y - r));
       for (const [j, bubble] of bubbles[i].entries()) this.#place(entry, j, themes[i].topics[j].label, bubble, r);
+      // A theme of one topic has its name: it is read once, unless the bubble is too small for it.
+      const { label, topics } = themes[i];
+      entry.toggleAttribute("data-named-inside", topics.length === 1 && topics[0].label === label && !entry.querySelector("[data-bare]"));
     }
   }
 

@@ -21,6 +21,7 @@ export function startGuide(wire, chatId) {
   const passed = new Set(recall("localStorage", PASSED).split(" "));
   /** @param {Step} [step]  That was done. */
   const done = (step) => {
+    if (document.documentElement.dataset.guide === "done") return;
     if (step) passed.add(step);
     remember("localStorage", PASSED, [...passed].join(" "));
     const next = STEPS.find((one) => !passed.has(one));

@@ -61,7 +61,7 @@ async def test_what_follows_the_beginning_of_a_huge_message_gives_no_keywords():
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
-        pytest.param("no", "fast-model gave no usable topics: expected JSON", id="talk"),
+        pytest.param("no", "fast-model gave no list of topics .found “no”.", id="talk"),
         pytest.param(ModelFailed("refused"), "fast-model did not answer: refused", id="no answer"),
     ],
 )

@@ -26,6 +26,8 @@ _MARKDOWN = re.compile(
     r"^[ \t]*(?:```.*$|(?:#{1,6}|>|[-*+])[ \t]+(?:\[[ xX]\][ \t]+)?)|\*\*|`|\[\[|\]\]", re.MULTILINE
 )
 """Markdown marks that only clutter a line of plain text."""
+_LINK = re.compile(r"!?\[([^\[\]\n]{1,200})\]\([^()\s]{0,500}\)")
+_EMPHASIS = re.compile(r"(?<![\w*])([*_])(?=\S)([^*_\n]{1,200})(?<=\S)\1(?![\w*])")
 
 
 class Written(Protocol):
@@ -200,7 +202,7 @@ def _preview(version: Version) -> str:
 
 def unmarked(text: str) -> str:
     """The text without Markdown marks, to be shown on one plain line."""
-    return _MARKDOWN.sub("", text)
+    return _EMPHASIS.sub(r"\2", _LINK.sub(r"\1", _MARKDOWN.sub("", text)))
 
 
 def _first_line(message: Message) -> str:

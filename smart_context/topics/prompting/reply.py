@@ -49,7 +49,7 @@ def parsed_reply(reply: str, messages: Sequence[Message], *, shown_share: float 
         else:
             merged[key] = _merged(merged[key], topic, order) if key in merged else topic
     if not merged:
-        raise ReplyUnusable("its list of topics is empty")
+        raise ReplyUnusable("found an empty one")
     return Extraction(
         topics=_largest(tuple(merged.values())),
         sticky_ids=sticky,
@@ -70,9 +70,7 @@ def _document(reply: str) -> Mapping[str, Any]:
         if isinstance(found, list) and found and all(map(_is_entry, found)):
             return {"topics": found}
     start = " ".join(reply.split())[:60]
-    raise ReplyUnusable(
-        'expected JSON with a list "topics", found ' + (f"“{start}”" if start else "nothing")
-    )
+    raise ReplyUnusable(f"found “{start}”" if start else "found nothing")
 
 
 def _json_values(text: str) -> Iterator[object]:

@@ -51,13 +51,13 @@ def test_a_bare_list_of_topics_is_understood():
     [
         pytest.param("", "found nothing", id="nothing"),
         pytest.param("I can't do that.", "I can't do that", id="a refusal"),
-        pytest.param('{"topics": [{"label": "A"', "topics", id="cut off"),
-        pytest.param("{}", "topics", id="no topics"),
-        pytest.param('{"topics": "A, B"}', "topics", id="topics of the wrong type"),
+        pytest.param('{"topics": [{"label": "A"', "found", id="cut off"),
+        pytest.param("{}", "found “{}”", id="no topics"),
+        pytest.param('{"topics": "A, B"}', "A, B", id="topics of the wrong type"),
         pytest.param('{"topics": []}', "empty", id="an empty list"),
         pytest.param('{"topics": [1, null, {}, {"label": 5}, {"label": " "}]}', "empty", id="junk"),
-        pytest.param("[" * 50_000, "topics", id="nested absurdly"),
-        pytest.param("null", "topics", id="null"),
+        pytest.param("[" * 50_000, "found", id="nested absurdly"),
+        pytest.param("null", "found “null”", id="null"),
     ],
 )
 def test_an_unusable_reply_says_why(text, reason):
