@@ -30,7 +30,10 @@ Render = Callable[[str], str]
 PAGE_S = 5.0
 """Time to render the messages of a page; the rest is plain text until asked again."""
 
-_COLOURS = ("bisect", "pygments.lexers", "pygments.formatters.html", "pygments.*")
+_NEEDED = (
+    *("bisect", "pygments.lexers", "pygments.formatters.html", "pygments.*"),
+    "latex2mathml.converter",
+)
 
 QUICK_CHARS = 20_000
 """Longest message rendered here: 0.25 s for the slowest Markdown, 25 ms for usual text.
@@ -190,13 +193,13 @@ def _has_code(text: str) -> bool:
     return any(fence in text for fence in _FENCES)
 
 
-@needs(*_COLOURS)
+@needs(*_NEEDED)
 def unsafe_html(text: str, is_coloured: bool) -> str:
     """In the child: HTML of a message, which the parent must clean."""
     return _markdown(is_coloured).unsafe(text)
 
 
-@needs(*_COLOURS)
+@needs(*_NEEDED)
 def unsafe_htmls(texts: Sequence[str]) -> list[str]:
     """In the child: HTML of some messages, with highlighted code."""
     return [unsafe_html(text, is_coloured=True) for text in texts]

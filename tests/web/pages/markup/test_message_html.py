@@ -81,6 +81,12 @@ def test_every_language_has_its_colours_where_no_file_can_be_opened(child):
     assert made == [Markdown().unsafe(text) for text in texts]
 
 
+@pytest.mark.parametrize("text", [CODE, LONG], ids=["code", "a long message"])
+def test_a_formula_beside_what_the_child_renders_is_drawn(child, text):
+    made = MessageHtml(child).for_page()(f"{text}\n\nSo $\\sqrt{{a}}$ is it.")
+    assert ("<msqrt>" in made, 'class="k"' in made) == (True, text is CODE)
+
+
 def test_code_that_is_too_costly_has_no_colours_and_the_next_has(child):
     render = MessageHtml(child).for_page()
     costly = render(COSTLY_CODE)
