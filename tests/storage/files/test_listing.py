@@ -62,7 +62,10 @@ async def test_a_chat_is_listed_under_its_title(store, folder, document, title):
         pytest.param(said("y" * 500), "y" * 119 + "…", id="cut"),
         pytest.param(said(), "", id="none"),
         pytest.param(
-            said("## Plan\n\n- [ ] **Buy** *fine* `flour`, see [[Bread]] [here](https://a.b/c_d)\n```py\nx = a_b * 2 > 1\n```"),
+            said(
+                "## Plan\n\n- [ ] **Buy** *fine* `flour`, see [[Bread]] [here](https://a.b/c_d)"
+                "\n```py\nx = a_b * 2 > 1\n```"
+            ),
             "Plan Buy fine flour, see Bread here x = a_b * 2 > 1",
             id="without Markdown's marks",
         ),
