@@ -22,6 +22,7 @@ _CONTENT_KEYS = {
     "roles": "digest",
     "instructions": "digest",
     "agents": "",
+    "storage": "url",
     "access": "digest",
     "git": "",
 }

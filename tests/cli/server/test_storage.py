@@ -86,3 +86,13 @@ def test_a_copy_counts_in_plain_words(tmp_path, empty):
     shutil.copytree(WRITTEN, tmp_path / "one" / ".memory")
     _, out, _ = run_to_end(["storage", "copy", "--from", tmp_path / "one", "--to", empty])
     assert "4 chats, 1 added vector file, 2 vector files," in out
+
+
+def test_the_database_that_a_vault_names_counts_once_the_vault_is_trusted(tmp_path, empty):
+    (tmp_path / ".vault.toml").write_text(f'[storage]\nurl = "{empty}"\n')
+    migrate = ["storage", "migrate", "--vault", tmp_path]
+    assert "memory folder" in run_to_end(migrate)[1]
+    assert run_to_end(["trust", tmp_path, "--yes"])[0] == 0
+    assert "0001_storage" in run_to_end(migrate)[1]
+    assert run_to_end(["trust", "--revoke", tmp_path])[0] == 0
+    assert "memory folder" in run_to_end(migrate)[1]
