@@ -211,8 +211,11 @@ class Database:
     def _failed(self, failure: psycopg.Error) -> StoreFailed:
         if isinstance(failure, (errors.DiskFull, errors.OutOfMemory, errors.QueryCanceled)):
             return StoreFailed(f"The database refused it: {_words(failure)}.")
-        why = f"The {self.where} can't be reached: {_words(failure)}. It is tried again."
+        why = f"The {self.where} can't be reached: {_words(failure)}."
         with self._starting:
+            if self._pool is None:  # it was never there: whoever needs it asks again
+                return StorageAway(why)
+            why += " It is tried again."
             if not self._away:
                 _logger.warning("%s", why)
                 self._failures += 1
