@@ -31,7 +31,7 @@ from smart_context.topics.extraction import (
 )
 from smart_context.topics.growing import Group, grown_groups, is_grown, kept_labels
 from smart_context.topics.naming.acceptance import is_courtesy
-from smart_context.topics.naming.naming import Talk, labels_of
+from smart_context.topics.naming.naming import NAMELESS, Talk, labels_of
 from smart_context.topics.standing.personal import standing_facts
 from smart_context.topics.standing.standing import standing_instructions
 from smart_context.topics.values import MOST_READ, MOST_TOPICS, Extraction, Previous, Topic
@@ -93,7 +93,7 @@ class EmbeddedTopicExtractor:
         except ModelFailed as failure:
             raise ExtractionFailed(f"{self._embedder.name} did not answer: {failure}") from failure
         topics = _topics(groups, named, spoken)
-        title = next((topic.label for topic in topics), "")
+        title = next((topic.label for topic in topics if topic.label != NAMELESS), "")
         found = Extraction(topics=topics, sticky_ids=sticky, title=title)
         return await asyncio.to_thread(with_keywords, found, messages, self._keywords)
 

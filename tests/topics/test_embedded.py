@@ -113,6 +113,16 @@ async def test_labels_are_short_in_title_case_and_made_of_words_that_were_used(e
         assert topic.keywords
 
 
+async def test_a_topic_that_nothing_names_gives_the_chat_no_title(embedder):
+    greeting, subject = (
+        messages_of({"messages": [{"id": "a", "role": "user", "content": text}]})
+        for text in ("Hello, what can you do?", "How long does sourdough bread rise?")
+    )
+    extractor = EmbeddedTopicExtractor(embedder)
+    assert not (await extractor.extract(greeting)).title
+    assert (await extractor.extract(subject)).title
+
+
 async def test_labels_stay_as_a_chat_grows(embedder):
     messages, _ = chats.chat(chats.SIX_SUBJECTS)
     extractor = EmbeddedTopicExtractor(embedder)

@@ -26,6 +26,9 @@ from smart_context.topics.naming.phrases import phrases_of
 from smart_context.topics.naming.unspaced import is_weak, unspaced_names
 from smart_context.topics.stability import reused_labels
 
+NAMELESS = "Topic"
+"""The label of messages without a word that could name them: no title for a chat."""
+
 _READ = 120
 _ASKED, _ANSWERED = 1.0, 0.7
 _CONTRAST = 0.3
@@ -218,7 +221,7 @@ def _plain_name(said: Sequence[str], speakers: AbstractSet[str]) -> str:
             if UNSPACED_RUN.match(words[0]):
                 return accepted(words[0], said, speakers)  # a pair of characters, made whole
             return clean_label(" ".join(words[:_PLAIN_WORDS]))
-    return "Topic"
+    return NAMELESS
 
 
 def _centres(vectors: Matrix, groups: Sequence[Sequence[int]]) -> Matrix:
