@@ -207,7 +207,8 @@ def test_the_cookie_alone_which_other_ports_see_opens_nothing(logged, browser):
 def test_the_token_opens_nothing(logged, browser):
     browser.headers["Authorization"] = f"Bearer {TOKEN}"
     assert call(browser, "memory.list_chats").status_code == 401
-    assert browser.get("/v1/models").status_code == 401
+    for path in ("/v1/models", "/metrics"):
+        assert browser.get(path).status_code == 401
 
 
 def test_a_login_counts_only_in_the_browser_that_began_it(logged, browser):

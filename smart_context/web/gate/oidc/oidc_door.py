@@ -45,7 +45,7 @@ LOGIN_PATH, CALLBACK_PATH = "/auth/login", "/auth/callback"
 LOGOUT_PATH, OUT_PATH = "/auth/logout", "/auth/logged-out"
 
 _NO_STORE = {"Cache-Control": "no-store"}
-_NOT_FOR_PAGES = ("/api/", "/static/", "/panels/", "/favicon.ico")
+_NOT_FOR_PAGES = ("/api/", "/static/", "/panels/", "/favicon.ico", "/metrics")
 
 NOT_LOGGED_IN = Refusal(
     status=401,
