@@ -1,9 +1,10 @@
 """Recognises by its content whose chats a file holds, and reads them one by one."""
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import accumulate, islice
 from typing import IO, Any
 
 import ijson  # type: ignore[import-untyped] # it brings no types
@@ -35,6 +36,11 @@ _MOST_WHOLE = 512 << 20
 
 _LONGEST_LINE = 256 << 20
 _PEEKED = 64 << 10
+_MOST_UNKNOWN = 1_000
+_DEEPEST = 4_000
+_MARK = b"\xef\xbb\xbf"
+_ESCAPED = re.compile(rb"\\.", re.DOTALL)
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _AIDER = b"# aider chat started at"
 _SIGNS = (
     *(b'"mapping"', b'"chat_messages"', b'"safeHtmlItem"', b'"sessionId"', b'"payload"'),
@@ -88,7 +94,7 @@ def _chats(source: Source, start: bytes, wanted: str) -> Iterator[Found | Broken
         if _AIDER in start and wanted in {"", "aider"}:
             yield from agents.aider(_text(source))
         return
-    first = start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    first = start.removeprefix(_MARK).lstrip()[:1]
     if first == b"[":
         yield from _listed(source, wanted)
     elif first == b"{" and _is_lines(start, source):
@@ -124,9 +130,16 @@ def _listed(source: Source, wanted: str) -> Iterator[Found | Broken]:
             yield servers.openai_messages({"messages": rows})
             return
         client = wanted
+        unknown: list[Any] = []  # what comes before the first of a known program
         for number, item in enumerate(_chained(first, items)):
-            yield from _read(item, source, client, number)
             client = client or _client_of(item)  # what follows is of the same program
+            if client:
+                for place, early in enumerate(unknown):
+                    yield from _read(early, source, client, place)
+                unknown.clear()
+                yield from _read(item, source, client, number)
+            elif number < _MOST_UNKNOWN:
+                unknown.append(item)
 
 
 def _chained(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
@@ -136,35 +149,82 @@ def _chained(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
 
 def _items(stream: IO[bytes]) -> Iterator[Any]:
     try:
-        yield from ijson.items(stream, "item", use_float=True)
+        yield from ijson.items(_Nested(stream), "item", use_float=True)
     except (ijson.JSONError, UnicodeDecodeError, RecursionError, ValueError) as error:
         if "UTF8" in str(error):
             raise NotReadable("expected UTF-8, found another encoding; convert the file") from error
         raise NotReadable(f"the file is damaged: {_short(error)}") from error
 
 
+class _Nested:
+    """A file of JSON that ends in an error where it nests so deeply that no memory would do.
+
+    Args:
+        stream: The file.
+    """
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._before = b""  # a backslash whose character comes next
+        self._is_in_text = False
+        self._depth = 0
+        self._is_begun = False
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes, without a byte order mark.
+
+        Raises:
+            NotReadable: If they nest too deeply.
+        """
+        chunk = self._stream.read(size)
+        if size and not self._is_begun:
+            self._is_begun, chunk = True, chunk.removeprefix(_MARK)
+        plain = _ESCAPED.sub(b"", self._before + chunk)
+        self._before = b"\\" if plain.endswith(b"\\") else b""
+        parts = plain.split(b'"')
+        outside = b"".join(parts[self._is_in_text :: 2])
+        self._is_in_text ^= len(parts) % 2 == 0
+        brackets = outside.translate(None, _NO_BRACKETS)
+        opened = brackets.count(b"[") + brackets.count(b"{")
+        if self._depth + opened > _DEEPEST:  # seldom: only then each is looked at
+            steps = (1 if byte in b"[{" else -1 for byte in brackets)
+            if max(accumulate(steps, initial=self._depth)) > _DEEPEST:
+                raise NotReadable(f"nests more than {_DEEPEST:,} levels deep, which no export does")
+        self._depth += 2 * opened - len(brackets)
+        return chunk
+
+
 def _lined(source: Source, wanted: str) -> Iterator[Found | Broken]:
     rows: list[Mapping[str, Any]] = []
     damaged = 0
+    is_any = False
     with source.opened() as stream:
         for number, line in enumerate(iter(lambda: stream.readline(_LONGEST_LINE), b"")):
             if not line.strip():
                 continue
-            try:
-                row = json.loads(line)
-            except (ValueError, RecursionError):
-                damaged += 1
-                continue
-            if not isinstance(row, dict):
-                damaged += 1
+            row = _object_of(line)
+            if row is None:
+                damaged = damaged or number + 1
             elif "chat" in row or "messages" in row or "mapping" in row or "chat_messages" in row:
+                is_any = True
                 yield from _read(row, source, wanted, number)
             else:
                 rows.append(row)
     if rows:
         yield from _guarded(lambda: _session(rows, source, wanted), source)
+    elif damaged and is_any:
+        error = f"line {damaged}: expected a JSON object, found something else"
+        yield Broken(id="", title="", error=error)
     elif damaged:
         raise NotReadable("none of its lines is a JSON object of a known program")
+
+
+def _object_of(line: bytes) -> dict[str, Any] | None:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, dict) else None
 
 
 def _session(rows: Rows, source: Source, wanted: str) -> Iterator[FoundChat]:

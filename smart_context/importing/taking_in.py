@@ -169,7 +169,7 @@ class Importer:
                 outcome = await self._own(found)
             else:
                 outcome = await self._foreign(source, found)
-        except SmartContextError as error:
+        except (SmartContextError, RecursionError) as error:
             name = "" if isinstance(found, OwnChat) else found.id
             self._fail(source.name, Broken(id=name, title=found.title, error=str(error)))
             return

@@ -328,6 +328,28 @@ async def test_a_file_that_is_cut_within_an_archive_is_named_and_what_came_befor
     assert (failed["file"], "damaged" in failed["error"]) == ("conversations.json", True)
 
 
+async def test_a_list_that_nests_without_end_is_refused_in_words(storage, tmp_path):
+    whole = listed({**CHATGPT, "mapping": MAPPING, "note": '\\"[{' * 5_000})
+    (tmp_path / "deep.json").write_bytes(whole[:-1] + b"," + b"[1," * 100_000)
+    account = await taken(storage, tmp_path / "deep.json")
+    assert "levels deep" in account["failed"][0]["error"]
+    (tmp_path / "whole.json").write_bytes(b"\xef\xbb\xbf" + whole)
+    assert (await taken(storage, tmp_path / "whole.json"))["failed"] == []
+    assert len(await storage.chats.listing.rows(OWNER)) == 1
+
+
+async def test_what_is_odd_is_told_wherever_it_stands(storage, tmp_path):
+    path = tmp_path / "conversations.json"
+    path.write_bytes(listed(5, {"title": "Odd"}, {**CHATGPT, "mapping": MAPPING}))
+    account = await taken(storage, path)
+    assert (account["new"], len(account["failed"])) == (1, 2)
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text('{"messages": [{"role": "user", "content": "Hi"}]}\n{"messages": [{"ro\n')
+    account = await taken(storage, lines)
+    assert account["new"] == 1
+    assert "line 2" in account["failed"][0]["error"]
+
+
 async def test_circles_and_missing_parents_end(storage, tmp_path):
     asked = {"author": {"role": "user"}, "content": {"content_type": "text", "parts": ["Hello"]}}
     nodes = {
