@@ -65,13 +65,14 @@ class AtlasCommands:
         span = span_of(since, until)
         mine = await self._current(caller.person, wait=wait)
         vector = await self._vector(query)
+        archive, titles = mine.archive, mine.titles()
+        state = {"pending": mine.pending, "built_at": mine.built_at or None}
 
         def work() -> JsonObject:
-            chosen = found_topics(mine.archive, query, vector) if query.strip() else None
-            return account(mine.archive, mine.titles(), span=span, chosen=chosen, limit=limit)
+            chosen = found_topics(archive, query, vector) if query.strip() else None
+            return account(archive, titles, span=span, chosen=chosen, limit=limit)
 
-        shown = await asyncio.to_thread(work)
-        return {**shown, "pending": mine.pending, "built_at": mine.built_at or None}
+        return {**await asyncio.to_thread(work), **state}
 
     async def atlas_messages(
         self,
