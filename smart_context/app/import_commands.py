@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from smart_context.base.asking import whoever_asks
-from smart_context.base.errors import CommandFailed
+from smart_context.base.errors import CommandFailed, InvalidParams
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.host.commands.registry import Caller, check_owner
 from smart_context.host.events.events import Event
@@ -110,7 +110,7 @@ class Imports:
         self._check(caller.person, reads_server=bool(path))
         if bool(upload) == bool(path) or (program and program not in FORMATS):
             known = ", ".join(FORMATS)
-            raise CommandFailed(f"Give an upload or a path, and as program one of: {known}.")
+            raise InvalidParams(f"Give an upload or a path, and as program one of: {known}.")
         sent = self._waiting.get((caller.person, upload))
         file = sent if upload else await asyncio.to_thread(_own, path)
         if file is None or not await asyncio.to_thread(file.exists):

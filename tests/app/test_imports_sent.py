@@ -32,3 +32,4 @@ def test_a_trial_keeps_what_was_sent_for_the_import_itself(tmp_path):
         assert server.ask("memory.import", upload=upload) == trial
         _, again = server.command("memory.import", upload=upload)
         assert "send it again" in str(again)
+        assert server.command("memory.import")[0] == 422
