@@ -75,7 +75,7 @@ def test_a_topic_moves_into_a_chat_of_its_own_and_both_name_each_other(new_page,
     page.locator(".bubble", has_text="Bread").locator("input").focus()
     page.keyboard.press("Space")
     page.get_by_role("button", name="More with the picked topics").click()
-    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowUp")
     page.keyboard.press("Enter")
     dialog = page.get_by_role("dialog", name="A chat of its own")
     expect(dialog.get_by_label("Title")).to_have_value("Bread")
