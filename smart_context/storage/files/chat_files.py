@@ -1,5 +1,6 @@
 """Reads, merges, writes and sets aside the files of chats. Blocks."""
 
+import logging
 import random
 import time
 from collections.abc import Callable
@@ -25,6 +26,8 @@ from smart_context.chat.documents.document import NotAChat, Version, read_versio
 from smart_context.chat.documents.merge import merge
 from smart_context.chat.ids import file_stamp, same_but_for_case
 from smart_context.chat.messages import ChatId
+
+_log = logging.getLogger(__name__)
 
 _ATTEMPTS = 20
 _LONGEST_PAUSE_S = 0.1
@@ -150,6 +153,10 @@ class ChatFiles:
                 f"{place} can't be read as a chat ({damaged.reason}) and could not be set aside: "
                 f"{error.strerror or error}. Move it elsewhere yourself."
             ) from error
+        # Whoever looked may be cancelled before it can tell, and nobody else would find out.
+        _log.warning(
+            "%s can't be read as a chat (%s): it was set aside as %s", place, damaged.reason, target
+        )
         return folder.path / target
 
 
