@@ -63,7 +63,7 @@ FILE_READERS = (
 
 FORMATTERS = (
     *("smart_context.web.pages.markup.message_html", "bisect"),
-    *("pygments.lexers", "pygments.formatters.html", "pygments.*"),
+    *("pygments.lexers", "pygments.formatters.html", "pygments.*", "latex2mathml.converter"),
     *("smart_context.packing.templates.costly", "smart_context.packing.templates.templates"),
     *("jinja2.*", "html", "pprint", "random", "textwrap"),
 )
