@@ -12,7 +12,7 @@ URI = "ui://smart-context/topics.html"
 MIME_TYPE = "text/html;profile=mcp-app"
 
 _FOLDER = "static/agents"
-_IMPORT = re.compile(r'^import \{ (.+) \} from "(.+)";$', re.MULTILINE)
+_IMPORT = re.compile(r'^import \{ ([^}\n]+) \} from "([^"\n]+)";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)
 
 
