@@ -206,7 +206,7 @@ class WireClient:
         assert "error" in reply, reply
         return reply["error"]
 
-    def wait_for(self, name, *, after=0, **matching):
+    def wait_for(self, name, *, after=0, such_that=lambda _: True, **matching):
         """The first event of that name, from position `after` on, with these values."""
 
         def found():
@@ -214,7 +214,9 @@ class WireClient:
                 (
                     params
                     for event, params in self.events[after:]
-                    if event == name and all(params.get(k) == v for k, v in matching.items())
+                    if event == name
+                    and all(params.get(k) == v for k, v in matching.items())
+                    and such_that(params)
                 ),
                 None,
             )

@@ -32,8 +32,11 @@ def growth(run: Callable[[str], object], make: Text, *, longest: int) -> float:
         if seconds(run, make(length)) >= _PATIENCE_S / 4:
             return float("inf")
     longer = shorter = float("inf")
-    for _ in range(_ATTEMPTS):
-        longer = min(longer, seconds(run, make(longest)))
+    spent = 0.0
+    while spent < _PATIENCE_S * 2:
+        last = seconds(run, make(longest))
+        spent += max(last, _PATIENCE_S * 2 / _ATTEMPTS)
+        longer = min(longer, last)
         if longer < _MEASURABLE_S:
             return 0.0
         if longer >= _PATIENCE_S:

@@ -273,8 +273,9 @@ def test_an_endpoint_that_changes_is_off_again_and_is_sent_nothing(stranger, gue
     assert guest.call("theirs.ping") == {"pong": True}
 
 
-def name_models(stranger, **endpoints):
-    """Name an endpoint for each of these categories."""
+def name_models(stranger, guest, **endpoints):
+    """Name an endpoint for each of these categories; gives the review that says so."""
+    after = len(guest.events)
     lines = [
         f'{category} = {{ model = "m", base_url = "{at.base_url}", api_key_env = "TEST_KEY_NAME" }}'
         for category, at in endpoints.items()
@@ -282,6 +283,13 @@ def name_models(stranger, **endpoints):
     plugin = '[plugins.smart_context]\nrelevance = "plain"'
     text = "\n".join(["[llm.categories]", *lines, plugin])
     (stranger.vault / ".vault.toml").write_text(text)
+    named = {(category, at.base_url) for category, at in endpoints.items()}
+
+    def is_reviewed(view):
+        parts = [part for part in view["parts"] if part["kind"] == "endpoint"]
+        return named == {(use, part["base_url"]) for part in parts for use in part["used_for"]}
+
+    return guest.wait_for("system.trust_changed", after=after, such_that=is_reviewed)
 
 
 def trust_on_the_command_line(stranger, guest):
@@ -294,16 +302,14 @@ def test_a_trusted_endpoint_gets_nothing_of_a_category_that_it_was_not_reviewed_
     stranger, guest
 ):
     with FakeOpenAI() as one, FakeOpenAI() as other:
-        name_models(stranger, chat=one, embedding=other)
+        name_models(stranger, guest, chat=one, embedding=other)
         trust_on_the_command_line(stranger, guest)
         guest.call("chat.send", chat_id="c", message="What is the weather?")
         assert one.chat_requests
         other.wait_for_requests(1, path=EMBEDDINGS)
 
-        after = len(guest.events)
-        name_models(stranger, chat=other, embedding=one)
-        told = "Restricted: 2 endpoints are off until you trust it."
-        view = guest.wait_for("system.trust_changed", after=after, summary=told)
+        view = name_models(stranger, guest, chat=other, embedding=one)
+        assert view["summary"] == "Restricted: 2 endpoints are off until you trust it."
         guest.call("chat.send", chat_id="c", message="And tomorrow?")
         guest.call("smart_context.refresh_topics", chat_id="c", wait=True)
         answer = guest.call("memory.load_chat", chat_id="c")["messages"][-1]["content"]
@@ -325,12 +331,11 @@ def test_an_endpoint_goes_on_for_what_it_was_reviewed_for_when_it_is_asked_for_m
     stranger, guest
 ):
     with FakeOpenAI() as one:
-        name_models(stranger, chat=one)
+        name_models(stranger, guest, chat=one)
         trust_on_the_command_line(stranger, guest)
-        after = len(guest.events)
-        name_models(stranger, chat=one, embedding=one)
+        view = name_models(stranger, guest, chat=one, embedding=one)
         told = "Restricted: this vault's endpoint for embeddings is off until you trust it."
-        view = guest.wait_for("system.trust_changed", after=after, summary=told)
+        assert view["summary"] == told
         assert {part["kind"]: part["state"] for part in view["parts"]}["endpoint"] == "partly"
         guest.call("chat.send", chat_id="c", message="What is the weather?")
         assert one.chat_requests
