@@ -1,6 +1,7 @@
 """A chat as another program's file has it, before it becomes one of ours. Pure."""
 
 import hashlib
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -51,9 +52,9 @@ class FoundMessage:
 
     @property
     def is_wordless(self) -> bool:
-        """An answer that has only thought and called so far."""
+        """An answer that has only thought, called and drawn so far."""
         kinds = {part.get("type") for part in self.parts}
-        return self.role == "assistant" and bool(kinds) and kinds <= {"reasoning", "tool_call"}
+        return self.role == "assistant" and kinds <= {"reasoning", "tool_call"}
 
     @property
     def is_empty(self) -> bool:
@@ -262,7 +263,7 @@ def call(
         "state": "result" if is_done else "call",
         "tool_call_id": call_id,
         "tool_name": name,
-        "args": args,
+        "args": parsed(args),
     }
     return {**part, "result": result} if is_done else part
 
@@ -328,6 +329,16 @@ def objects(value: object) -> list[Mapping[str, Any]]:
 def mapping(value: object) -> Mapping[str, Any]:
     """An object; an empty one for anything else."""
     return value if isinstance(value, Mapping) else {}
+
+
+def parsed(value: object) -> object:
+    """The object or list that a text of JSON holds; anything else as it is."""
+    if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
 
 
 def title_of(value: object) -> str:

@@ -48,6 +48,7 @@ _SIGNS = (
 )
 """Keys of known programs: a file that begins with one of them is theirs, though damaged."""
 
+_NOT_UTF8 = "expected UTF-8, found another encoding; save the file as UTF-8"
 _OWN_KEYS = {"branches", "topics", "source", "version_order", "split_from", "forked_from"}
 
 _FAULTS = (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError)
@@ -92,7 +93,7 @@ def _chats(source: Source, start: bytes, wanted: str) -> Iterator[Found | Broken
         return
     if source.name.lower().endswith(".md") or _AIDER in start:
         if _AIDER in start and wanted in {"", "aider"}:
-            yield from agents.aider(_text(source))
+            yield from agents.aider(_bytes(source).decode("utf-8-sig", "replace"))
         return
     first = start.removeprefix(_MARK).lstrip()[:1]
     if first == b"[":
@@ -152,7 +153,7 @@ def _items(stream: IO[bytes]) -> Iterator[Any]:
         yield from ijson.items(_Nested(stream), "item", use_float=True)
     except (ijson.JSONError, UnicodeDecodeError, RecursionError, ValueError) as error:
         if "UTF8" in str(error):
-            raise NotReadable("expected UTF-8, found another encoding; convert the file") from error
+            raise NotReadable(_NOT_UTF8) from error
         raise NotReadable(f"the file is damaged: {_short(error)}") from error
 
 
@@ -273,7 +274,7 @@ _BY_KEYS: Sequence[tuple[str, Callable[[Mapping[str, Any]], bool]]] = (
     ("chatgpt", lambda item: "mapping" in item or "conversation_id" in item),
     ("claude", lambda item: "chat_messages" in item),
     ("opencode", lambda item: "info" in item and "messages" in item),
-    ("open-webui", lambda item: "history" in mapping(item.get("chat")) or "history" in item),
+    ("open-webui", lambda item: isinstance(item.get("chat"), Mapping) or "history" in item),
     (
         "librechat",
         lambda item: "conversationId" in item or "messagesTree" in item,
@@ -352,14 +353,16 @@ def _whole(source: Source) -> object:
             f"is one object of {source.size:,} bytes; at most {_MOST_WHOLE:,} are read"
         )
     try:
-        return json.loads(_text(source))
+        return json.loads(_bytes(source).decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise NotReadable(_NOT_UTF8) from error
     except (ValueError, RecursionError) as error:
         raise NotReadable(f"expected JSON, found something else: {_short(error)}") from error
 
 
-def _text(source: Source) -> str:
+def _bytes(source: Source) -> bytes:
     with source.opened() as stream:
-        return stream.read(_MOST_WHOLE).decode("utf-8-sig", "replace")
+        return stream.read(_MOST_WHOLE)
 
 
 def _short(error: BaseException) -> str:

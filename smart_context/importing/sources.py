@@ -4,6 +4,7 @@ Everything here blocks.
 """
 
 import base64
+import codecs
 import json
 import mimetypes
 import os
@@ -13,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from smart_context.importing.found import NotReadable
 
@@ -26,6 +27,7 @@ _RATIO, _SMALL = 400, 64 << 20
 _READ = (".json", ".jsonl", ".md", ".db", ".sqlite", ".zip")
 _ENCRYPTED = 0x1
 _ZIP = b"PK\x03\x04"
+_SHORTEST_KEY = 6
 _SHOWN_NAMES = "conversation_asset_file_names.json"
 
 
@@ -55,16 +57,22 @@ class Source:
         try:
             if self.archive is not None and self.entry is not None:
                 with self.archive.open(self.entry) as stream:
-                    yield stream
+                    yield _as_utf8(stream)
             elif self.path is not None:
                 with self.path.open("rb") as stream:
-                    yield stream
+                    yield _as_utf8(stream)
         except (OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile, EOFError) as error:
             raise NotReadable(f"can't be read: {error}") from error
         except Exception as error:
             if type(error).__module__ == "zlib":
                 raise NotReadable(f"is damaged: {error}") from error
             raise
+
+
+def _as_utf8(stream: Any) -> IO[bytes]:
+    """The bytes in UTF-8, where they begin with the mark of UTF-16, as PowerShell writes files."""
+    is_wide = stream.peek(2)[:2] in {codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE}
+    return codecs.EncodedFile(stream, "utf-8", "utf-16", "replace") if is_wide else stream
 
 
 @dataclass(slots=True)
@@ -88,8 +96,9 @@ class Assets:
         """
         if name.startswith("data:"):
             return _decoded(name)
-        exact = next((known for known in (name, f"{name}.dat") if known in self.files), "")
-        known = exact or next((known for known in self.files if name and name in known), "")
+        known = next((known for known in (name, f"{name}.dat") if known in self.files), "")
+        if not known and len(name) >= _SHORTEST_KEY:  # a key, which the file's name holds
+            known = next((known for known in self.files if name in known), "")
         wanted = self.files.get(known)
         content = None
         try:

@@ -10,7 +10,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from smart_context.base.errors import CommandFailed, SmartContextError
 from smart_context.base.text.scores import counted
@@ -18,7 +18,7 @@ from smart_context.base.times import utc_stamp
 from smart_context.base.values import OWNER, JsonObject
 from smart_context.chat.documents.branches import branches_of, set_branches
 from smart_context.chat.documents.ownership import OWNED_BY
-from smart_context.chat.messages import SOURCE, ChatId, messages_of
+from smart_context.chat.messages import SOURCE, ChatId, Message, Part, give_ids, messages_of
 from smart_context.importing.found import (
     FoundChat,
     FoundMessage,
@@ -36,6 +36,9 @@ from smart_context.storage.ports import Storage
 Outcome = Literal["new", "grown", "unchanged", "deleted"]
 Progress = Callable[[str, int, int], None]
 """Told which file is read, how many chats were read so far, and how many files there are."""
+
+Known = Mapping[str, Message | None]
+"""The messages that a chat has or had, by their ids; `None` for those that are gone."""
 
 IMPORTED = "imported"
 """The key of the ids of all messages that a chat got by imports."""
@@ -185,10 +188,12 @@ class Importer:
 
     async def _own(self, found: OwnChat) -> Outcome:
         document = {key: value for key, value in found.document.items() if key != OWNED_BY}
+        give_ids(document)
         for chat_id in (found.chat_id, found.copy_id):
             if (known := await self._known(chat_id)) is not None:
                 rows = [row for row in document["messages"] if isinstance(row, dict)]
-                return await self._grown(chat_id, known, rows, [])
+                branches = [(one.get("after"), one["messages"]) for one in branches_of(document)]
+                return await self._grown(chat_id, known, rows, branches)
         try:
             await self._made(found.chat_id, document)
         except CommandFailed:  # the id is another person's
@@ -216,15 +221,17 @@ class Importer:
         await self._made(found.chat_id, _document(found, entries, branches, self._wishes.folder))
         return "new"
 
-    async def _known(self, chat_id: ChatId) -> dict[str, None] | None:
-        """The ids of the messages that a chat has or had; `None` if it is not here."""
+    async def _known(self, chat_id: ChatId) -> Known | None:
+        """The messages that a chat has or had, by their ids; `None` if it is not here."""
         if not await self._storage.chats.exists(chat_id):
             return None
         document = await self._storage.chats.load(chat_id)
         listed = document.get(IMPORTED)
-        known = dict.fromkeys(map(str, listed) if isinstance(listed, list) else ())
+        known: dict[str, Message | None] = dict.fromkeys(
+            map(str, listed) if isinstance(listed, list) else ()
+        )
         for path in (document, *branches_of(document)):
-            known.update(dict.fromkeys(str(message.id) for message in messages_of(path)))
+            known.update({str(message.id): message for message in messages_of(path)})
         return known
 
     async def _made(self, chat_id: ChatId, document: JsonObject) -> None:
@@ -232,23 +239,26 @@ class Importer:
             await self._storage.chats.update(chat_id, lambda made: made.update(document))
 
     async def _entry(
-        self, source: Source, found: FoundChat, message: FoundMessage, known: Collection[str]
+        self, source: Source, found: FoundChat, message: FoundMessage, known: Known
     ) -> JsonObject:
         """The message as it is stored, with the files that the archive has if it is new."""
         entry = entry_of(found, message)
         files: list[JsonObject] = []
-        if entry["id"] in known:
+        if entry["id"] in known and not _has_gone_on(known[entry["id"]], entry):
             return entry
         for place, (name, shown) in enumerate(message.assets):
             read = await asyncio.to_thread(source.assets.read, name)
-            if read is None:
-                continue
             try:
-                kept = await self._kept(shown or read[0], read[1])
-            except CommandFailed:
-                continue  # neither text nor an image
-            self.account.files += 1
-            files.append({**kept, "id": f"{entry['id']}-{place}"})
+                kept = None if read is None else await self._kept(shown or read[0], read[1])
+            except CommandFailed:  # neither text nor an image
+                kept = None
+            if kept is not None:
+                self.account.files += 1
+                files.append({**kept, "id": f"{entry['id']}-{place}"})
+            elif shown or not entry["content"]:
+                parts = Message.from_dict(entry).parts
+                told = {"type": "info", "text": f"[{shown or 'A file'}, not in the import]"}
+                entry["content"] = [*parts, told]
         return {**entry, "files": files} if files else entry
 
     async def _kept(self, name: str, content: bytes) -> JsonObject:
@@ -262,13 +272,14 @@ class Importer:
     async def _grown(
         self,
         chat_id: ChatId,
-        known: Mapping[str, None],
+        known: Known,
         entries: Sequence[JsonObject],
         branches: Sequence[tuple[str | None, Sequence[JsonObject]]],
     ) -> Outcome:
         """Add the messages that are not known to a chat that is here."""
-        fresh = [name for name in _ids(entries, branches) if name not in known]
-        if not fresh:
+        rows = _rows(entries, branches)
+        fresh = [row for row in rows if row["id"] not in known]
+        if not fresh and not any(_has_gone_on(known[row["id"]], row) for row in rows):
             return "unchanged"
         self.account.messages += len(fresh)
         if self._wishes.is_dry:
@@ -308,7 +319,13 @@ def _branch(after: str | None, row: Sequence[JsonObject]) -> JsonObject:
 def _ids(
     entries: Sequence[JsonObject], branches: Sequence[tuple[str | None, Sequence[JsonObject]]]
 ) -> list[str]:
-    return [str(row["id"]) for row in (*entries, *(row for _, rows in branches for row in rows))]
+    return [str(row["id"]) for row in _rows(entries, branches)]
+
+
+def _rows(
+    entries: Sequence[JsonObject], branches: Sequence[tuple[str | None, Sequence[JsonObject]]]
+) -> list[JsonObject]:
+    return [*entries, *(row for _, rows in branches for row in rows)]
 
 
 def _add(
@@ -332,9 +349,48 @@ def _add(
         if start < len(row):
             fresh = [dict(entry) for entry in row[start:] if entry["id"] not in known]
             made.append(_branch(str(row[start - 1]["id"]) if start else before, fresh))
-    if made:
-        set_branches(document, [*made, *branches_of(document)])
-    document[IMPORTED] = list(dict.fromkeys([*known, *_ids(entries, branches)]))
+    told = {row["id"]: row for row in _rows(entries, branches)}
+    document["messages"] = _gone_on(document["messages"], told)
+    set_branches(
+        document,
+        [
+            {**branch, "messages": _gone_on(branch["messages"], told)}
+            for branch in (*made, *branches_of(document))
+        ],
+    )
+    document[IMPORTED] = list(dict.fromkeys([*known, *told]))
+
+
+def _gone_on(rows: Sequence[Any], told: Mapping[str, JsonObject]) -> list[Any]:
+    """The messages, with what answers say that had only begun when they were imported."""
+    found: list[Any] = []
+    for row in rows:
+        more = told.get(str(row.get("id"))) if isinstance(row, dict) else None
+        if more and _has_gone_on(Message.from_dict(row), more):
+            files = {file["id"]: file for file in (*row.get("files", ()), *more.get("files", ()))}
+            found.append({**row, **more, **({"files": [*files.values()]} if files else {})})
+        else:
+            found.append(row)
+    return found
+
+
+def _has_gone_on(here: Message | None, told: JsonObject) -> bool:
+    """True if a message that nobody changed here has more parts now, or results of its calls."""
+    if here is None or not here.parts:
+        return False
+    more = Message.from_dict(told).parts
+    pairs = [*zip(here.parts, more, strict=False)]
+    return (
+        len(pairs) == len(here.parts)
+        and here.parts != more
+        and all(part == new or _is_answered(part, new) for part, new in pairs)
+    )
+
+
+def _is_answered(part: Part, new: Part) -> bool:
+    """True for a call without a result, and the same one with it."""
+    outcome = {"state": new.get("state"), "result": new.get("result")}
+    return part.get("state") == "call" and {**part, **outcome} == new
 
 
 def _first_new(entries: Sequence[JsonObject], known: Collection[str]) -> int:

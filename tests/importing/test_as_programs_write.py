@@ -1,6 +1,7 @@
 """What real files of the programs hold, beyond the small samples; each was seen in one."""
 
 import base64
+import html
 import json
 import sqlite3
 import zipfile
@@ -20,11 +21,11 @@ PNG = base64.b64decode(
 PICTURE = f"data:image/png;base64,{base64.b64encode(PNG).decode()}"
 
 
-async def brought(path, content=None):
+async def brought(path, content=None, storage=None):
     """The documents of the chats in a file, by their titles or else ids, and the account."""
     if content is not None:
         path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
-    storage = memory_storage()
+    storage = storage or memory_storage()
     account = (await Importer(storage).run([path])).row()
     assert account["failed"] == []
     documents = [
@@ -50,7 +51,7 @@ def words(document):
 
 def parts(document, kind):
     contents = [m["content"] for m in document["messages"] if isinstance(m["content"], list)]
-    return [part for content in contents for part in content if part["type"] == kind]
+    return [part for content in contents for part in content if kind in {None, part["type"]}]
 
 
 def node(parent, role, text, **fields):
@@ -102,6 +103,63 @@ async def test_chatgpt_thinks_in_a_channel_and_draws_with_a_tool(tmp_path):
     assert file["name"] == "file_9-x.png"
 
 
+async def test_chatgpt_draws_with_code_quotes_pages_and_marks_its_sources(tmp_path):
+    mark = "\ue200cite\ue202turn0search1\ue201"
+    source = {"matched_text": mark, "alt": "([e.org](https://e.org))"}
+    drawn = {"messages": [{"message_type": "image", "image_url": "file-service://file-plot1"}]}
+    quote = {"content_type": "tether_quote", "title": "Sails", "url": "https://e.org", "text": "ab"}
+    nodes = {
+        "a": node(None, "user", "Draw"),
+        "b": node("a", "assistant", '{"q": "sails"}', recipient="web.run"),
+        "c": node("b", "tool", "Found two", metadata={"aggregate_result": drawn}),
+        "d": {"parent": "c", "message": {"author": {"role": "tool"}, "content": quote}},
+        "e": node("d", "assistant", f"Red {mark}, blue \ue200cite\ue202x\ue201.",
+                  metadata={"content_references": [source]}),
+    }  # fmt: skip
+    chat = {**CHATGPT, "current_node": "e", "default_model_slug": "gpt-4o", "mapping": nodes}
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("conversations.json", listed(chat))
+        archive.writestr("file-plot1-a.png", PNG)
+        archive.writestr("shared_conversations.json", listed({"id": "s", "conversation_id": "g1",
+                                                              "is_anonymous": True}))  # fmt: skip
+    documents, account = await brought(path)
+    assert (account["new"], account["unchanged"]) == (1, 0)
+    _, answer = documents["Boats"]["messages"]
+    (called,) = parts(documents["Boats"], "tool_call")
+    assert (called["args"], called["result"]) == (
+        {"q": "sails"},
+        "Found two\n\nSails\nhttps://e.org\nab",
+    )
+    assert answer["content"][-1]["text"] == "Red ([e.org](https://e.org)), blue ."
+    assert (answer["model"], answer["files"][0]["name"]) == ("gpt-4o", "file-plot1-a.png")
+
+
+async def test_a_file_that_powershell_wrote_is_read_and_other_encodings_are_told(tmp_path):
+    said = '{"messages": [{"role": "user", "content": "Schön"}]}'
+    document = await only(tmp_path / "wide.json", b"\xff\xfe" + said.encode("utf-16-le"))
+    assert words(document) == ["Schön"]
+    (tmp_path / "latin.json").write_bytes(said.encode("latin-1"))
+    account = (await Importer(memory_storage()).run([tmp_path / "latin.json"])).row()
+    assert "expected UTF-8" in account["failed"][0]["error"]
+
+
+async def test_calls_of_claude_have_no_ids(tmp_path):
+    content = [
+        {"type": "tool_use", "id": None, "name": "search", "input": {"q": "a"}},
+        {"type": "tool_result", "name": "search", "content": [{"type": "text", "text": "one"}]},
+        {"type": "tool_use", "name": "draw", "input": {}},
+        {"type": "tool_result", "name": "draw", "content": "two"},
+        {"type": "text", "text": "Done"},
+    ]
+    rows = [{"uuid": "1", "sender": "human", "content": [{"type": "voice_note", "text": "Draw"}]},
+            {"uuid": "2", "sender": "assistant", "content": content}]  # fmt: skip
+    document = await only(tmp_path / "c.json", [{"uuid": "c1", "name": "x", "chat_messages": rows}])
+    assert words(document) == ["Draw", "Done"]
+    called = [(part["tool_name"], part["result"]) for part in parts(document, "tool_call")]
+    assert called == [("search", "one"), ("draw", "two")]
+
+
 async def test_chatgpt_without_times_metadata_or_a_current_node_is_read(tmp_path):
     chats = [
         {"id": "g1", "title": None, "mapping": MAPPING},
@@ -124,7 +182,9 @@ async def test_claude_has_a_tree_whose_root_is_no_message(tmp_path):
     ]  # fmt: skip
     chat = {"uuid": "c1", "name": "", "chat_messages": rows, "current_leaf_message_uuid": "3"}
     document = await only(tmp_path / "dump.json", {"conversations": [chat]})
-    assert words(document) == ["Hello", "a.txt:\n\nwind"]
+    said, wind, missing = parts({"messages": document["messages"][1:]}, None)
+    assert (said["text"], wind["text"]) == ("Second", "a.txt:\n\nwind")
+    assert missing == {"type": "info", "text": "[gone.pdf, not in the import]"}
     assert document["branches"][0]["messages"][0]["content"] == "First"
 
 
@@ -149,6 +209,67 @@ async def test_claude_code_has_titles_commands_echoes_and_pictures(tmp_path):
     assert words(document) == ["/review a.py", "!ls", "This?", "So far: boats."]
     assert document["messages"][2]["files"][0]["file_type"] == "image/png"
     assert document["messages"][3]["is_summary"] is True
+
+
+async def test_blocks_of_a_reply_of_claude_code_are_one_message_though_calls_ran_side_by_side(
+    tmp_path,
+):
+    def block(uuid, parent, **content):
+        message = {"role": "assistant", "id": "msg_1", "model": "m", "content": [content]}
+        return {**said("assistant", "", uuid=uuid, parentUuid=parent), "message": message}
+
+    def result(uuid, parent, call):
+        content = [{"type": "tool_result", "tool_use_id": call, "content": f"{call}!"}]
+        return said("user", content, uuid=uuid, parentUuid=parent)
+
+    rows = [
+        said("user", [{"type": "text", "text": "<ide_opened_file>a.py"},
+                      {"type": "text", "text": "Fix it"}], uuid="0"),
+        block("1", "0", type="text", text="I look"),
+        block("2", "1", type="tool_use", id="A", name="Read", input={}),
+        block("3", "2", type="tool_use", id="B", name="Read", input={}),
+        result("4", "2", "A"),
+        result("5", "3", "B"),
+        {"type": "attachment", "uuid": "6", "parentUuid": "4",
+         "attachment": {"type": "queued_command", "commandMode": "prompt", "prompt": "Tests, too"}},
+        {**said("assistant", [{"type": "text", "text": "API Error"}], uuid="7", parentUuid="6"),
+         "isApiErrorMessage": True},
+        said("assistant", [{"type": "text", "text": "Done"}], uuid="8", parentUuid="7"),
+    ]  # fmt: skip
+    document = await only(tmp_path / "s1.jsonl", lines(*rows))
+    assert "branches" not in document
+    assert [m["role"] for m in document["messages"]] == ["user", "assistant", "user", "assistant"]
+    assert [
+        message["content"] for message in document["messages"] if message["role"] == "user"
+    ] == [
+        "Fix it",
+        "Tests, too",
+    ]
+    assert [part["result"] for part in parts(document, "tool_call")] == ["A!", "B!"]
+
+
+async def test_a_session_that_was_at_work_when_it_came_in_goes_on_in_the_same_message(tmp_path):
+    rows = [
+        said("user", "Fix it", uuid="1"),
+        said("assistant", [{"type": "tool_use", "id": "A", "name": "Read", "input": {}}], uuid="2"),
+        said("user", [{"type": "tool_result", "tool_use_id": "A", "content": "ok"}], uuid="3"),
+        said("assistant", [{"type": "text", "text": "Done"}], uuid="4"),
+    ]
+    storage, path = memory_storage(), tmp_path / "s1.jsonl"
+    for count in (2, 4):
+        documents, account = await brought(path, lines(*rows[:count]), storage)
+    assert (account["grown"], account["messages"]) == (1, 0)
+    called, answer = documents["s1"]["messages"][1]["content"]
+    assert (called["result"], answer["text"]) == ("ok", "Done")
+
+    def edit(document):
+        document["messages"][1]["content"] = "Changed here"
+
+    (row,) = await storage.chats.listing.rows(OWNER)
+    await storage.chats.update(row.id, edit)
+    documents, account = await brought(path, storage=storage)
+    assert account["unchanged"] == 1
+    assert words(documents["s1"]) == ["Fix it", "Changed here"]
 
 
 def codex_message(role, *content, kinds=()):
@@ -185,6 +306,34 @@ async def test_codex_marks_what_the_user_wrote_and_sums_up(tmp_path):
     assert document["messages"][1]["is_summary"] is True
     (called,) = parts(document, "tool_call")
     assert (called["args"], called["result"]) == ("*** Begin", "Done")
+
+
+async def test_turns_that_codex_took_back_are_a_branch_and_sessions_of_its_agents_no_chats(
+    tmp_path,
+):
+    about = {"id": "x1", "timestamp": "2026-01-01T10:00:00Z"}
+    rows = [{"type": "session_meta", "payload": about}]
+    for text in ("One", "Bad", "Worse"):
+        rows += [codex_message("user", input_text(text)),
+                 codex_message("assistant", input_text(f"{text}!"))]  # fmt: skip
+    rows += [{"type": "event_msg", "payload": {"type": "thread_rolled_back", "num_turns": 2}},
+             codex_message("user", input_text("Two"))]  # fmt: skip
+    document = await only(tmp_path / "rollout.jsonl", lines(*rows))
+    assert words(document) == ["One", "One!", "Two"]
+    assert words(document["branches"][0]) == ["Bad", "Bad!", "Worse", "Worse!"]
+    spawned = {**about, "source": {"subagent": {"thread_spawn": {}}}}
+    rows[0] = {"type": "session_meta", "payload": spawned}
+    _, account = await brought(tmp_path / "agent.jsonl", lines(*rows))
+    assert account["new"] == 0
+
+
+async def test_what_is_typed_into_aider_one_after_the_other_is_a_message_each(tmp_path):
+    history = (
+        "# aider chat started at 2026-01-01 10:00:00\n\n> notice\n\n#### /add a.py\n\n> Added\n\n"
+        "#### Fix it\n#### and test\n\nDone\n\n> Tokens: 2\n\n#### Thanks\n"
+    )
+    document = await only(tmp_path / ".aider.chat.history.md", history.encode())
+    assert words(document) == ["/add a.py", "Fix it\nand test", "Done", "Thanks"]
 
 
 async def test_codex_of_early_2025_is_read(tmp_path):
@@ -232,6 +381,88 @@ async def test_open_webui_has_pictures_and_texts_of_files(tmp_path):
     document = await only(tmp_path / "chats.jsonl", lines(chat))
     assert words(document) == ["a.txt:\n\nwind"]
     assert document["messages"][0]["files"][0]["file_type"] == "image/png"
+
+
+async def test_open_webui_of_before_output_has_calls_and_code_in_its_text(tmp_path):
+    def quoted(value):
+        return html.escape(json.dumps(value))
+
+    text = (
+        '<details type="reasoning" done="true">\n<summary>T</summary>\n> 1 &lt; 2\n</details>\n'
+        f'Look\n<details type="tool_calls" done="true" id="t" name="find" '
+        f'arguments="{quoted(json.dumps({"q": 1}))}" result="{quoted("two <b>")}">\n'
+        "<summary>Tool Executed</summary>\n</details>\n"
+        f'<details type="code_interpreter" done="true" output="{quoted({"stdout": "2"})}">\n'
+        "<summary>Analyzed</summary>\n```python\n1 + 1\n```\n</details>\nTwo"
+    )
+    messages = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": text}]
+    document = await only(
+        tmp_path / "flat.jsonl", lines({"id": "w1", "chat": {"messages": messages}})
+    )
+    thought, look, found, ran, two = document["messages"][1]["content"]
+    assert [part["text"] for part in (thought, look, two)] == ["1 < 2", "Look", "Two"]
+    assert (found["args"], found["result"]) == ({"q": 1}, "two <b>")
+    assert (ran["args"], ran["result"]) == ("```python\n1 + 1\n```", {"stdout": "2"})
+
+
+async def test_lobechat_has_tools_between_messages_and_threads_beside_them(tmp_path):
+    def row(key, role, text, parent=None, **fields):
+        return {"id": key, "role": role, "content": text, "parentId": parent, "topicId": "t",
+                "createdAt": int(key), **fields}  # fmt: skip
+
+    rows = [
+        row("5", "user", "Aside", "2", threadId="h"),
+        row("4", "assistant", "Found", "3"),
+        row("2", "assistant", "", "1", tools=[{"id": "c", "apiName": "find", "arguments": "{}"}]),
+        row("1", "user", "Hello"),
+        row("3", "tool", "two", "2"),
+    ]
+    data = {"messages": rows, "topics": [], "messagePlugins": [{"id": "3", "toolCallId": "c"}]}
+    document = await only(tmp_path / "lobe.json", {"data": data})
+    assert words({"messages": document["messages"][:1] + document["messages"][2:]}) == [
+        "Hello",
+        "Found",
+    ]
+    assert parts(document, "tool_call")[0]["result"] == "two"
+    assert words(document["branches"][0]) == ["Aside"]
+
+
+async def test_a_flat_list_of_librechat_needs_no_parents(tmp_path):
+    rows = [{"messageId": str(n), "isCreatedByUser": n == 1, "text": str(n)} for n in (1, 2)]
+    document = await only(tmp_path / "l.json", {"conversationId": "l1", "messages": rows})
+    assert words(document) == ["1", "2"]
+
+
+async def test_groups_and_branches_of_sillytavern_are_chats_of_their_own(tmp_path):
+    unnamed = {"user_name": "unused", "character_name": "unused"}
+
+    def spoken(name, text):
+        return {"name": name, "is_user": name == "You", "mes": text}
+
+    def chat(name, metadata, *rows):
+        (tmp_path / f"{name}.jsonl").write_bytes(
+            lines({**unnamed, "chat_metadata": metadata}, *rows)
+        )
+
+    begin = [spoken("Ann", "Hi"), spoken("You", "Hello")]
+    rolled = {"name": "Ann", "is_system": True, "mes": "", "extra": {"tool_invocations": [
+        {"id": "d", "name": "Roll", "parameters": '{"n": 6}', "result": "4"}]}}  # fmt: skip
+    chat("main", {"integrity": "i"}, *begin, rolled, spoken("Ann", "Four"))
+    chat("Branch #1", {"integrity": "i", "main_chat": "main"}, *begin, spoken("Ann", "Five"))
+    chat("one", {}, spoken("Bob", "I am Bob"), spoken("You", "And?"), spoken("Cy", "Cy"))
+    chat("two", {}, spoken("Bob", "I am Bob"), spoken("You", "Again"))
+    storage = memory_storage()
+    account = (await Importer(storage).run([tmp_path])).row()
+    assert (account["new"], account["failed"]) == (4, [])
+    found = {
+        document["messages"][-1]["content"] if isinstance(document["messages"][-1]["content"], str)
+        else words(document)[-1]: document
+        for document in [await storage.chats.load(row.id)
+                         for row in await storage.chats.listing.rows(OWNER)]
+    }  # fmt: skip
+    assert set(found) == {"Four", "Five", "**Cy:** Cy", "Again"}
+    assert found["**Cy:** Cy"]["title"] == "Bob, Cy"
+    assert parts(found["Four"], "tool_call")[0]["args"] == {"n": 6}
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Sessions of coding agents: Claude Code, Codex, aider, opencode, and the log of `llm`."""
 
 import base64
-import json
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from smart_context.importing.found import (
     mapping,
     moment,
     objects,
+    parsed,
     text_of,
     text_part,
     thought,
@@ -31,7 +31,7 @@ Rows = Sequence[Mapping[str, Any]]
 _SPEAKERS = frozenset(("user", "assistant"))
 _ECHOES = (
     *("<local-command-", "<bash-stdout>", "<bash-stderr>", "<task-notification>"),
-    "<system-reminder>",
+    *("<system-reminder>", "<ide_opened_file>", "<ide_selection>", "<ide_diagnostics>"),
 )
 """How messages begin that Claude Code writes in the user's name."""
 _COMMAND = re.compile(r"<command-name>([^<]*)</command-name>")
@@ -42,6 +42,7 @@ _ENVIRONMENT = (
     *("<skills_instructions>", "<subagent_notification>", "<user_action>"),
 )
 """How messages begin that Codex writes in the user's name."""
+_CODEX_CALLS = {"function_call", "custom_tool_call", "local_shell_call", "web_search_call"}
 _AIDER_CHAT = re.compile(r"^# aider chat started at (.+)$", re.MULTILINE)
 
 
@@ -57,27 +58,58 @@ def claude_code(rows: Rows, name: str) -> FoundChat:
     chat = FoundChat(client="claude-code", id=name)
     links = {text_of(row.get("uuid")): _claude_code_parent(row) for row in rows}
     titles: dict[object, str] = {}
-    for row in rows:
+    replies: dict[str, FoundMessage] = {}  # by their ids at the provider: each block has a line
+    for row in {text_of(row.get("uuid")) or place: row for place, row in enumerate(rows)}.values():
         kind = text_of(row.get("type"))
         titles[kind] = _claude_code_title(row, links) or titles.get(kind, "")
         chat.id = text_of(row.get("sessionId")) or chat.id
-        if row.get("isSidechain") or row.get("isMeta") or kind not in _SPEAKERS:
+        if not (said := _claude_code_said(row)):
             continue
-        said = mapping(row.get("message"))
-        content = said.get("content")
-        if isinstance(content, str) and (content := _typed(content)) == "":
-            continue
-        found = chat.add(
-            row.get("uuid"), said.get("role"), at=row.get("timestamp"), model=said.get("model")
-        )
-        found.parent = _claude_code_parent(row)
-        found.is_summary = row.get("isCompactSummary") is True
-        add_blocks(content, found, chat.messages[:-1])
+        reply = text_of(said.get("id"))
+        found = replies.get(reply) or _claude_code_message(row, said, chat)
+        if reply:  # what follows any of its lines follows the reply
+            replies[reply] = found
+            links[text_of(row.get("uuid"))] = found.id
+        add_blocks(said.get("content"), found, chat.messages[:-1])
     _skip_missing(chat, links)
     named = (titles.get(kind, "") for kind in ("custom-title", "ai-title", "summary"))
     chat.title = next(filter(None, named), "")
     chat.created_at = next((m.created_at for m in chat.messages if m.created_at), "")
     return chat
+
+
+def _claude_code_message(
+    row: Mapping[str, Any], said: Mapping[str, Any], chat: FoundChat
+) -> FoundMessage:
+    model, at = said.get("model"), row.get("timestamp")
+    found = chat.add(row.get("uuid"), said.get("role"), at=at, model=model)
+    found.parent = _claude_code_parent(row)
+    found.is_summary = row.get("isCompactSummary") is True
+    return found
+
+
+def _claude_code_said(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What was said in a line, without what Claude Code wrote itself; empty if nothing was."""
+    if any(row.get(mark) for mark in ("isSidechain", "isMeta", "isApiErrorMessage")):
+        return {}
+    queued = mapping(row.get("attachment"))  # typed while the agent was at work
+    if queued.get("type") == "queued_command" and queued.get("commandMode") in {None, "prompt"}:
+        said: Mapping[str, Any] = {"role": "user", "content": queued.get("prompt")}
+    elif text_of(row.get("type")) in _SPEAKERS:
+        said = mapping(row.get("message"))
+    else:
+        return {}
+    content = said.get("content")
+    if isinstance(content, str):
+        typed = _typed(content)
+        return {**said, "content": typed} if typed else {}
+    blocks = [
+        {**block, "text": _typed(text_of(block.get("text")))}
+        if block.get("type") == "text"
+        else block
+        for block in objects(content)
+    ]
+    return {**said, "content": blocks} if said.get("model") != "<synthetic>" else {}
 
 
 def _claude_code_title(row: Mapping[str, Any], known: Mapping[str, object]) -> str:
@@ -117,7 +149,10 @@ def _skip_missing(chat: FoundChat, links: Mapping[str, str | None]) -> None:
 
 
 def codex(rows: Rows, name: str) -> FoundChat:
-    """A session of Codex: its response items; the events that repeat them are left out."""
+    """A session of Codex: its response items; the events that repeat them are left out.
+
+    Turns that were taken back are a branch. A session that an agent began for itself is empty.
+    """
     chat = FoundChat(client="codex", id=name)
     model, is_named = "", False
     for row in rows:
@@ -127,15 +162,53 @@ def codex(rows: Rows, name: str) -> FoundChat:
         if kind == "session_meta" and not is_named:  # those of sessions that it goes on follow
             chat.id, is_named = text_of(payload.get("id")) or chat.id, True
             chat.created_at = moment(payload.get("timestamp"))
+            if "subagent" in mapping(payload.get("source")):
+                return chat
         elif kind == "turn_context":
             model = text_of(payload.get("model")) or model
-        elif kind == "compacted" and (summary := text_of(payload.get("message"))):
-            chat.add("", "assistant", summary, at=row.get("timestamp")).is_summary = True
-        elif payload.get("type") == "thread_name_updated":
-            chat.title = title_of(payload.get("thread_name")) or chat.title
         elif kind == "response_item":
             _codex_item(payload, chat, row.get("timestamp"), model)
+        else:
+            _codex_event(payload, chat, row, model)
     return chat
+
+
+def _codex_event(
+    event: Mapping[str, Any], chat: FoundChat, row: Mapping[str, Any], model: str
+) -> None:
+    if row.get("type") == "compacted" and (summary := text_of(event.get("message"))):
+        found = _codex_message(chat, "assistant", row.get("timestamp"), model)
+        found.parts.append(text_part(summary))
+        found.is_summary = True
+    elif event.get("type") == "thread_name_updated":
+        chat.title = title_of(event.get("thread_name")) or chat.title
+    elif event.get("type") == "thread_rolled_back":
+        chat.current = _codex_rolled_back(chat, event.get("num_turns"))
+
+
+def _codex_message(chat: FoundChat, role: str, at: object, model: str) -> FoundMessage:
+    """A new message at the end of the current path, which `chat.current` names once it forked."""
+    found = chat.add("", role, at=at, model=model)
+    if chat.current is not None:
+        found.parent, chat.current = chat.current or None, found.id
+    return found
+
+
+def _codex_rolled_back(chat: FoundChat, turns: object) -> str:
+    """The id of the message before the last turns of the path; empty if none is left."""
+    known = {message.id: message for message in chat.messages}
+    last = _codex_last(chat)
+    for _ in range(min(turns, len(known)) if isinstance(turns, int) else 0):
+        while last and last.role != "user":
+            last = known.get(last.parent or "")
+        last = known.get(last.parent or "") if last else None
+    return last.id if last else ""
+
+
+def _codex_last(chat: FoundChat) -> FoundMessage | None:
+    """The last message of the current path."""
+    names = {chat.current} if chat.current is not None else {m.id for m in chat.messages[-1:]}
+    return next((message for message in reversed(chat.messages) if message.id in names), None)
 
 
 def _codex_item(item: Mapping[str, Any], chat: FoundChat, at: object, model: str) -> None:
@@ -149,15 +222,18 @@ def _codex_item(item: Mapping[str, Any], chat: FoundChat, at: object, model: str
         pictures = [text_of(block.get("image_url")) for block in objects(item.get("content"))]
     elif kind == "reasoning" and (words := text_in(item.get("summary"))):
         parts = [thought(words)]
-    elif kind in {"function_call", "custom_tool_call", "local_shell_call"}:
-        args = _parsed(item.get("arguments") or item.get("input") or item.get("action"))
+    elif kind in _CODEX_CALLS:
+        args = parsed(item.get("arguments") or item.get("input") or item.get("action"))
         name = text_of(item.get("call_id")) or str(len(chat.messages))
         parts = [call(name, text_of(item.get("name")) or kind, args)]
+    elif kind == "image_generation_call" and (drawn := text_of(item.get("result"))):
+        parts = [call(text_of(item.get("id")), kind, item.get("revised_prompt"))]
+        pictures = [f"data:image/png;base64,{drawn}"]
     if not parts:
         return
-    last = chat.messages[-1] if chat.messages else None
+    last = _codex_last(chat)
     goes_on = last is not None and role == last.role == "assistant" and not last.is_summary
-    found = last if goes_on and last else chat.add("", role, at=at, model=model)
+    found = last if goes_on and last else _codex_message(chat, role, at, model)
     found.parts.extend(parts)
     found.assets.extend((picture, "Picture") for picture in pictures if picture)
 
@@ -190,6 +266,7 @@ def aider(text: str) -> Iterator[FoundChat]:
 def _aider_messages(text: str, chat: FoundChat) -> None:
     role: str = ""
     lines: list[str] = []
+    is_apart = False  # a line of another kind came since the last one of the user
 
     def flush() -> None:
         if said := "\n".join(lines).strip():
@@ -199,11 +276,13 @@ def _aider_messages(text: str, chat: FoundChat) -> None:
     for line in text.split("\n"):
         is_asked = line.startswith("#### ")
         if line.startswith("> "):  # a notice of aider
+            is_apart = True
             continue
         speaker = "user" if is_asked else "assistant"
-        if speaker != role and (is_asked or line.strip()):
+        if (speaker != role or (is_asked and is_apart)) and (is_asked or line.strip()):
             flush()
             role = speaker
+        is_apart = not is_asked
         lines.append(line.removeprefix("#### ") if is_asked else line)
     flush()
 
@@ -304,10 +383,10 @@ def _opencode_sessions(tables: _Tables) -> Iterator[FoundChat]:
             continue
         parts: dict[object, list[object]] = {}
         for part in tables.rows("part", "WHERE session_id = ? ORDER BY id", row.get("id")):
-            parts.setdefault(part["message_id"], []).append(_parsed(part["data"]))
+            parts.setdefault(part["message_id"], []).append(parsed(part["data"]))
         messages: Rows = [
             {
-                "info": {**mapping(_parsed(said["data"])), "id": said["id"]},
+                "info": {**mapping(parsed(said["data"])), "id": said["id"]},
                 "parts": parts.get(said["id"], []),
             }
             for said in tables.rows(
@@ -330,7 +409,13 @@ def _llm_responses(tables: _Tables) -> Iterator[FoundChat]:
         chat = chats[name]
         for result in tables.rows("tool_results", "WHERE response_id = ? ORDER BY id", key):
             answered(chat.messages, text_of(result["tool_call_id"]), result["output"])
-        asked = chat.add(f"{key}-user", "user", text_of(row.get("prompt")), at=at)
+        pieces = [
+            text_of(tables.row("fragments", "WHERE id = ?", used["fragment_id"]).get("content"))
+            for used in tables.rows(
+                "prompt_fragments", 'WHERE response_id = ? ORDER BY "order"', key
+            )
+        ]
+        asked = chat.add(f"{key}-user", "user", *pieces, text_of(row.get("prompt")), at=at)
         for used in tables.rows(
             "prompt_attachments", 'WHERE response_id = ? ORDER BY "order"', key
         ):
@@ -339,7 +424,7 @@ def _llm_responses(tables: _Tables) -> Iterator[FoundChat]:
         if words := text_of(row.get("reasoning")):
             said.parts.append(thought(words))
         for made in tables.rows("tool_calls", "WHERE response_id = ? ORDER BY id", key):
-            args = _parsed(made["arguments"])
+            args = parsed(made["arguments"])
             said.parts.append(call(text_of(made["tool_call_id"]), text_of(made["name"]), args))
         if text := text_of(row.get("response")):
             said.parts.append(text_part(text))
@@ -383,7 +468,7 @@ def _llm_threads(tables: _Tables) -> Iterator[FoundChat]:
 
 def _add_llm_parts(tables: _Tables, found: FoundMessage, chat: FoundChat) -> None:
     for row in tables.rows("parts", "WHERE message_hash = ? ORDER BY position", found.id):
-        kind, more = row["type"], mapping(_parsed(row["payload"]))
+        kind, more = row["type"], mapping(parsed(row["payload"]))
         text = text_of(row["text"]) or "".join(
             text_of(piece.get("literal"))
             or text_of(
@@ -410,12 +495,3 @@ def _add_llm_attachment(tables: _Tables, name: object, found: FoundMessage) -> N
     if isinstance(content := file.get("content"), bytes):
         address = f"data:{file.get('type')};base64,{base64.b64encode(content).decode()}"
         found.assets.append((address, Path(text_of(file.get("path"))).name))
-
-
-def _parsed(value: object) -> object:
-    if isinstance(value, str):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value

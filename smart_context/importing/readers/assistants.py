@@ -22,8 +22,12 @@ from smart_context.importing.found import (
 from smart_context.importing.readers.blocks import add_blocks
 
 _HIDDEN = {"user_editable_context", "model_editable_context", "reasoning_recap"}
+_NAMED_ONLY = {"is_anonymous", "rating"}
+"""Keys of the lists of shares and ratings in ChatGPT's export, which name conversations."""
 _ASSET = re.compile(r"(?:sediment|file-service)://(?:[^#]*#)?([\w-]+)")
-_BLOCK_END = re.compile(r"<(?:br|/p|/div|/li|/h[1-6])[^<>]*>", re.IGNORECASE)
+_BLOCK_END = re.compile(r"<(?:br|/p|/div|/ul|/ol|/h[1-6]|/tr)[^<>]*>", re.IGNORECASE)
+_ITEM = re.compile(r"<li[^<>]*>", re.IGNORECASE)
+_CODE = re.compile(r"</?pre[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
 _PROMPTED = re.compile(
     r"^(?:Prompted with:|Asked (?:Gemini|Bard):|Prompted|Said|Asked|Branched|Answered)\s+",
@@ -35,16 +39,22 @@ _NOT_ASKED = re.compile(
 )
 _ATTACHED = re.compile(r"\sAttached \d+ files?\.?$")
 _GEMINI = re.compile(r"gemini|bard", re.IGNORECASE)
+_CITED = re.compile("\ue200[^\ue200\ue201]*\ue201")
+"""The marks of ChatGPT for its sources, between letters for private use."""
 _MANY_BREAKS = re.compile(r"\n{3,}")
 _MOST_HTML = 2_000_000
 
 
-def chatgpt(conversation: Mapping[str, Any]) -> FoundChat:
+def chatgpt(conversation: Mapping[str, Any]) -> FoundChat | None:
     """A conversation of ChatGPT's export.
+
+    `None` for what only names one, such as a share or a rating in another file of the export.
 
     Raises:
         NotReadable: If it has neither an id nor messages, or they are not in the known form.
     """
+    if "mapping" not in conversation and not _NAMED_ONLY.isdisjoint(conversation):
+        return None
     name = text_of(conversation.get("conversation_id")) or text_of(conversation.get("id"))
     nodes = _object_or_none(conversation.get("mapping"), "mapping")
     if not name and not nodes:
@@ -56,9 +66,10 @@ def chatgpt(conversation: Mapping[str, Any]) -> FoundChat:
         created_at=moment(conversation.get("create_time")),
         current=text_of(conversation.get("current_node")) or None,
     )
+    model = text_of(conversation.get("default_model_slug"))
     for key, node in nodes.items():
         if told := _object_or_none(node, f"mapping.{key}"):
-            _chatgpt_message(str(key), told, chat)
+            _chatgpt_message(str(key), told, chat, "" if model == "auto" else model)
     _pair_calls(chat)
     return chat
 
@@ -74,18 +85,19 @@ def _object_or_none(value: object, name: str) -> Mapping[str, Any]:
     return mapping(value)
 
 
-def _chatgpt_message(key: str, node: Mapping[str, Any], chat: FoundChat) -> None:
+def _chatgpt_message(key: str, node: Mapping[str, Any], chat: FoundChat, model: str) -> None:
     said = _object_or_none(node.get("message"), f"mapping.{key}.message")
     author, metadata = mapping(said.get("author")), mapping(said.get("metadata"))
     content = mapping(said.get("content"))
     kind, role = text_of(content.get("content_type")), text_of(author.get("role"))
-    model, at = metadata.get("model_slug"), said.get("create_time")
+    model, at = metadata.get("model_slug") or model, said.get("create_time")
     found = chat.add(key, role or "user", at=at, model=model)
     found.parent = text_of(node.get("parent")) or None
     is_hidden = metadata.get("is_visually_hidden_from_conversation") is True
     if role == "system" or is_hidden or kind in _HIDDEN:
         return
     text, assets = _chatgpt_text(content)
+    text = _without_marks(text, metadata)
     recipient = text_of(said.get("recipient"))
     if role == "tool":
         found.parts.append(
@@ -97,18 +109,36 @@ def _chatgpt_message(key: str, node: Mapping[str, Any], chat: FoundChat) -> None
         found.parts.append(thought(text))
     elif text:
         found.parts.append(text_part(text))
-    for file in objects(metadata.get("attachments")):
-        if name := text_of(file.get("id")):
-            assets[name] = text_of(file.get("name"))
-    found.assets.extend(assets.items())
+    found.assets.extend((assets | _chatgpt_files(metadata)).items())
+
+
+def _chatgpt_files(metadata: Mapping[str, Any]) -> dict[str, str]:
+    """What code drew and what was attached: the names of files by their ids."""
+    run = mapping(metadata.get("aggregate_result"))
+    drawn = (_ASSET.search(text_of(one.get("image_url"))) for one in objects(run.get("messages")))
+    files = {pointer[1]: "" for pointer in drawn if pointer}
+    attached = objects(metadata.get("attachments"))
+    return files | {text_of(file.get("id")): text_of(file.get("name")) for file in attached}
+
+
+def _without_marks(text: str, metadata: Mapping[str, Any]) -> str:
+    """The text with the sources that it names in place of ChatGPT's marks for them."""
+    for source in objects(metadata.get("content_references")):
+        mark = text_of(source.get("matched_text"))
+        if mark.startswith("\ue200"):
+            text = text.replace(mark, text_of(source.get("alt")))
+    return _CITED.sub("", text)
 
 
 def _chatgpt_text(content: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
     """What a message says, and the files that it shows, by their ids."""
     assets: dict[str, str] = {}
-    thoughts = objects(content.get("thoughts"))
-    texts = [text_of(one.get("content")) or text_of(one.get("summary")) for one in thoughts]
-    texts.append(text_of(content.get("text")) or text_of(content.get("result")))
+    thoughts = content.get("thoughts")
+    texts = [text_of(thoughts)]
+    texts += [_first(one, "content", "summary") for one in objects(thoughts)]
+    if content.get("content_type") == "tether_quote":
+        texts += [text_of(content.get("title")), text_of(content.get("url"))]
+    texts.append(_first(content, "text", "result", "summary"))
     parts = content.get("parts")
     for part in parts if isinstance(parts, list) else []:
         if isinstance(part, str):
@@ -120,6 +150,11 @@ def _chatgpt_text(content: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
     return "\n".join(filter(None, texts)), assets
 
 
+def _first(value: Mapping[str, Any], *keys: str) -> str:
+    """The first of these fields that has a text."""
+    return next(filter(None, (text_of(value.get(key)) for key in keys)), "")
+
+
 def _pair_calls(chat: FoundChat) -> None:
     """Put results into their calls; they have no ids, so each answers the last open call."""
     known = {message.id: message for message in chat.messages}
@@ -129,21 +164,23 @@ def _pair_calls(chat: FoundChat) -> None:
             continue
         message.parts = [part for part in message.parts if part.get("type") != "tool_result"]
         for result in results:
-            caller = _open_call(message, known)
+            caller = _call_before(message, known)
             if caller is not None:
-                caller.update(state="result", result=result["text"])
+                told = (text_of(caller.get("result")), result["text"])
+                caller.update(state="result", result="\n\n".join(filter(None, told)))
             elif result["text"]:
                 made = call(message.id, result["name"] or "tool", {}, result["text"], is_done=True)
                 message.parts.append(made)
 
 
-def _open_call(message: FoundMessage, known: Mapping[str, FoundMessage]) -> JsonObject | None:
+def _call_before(message: FoundMessage, known: Mapping[str, FoundMessage]) -> JsonObject | None:
+    """The call that a result is of; a tool may give several."""
     before, seen = known.get(message.parent or ""), {message.id}
     while before is not None and before.id not in seen:
         seen.add(before.id)
         for part in reversed(before.parts):
             if part.get("type") == "tool_call":
-                return part if part.get("state") == "call" else None
+                return part
         if before.role == "user":
             return None
         before = known.get(before.parent or "")
@@ -182,8 +219,7 @@ def _claude_parts(said: Mapping[str, Any], found: FoundMessage, chat: FoundChat)
             name = text_of(file.get("file_name")) or "Attached text"
             found.parts.append(text_part(f"{name}:\n\n{text}"))
     for file in objects(said.get("files")):
-        name = text_of(file.get("file_uuid")) or text_of(file.get("file_name"))
-        if name:
+        if name := text_of(file.get("file_uuid")) or text_of(file.get("file_name")):
             found.assets.append((name, text_of(file.get("file_name"))))
 
 
@@ -212,7 +248,10 @@ def gemini(activity: Mapping[str, Any], number: int = 0) -> FoundChat | None:
         title=title_of(asked),
         created_at=moment(at),
     )
-    chat.add("q", "user", asked, at=at)
+    question = chat.add("q", "user", asked, at=at)
+    attached = activity.get("attachedFiles")
+    names = (activity.get("imageFile"), *(attached if isinstance(attached, list) else ()))
+    question.assets = [(name, name) for name in map(text_of, names) if name]
     if said := "\n\n".join(filter(None, texts)):
         chat.add("a", "assistant", said, at=at)
     return chat
@@ -220,6 +259,6 @@ def gemini(activity: Mapping[str, Any], number: int = 0) -> FoundChat | None:
 
 def _plain(source: str) -> str:
     """The text of an HTML fragment, a line for each block."""
-    lined = _BLOCK_END.sub("\n", source[:_MOST_HTML])
-    lines = (line.strip() for line in html.unescape(_TAG.sub("", lined)).splitlines())
+    lined = _CODE.sub("\n```\n", _ITEM.sub("\n- ", _BLOCK_END.sub("\n", source[:_MOST_HTML])))
+    lines = (line.rstrip() for line in html.unescape(_TAG.sub("", lined)).split("\n"))
     return _MANY_BREAKS.sub("\n\n", "\n".join(lines)).strip()

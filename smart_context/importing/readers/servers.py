@@ -1,12 +1,14 @@
 """Chats of programs for many models: Open WebUI, LibreChat, LobeChat, SillyTavern, Chatbox."""
 
 import hashlib
+import html
 import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from smart_context.base.values import JsonObject
 from smart_context.chat.messages import messages_of
 from smart_context.importing.found import (
     FoundChat,
@@ -17,16 +19,21 @@ from smart_context.importing.found import (
     mapping,
     moment,
     objects,
+    parsed,
     text_of,
     text_part,
     thought,
     title_of,
 )
+from smart_context.importing.readers.blocks import text_in
 
-_OPENING = re.compile(r'<details type="(reasoning|tool_calls)"[^<>]*>')
+_OPENING = re.compile(r'<details type="(reasoning|tool_calls|code_interpreter)"[^<>]*>')
+_ATTRIBUTE = re.compile(r'([a-z]+)="([^"]*)"')
 _CLOSING, _END_OF_SUMMARY = "</details>", "</summary>"
 _QUOTED = re.compile(r"^> ?", re.MULTILINE)
 _MOST_DEEP = 10_000
+_NO_NAMES = {"", "unused"}
+"""What SillyTavern writes in place of names that it has elsewhere."""
 
 
 def open_webui(entry: Mapping[str, Any]) -> FoundChat:
@@ -37,7 +44,8 @@ def open_webui(entry: Mapping[str, Any]) -> FoundChat:
     """
     chat = mapping(entry.get("chat")) or entry
     history = mapping(chat.get("history"))
-    nodes = mapping(history.get("messages"))
+    flat = objects(chat.get("messages"))  # of old versions; stale where there is a history
+    nodes = mapping(history.get("messages")) or {str(n): row for n, row in enumerate(flat)}
     if not nodes:
         raise NotReadable("expected chat.history.messages, found none")
     found = FoundChat(
@@ -51,7 +59,8 @@ def open_webui(entry: Mapping[str, Any]) -> FoundChat:
         if isinstance(node, Mapping):
             at, model = node.get("timestamp"), node.get("model")
             message = found.add(key, node.get("role"), at=at, model=model)
-            message.parent = text_of(node.get("parentId")) or None
+            if history:
+                message.parent = text_of(node.get("parentId")) or None
             if node.get("role") != "system":
                 _webui_parts(node, message)
     return found
@@ -60,12 +69,10 @@ def open_webui(entry: Mapping[str, Any]) -> FoundChat:
 def _webui_parts(node: Mapping[str, Any], message: FoundMessage) -> None:
     for item in objects(node.get("output")):
         _webui_output(item, message)
-    text = text_of(node.get("content"))
-    thoughts, plain = _without_details(text)
-    if not message.parts:
-        message.parts.extend(map(thought, thoughts))
-    if plain:
-        message.parts.append(text_part(plain))
+    known = bool(message.parts)
+    for part in _without_details(text_of(node.get("content"))):
+        if not known or part["type"] == "text":
+            message.parts.append(part)
     for file in objects(node.get("files")):
         inner = mapping(file.get("file"))
         name = text_of(file.get("name")) or text_of(inner.get("filename"))
@@ -75,22 +82,48 @@ def _webui_parts(node: Mapping[str, Any], message: FoundMessage) -> None:
             message.assets.append((address, name))
 
 
-def _without_details(text: str) -> tuple[list[str], str]:
-    """The thoughts that a text holds between `<details>`, and the text without these."""
-    thoughts: list[str] = []
-    rest: list[str] = []
+def _without_details(text: str) -> Iterator[JsonObject]:
+    """The parts of a text: what it says, and the thoughts and calls that it has as `<details>`."""
     at = 0
     while opening := _OPENING.search(text, at):
         end = text.find(_CLOSING, opening.end())
         if end < 0:
             break
-        rest.append(text[at : opening.start()])
+        yield from _told(text[at : opening.start()])
+        head, _, told = text[opening.end() : end].rpartition(_END_OF_SUMMARY)
+        inside = html.unescape(_QUOTED.sub("", told or head)).strip()
+        about = {name: html.unescape(value) for name, value in _ATTRIBUTE.findall(opening[0])}
         if opening[1] == "reasoning":
-            inside = text[opening.end() : end]
-            told = inside.partition(_END_OF_SUMMARY)[2] or inside
-            thoughts.append(_QUOTED.sub("", told).strip())
+            yield thought(inside)
+        else:
+            if opening[1] == "code_interpreter":
+                args, result = inside, about.get("output", "")
+            else:
+                args, result = about.get("arguments", ""), about.get("result") or inside
+            key, name = about.get("id") or f"{opening[1]}-{at}", about.get("name") or opening[1]
+            is_done = about.get("done") != "false"
+            yield call(key, name, _unquoted(args), _unquoted(result), is_done=is_done)
         at = end + len(_CLOSING)
-    return thoughts, "".join((*rest, text[at:])).strip()
+    yield from _told(text[at:])
+
+
+def _unquoted(text: str) -> object:
+    """The value that a text of JSON holds, which may be a text of JSON itself."""
+    value: object = text
+    while isinstance(value, str) and value.startswith('"') and value != (inner := _json(value)):
+        value = inner
+    return parsed(value)
+
+
+def _json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _told(text: str) -> list[JsonObject]:
+    return [text_part(text.strip())] if text.strip() else []
 
 
 def _webui_output(item: Mapping[str, Any], message: FoundMessage) -> None:
@@ -103,7 +136,7 @@ def _webui_output(item: Mapping[str, Any], message: FoundMessage) -> None:
         name = text_of(item.get("call_id")) or text_of(item.get("id"))
         message.parts.append(call(name, text_of(item.get("name")), item.get("arguments")))
     elif kind == "function_call_output":
-        answered([message], text_of(item.get("call_id")), item.get("output"))
+        answered([message], text_of(item.get("call_id")), text_in(item.get("output")))
 
 
 def librechat(entry: Mapping[str, Any]) -> FoundChat:
@@ -129,11 +162,16 @@ def librechat(entry: Mapping[str, Any]) -> FoundChat:
         role = "user" if node.get("isCreatedByUser") is True else "assistant"
         at, model = node.get("createdAt"), node.get("model")
         message = chat.add(node.get("messageId"), role, at=at, model=model)
-        message.parent, key = parent, message.id
+        if parent or "parentMessageId" in node:  # else it follows the one before
+            message.parent = parent
+        key = message.id
         for block in objects(node.get("content")):
             _librechat_block(block, message)
         if not message.parts and (text := text_of(node.get("text"))):
             message.parts.append(text_part(text))
+        for file in objects(node.get("files")):
+            name = text_of(file.get("filename"))
+            message.assets.append((text_of(file.get("file_id")) or name, name))
         waiting[:0] = [(child, key) for child in objects(node.get("children"))]
     return chat
 
@@ -159,6 +197,10 @@ def lobechat(document: Mapping[str, Any]) -> Iterator[FoundChat]:
     names = {text_of(one.get("id")): one for one in objects(data.get("topics"))}
     names |= {text_of(one.get("id")): one for one in objects(data.get("sessions"))}
     tools = {text_of(one.get("id")): one for one in objects(data.get("messagePlugins"))}
+    files = {text_of(one.get("id")): text_of(one.get("name")) for one in objects(data.get("files"))}
+    attached: dict[str, list[str]] = defaultdict(list)
+    for one in objects(data.get("messagesFiles")):
+        attached[text_of(one.get("messageId"))].append(text_of(one.get("fileId")))
     rows: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for row in objects(data.get("messages")):
         rows[text_of(row.get("topicId")) or text_of(row.get("sessionId")) or "inbox"].append(row)
@@ -171,20 +213,23 @@ def lobechat(document: Mapping[str, Any]) -> Iterator[FoundChat]:
             created_at=moment(known.get("createdAt")),
         )
         for row in sorted(said, key=lambda row: moment(row.get("createdAt"))):
-            _lobechat_message(row, chat, mapping(tools.get(text_of(row.get("id")))) or row)
+            key = text_of(row.get("id"))
+            _lobechat_message(row, chat, mapping(tools.get(key)) or row)
+            chat.messages[-1].assets = [(name, files.get(name, "")) for name in attached[key]]
         yield chat
 
 
 def _lobechat_message(row: Mapping[str, Any], chat: FoundChat, plugin: Mapping[str, Any]) -> None:
+    at, model = row.get("createdAt"), row.get("model")
+    message = chat.add(row.get("id"), row.get("role"), at=at, model=model)
+    message.parent = text_of(row.get("parentId")) or chat.current
+    if not row.get("threadId"):  # a thread is a branch
+        chat.current = message.id
     if row.get("role") == "tool":
         name = text_of(plugin.get("tool_call_id") or plugin.get("toolCallId"))
         answered(chat.messages, name, row.get("content"))
+    if row.get("role") in {"tool", "system"}:
         return
-    if row.get("role") == "system":
-        return
-    at, model = row.get("createdAt"), row.get("model")
-    message = chat.add(row.get("id"), row.get("role"), at=at, model=model)
-    message.parent = text_of(row.get("parentId")) or message.parent
     if words := text_of(mapping(row.get("reasoning")).get("content")):
         message.parts.append(thought(words))
     if text := text_of(row.get("content")):
@@ -197,16 +242,25 @@ def _lobechat_message(row: Mapping[str, Any], chat: FoundChat, plugin: Mapping[s
 def sillytavern(rows: Sequence[Mapping[str, Any]], name: str) -> FoundChat:
     """A chat of SillyTavern: its first line is about the chat; other swipes are branches."""
     about = rows[0] if rows and "mes" not in rows[0] else {}
-    integrity = text_of(mapping(about.get("chat_metadata")).get("integrity"))
-    began = (text_of(about.get("character_name")), text_of(about.get("create_date")))
+    metadata = mapping(about.get("chat_metadata"))
+    told = [row for row in rows if "mes" in row]
+    spoke = dict.fromkeys(text_of(row.get("name")) for row in told if _speaks(row))
+    named = [text_of(about.get("character_name")), ", ".join(filter(None, spoke)), name]
     chat = FoundChat(
         client="sillytavern",
-        id=integrity or " ".join(filter(None, began)) or name,
-        title=title_of(about.get("character_name") or name),
-        created_at=moment(about.get("create_date")),
+        id=text_of(metadata.get("integrity")) or _sillytavern_key(about, told),
+        title=title_of(next(found for found in named if found not in _NO_NAMES)),
+        created_at=moment(about.get("create_date")) or moment(told and told[0].get("send_date")),
     )
+    if metadata.get("main_chat"):  # a branch has the id of the chat that it left
+        chat.id += f" {name}"
     before: str | None = None
     for number, row in enumerate(rows):
+        for used in objects(mapping(row.get("extra")).get("tool_invocations")):
+            made = (text_of(used.get("id")), text_of(used.get("name")), used.get("parameters"))
+            found = chat.add(f"{number}-{len(chat.messages)}", "", at=row.get("send_date"))
+            found.parts.append(call(*made, used.get("result"), is_done=True))
+            found.parent, before, chat.current = before, found.id, found.id
         if "mes" not in row or row.get("is_system") is True:
             continue
         swipes, infos = row.get("swipes"), objects(row.get("swipe_info"))
@@ -219,9 +273,26 @@ def sillytavern(rows: Sequence[Mapping[str, Any]], name: str) -> FoundChat:
         for place, text in enumerate(texts):
             about = row if place == shown else infos[place] if place < len(infos) else {}
             said = text_of(row.get("mes")) if place == shown else text
+            if len(spoke) > 1 and _speaks(row):
+                said = f"**{row['name']}:** {said}"
             _sillytavern_swipe(chat.add(f"{number}-{place}", _speaker(row)), about, said, before)
         before = chat.current = f"{number}-{shown}"
     return chat
+
+
+def _speaks(row: Mapping[str, Any]) -> bool:
+    """True for what a character says, who may be one of several."""
+    return not (row.get("is_user") or row.get("is_system")) and bool(text_of(row.get("name")))
+
+
+def _sillytavern_key(about: Mapping[str, Any], told: Sequence[Mapping[str, Any]]) -> str:
+    """What tells a chat of a version without ids: its character and when it began."""
+    began = [text_of(about.get("character_name")), text_of(about.get("create_date"))]
+    if all(began) and _NO_NAMES.isdisjoint(began):
+        return " ".join(began)
+    asked = next((place for place, row in enumerate(told) if row.get("is_user") is True), 0)
+    begun = [(row.get("name"), row.get("send_date"), row.get("mes")) for row in told[: asked + 1]]
+    return hashlib.sha256(json.dumps([*began, *begun]).encode()).hexdigest()
 
 
 def _speaker(row: Mapping[str, Any]) -> str:
@@ -327,8 +398,9 @@ def openai_messages(document: Mapping[str, Any]) -> FoundChat:
         told = [row.get("role"), row.get("content"), row.get("tool_calls")]
         digest.update(json.dumps(told, sort_keys=True).encode())
         chat.id = chat.id or (digest.hexdigest() if row.get("role") == "assistant" else "")
-        if row.get("role") == "tool":
-            answered(chat.messages, text_of(row.get("tool_call_id")), row.get("content"))
+        if row.get("role") in {"tool", "function", "developer"}:
+            name = text_of(row.get("tool_call_id")) or text_of(row.get("name"))
+            answered(chat.messages, name, row.get("content"))
             continue
         (said,) = messages_of({"messages": [row]})
         key, at = digest.hexdigest(), row.get("created_at")
@@ -336,15 +408,26 @@ def openai_messages(document: Mapping[str, Any]) -> FoundChat:
         message.role = said.role
         if words := text_of(row.get("reasoning_content")):
             message.parts.append(thought(words))
-        for part in said.parts:
-            address = text_of(mapping(part.get("image_url")).get("url"))
-            if part.get("type") == "image_url" and address.startswith("data:"):
-                message.assets.append((address, "Picture"))
-            else:
-                message.parts.append(dict(part))
-        for tool in objects(row.get("tool_calls")):
+        for part in (*said.parts, {"refusal": row.get("refusal")}):
+            _openai_part(part, message)
+        for tool in (*objects(row.get("tool_calls")), {"function": row.get("function_call")}):
             function = mapping(tool.get("function"))
-            made = (text_of(tool.get("id")), text_of(function.get("name")))
-            message.parts.append(call(*made, function.get("arguments")))
+            if name := text_of(function.get("name")):
+                made = call(text_of(tool.get("id")) or name, name, function.get("arguments"))
+                message.parts.append(made)
     chat.id = text_of(document.get("id")) or chat.id or digest.hexdigest()
     return chat
+
+
+def _openai_part(part: Mapping[str, Any], message: FoundMessage) -> None:
+    file = mapping(part.get("file"))
+    shown = part.get("image_url")
+    address = text_of(shown) or text_of(mapping(shown).get("url")) or text_of(file.get("file_data"))
+    if address.startswith("data:"):
+        message.assets.append((address, text_of(file.get("filename")) or "Picture"))
+    elif text := text_of(part.get("refusal")) or address:
+        message.parts.append(text_part(text))
+    elif part.get("type") in {"input_text", "output_text"}:
+        message.parts.append(text_part(text_of(part.get("text"))))
+    elif part.get("type"):
+        message.parts.append(dict(part))
