@@ -208,48 +208,34 @@ class Reasons(Mapping[MessageId, Reason]):
     def _positions(self) -> dict[MessageId, int]:
         return {message_id: position for position, message_id in enumerate(self.ids)}
 
-    def all(self) -> list[Reason]:
-        """The reasons in the order of the messages; equal ones may be one object."""
-        if self.found is not None:
-            return self._made(np.arange(len(self.ids)))
-        by_kind = [
-            Reason(kind=kind, threshold=self.threshold, recent=self.recent) for kind in KINDS
-        ]
-        return [by_kind[kind] for kind in self.kinds.tolist()]
+    def columns(self) -> tuple[list[ReasonKind], list[float | None], list[str]]:
+        """The kind, score and topic of each message; far cheaper than `at` for each."""
+        return self._columns(np.arange(len(self.ids)))
 
     def at(self, position: int) -> Reason:
         """The reason of the message at `position`."""
-        if self.found is None:
-            kind = KINDS[self.kinds[position]]
-            return Reason(kind=kind, threshold=self.threshold, recent=self.recent)
-        return self._made(np.array([position]))[0]
+        (kind,), (score,), (topic,) = self._columns(np.array([position]))
+        cut, limit = self.cut, self.threshold
+        if self.found is not None and not self.has_probabilities:
+            cut, limit = None, limit if self.cut is None else self.cut
+        return Reason(
+            kind=kind, score=score, topic=topic, threshold=limit, cut=cut, recent=self.recent
+        )
 
     @property
     def has_probabilities(self) -> bool:
         """True if the scores are probabilities."""
         return self.found is not None and self.found.mentioned is not None
 
-    def _made(self, positions: NDArray[np.intp]) -> list[Reason]:
-        if self.found is None:
-            raise ValueError("no scores")
+    def _columns(
+        self, positions: NDArray[np.intp]
+    ) -> tuple[list[ReasonKind], list[float | None], list[str]]:
         kinds = self.kinds[positions]
+        named = [KINDS[kind] for kind in kinds.tolist()]
+        if self.found is None:
+            return named, [None] * len(named), [""] * len(named)
         topics = self.found.topics_of(positions)
         own = np.flatnonzero(kinds == KINDS.index(ReasonKind.MEMBER))
         for place, owner in zip(own.tolist(), self.found.owners_of(positions[own]), strict=True):
             topics[place] = owner
-        cut, limit = self.cut, self.threshold
-        if not self.has_probabilities:
-            cut, limit = None, limit if self.cut is None else self.cut
-        return [
-            Reason(
-                kind=KINDS[kind],
-                score=score,
-                topic=topic,
-                threshold=limit,
-                cut=cut,
-                recent=self.recent,
-            )
-            for kind, score, topic in zip(
-                kinds.tolist(), self.found.best[positions].tolist(), topics, strict=True
-            )
-        ]
+        return named, self.found.best[positions].tolist(), topics

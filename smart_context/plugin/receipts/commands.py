@@ -98,7 +98,7 @@ class ReceiptCommands:
         prices = self.prices()
         spent = Spent.of(found)
         return {
-            "sent": [[row.id, row.tokens] for row in found.rows if row.reason.is_in],
+            "sent": [[row.id, row.tokens] for row in found.rows if row.is_in],
             "total": len(found.rows),
             "seconds": found.seconds,
             "price": spent and spent.price(prices),

@@ -365,8 +365,7 @@ class Comparisons:
 
 def _sent_ids(answer: Answer) -> list[str]:
     rows = answer.receipt.rows if answer.receipt else ()
-    kept = (row for row in rows if row.reason.is_in)
-    return [row.id for row in kept if row.reason.kind is not ReasonKind.CURRENT]
+    return [row.id for row in rows if row.is_in and row.kind is not ReasonKind.CURRENT]
 
 
 def _has(document: JsonObject, message_id: str) -> bool:

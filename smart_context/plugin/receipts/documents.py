@@ -61,7 +61,7 @@ def receipt_document(
         "problem": receipt.problem,
         "unchanged": receipt.repeated_tokens,
         "sections": [section.to_dict() for section in receipt.sections],
-        "messages": [_row_document(row, texts) for row in receipt.rows],
+        "messages": [_row_document(receipt, row, texts) for row in receipt.rows],
         "tool_results": tool_results(receipt.rows),
         "sent": dict(receipt.sent),
         "prompt": list(receipt.prompt) or None,
@@ -124,19 +124,26 @@ def difference_document(before: Receipt, after: Receipt, texts: Mapping[str, str
             if after.parts.get(name, 0) != before.parts.get(name, 0)
         },
         "tokens": after.tokens - before.tokens,
-        "came_in": [_row_document(new[i], texts) for i in ids if _is_in(new, i) > _is_in(old, i)],
+        "came_in": [
+            _row_document(after, new[i], texts) for i in ids if _is_in(new, i) > _is_in(old, i)
+        ],
         "went_out": [
-            _row_document(new.get(i) or old[i], texts) | {"gone": i not in new}
+            (
+                _row_document(after, new[i], texts)
+                if i in new
+                else _row_document(before, old[i], texts)
+            )
+            | {"gone": i not in new}
             for i in ids
             if _is_in(old, i) > _is_in(new, i)
         ],
         "reasons_changed": [
-            _row_document(new[i], texts) | {"before": str(old[i].reason)}
+            _row_document(after, new[i], texts) | {"before": str(before.reason_of(old[i]))}
             for i in ids
             if i in old
             and i in new
             and _is_in(old, i) == _is_in(new, i)
-            and _why(old[i].reason) != _why(new[i].reason)
+            and _why(before.reason_of(old[i])) != _why(after.reason_of(new[i]))
         ],
         "sections": _changed(_sections(before), _sections(after)),
         "same_request": _is_same_request(before, after),
@@ -147,8 +154,8 @@ def tool_results(rows: Sequence[ReceiptRow]) -> JsonObject | None:
     """The cost of the tool results that were sent, in total and by topic; `None` without any."""
     tokens: dict[str, list[int]] = {}
     for row in rows:
-        if row.role == TOOL and row.reason.is_in:
-            tokens.setdefault(row.reason.topic, []).append(row.tokens)
+        if row.role == TOOL and row.is_in:
+            tokens.setdefault(row.topic, []).append(row.tokens)
     if not tokens:
         return None
     by_topic = [
@@ -175,16 +182,17 @@ def _one_line(message: Message) -> str:
     return f"Calls {called}"[:ONE_LINE] if called else ""
 
 
-def _row_document(row: ReceiptRow, texts: Mapping[str, str]) -> JsonObject:
+def _row_document(receipt: Receipt, row: ReceiptRow, texts: Mapping[str, str]) -> JsonObject:
+    reason = receipt.reason_of(row)
     return {
         "id": row.id,
         "role": row.role,
-        "in": row.reason.is_in,
-        "kind": row.reason.kind.value,
-        "reason": str(row.reason),
-        "short": row.reason.short,
-        "score": row.reason.score,
-        "topic": row.reason.topic,
+        "in": row.is_in,
+        "kind": row.kind.value,
+        "reason": str(reason),
+        "short": reason.short,
+        "score": row.score,
+        "topic": row.topic,
         "tokens": row.tokens,
         "text": texts.get(row.id),
     }
@@ -196,7 +204,7 @@ def _by_id(receipt: Receipt) -> dict[str, ReceiptRow]:
 
 def _is_in(rows: Mapping[str, ReceiptRow], message_id: str) -> bool:
     row = rows.get(message_id)
-    return row is not None and row.reason.is_in
+    return row is not None and row.is_in
 
 
 def _why(reason: Reason) -> tuple[object, ...]:

@@ -241,12 +241,7 @@ def receipt_of_turn(
     made = _made(pending, forecast, turn.message, turn.system_prompt, turn.history, count_tokens)
     following = turn.client.following if turn.client else ()
     current = [
-        ReceiptRow(
-            m.id,
-            m.role,
-            Reason(kind=ReasonKind.CURRENT),
-            sum(map(count_tokens, texts_as_sent(m))),
-        )
+        _row(m, Reason(kind=ReasonKind.CURRENT), sum(map(count_tokens, texts_as_sent(m))))
         for m in following
     ]
     made = _with_topics(_with_current(made, current), forecast.view.sidecar.topics)
@@ -256,14 +251,12 @@ def receipt_of_turn(
 
 def _with_topics(made: Receipt, topics: Sequence[Topic]) -> Receipt:
     """The receipt with a topic for each tool result, since their tokens are summed by topic."""
-    results = {row.id for row in made.rows if row.role == TOOL and not row.reason.topic}
+    results = {row.id for row in made.rows if row.role == TOOL and not row.topic}
     if not results:
         return made
     labels = {id_: topic.label for topic in topics for id_ in topic.message_ids if id_ in results}
     rows = tuple(
-        row._replace(reason=row.reason._replace(topic=labels[MessageId(row.id)]))
-        if row.id in labels
-        else row
+        row._replace(topic=labels[MessageId(row.id)]) if row.id in labels else row
         for row in made.rows
     )
     return replace(made, rows=rows)
@@ -381,7 +374,7 @@ def receipt_of_replay(
     made = _made(
         pending, forecast, pending.briefing.message, system, pending.decision.messages, count_tokens
     )
-    current = [row for row in original.rows if row.reason.kind is ReasonKind.CURRENT]
+    current = [row for row in original.rows if row.kind is ReasonKind.CURRENT]
     return replace(
         _with_current(made, current),
         turn=original.turn,
@@ -451,26 +444,30 @@ def _rows(
     others += [(m, added) for m in history if not (m.id in absent or m.id in rows)]
     for message, reason in others:
         found = _as_sent(reason, is_sent=message.id in sent)
-        rows[message.id] = ReceiptRow(message.id, message.role, found, count_tokens(message.text))
+        rows[message.id] = _row(message, found, count_tokens(message.text))
     order = dict.fromkeys((*(message.id for message in forecast.view.messages), *rows))
     return tuple(rows[message_id] for message_id in order if message_id in rows)
 
 
 def _decided_rows(forecast: Forecast, sent: AbstractSet[MessageId]) -> list[ReceiptRow]:
     """The messages that were decided about, which can be ten thousand."""
-    reasons = forecast.decision.selection.reasons
-    columns = (reasons.all(), reasons.is_in.tolist(), forecast.costs.tokens.tolist())
-    return [
-        ReceiptRow(
-            message.id,
-            message.role,
-            reason if is_in == (message.id in sent) else _as_sent(reason, is_sent=not is_in),
-            tokens,
-        )
-        for message, reason, is_in, tokens in zip(
-            forecast.decision.candidates, *columns, strict=True
-        )
-    ]
+    candidates, reasons = forecast.decision.candidates, forecast.decision.selection.reasons
+    kinds, scores, topics = reasons.columns()
+    roles = [message.role for message in candidates]
+    tokens = forecast.costs.tokens.tolist()
+    rows = list(map(ReceiptRow, reasons.ids, roles, kinds, scores, tokens, topics))
+    if frozenset(reasons.kept) != sent:
+        for place, row in enumerate(rows):
+            if row.is_in != (is_sent := row.id in sent):
+                reason = _as_sent(reasons.at(place), is_sent=is_sent)
+                rows[place] = _row(candidates[place], reason, row.tokens)
+    return rows
+
+
+def _row(message: Message, reason: Reason, tokens: int) -> ReceiptRow:
+    return ReceiptRow(
+        message.id, message.role, reason.kind, reason.score, tokens, reason.topic, reason.detail
+    )
 
 
 def _as_sent(reason: Reason, *, is_sent: bool) -> Reason:
@@ -483,7 +480,7 @@ def _as_sent(reason: Reason, *, is_sent: bool) -> Reason:
 def _by_plugins(rows: Sequence[ReceiptRow]) -> int:
     """Tokens that other plugins added to the history, minus those that they removed."""
     signs = {ReasonKind.ADDED: 1, ReasonKind.TAKEN_OUT: -1}
-    return sum(signs.get(row.reason.kind, 0) * row.tokens for row in rows)
+    return sum(signs.get(row.kind, 0) * row.tokens for row in rows)
 
 
 def _outcome(turn: Turn) -> str:

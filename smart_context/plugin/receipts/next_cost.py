@@ -92,10 +92,10 @@ def last_request_of(receipt: Receipt) -> LastRequest | None:
 
 def _last_request(receipt: Receipt, told: Mapping[str, Any]) -> LastRequest:
     rows, following = receipt.rows, []
-    kinds = {row.reason.kind for row in rows}
+    kinds = {row.kind for row in rows}
     if ReasonKind.CURRENT in kinds:
-        following = [row.id for row in rows if row.reason.kind is ReasonKind.CURRENT]
-        rows = tuple(row for row in rows if row.reason.kind is not ReasonKind.CURRENT)
+        following = [row.id for row in rows if row.kind is ReasonKind.CURRENT]
+        rows = tuple(row for row in rows if row.kind is not ReasonKind.CURRENT)
         kinds.discard(ReasonKind.CURRENT)
     after = (receipt.question, *following)
     every = (*(row.id for row in rows), *after)
@@ -103,7 +103,7 @@ def _last_request(receipt: Receipt, told: Mapping[str, Any]) -> LastRequest:
     def ids(wanted: AbstractSet[ReasonKind]) -> tuple[str, ...]:
         if kinds <= wanted:  # as in chats without a filter: one pass over ten thousand rows
             return every
-        return (*(row.id for row in rows if row.reason.kind in wanted), *after)
+        return (*(row.id for row in rows if row.kind in wanted), *after)
 
     tokens = {row.id: row.tokens for row in receipt.rows}
     return LastRequest(

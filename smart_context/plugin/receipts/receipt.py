@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from smart_context.base.values import JsonObject
 from smart_context.llm.models import PromptMessage
-from smart_context.relevance.reasons import Reason, ReasonKind
-from smart_context.relevance.score import DIGITS
+from smart_context.relevance.reasons import OUT, Reason, ReasonKind
 
 MAX_PROMPT_BYTES = 48 * 1024
 """A longer request is not stored; it can be rebuilt until chat or notes change."""
@@ -25,12 +24,23 @@ _QUOTED_KINDS = {kind: _quoted(kind.value) for kind in ReasonKind}
 
 
 class ReceiptRow(NamedTuple):
-    """One message of the chat in a receipt."""
+    """One message of the chat in a receipt, in the order of its stored fields.
+
+    `Receipt.reason_of` gives its reason in words.
+    """
 
     id: str
     role: str
-    reason: Reason
+    kind: ReasonKind  # the rule that decided about it
+    score: float | None  # the best over the selected topics; `None` if no filter was active
     tokens: int  # what it cost, or would have cost
+    topic: str = ""
+    detail: str = ""
+
+    @property
+    def is_in(self) -> bool:
+        """True if it was sent."""
+        return self.kind not in OUT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,12 +142,28 @@ class Receipt:
     @property
     def left_out_tokens(self) -> int:
         """The tokens of the messages that were left out."""
-        return sum(row.tokens for row in self.rows if not row.reason.is_in)
+        return sum([row.tokens for row in self.rows if row.kind in OUT])
 
     @property
     def kept(self) -> int:
         """The number of messages that were in."""
-        return sum(row.reason.is_in for row in self.rows)
+        return sum(row.is_in for row in self.rows)
+
+    def reason_of(self, row: ReceiptRow) -> Reason:
+        """Why one of its rows was in or out."""
+        threshold = float(self.settings["threshold"])
+        cut = None if self.cut is None else float(self.cut)
+        if not self.has_probabilities:  # such scores are compared with the cut as they are
+            threshold, cut = threshold if cut is None else cut, None
+        return Reason(
+            kind=row.kind,
+            score=row.score,
+            topic=row.topic,
+            threshold=threshold,
+            cut=cut,
+            recent=int(self.settings["recent_messages"]),
+            detail=row.detail,
+        )
 
     def to_line(self) -> str:
         """One line of compact JSON, without a line break."""
@@ -165,21 +191,22 @@ class Receipt:
             raise ValueError("expected a receipt of version 1")
         plain = {name: document[name] for name in _PLAIN if name in document}
         try:
-            threshold = float(document["settings"]["threshold"])
-            recent = int(document["settings"]["recent_messages"])
-            cut = _cut(plain)
-            return cls(
+            receipt = cls(
                 **plain,
-                rows=tuple(_row(entry, threshold, cut, recent) for entry in document["rows"]),
+                rows=tuple([_row(entry) for entry in document["rows"]]),
                 sections=tuple(_section(entry) for entry in document["sections"]),
                 prompt=tuple(document.get("prompt") or ()),
                 rounds=tuple(document.get("rounds") or ()),
                 hidden_places=tuple(document.get("unseen") or ()),
                 repeated_tokens=document.get("unchanged"),
             )
+            receipt.reason_of(_ANY_ROW)  # has what reasons need
         except (KeyError, TypeError, IndexError, AttributeError) as error:
             raise ValueError(f"damaged receipt: {error!r}") from error
+        return receipt
 
+
+_ANY_ROW = ReceiptRow("", "", ReasonKind.NO_FILTER, None, 0)
 
 _PLAIN = (
     *("turn", "question", "answer", "at", "outcome", "settings", "models", "usage", "parts"),
@@ -199,28 +226,25 @@ _PLAIN = (
 
 
 def _rows_text(rows: Sequence[ReceiptRow]) -> str:
-    """Rows as stored: id, role, kind, score, tokens, topic, detail, without trailing empty fields.
+    """Rows as stored, without trailing empty fields.
 
-    Faster than `json`: most rows of a long chat share their reason, and all fields are texts or
-    numbers.
+    Faster than `json`: rows of a long chat have few roles, kinds and topics.
     """
-    ends: dict[int, tuple[str, str]] = {}
-    lines: list[str] = []
-    for row in rows:
-        end = ends.get(id(row.reason))
-        if end is None:
-            end = ends[id(row.reason)] = _stored_reason(row.reason)
-        kind, topic = end
-        lines.append(f"[{_quoted(row.id)},{_quoted(row.role)},{kind},{row.tokens}{topic}]")
-    return ",".join(lines)
+    quoted: dict[str, str] = {role: _quoted(role) for role in {row.role for row in rows}}
+    ends = {end: _end(*end) for end in {row[-2:] for row in rows}}
+    return ",".join(
+        [
+            f"[{_quoted(id_)},{quoted[role]},{_QUOTED_KINDS[kind]},"
+            f"{'null' if score is None else score},{tokens}{ends[topic, detail]}]"
+            for id_, role, kind, score, tokens, topic, detail in rows
+        ]
+    )
 
 
-def _stored_reason(reason: Reason) -> tuple[str, str]:
-    score = "null" if reason.score is None else str(round(float(reason.score), DIGITS))
-    kind, topic, detail = _QUOTED_KINDS[reason.kind], reason.topic, reason.detail
+def _end(topic: str, detail: str) -> str:
     if detail:
-        return f"{kind},{score}", f",{_quoted(topic)},{_quoted(detail)}"
-    return f"{kind},{score}", f",{_quoted(topic)}" if topic else ""
+        return f",{_quoted(topic)},{_quoted(detail)}"
+    return f",{_quoted(topic)}" if topic else ""
 
 
 class Digest:
@@ -262,26 +286,14 @@ def canonical(message: PromptMessage) -> str:
     return _encode(message)
 
 
-def _cut(plain: Mapping[str, Any]) -> float | None:
-    """The cut that reasons name; receipts without one compared their scores with the threshold."""
-    cut = plain.get("cut")
-    return float(cut) if cut is not None and plain.get("has_probabilities") else None
-
-
-def _row(entry: Sequence[Any], threshold: float, cut: float | None, recent: int) -> ReceiptRow:
+def _row(entry: Sequence[Any]) -> ReceiptRow:
     message_id, role, kind, score, tokens, *more = entry
     if kind not in _KINDS:
         raise TypeError(f"no such reason: {kind!r}")
-    reason = Reason(
-        kind=ReasonKind(kind),
-        score=None if score is None else float(score),
-        topic=str(more[0]) if more else "",
-        threshold=threshold,
-        cut=cut,
-        recent=recent,
-        detail=str(more[1]) if len(more) > 1 else "",
+    found = None if score is None else float(score)
+    return ReceiptRow(
+        str(message_id), str(role), ReasonKind(kind), found, int(tokens), *map(str, more[:2])
     )
-    return ReceiptRow(id=str(message_id), role=str(role), reason=reason, tokens=int(tokens))
 
 
 def _section(entry: Mapping[str, Any]) -> ReceiptSection:

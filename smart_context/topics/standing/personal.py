@@ -59,13 +59,15 @@ def personal_statements(messages: Sequence[Message]) -> list[int]:
     for place, message in enumerate(messages):
         if message.role != "user":
             continue
+        plain = _plain(message.text) if len(message.text) <= _LONGEST else ""
+        if not plain:
+            continue
         rest = messages[place + 1 : place + 2]
         is_one_of_several = bool(rest) and rest[0].role == "user"
         is_note = is_one_of_several or _is_note(messages, place)
-        plain = _plain(message.text) if len(message.text) <= _LONGEST else ""
         if is_small_talk and not (is_note or _DIAGNOSED.search(plain)):
             continue
-        if is_personal(plain, is_note=is_note) or (is_one_of_several and _is_about_oneself(plain)):
+        if _is_personal(plain, is_note=is_note) or (is_one_of_several and _is_about_oneself(plain)):
             found.append(place)
     return found
 
@@ -78,13 +80,12 @@ def _is_small_talk(messages: Sequence[Message]) -> bool:
         if message.role == "assistant" and before.role == "user"
     ]
     tolerated = int(_TOLD_SHARE * len(answers))
-    personal = (text for text in answers if _tells_of_own_life(_plain(text)))
+    personal = (text for text in answers if _tells_of_own_life(_plain_if_short(text)))
     return next(islice(personal, tolerated, None), None) is not None
 
 
 def _tells_of_own_life(plain: str) -> bool:
-    is_short = len(plain) <= _LONGEST
-    return is_short and (_is_personal(plain) or bool(_OWN_LIFE.search(plain)))
+    return bool(plain) and (_is_personal(plain) or bool(_OWN_LIFE.search(plain)))
 
 
 def is_personal(text: str, *, is_note: bool = False) -> bool:
@@ -106,6 +107,14 @@ def _is_about_oneself(plain: str) -> bool:
 
 def _plain(text: str) -> str:
     return " ".join(text.lower().replace("\u2019", "'").split())
+
+
+def _plain_if_short(text: str) -> str:
+    """The plain text; empty if it is too long for a statement, which its beginning tells."""
+    if len(_plain(text[: 2 * _LONGEST])) > _LONGEST:
+        return ""
+    plain = _plain(text)
+    return plain if len(plain) <= _LONGEST else ""
 
 
 def standing_facts(spoken: Sequence[Message], vectors: Matrix) -> frozenset[int]:

@@ -12,7 +12,7 @@ from smart_context.llm.offline.scripted import Scripted
 from smart_context.plugin.receipts import stored as stored_receipts
 from smart_context.plugin.receipts.documents import receipt_document
 from smart_context.plugin.receipts.receipt import Receipt, ReceiptRow, ReceiptSection
-from smart_context.relevance.reasons import KINDS, Reason, ReasonKind
+from smart_context.relevance.reasons import KINDS, ReasonKind
 from smart_context.storage.ports import Limits
 from tests.web.pages.test_pages import fetch
 
@@ -324,17 +324,11 @@ rows = st.builds(
     ReceiptRow,
     id=st.text(),
     role=st.sampled_from(["user", "assistant"]),
+    kind=st.sampled_from(KINDS),
+    score=st.none() | st.integers(-1000, 1000).map(lambda n: n / 1000),
     tokens=st.integers(0, 10**6),
-    reason=st.builds(
-        Reason,
-        kind=st.sampled_from(KINDS),
-        score=st.none() | st.integers(-1000, 1000).map(lambda n: n / 1000),
-        topic=st.text(),
-        detail=st.text(),
-        threshold=st.just(0.4),
-        cut=st.none(),
-        recent=st.just(2),
-    ),
+    topic=st.text(),
+    detail=st.text(),
 )
 receipts = st.builds(
     Receipt,
@@ -406,10 +400,7 @@ async def test_the_page_of_a_turn_is_shown_when_the_topics_can_not_be_had(served
 
 
 def judged_row(score):
-    reason = Reason(
-        kind=ReasonKind.TOPIC, score=score, topic="Bread", threshold=0.4, cut=0.25, recent=2
-    )
-    return ReceiptRow("m1", "user", reason, 3)
+    return ReceiptRow("m1", "user", ReasonKind.TOPIC, score, 3, "Bread")
 
 
 def receipt_with(row, **fields):
@@ -422,7 +413,10 @@ def test_a_receipt_keeps_from_which_probability_on_messages_were_sent():
     made = receipt_with(judged_row(0.2512), cut=0.25, has_probabilities=True)
     again = Receipt.from_line(made.to_line())
     assert again == made
-    assert str(again.rows[0].reason) == "in: topic Bread, probability 0.2512, kept from 0.2500"
+    assert (
+        str(again.reason_of(again.rows[0]))
+        == "in: topic Bread, probability 0.2512, kept from 0.2500"
+    )
     assert receipt_document(again, {})["cut"] == 0.25
 
 
@@ -432,5 +426,5 @@ def test_a_receipt_of_an_older_version_is_shown_as_it_was():
     stored = json.loads(made.to_line())
     del stored["cut"], stored["has_probabilities"]
     old = Receipt.from_line(json.dumps(stored))
-    assert str(old.rows[0].reason) == "in: topic Bread, similarity 0.97, threshold 0.40"
+    assert str(old.reason_of(old.rows[0])) == "in: topic Bread, similarity 0.97, threshold 0.40"
     assert receipt_document(old, {})["cut"] is None

@@ -5,13 +5,13 @@ import pytest
 from smart_context.base.config.prices import NO_PRICES, Price, Prices
 from smart_context.plugin.receipts.receipt import Receipt, ReceiptRow
 from smart_context.plugin.receipts.spent import Spent, Sum
-from smart_context.relevance.reasons import Reason, ReasonKind
+from smart_context.relevance.reasons import ReasonKind
 
 PRICES = Prices(by_pattern=(("gpt-5*", Price(input=2, cached=0.5, output=10)),))
 
 
 def receipt(**changed):
-    out = ReceiptRow("m1", "user", Reason(kind=ReasonKind.BELOW), 300)
+    out = ReceiptRow("m1", "user", ReasonKind.BELOW, None, 300)
     values = {
         "turn": "t",
         "question": "q",

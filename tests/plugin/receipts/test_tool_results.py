@@ -2,16 +2,16 @@
 
 from smart_context.plugin.receipts.documents import tool_results
 from smart_context.plugin.receipts.receipt import ReceiptRow
-from smart_context.relevance.reasons import Reason, ReasonKind
+from smart_context.relevance.reasons import ReasonKind
 
 
 def result(number, tokens, topic="", kind=ReasonKind.CURRENT):
-    return ReceiptRow(f"m{number}", "tool", Reason(kind=kind, topic=topic), tokens)
+    return ReceiptRow(f"m{number}", "tool", kind, None, tokens, topic)
 
 
 def test_results_are_summed_up_by_topic_and_the_dearest_comes_first():
     rows = [
-        ReceiptRow("q", "user", Reason(kind=ReasonKind.TOPIC, topic="Bees"), 1000),
+        ReceiptRow("q", "user", ReasonKind.TOPIC, None, 1000, "Bees"),
         result(1, 10, "Lamps"),
         result(2, 300, "Bees", ReasonKind.TOPIC),
         result(3, 20, "Lamps"),
@@ -30,4 +30,4 @@ def test_results_are_summed_up_by_topic_and_the_dearest_comes_first():
 
 
 def test_a_request_without_tools_has_no_sum():
-    assert tool_results([ReceiptRow("q", "user", Reason(kind=ReasonKind.NO_FILTER), 3)]) is None
+    assert tool_results([ReceiptRow("q", "user", ReasonKind.NO_FILTER, None, 3)]) is None
