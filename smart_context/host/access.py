@@ -43,7 +43,13 @@ Audience = Owned | PersonId | Everybody
 
 
 class Access(Protocol):
-    """Decides what is whose."""
+    """Decides what is whose.
+
+    Attributes:
+        has_people: Several people use the vault, who see only what is theirs or shared.
+    """
+
+    has_people: bool
 
     async def may_use(self, person: PersonId, owned: Owned) -> bool:
         """True if it is the person's, or nobody has it and they may make it.
@@ -67,6 +73,8 @@ class Access(Protocol):
 
 class OwnerOnly:
     """The access of a server with one person: everything is theirs, and nothing another's."""
+
+    has_people = False
 
     async def may_use(self, person: PersonId, owned: Owned) -> bool:  # noqa: ARG002 - all is theirs
         """True for the owner."""
@@ -92,6 +100,8 @@ class PersonalAccess:
     Args:
         people: The storage, and whose is what in it.
     """
+
+    has_people = True
 
     def __init__(self, people: People) -> None:
         self._owners = people.owners

@@ -1,5 +1,6 @@
 """Who gets in where a proxy names people, or where they log in at a provider."""
 
+import json
 import re
 import time
 from contextlib import contextmanager
@@ -8,9 +9,11 @@ import httpx
 import pytest
 from joserfc.jwk import RSAKey
 
+from tests.fake_openai import FakeOpenAI, Reply
 from tests.oidc_provider import CLIENT, SECRET, providing
 from tests.patience import PATIENCE_S
 from tests.serving import TOKEN, serving
+from tests.vaults import KEY, settings_text
 
 PROXY = '[access]\nmode = "proxy"\nheader = "X-User"\ntrusted = ["127.0.0.1", "10.0.0.0/8"]\n'
 PAGE = {"Accept": "text/html"}
@@ -277,3 +280,52 @@ def test_cookies_are_strict_but_for_the_one_that_comes_back_from_the_provider(lo
     session = next(c for c in page.headers.get_list("Set-Cookie") if "Max-Age=43200" in c)
     assert "SameSite=Strict" in session
     assert "HttpOnly" in session
+
+
+def key_of(server, person):
+    with as_person(server, ("X-User", person)) as page:
+        return call(page, "system.new_client_key", client="laptop").json()["result"]["key"]
+
+
+def response_of(provider, name, path):
+    body = {"id": name, "object": "response", "status": "completed", "output": []}
+    provider.reply_with(Reply(body=json.dumps(body).encode()), path=path)
+
+
+def test_a_response_that_a_provider_holds_is_its_persons_alone(tmp_path):
+    """The provider has one key for all people, so it would give anybody's to anybody."""
+    with FakeOpenAI() as provider:
+        settings = PROXY + settings_text(provider.base_url)
+        env = {**KEY, "SMART_CONTEXT_USER": "", "XDG_CONFIG_HOME": str(tmp_path / "config")}
+        with serving(vault_with(tmp_path / "vault", settings), env=env) as server:
+            keys = {person: key_of(server, person) for person in ("alice", "bob")}
+
+            def ask(person, method, path, **body):
+                named = ("Authorization", f"Bearer {keys[person]}")
+                with as_person(server, named) as client:
+                    return client.request(method, f"/v1{path}", json=body or None)
+
+            aside = "### Task: a title"  # of a program, which is in no chat
+            for name, asked in (("resp_of_alice", "Where to?"), ("resp_beside", aside)):
+                response_of(provider, name, "/responses")
+                assert ask("alice", "POST", "/responses", input=asked).json()["id"] == name
+
+            count = len(provider.requests)
+            for name in ("resp_of_alice", "resp_beside", "resp_of_nobody"):
+                refused = [
+                    ask("bob", "GET", f"/responses/{name}"),
+                    ask("bob", "GET", f"/responses/{name}/input_items"),
+                    ask("bob", "DELETE", f"/responses/{name}"),
+                    ask("bob", "POST", "/responses/compact", previous_response_id=name),
+                    ask("bob", "POST", "/responses", input="And?", previous_response_id=name),
+                ]
+                assert {answer.status_code for answer in refused} == {404}
+                assert len({answer.text for answer in refused}) == 1
+            assert len(provider.requests) == count
+
+            for name in ("resp_of_alice", "resp_beside"):
+                response_of(provider, name, f"/responses/{name}")
+                assert ask("alice", "GET", f"/responses/{name}").json()["id"] == name
+            response_of(provider, "resp_more", "/responses")
+            goes_on = {"input": "And?", "previous_response_id": "resp_of_alice"}
+            assert ask("alice", "POST", "/responses", **goes_on).json()["id"] == "resp_more"

@@ -24,7 +24,7 @@ from smart_context.gateway.edge.embeddings import embedded_vectors
 from smart_context.gateway.edge.errors import GatewayError
 from smart_context.gateway.edge.models import MODELS_S, KnownModels, endpoint_for
 from smart_context.gateway.edge.own_answers import OwnAnswers
-from smart_context.gateway.edge.paths import of_a_response, path_of
+from smart_context.gateway.edge.paths import of_a_response, path_of, response_in
 from smart_context.gateway.edge.provided import provide
 from smart_context.gateway.edge.relay import Relay, end
 from smart_context.gateway.edge.upstream import Call, Upstream
@@ -33,7 +33,13 @@ from smart_context.gateway.requests.outgoing import Kind
 from smart_context.gateway.turns.chats import ChatFinder, FoundChat
 from smart_context.gateway.turns.document import RequestRecorder
 from smart_context.gateway.turns.exchange import Exchange, ExchangeParts, PendingSaves
-from smart_context.gateway.turns.incoming import PATHS, Incoming, RecentLists, read_incoming
+from smart_context.gateway.turns.incoming import (
+    PATHS,
+    Incoming,
+    RecentLists,
+    previous_response,
+    read_incoming,
+)
 from smart_context.host.access import Owned, unknown
 from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host
@@ -140,7 +146,7 @@ class Gateway:
         if path == "/embeddings" and method == "POST":
             return await self._embeddings(headers, receive, send)
         if of_a_response(path) and method in {"GET", "POST", "DELETE"}:
-            await self._pass_on(scope, path, headers, receive, send)
+            await self._pass_on(scope, path, headers, self._admitted(scope), receive, send)
             return None
         if path in {*PATHS.values(), "/models", "/embeddings"}:
             raise GatewayError(_NOT_ALLOWED, f"{method} is not possible at /v1{path}.")
@@ -159,6 +165,8 @@ class Gateway:
     ) -> None:
         key, caller, echoes = let_in.key, Caller(let_in.person), self._echoes()
         incoming = await self._read(kind, raw, headers, key, echoes)
+        if self._host.access.has_people:
+            await self._check_response(key, incoming.previous_response)
         watch = DisconnectWatch(receive, self._stopping)
         try:
             if incoming.model.startswith(OWN_CHAT):
@@ -229,20 +237,39 @@ class Gateway:
         return None
 
     async def _pass_on(
-        self, scope: Scope, path: str, headers: Mapping[str, str], receive: Receive, send: Send
+        self,
+        scope: Scope,
+        path: str,
+        headers: Mapping[str, str],
+        let_in: Admission,
+        receive: Receive,
+        send: Send,
     ) -> None:
         endpoint = self._host.config.chat
         if endpoint is None:
             raise GatewayError(_NOT_FOUND, "No provider is configured that could hold responses.")
+        raw = await read_bytes(receive)
+        if self._host.access.has_people:
+            named = response_in(path) or previous_response(read_body(raw))
+            await self._check_response(let_in.key, named)
         query = scope.get("query_string", b"").decode("latin-1")
         call = Call(
             endpoint=endpoint,
             method=scope["method"],
             path=f"{path}?{query}" if query else path,
-            body=await read_bytes(receive),
+            body=raw,
             headers=headers,
         )
         await self._relayed(call, receive, send)
+
+    async def _check_response(self, key: str, response: str) -> None:
+        """Refuse what another's key got of the provider, which knows all people as one.
+
+        Raises:
+            GatewayError: The same for a response that does not exist.
+        """
+        if response and not await self._parts.finder.has_got(key, response):
+            raise GatewayError(_NOT_FOUND, f"There is no response {response!r}.")
 
     async def _relayed(self, call: Call, receive: Receive, send: Send) -> None:
         watch = DisconnectWatch(receive, self._stopping)

@@ -13,6 +13,7 @@ from smart_context.gateway.edge.errors import GatewayError
 _NOT_FOUND = 404
 _STEPS = frozenset({".", ".."})
 _OF_A_RESPONSE = re.compile(r"/responses(?:/[A-Za-z0-9._~-]+){1,2}")
+_WITHOUT_ID = frozenset({"compact", "input_tokens"})
 _MODEL = re.compile(r"(?!\.)[A-Za-z0-9._~:@+?#=,-]+(?:/(?!\.)[A-Za-z0-9._~:@+?#=,-]+)*")
 
 
@@ -33,6 +34,12 @@ def path_of(scope: Scope) -> str:
 def of_a_response(path: str) -> bool:
     """Whether it is `/responses/{id}` or a part of it, such as `/input_items`."""
     return _OF_A_RESPONSE.fullmatch(path) is not None
+
+
+def response_in(path: str) -> str:
+    """The response that a path below `/responses` names; empty for `/responses/compact`."""
+    name = path.split("/")[2]
+    return "" if name in _WITHOUT_ID else name
 
 
 def is_model_path(name: str) -> bool:

@@ -105,7 +105,7 @@ class Issued:
     """The answers that one key's chats got through the gateway.
 
     Attributes:
-        by_response: The chat of each response, by the provider's id.
+        by_response: The chat of each response, by the provider's id; empty for those of no chat.
     """
 
     def __init__(self) -> None:
@@ -132,6 +132,10 @@ class Issued:
             self._by_digest[name].append(index)
         if row.response:
             self.by_response[row.response] = row.chat
+
+    def got(self, response: str) -> None:
+        """Note a response that has no place in a chat."""
+        self.by_response.setdefault(response, "")
 
     def see(self, chat: str) -> bool:
         """Note that a client sent back a chat's answer; returns whether it is the first."""

@@ -51,8 +51,10 @@ class IssuedRecord:
         row = json.loads(line)
         if "seen" in row:
             self.issued.see(str(row["seen"]))
-        else:
+        elif "chat" in row:
             self.issued.note(read_row(row))
+        else:
+            self.issued.got(str(row["response"]))
 
     async def add(self, *rows: IssuedAnswer | Opening) -> None:
         """Add answers, or how a chat began.
@@ -70,6 +72,15 @@ class IssuedRecord:
         """
         if self.issued.see(chat):
             await self._append([{"seen": chat}])
+
+    async def got(self, response: str) -> None:
+        """Note a response that has no place in a chat.
+
+        Raises:
+            StoreFailed: If storage refuses.
+        """
+        if response not in self.issued.by_response:
+            await self._append([{"response": response}])
 
     async def _append(self, rows: list[dict[str, object]]) -> None:
         await self._log.append(*(json.dumps(row, separators=(",", ":")).encode() for row in rows))

@@ -62,8 +62,7 @@ class Incoming:
     @property
     def previous_response(self) -> str:
         """The response that it continues; the provider holds the history."""
-        previous = self.body.get("previous_response_id")
-        return previous if isinstance(previous, str) else ""
+        return previous_response(self.body)
 
     @property
     def is_held(self) -> bool:
@@ -85,6 +84,12 @@ class Incoming:
     def item_count(self) -> int:
         """The number of messages or items in the request."""
         return sum(unit.size for unit in self.units)
+
+
+def previous_response(body: Body) -> str:
+    """The response that a request continues; empty if it names none."""
+    previous = body.get("previous_response_id")
+    return previous if isinstance(previous, str) else ""
 
 
 class RecentLists:

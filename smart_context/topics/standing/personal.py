@@ -67,7 +67,7 @@ def personal_statements(messages: Sequence[Message]) -> list[int]:
         is_note = is_one_of_several or _is_note(messages, place)
         if is_small_talk and not (is_note or _DIAGNOSED.search(plain)):
             continue
-        if _is_personal(plain, is_note=is_note) or (is_one_of_several and _is_about_oneself(plain)):
+        if is_personal(plain, is_note=is_note) or (is_one_of_several and _is_about_oneself(plain)):
             found.append(place)
     return found
 
