@@ -23,6 +23,7 @@ from smart_context.importing.recognised import FORMATS
 from smart_context.importing.taking_in import Importer, Wishes
 from smart_context.web.gate.gate import admitted
 from smart_context.web.gate.refusals import error_response
+from smart_context.web.limits import MAX_DROPPED_BYTES
 
 IMPORT_PROGRESS: Event[Any] = Event("memory.import_progress")
 """An import goes on; carries `file`, `chats` read so far, and `files`, how many there are."""
@@ -153,15 +154,29 @@ class Imports:
 
 
 async def _received(request: Request, path: Path) -> bool:
-    """Write the body into a file; `False` if it is larger than any import."""
-    size = 0
+    """Write the body into a file; `False` if it is larger than any import.
+
+    What can't be written is still read, up to a limit: a sender that is cut off in the middle
+    doesn't read the answer that says why.
+
+    Raises:
+        OSError: If the file can't be written.
+    """
+    size, most = 0, MOST_BYTES
+    failed: OSError | None = None
     with await asyncio.to_thread(path.open, "wb") as file:
         async for chunk in request.stream():
             size += len(chunk)
-            if size > MOST_BYTES:
-                return False
-            await asyncio.to_thread(file.write, chunk)
-    return True
+            if size > most:
+                break
+            if failed is None:
+                try:
+                    await asyncio.to_thread(file.write, chunk)
+                except OSError as error:
+                    failed, most = error, min(most, size + MAX_DROPPED_BYTES)
+        if failed is not None:
+            raise failed
+    return size <= most
 
 
 def _own(path: str) -> Path:
