@@ -116,12 +116,14 @@ def test_a_public_name_is_taken_in_host_and_origin_and_no_other_port_or_scheme_o
 
 
 def test_a_key_belongs_to_who_made_it(proxied):
+    with as_person(proxied, ("X-User", "alice")) as alice:
+        call(alice, "memory.save_chat", chat_id="alices-plans", data={"title": "Plans"})
     with as_person(proxied, ("X-User", "dora")) as dora:
         key = call(dora, "system.new_client_key", client="laptop").json()["result"]["key"]
     with as_person(proxied, ("Authorization", f"Bearer {key}"), ("X-User", "alice")) as client:
         asked = {"messages": [{"role": "user", "content": "Hello there"}]}
         assert client.post("/v1/chat/completions", json=asked).status_code == 200
-        other = {"X-Smart-Context-Chat": "of-alice"}
+        other = {"X-Smart-Context-Chat": "alices-plans"}
         answer = client.post("/v1/chat/completions", json=asked, headers=other)
         assert answer.status_code == 404
     with as_person(proxied, ("X-User", "dora")) as dora:
