@@ -390,6 +390,16 @@ class VaultDocuments(Protocol):
             StoreFailed: Storage refuses; the old object is intact.
         """
 
+    def add(self, kind: str, key: str, value: Mapping[str, Any]) -> bool:
+        """Store an object unless there is one; True if it was stored.
+
+        Of several processes that add one at the same time, one does.
+
+        Raises:
+            ValueError: The key is too long.
+            StoreFailed: Storage refuses.
+        """
+
     def delete(self, kind: str, key: str) -> bool:
         """Delete an object; True if there was one.
 

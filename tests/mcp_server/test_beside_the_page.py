@@ -39,6 +39,7 @@ def page(server):
 async def pick_in_turn(agent, page):
     """The agent picks a topic, which the page is told, then the page one, which the agent sees."""
     change = {"chat_id": "pets", "topics": [CATS]}
+    await asyncio.to_thread(page.call, "smart_context.get_topics", chat_id="pets")  # as once opened
     seen = len(page.events)
     made = await agent.call_tool("set_filter", change)
     assert not made.is_error, made.content

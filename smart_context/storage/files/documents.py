@@ -11,13 +11,13 @@ from typing import Any, cast
 from smart_context.base.disk.files import Conflict as FileChanged
 from smart_context.base.disk.files import (
     Signature,
+    atomic_write,
     read_file,
     replace_unless_changed,
     signature_of,
     sweep,
 )
 from smart_context.base.disk.folders import names_inside, opened, read_inside
-from smart_context.base.disk.json_file import write_object
 from smart_context.base.disk.places import Place, folder_of
 from smart_context.base.errors import StoreFailed
 from smart_context.base.json_objects import encoded, parsed
@@ -117,8 +117,17 @@ class FileVaultDocuments:
         """Store an object in place of the former one; returns the file, for users."""
         place = self._place(kind, key)
         sweep(place.parent)
-        write_object(place, value, indent=2 if place.name.endswith(".json") else None)
+        atomic_write(place, _as_file(place, value))
         return str(place)
+
+    def add(self, kind: str, key: str, value: Mapping[str, Any]) -> bool:
+        """Store an object unless there is one; True if it was stored."""
+        place = self._place(kind, key)
+        try:
+            replace_unless_changed(place, _as_file(place, value), None)
+        except FileChanged:
+            return False
+        return True
 
     def delete(self, kind: str, key: str) -> bool:
         """Delete an object; True if there was one."""
@@ -148,3 +157,7 @@ class FileVaultDocuments:
         if not kind:
             return self._folder / (f"{name}.jsonl" if key == _ATLAS else f".{name}.json")
         return self._folder / f"{kind}/{name}.json"
+
+
+def _as_file(place: Place, value: Mapping[str, Any]) -> bytes:
+    return encoded(value, indent=2 if place.name.endswith(".json") else None)

@@ -119,6 +119,13 @@ class PersonalContexts:
             return self._inner.write(kind, _own_key(person, key), value)
         return self._inner.write(kind, _shared_key(key), {**value, _PERSON: shared.get(_PERSON)})
 
+    def add(self, kind: str, key: str, value: Mapping[str, Any]) -> bool:
+        """Store an object unless there is one; True if it was stored."""
+        person = person_asking()
+        if kind == CONTEXTS and person is not None:
+            key = _own_key(person, key)
+        return self._inner.add(kind, key, value)
+
     def delete(self, kind: str, key: str) -> bool:
         """Delete an object; True if there was one."""
         person = person_asking()

@@ -68,6 +68,12 @@ class MemoryVaultDocuments:
         self._held[_DOCUMENT, kind, key] = _as_stored(value)
         return f"the memory of this process, as {key!r}"
 
+    def add(self, kind: str, key: str, value: Mapping[str, Any]) -> bool:
+        """Store an object unless there is one; True if it was stored."""
+        name_of(key)  # refuses one that is too long
+        stored = _as_stored(value)
+        return self._held.setdefault((_DOCUMENT, kind, key), stored) is stored
+
     def delete(self, kind: str, key: str) -> bool:
         """Delete an object; True if there was one."""
         return self._held.pop((_DOCUMENT, kind, key), None) is not None

@@ -28,10 +28,11 @@ ON CONFLICT (chat, name) DO UPDATE SET revision = excluded.revision, content = e
 RETURNING revision
 """
 
-_WRITE = """
+_ADD = """
 INSERT INTO vault_document (kind, name, revision, content) VALUES (%s, %s, nextval('revision'), %s)
-ON CONFLICT (kind, name) DO UPDATE SET revision = excluded.revision, content = excluded.content
-"""
+ON CONFLICT (kind, name) DO """
+
+_WRITE = f"{_ADD}UPDATE SET revision = excluded.revision, content = excluded.content"
 
 
 class PostgresDocuments:
@@ -123,8 +124,16 @@ class PostgresVaultDocuments:
     def write(self, kind: str, key: str, value: Mapping[str, Any]) -> str:
         """Store an object in place of the former one; returns where it is, for users."""
         row = kind, name_of(key), encoded(value, indent=2)
-        self._database.run(lambda connection: connection.execute(_WRITE, row))
+        self._database.run(lambda connection: connection.execute(_WRITE.encode(), row))
         return f"{kind} {key!r} in the {self._database.where}"
+
+    def add(self, kind: str, key: str, value: Mapping[str, Any]) -> bool:
+        """Store an object unless there is one; True if it was stored."""
+        row = kind, name_of(key), encoded(value, indent=2)
+        statement = f"{_ADD}NOTHING".encode()
+        return bool(
+            self._database.run(lambda connection: connection.execute(statement, row).rowcount)
+        )
 
     def delete(self, kind: str, key: str) -> bool:
         """Delete an object; True if there was one."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import numpy as np
@@ -114,6 +115,14 @@ def test_a_vault_has_one_document_of_a_kind_that_has_no_name(one, other):
     assert one.vault_documents.write("", "calibration", {"n": 1})
     one.vault_documents.write("", "calibration", {"n": 2})
     assert other.vault_documents.read("", "calibration") == {"n": 2}
+
+
+def test_of_those_who_add_a_document_of_the_vault_one_does(opened):
+    documents = [opened().vault_documents for _ in range(4)]
+    with ThreadPoolExecutor(4) as threads:
+        added = [*threads.map(lambda n: documents[n].add("", "one", {"n": n}), range(4))]
+    assert opened().vault_documents.read("", "one") == {"n": added.index(True)}
+    assert added.count(True) == 1
 
 
 def test_a_key_that_is_too_long_names_nothing(one):

@@ -34,6 +34,29 @@ async def sessions(documents, clock):
     return made
 
 
+async def test_processes_that_begin_at_the_same_time_know_each_others_sessions(documents):
+    class Late:
+        """Looks for the secret before the other process has made it."""
+
+        def __init__(self):
+            self.has_looked = False
+
+        def read(self, kind, key):
+            found = documents.read(kind, key) if self.has_looked else None
+            self.has_looked = True
+            return found
+
+        def __getattr__(self, name):
+            return getattr(documents, name)
+
+    first, late = (SignedSessions(each, "of a provider") for each in (documents, Late()))
+    await first.open()
+    session = first.new_session("alice", "Alice")
+    await late.open()
+    cookie = f"{late.cookie_name}={late.session_cookie(session)}".encode()
+    assert await first.session_in([cookie]) == session
+
+
 @pytest.mark.parametrize(
     "code",
     [

@@ -52,6 +52,9 @@ class SharedDocuments(Protocol):
     def write(self, kind: str, key: str, value: Mapping[str, Any]) -> str:
         """Store an object in place of the former one."""
 
+    def add(self, kind: str, key: str, value: Mapping[str, Any]) -> bool:
+        """Store an object unless there is one; True if it was stored."""
+
     def delete(self, kind: str, key: str) -> bool:
         """Delete an object; True if there was one."""
 
@@ -233,8 +236,8 @@ class SignedSessions:
     def _read_secret(self) -> None:
         stored = self._documents.read("", _SECRET)
         if stored is None:
-            self._documents.write("", _SECRET, {"secret": secrets.token_hex(32)})
-            stored = self._documents.read("", _SECRET) or {}
+            self._documents.add("", _SECRET, {"secret": secrets.token_hex(32)})
+            stored = self._documents.read("", _SECRET) or {}  # perhaps another process's
         secret = str(stored.get("secret", ""))
         self._key = hmac.new(secret.encode(), self._pepper.encode(), sha256).digest()
 
