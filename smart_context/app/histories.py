@@ -28,7 +28,6 @@ class Histories:
     """Builds histories; a `HistoryBuilder`.
 
     Args:
-        files: Reads attachments.
         config: Returns the settings in use now.
     """
 

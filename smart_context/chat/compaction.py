@@ -126,7 +126,6 @@ def within_budget(
 
     Args:
         history: Oldest first.
-        max_tokens: The budget for all messages.
         cost: The tokens of one message; not called for messages beyond the end.
         keep: Messages that are never left out, such as pinned ones.
     """

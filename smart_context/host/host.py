@@ -106,7 +106,6 @@ class Host:
         notes: The vault's notes, followed while the host runs; its own by default.
         trust: What the vault may do.
         build_history: Makes a history from stored messages.
-        options: Its options.
 
     Attributes:
         services: The parts that plugins use.
@@ -117,8 +116,6 @@ class Host:
         commands: What clients can ask for.
         panels: What plugins show next to a chat.
         files: What was attached to messages.
-        notes: The vault's notes.
-        plugins: The plugins and their states.
         turns: The answers that are under way.
         compactions: Puts summaries into chats.
     """

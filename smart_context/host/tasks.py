@@ -42,11 +42,7 @@ class Stops:
 
 
 class TaskOwner:
-    """The tasks of one owner.
-
-    Args:
-        name: The owner, for the log.
-    """
+    """The tasks of one owner."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -24,9 +24,7 @@ class Turn:
 
     Args:
         id: Names the turn in the log.
-        chat_id: Its chat.
         question: The user's message as it is stored.
-        answer_id: The id that the answer has, or will have.
         request: What the model will be asked.
         streaming: Clients get the answer piece by piece.
 
@@ -41,7 +39,6 @@ class Turn:
         lacks_optional_prompt: The optional part of the system prompt did not fit either.
         was_cut: The history was cut to keep within the window, by a plugin or by the host.
         abort_reason: Why a handler aborted the turn; empty if none did.
-        stopped: The user stopped it.
         is_extracted: The answer quotes passages; no chat model is configured.
         error: Why it failed, for the user; empty if it did not.
         error_code: The endpoint's HTTP status, where there was one.

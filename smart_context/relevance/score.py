@@ -245,9 +245,7 @@ def with_members(
         labels: The k labels.
         by_label: Shape (k, n), the scores from labels alone.
         vectors: Shape (n, d), unit rows or zero rows.
-        assigned: The members of topics.
         copies: Shape (n,), the position of the first message with the same text.
-        weights: `Weights.members`.
         mentioned: Shape (k,), True for topics that the chat mentions; `None` if the scores are no
             probabilities.
     """

@@ -144,7 +144,6 @@ class RelevanceScorer:
 
         Args:
             messages: All its messages, oldest first.
-            topics: The selected topics.
             others: The chat's topics that are not selected.
             more_follow: `messages` is only the beginning of the chat.
             mode: Overrides the scorer's own.

@@ -39,8 +39,6 @@ class Table:
     """One table of a document; a wrong value is noted and reads as its default.
 
     Attributes:
-        values: The table as parsed.
-        path: Its key in the document.
         faults: Where faults are noted.
     """
 

@@ -104,9 +104,7 @@ def run(
 
     Args:
         command: A program's name or absolute path, and its arguments.
-        folder: Where it runs.
         environment: All its variables, as `clean_environment` makes them.
-        stdin: Its input.
         timeout_s: Most time.
         max_bytes: Most bytes of its output, and of its error output.
         may_stay: Drop its output, and let its background processes go on.

@@ -69,7 +69,6 @@ def language_of_words(words: Sequence[str], least: float) -> str:
     """The language with the most stop words among these lower-cased words.
 
     Args:
-        words: Any words.
         least: The least share of stop words; below it, the result is empty.
     """
     known = {code: sum(word in stops for word in words) for code, stops in STOP_WORDS_OF.items()}

@@ -90,8 +90,6 @@ def leave(document: JsonObject, place: int, *, branch_id: str, now: str) -> None
     Args:
         document: Changed in place.
         place: The position among the entries of `messages`.
-        branch_id: Names the branch.
-        now: When it is made.
     """
     _name(document)
     left = document["messages"][place:]

@@ -25,7 +25,6 @@ class GatewayError(Exception):
     """A request that is refused, or failed.
 
     Attributes:
-        status: The HTTP status.
         param: The field at fault; `None` if there is none.
         code: A name for programs; `None` if there is none.
     """

@@ -41,7 +41,6 @@ class Call:
 
     Attributes:
         endpoint: Where it goes.
-        method: The HTTP method.
         path: Below the base URL, with a query if there is one: `/chat/completions`.
         body: What is sent.
         headers: The client's headers, by lower-case name.
@@ -60,7 +59,6 @@ class Answer:
     """A provider's answer whose status and headers have arrived.
 
     Attributes:
-        status: The HTTP status.
         headers: The headers to pass on, in order.
         failure: Why it counts as failed; `None` if it does not.
         encoding: How the body is compressed; empty if it is not.

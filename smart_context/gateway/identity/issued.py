@@ -88,7 +88,6 @@ class _Found:
         """Add an answer of the request; returns True if it follows the answer before it there.
 
         Args:
-            number: Its number in the request.
             places: The answers of the chat that it may be; it counts as one of them.
         """
         here = frozenset(place for place, _ in places)

@@ -83,7 +83,6 @@ class ExchangeParts:
     """The parts that exchanges share.
 
     Attributes:
-        store: The chats.
         chats: Finds how requests change chats.
         pipeline: Runs the phases of a turn.
         finder: Finds the chats of requests.
@@ -190,11 +189,9 @@ class Exchange:
 
     Args:
         parts: The parts that exchanges share.
-        incoming: The request.
         chat: Its chat; `None` for an aside without one.
         person: Who asks.
         endpoint: The provider's address, for the receipt; empty if we answer.
-        model: The model that is asked.
         echoes: Our keys, which are not stored or shown if the provider repeats them.
     """
 

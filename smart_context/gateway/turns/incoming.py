@@ -138,7 +138,6 @@ def read_incoming(
         kind: The API that the client uses.
         raw: The body's bytes.
         headers: By names in lower case.
-        key: The name of its key.
         recent: Lists that were read lately.
         echoes: Our keys, which units don't hold if the client sends back an answer with one.
 

@@ -58,7 +58,6 @@ class EventBus:
         """Run a handler whenever the event is published.
 
         Args:
-            event: The event or its name.
             handler: An async function of the payload.
             priority: Higher runs earlier; of equals, the one that subscribed first.
             owner: The plugin, for the log.
@@ -148,7 +147,6 @@ class EventRelay:
         """Tell clients in order, then plugins; a client that fails is logged.
 
         Args:
-            event: The event, or its name.
             payload: What happened.
             audience: Who may get it. Listeners see to that; plugins get all events.
         """

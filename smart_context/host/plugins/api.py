@@ -44,7 +44,6 @@ class PluginContext:
 
     Attributes:
         settings: Its settings, checked, with defaults.
-        logger: Its logger.
         documents: JSON objects beside chats, for data of the plugin; deleted and restored with
             the chat.
         files: What was attached to messages, by storage key.
@@ -152,7 +151,6 @@ class PluginContext:
 
         Args:
             html: The page at `/panels/<id>`, or its file in the plugin's folder.
-            icon: The name of an icon.
             position: `right`, `left` or `bottom`.
             url: The page's address, when it is not `/panels/<id>`.
 

@@ -22,7 +22,6 @@ class PluginModules:
     """The modules of one plugin of a vault.
 
     Args:
-        folder: The plugin's folder.
         trusted: The digest of each file by its path below the folder, with `/`.
     """
 

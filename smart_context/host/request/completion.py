@@ -22,7 +22,6 @@ class RequestCompletion:
     """The last changes to a request, the same for a turn and for its preview.
 
     Args:
-        files: Attached files.
         endpoint: Returns the current chat model; `None` if none is configured.
         counter: Returns the token counter of a model.
     """

@@ -25,7 +25,6 @@ def request_body(
 
     Args:
         parameters: All fields but the list of messages.
-        messages: The messages or items.
         list_name: The list's field.
     """
     model = {"model": parameters["model"]} if "model" in parameters else {}

@@ -37,7 +37,6 @@ class TurnParts:
     """What every turn needs.
 
     Attributes:
-        store: The chats.
         answers: Keeps answers through a crash while they are written.
         unsaved: Keeps answers that the disk refused.
         pipeline: Takes a turn through its phases.

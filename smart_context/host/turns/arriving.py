@@ -24,8 +24,6 @@ class AnswerNews:
 
     Args:
         emit: Sends events to clients.
-        chat_id: The chat.
-        message_id: The id of the answer.
     """
 
     def __init__(self, emit: Emit, chat_id: ChatId, message_id: MessageId) -> None:

@@ -44,9 +44,7 @@ async def ask_model(
     """Ask the chat model a turn's request; the answer goes to `turn.response`.
 
     Args:
-        models: The models in use.
         support: Knows which models take no tools.
-        completion: Completes the request.
         on_text: Gets the answer piece by piece as it arrives, or in one piece if the turn is not
             streaming.
         on_step: Called after `turn.request.steps` grew.
@@ -68,7 +66,6 @@ class Rounds:
     """The rounds of one turn.
 
     Args:
-        model: The model that is asked.
         turn: The turn; `sent`, `usage` and the steps of its request are filled in.
         support: Knows which models take no tools.
         on_text: Gets each piece of text.

@@ -140,7 +140,6 @@ def ask_again(
         message_id: The question, or its answer.
         text: The question's new text. It makes another question of it, with the same files; the
             former one stays as a version with its answer.
-        now: When that happens.
 
     Returns:
         The question.

@@ -67,7 +67,6 @@ class Connections:
 
         Args:
             settings: The endpoint; its key is added to the headers.
-            method: The HTTP method.
             path: Below the base URL, with a query if there is one: `/chat/completions`.
             headers: All other headers, but for those of the connection.
 

@@ -83,7 +83,6 @@ def wait_s(
     Args:
         failure: The failure of the last request.
         retries: The number of retries so far.
-        max_retries: The most retries.
         jitter: In [0, 1). Spreads clients that failed together; it shortens a wait by at most a
             quarter, and never one that the endpoint asked for.
     """

@@ -44,7 +44,6 @@ def related_files(
 
     Args:
         targets: Relative to the repository.
-        files: All files of the repository.
         read: Returns the text of a file; `None` if it has none.
     """
     wanted = set(targets)

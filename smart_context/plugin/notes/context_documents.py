@@ -31,11 +31,7 @@ _OWN = "Notes of chat "
 def preview_document(
     contexts: SmartContexts, context: SmartContext, count_tokens: CountTokens
 ) -> JsonObject:
-    """The current content of a context, bounded for the wire.
-
-    Args:
-        context: Stored or not.
-    """
+    """The current content of a context, bounded for the wire."""
     options = bounded(context.options())
     snapshot = contexts.snapshot_of(context.context_items, options)
     compiled = context.compile(snapshot, max_len=options.max_len)

@@ -32,7 +32,6 @@ def status_line(
     old tool call have none either, since their messages show it.
 
     Args:
-        view: The chat.
         decision: What is sent of it.
         absent: Their `absences`, if they are known.
     """

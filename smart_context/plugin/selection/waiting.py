@@ -64,7 +64,6 @@ def requests_of(decision: Decision, tokens: Sequence[int], last: LastRequest) ->
     """The next request with the selection, and with all messages.
 
     Args:
-        tokens: The tokens of its candidates.
         last: Tells the head, which is taken to be the same.
     """
     ids, kinds = decision.selection.reasons.ids, decision.selection.reasons.kinds

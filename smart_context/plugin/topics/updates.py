@@ -272,8 +272,6 @@ async def store_topics(
     """Store the topics of a chat, whose messages are not copied or read again.
 
     Args:
-        chats: The store of the chats.
-        chat_id: The chat.
         stored: Makes the stored topics from the ids of standing instructions so far and the
             chat's messages.
 

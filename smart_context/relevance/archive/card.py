@@ -71,7 +71,6 @@ class ChatCard:
         """The same messages with other vectors.
 
         Args:
-            keys: The keys of the stored vectors.
             vectors: Shape (len(keys), d).
         """
         small, scales = _small(_rows(self.keys, keys, vectors))

@@ -57,7 +57,6 @@ def judge_for(model: str, scale: Scale | None = None, weights: Path = FILE) -> J
     Args:
         model: The embedding model's name.
         scale: The calibrated scale of its cosines.
-        weights: The file of the weights.
     """
     if model.lower().rsplit("/", 1)[-1] not in SCALES:
         return None

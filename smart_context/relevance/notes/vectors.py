@@ -31,8 +31,6 @@ class NoteVectors:
     A change below the opening costs nothing.
 
     Args:
-        caches: Keeps the vectors.
-        embedder: Makes the vectors.
         read: Reads notes; called in threads.
     """
 
@@ -48,7 +46,6 @@ class NoteVectors:
         """Embed the notes that are new or changed, in their order.
 
         Args:
-            stamps: The notes.
             within_s: No batch begins after this time; the first one is always embedded.
             rest: The pause after each batch, as a share of the time it took.
 
@@ -112,8 +109,6 @@ def card_of(path: str, text: str, outline: Outline) -> str:
 
     Args:
         path: The note, relative to the vault.
-        text: Its whole text.
-        outline: The outline of the text.
     """
     name = path.rpartition(".")[0] or path
     headings = "; ".join(heading.text for heading in outline.headings)[:_HEADING_CHARACTERS]

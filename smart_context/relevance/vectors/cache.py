@@ -124,7 +124,6 @@ class EmbeddingCache:
         """Shape (len(texts), d): unit rows of labels and other queries; cached in memory only.
 
         Args:
-            texts: The queries.
             language: The main language of the chat, in which a short label is understood if the
                 model tells languages apart.
 
@@ -170,8 +169,6 @@ class EmbeddingCache:
         """Give a new chat the vectors of messages that were copied into it.
 
         Args:
-            source: The chat that has them.
-            target: The new one.
             ids: The copied messages, each with its id there.
         """
         entry = self._entry(source)

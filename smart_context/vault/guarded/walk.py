@@ -89,7 +89,6 @@ def rest_after(look_s: float, work_s: float) -> float:
     work counts, so that a small vault is not taken for a large one on a busy machine.
 
     Args:
-        look_s: The duration of the look.
         work_s: The CPU time of its thread.
     """
     return 0.0 if look_s < _QUICK_S and work_s < _QUICK_WORK_S else _REST * look_s

@@ -114,7 +114,6 @@ class VaultIndex:
         caches: Keeps the index. If it is `None` or can't be written to, the index stays in memory.
 
     Attributes:
-        caches: Keeps the index.
         is_watched: Each change is passed to `update`, so `catch_up` need not look at the disk.
         without: The memory folder, relative to the vault: not part of the notes.
         revision: A number that grows with each change.

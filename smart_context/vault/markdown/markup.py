@@ -24,7 +24,6 @@ def prose_of(text: str, start: int = 0) -> str:
     """The text with everything but prose blanked out; positions don't change.
 
     Args:
-        text: A note.
         start: Where the body begins; the text before it is unchanged.
     """
     if not _may_hold_more_than_prose(text):

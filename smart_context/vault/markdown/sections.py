@@ -80,7 +80,6 @@ def kept_of(
 
     Args:
         outline: The text's outline.
-        whole: The range to take from.
         patterns: Each pattern with its test, which gets the whole heading, folded like names.
     """
     if not patterns:
