@@ -1,7 +1,6 @@
 """What a receipt tells about the cost of the next request. Pure."""
 
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -98,12 +97,13 @@ def _last_request(receipt: Receipt, told: Mapping[str, Any]) -> LastRequest:
         rows = tuple(row for row in rows if row.kind is not ReasonKind.CURRENT)
         kinds.discard(ReasonKind.CURRENT)
     after = (receipt.question, *following)
-    every = (*(row.id for row in rows), *after)
+    by_kinds = {frozenset(kinds): (*[row.id for row in rows], *after)}
 
-    def ids(wanted: AbstractSet[ReasonKind]) -> tuple[str, ...]:
-        if kinds <= wanted:  # as in chats without a filter: one pass over ten thousand rows
-            return every
-        return (*(row.id for row in rows if row.kind in wanted), *after)
+    def ids(wanted: frozenset[ReasonKind]) -> tuple[str, ...]:
+        found = wanted & kinds  # mostly the same ones: few passes over ten thousand rows
+        if found not in by_kinds:
+            by_kinds[found] = (*[row.id for row in rows if row.kind in found], *after)
+        return by_kinds[found]
 
     tokens = {row.id: row.tokens for row in receipt.rows}
     return LastRequest(

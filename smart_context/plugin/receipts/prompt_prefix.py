@@ -44,12 +44,17 @@ def sent_request(
 ) -> SentRequest:
     """A request; messages that were in the previous one are not read again."""
     same = _same_beginning(before.messages, messages)
-    known = {_key(m): place for place, m in enumerate(before.messages[same:], same)}
+    # A text that is in both requests is mostly one object, so it is found without being read.
+    known = {id(m.get("content")): place for place, m in enumerate(before.messages[same:], same)}
     texts, tokens = [*before.texts[:same]], [*before.tokens[:same]]
     for message in messages[same:]:
-        place = known.get(_key(message))
-        texts.append(canonical(message) if place is None else before.texts[place])
-        tokens.append(_tokens(message, count_tokens) if place is None else before.tokens[place])
+        place = known.get(id(message.get("content")))
+        if place is not None and before.messages[place] == message:
+            texts.append(before.texts[place])
+            tokens.append(before.tokens[place])
+        else:
+            texts.append(canonical(message))
+            tokens.append(_tokens(message, count_tokens))
     begins_as_before = same == len(before.messages)
     read = before.read.going_on(texts[same:]) if begins_as_before else Digest().going_on(texts)
     return SentRequest(messages, texts, tokens, read)
@@ -60,13 +65,6 @@ def _same_beginning(before: Sequence[PromptMessage], messages: Sequence[PromptMe
     pairs = enumerate(zip(before, messages, strict=False))
     shorter = min(len(before), len(messages))
     return next((n for n, (old, new) in pairs if old != new), shorter)
-
-
-def _key(message: PromptMessage) -> object:
-    """The same for messages that are one object, or that only hold one text object of a role."""
-    content = message.get("content")
-    is_text_alone = type(content) is str and len(message) == len(("role", "content"))
-    return (message.get("role"), id(content)) if is_text_alone else id(message)
 
 
 def shared_prefix_tokens(
