@@ -48,7 +48,9 @@ _TRUSTED_BY_CHANGE = frozenset({"endpoint", "instructions", "agents", "storage"}
 _MOST_KEY_CHARS = 4_000
 _ENDPOINT = {
     "base_url": SettingSpec(
-        type="string", default="", description="The address of a server that speaks the OpenAI API."
+        type="string",
+        default="",
+        description="A server that speaks the OpenAI API; its address mostly ends with /v1.",
     ),
     "api_key_env": SettingSpec(
         type="string", default="", description="The environment variable that holds the key."
@@ -58,37 +60,37 @@ _ENDPOINT = {
         default=60.0,
         minimum=0.1,
         maximum=3_600,
-        description="Seconds to wait for an answer, or for the next piece of one.",
+        description="How long an answer, or its next words, may take.",
     ),
     "max_retries": SettingSpec(
         type="integer",
         default=2,
         minimum=0,
         maximum=10,
-        description="How often a request that failed is sent again.",
+        description="How often a failed request is sent again.",
     ),
     "context_window": SettingSpec(
         type="integer",
         default=None,
         minimum=1_000,
         maximum=100_000_000,
-        description="Tokens that the model takes, answer included, where its name does not tell.",
+        description="Tokens that the model takes at most, its answer included.",
     ),
     "cache_ttl_s": SettingSpec(
         type="number",
         default=CACHE_TTL_S,
         minimum=0,
         maximum=7 * 86_400,
-        description="Seconds for which the provider keeps what it has read, at a lower price.",
+        description="How long the provider keeps what it has read, at a lower price.",
     ),
     "images": SettingSpec(
-        type="boolean", default=False, description="Whether the model is shown attached images."
+        type="boolean", default=False, description="Attached images are sent to the model."
     ),
 }
 _PURPOSES = {
     "chat": "Answers your messages. Without one, the closest passages of your notes are shown.",
-    "fast": "Finds topics and writes summaries. Without one, this is done on this machine.",
-    "embedding": "Compares messages and topics. Without one, the model of the package does.",
+    "fast": "Finds topics and writes titles. Without one, this computer does; nothing is sent.",
+    "embedding": "Compares messages with topics. Without one, this computer does; nothing is sent.",
 }
 
 
@@ -153,7 +155,7 @@ def known_settings(
         spec=SettingSpec(
             type="boolean",
             default=False,
-            description="Whether agents that use MCP may set filters, pin and hide messages.",
+            description="Agents that you connected may pick topics, pin and hide messages.",
         ),
         group="context",
     )
@@ -180,7 +182,7 @@ class SettingsCommands:
     async def settings(self, caller: Caller) -> JsonObject:
         """Give all settings: values, where each comes from, and what each may be."""
         check_owner(caller.person)
-        return await asyncio.to_thread(settings_of, self._host.config.root)
+        return await asyncio.to_thread(self._settings)
 
     async def change_settings(
         self,
@@ -204,7 +206,13 @@ class SettingsCommands:
         except ConfigInvalid as error:
             raise InvalidParams(str(error)) from error
         await self._follower.load_now()
-        return await asyncio.to_thread(settings_of, root)
+        return await asyncio.to_thread(self._settings)
+
+    def _settings(self) -> JsonObject:
+        config = self._host.config
+        # a database's address may hold a password
+        folder = None if config.storage.url else str(config.memory_dir)
+        return {**settings_of(config.root), "storage": {"folder": folder}}
 
 
 def settings_of(root: Path) -> JsonObject:

@@ -1,10 +1,11 @@
 // @ts-check
 /** The list of models: to choose that of a chat, whose name is below the message box, or of one answer. */
 
+import { areMany, chosenModel, listModels, narrowModels } from "../lib/model-list.js";
 import { reasonOf } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 
-/** @typedef {{ model: string, name: string }} Choice */
+/** @typedef {import("../lib/model-list.js").Choice} Choice */
 
 /** Lets the button below the message box open the list. @param {import("../wire.js").Wire} wire @param {string} chatId */
 export function startModelChoice(wire, chatId) {
@@ -37,32 +38,42 @@ export function startModelChoice(wire, chatId) {
 /** Opens the list; it stays open while the choice can't be used. @param {Offer} offer */
 export async function chooseModel({ wire, title, action, current, use }) {
   const dialog = /** @type {HTMLDialogElement} */ (document.querySelector("#chat-model"));
-  const [heading, list, status, button] = ["[data-model-title]", "select", "[role=status]", "button.primary"].map((selector) => dialog.querySelector(selector));
+  const [heading, list, status, button] = ["[data-model-title]", ".model-list", "[role=status]", "button.primary"].map(
+    (selector) => /** @type {HTMLElement} */ (dialog.querySelector(selector)),
+  );
+  const box = /** @type {HTMLInputElement} */ (dialog.querySelector("input[type=search]"));
   const form = /** @type {HTMLFormElement} */ (dialog.querySelector("form[data-model-form]"));
-  if (!heading || !(list instanceof HTMLSelectElement) || !status || !button) return;
   heading.textContent = title;
   button.textContent = action;
   status.textContent = "Asking the provider for its models…";
-  dialog.onclick = (event) => event.target === dialog && dialog.close();
+  box.value = "";
+  box.hidden = true;
+  list.replaceChildren();
+  box.oninput = () => narrowModels(list, box.value);
+  dialog.onclick = (event) => {
+    if (event.target === dialog) dialog.close(); // a handler that gives `false` would undo the choice of a radio button
+  };
+  list.ondblclick = () => form.requestSubmit();
   form.onsubmit = async (event) => {
     event.preventDefault();
-    const label = list.selectedOptions[0]?.text ?? "";
+    const choice = chosenModel(list);
+    if (!choice) return;
     try {
-      await use({ model: list.value, name: list.value ? label : label.replace(/^Default \((.*)\)$/, "$1") });
+      await use({ model: choice.model, name: choice.model ? choice.name : choice.name.replace(/^Default \((.*)\)$/, "$1") });
       dialog.close();
     } catch (error) {
       status.textContent = reasonOf(error);
     }
   };
   dialog.showModal();
-  list.focus();
   try {
     const found = await wire.call("system.models", {});
-    const rows = found.models.map((/** @type {Choice} */ row) => new Option(row.name, row.model));
-    list.replaceChildren(new Option(`Default (${found.default})`, ""), ...rows);
-    list.value = current;
-    if (list.selectedIndex < 0) list.selectedIndex = 0;
+    const choices = [{ model: "", name: `Default (${found.default})` }, ...found.models];
+    const isKnown = choices.some(({ model }) => model === current);
+    listModels(list, choices, isKnown ? current : "");
+    box.hidden = !areMany(choices);
     status.textContent = "";
+    (box.hidden ? /** @type {HTMLElement | null} */ (list.querySelector("input:checked")) : box)?.focus();
   } catch (error) {
     status.textContent = reasonOf(error);
   }

@@ -39,11 +39,13 @@ export function startChatImport(wire) {
     tell("");
   };
 
-  list.querySelector("[data-import]")?.addEventListener("click", () => {
+  const choose = (/** @type {Event} */ event) => {
+    event.preventDefault();
     const input = Object.assign(document.createElement("input"), { type: "file", multiple: true, accept: ACCEPTED });
     input.addEventListener("change", () => bringIn([...(input.files ?? [])]));
     input.click();
-  });
+  };
+  for (const button of document.querySelectorAll("[data-import]")) button.addEventListener("click", choose);
   list.addEventListener("dragover", (event) => {
     if (!event.dataTransfer?.types.includes("Files")) return;
     event.preventDefault();

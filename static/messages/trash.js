@@ -35,6 +35,10 @@ export class Trash {
       sure(asked, false);
     });
     for (const event of ["memory.chat_changed", "memory.trash_changed"]) this.#wire.on(event, () => this.#soon());
+    if (new URLSearchParams(location.search).get("show") === "trash") {
+      history.replaceState(history.state, "", location.pathname);
+      this.open();
+    }
   }
 
   async open() {
@@ -51,7 +55,7 @@ export class Trash {
 
   /** Fetches the list again; focus and an open question stay with their chat. */
   async #refresh() {
-    const fresh = await fetchFragment("/trash");
+    const fresh = await fetchFragment("/trash/list");
     const focused = /** @type {HTMLElement | null} */ (document.activeElement);
     const asked = this.#dialog.querySelector("li .trash-sure:not([hidden])")?.closest("li")?.dataset.deletion;
     const at = focused?.closest("li")?.dataset.deletion;

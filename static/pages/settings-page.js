@@ -3,12 +3,16 @@
 
 import { pageWire } from "../frame/connection.js";
 import { startFrame } from "../frame/page-frame.js";
+import { startTrust } from "../frame/trust.js";
+import { recall, remember } from "../lib/memory.js";
+import { listModels, narrowModels } from "../lib/model-list.js";
 import { reasonOf } from "../lib/text.js";
 
 /** @typedef {{ name: string, base_url: string, models: string[] }} Found */
 /** @typedef {{ revision: string, values: Record<string, any>, sources: Record<string, string>, keys: Record<string, string> }} Settings */
 
 const SAID_MS = 3000;
+const FEW_WORDS = 8;
 const SOURCES = { default: "", user: "Set for all your vaults.", vault: "Set for this vault." };
 const wire = pageWire();
 const main = /** @type {HTMLElement} */ (document.querySelector("#settings"));
@@ -109,6 +113,7 @@ function startConnecting(connect) {
   const more = one(".connect-more", connect);
   const choice = one(".connect-model-choice", connect);
   const trial = one(".trial", connect);
+  const list = one(".model-list", connect);
   const address = /** @type {HTMLInputElement} */ (one("#base-url"));
   const key = /** @type {HTMLInputElement} */ (one("#api-key"));
   const model = /** @type {HTMLInputElement} */ (one("#model"));
@@ -131,19 +136,26 @@ function startConnecting(connect) {
       if (trial.textContent === words) trial.textContent = "";
     });
   };
-  /** @param {string[]} models */
-  const offer = (models) => {
-    const options = models.map((id) => Object.assign(document.createElement("option"), { value: id }));
-    one("#model-list").replaceChildren(...options);
+  /** @param {string[]} models @param {string} [chosen] */
+  const offer = (models, chosen = models.length === 1 ? models[0] : "") => {
+    model.value = chosen;
     choice.hidden = false;
-    model.value = models.length === 1 ? models[0] : "";
+    listModels(list, models.map((id) => ({ model: id, name: id })), chosen);
     model.focus();
   };
+  list.addEventListener("change", (event) => {
+    if (event.target instanceof HTMLInputElement) model.value = event.target.value;
+  });
+  model.addEventListener("input", () => {
+    narrowModels(list, model.value);
+    for (const radio of list.querySelectorAll("input")) radio.checked = radio.value === model.value;
+  });
 
   one("[data-find]", connect).addEventListener("click", () =>
     doing("Looking for models on this computer…", async () => {
       const { servers } = await wire.call("system.find_models");
       listServers(servers);
+      /** @type {HTMLElement | null} */ (servers.length === 1 ? connect.querySelector(".found-servers button") : null)?.click();
       trial.textContent = servers.length ? "" : "No model server runs on this computer. Start one, or choose a provider.";
     }),
   );
@@ -156,7 +168,9 @@ function startConnecting(connect) {
       button.textContent = `${server.name}: ${server.models.length} ${server.models.length === 1 ? "model" : "models"}`;
       button.addEventListener("click", () => {
         [address.value, key.value, variable] = [server.base_url, "", ""];
-        offer(server.models);
+        provider.value = "";
+        more.hidden = true;
+        offer(server.models, server.models[0]);
       });
       row.append(button);
       return row;
@@ -203,7 +217,7 @@ function startConnecting(connect) {
       key.value = "";
       const status = await wire.call("system.status");
       showModel(status.chat_model, status.chat_is_embedded);
-      trial.textContent = "Connected. Your next message is answered by it.";
+      trial.replaceChildren("Connected. It answers your next message. ", link("/new", "Write one", "_self"));
     }),
   );
 }
@@ -220,12 +234,57 @@ function showModel(name, isEmbedded) {
 function worded(done) {
   const can = [done.streaming && "streams", done.tools && "uses tools", done.images && "sees images"].filter(Boolean);
   const room = done.window ? ` Its window is ${done.window.toLocaleString()} tokens.` : "";
-  return `“${done.text}” First words after ${Math.max(0.1, done.first_s).toFixed(1)} s. It ${can.join(", ") || "answers"}.${room}`;
+  return `“${first(done.text)}” First words after ${Math.max(0.1, done.first_s).toFixed(1)} s. It ${can.join(", ") || "answers"}.${room}`;
 }
 
-/** @param {string} address @param {string} words */
-function link(address, words) {
-  return Object.assign(document.createElement("a"), { href: address, target: "_blank", rel: "noopener noreferrer", textContent: words });
+/** The first few words. @param {string} text */
+function first(text) {
+  const words = text.trim().split(/\s+/);
+  return words.length > FEW_WORDS ? `${words.slice(0, FEW_WORDS).join(" ")}…` : words.join(" ");
+}
+
+/** @param {string} address @param {string} words @param {string} [target] */
+function link(address, words, target = "_blank") {
+  return Object.assign(document.createElement("a"), { href: address, target, rel: "noopener noreferrer", textContent: words });
+}
+
+/** Light or dark, as the button in the head. */
+function startLooks() {
+  const looks = /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll("[name=look]"));
+  const root = document.documentElement;
+  const show = () => {
+    for (const look of looks) look.checked = look.value === recall("localStorage", "theme");
+  };
+  for (const look of looks) {
+    look.addEventListener("change", () => {
+      remember("localStorage", "theme", look.value);
+      if (look.value) root.dataset.theme = look.value;
+      else delete root.dataset.theme;
+    });
+  }
+  document.querySelector("[data-theme-toggle]")?.addEventListener("click", show);
+  show();
+}
+
+/** Lets trust be withdrawn; a second press is needed. */
+function startWithdrawing() {
+  const button = /** @type {HTMLButtonElement | null} */ (document.querySelector("[data-revoke-trust]"));
+  const section = button?.closest("section");
+  if (!button || !section) return;
+  button.addEventListener("click", () => {
+    if (!button.dataset.asked) {
+      button.dataset.asked = "true";
+      button.textContent = "Turn all of this off";
+      return;
+    }
+    attempt(section, async () => {
+      await wire.call("system.revoke_trust");
+      one(".trust-now", section).textContent = "You don’t trust this vault; what it asked for is off.";
+      one(".trust-now", section).tabIndex = -1;
+      one(".trust-now", section).focus();
+      button.remove();
+    });
+  });
 }
 
 wire.on("system.config_read", async () => {
@@ -234,4 +293,7 @@ wire.on("system.config_read", async () => {
   showModel(status.chat_model, status.chat_is_embedded);
 });
 startFrame();
+startLooks();
+startTrust(wire);
+startWithdrawing();
 wire.connect();

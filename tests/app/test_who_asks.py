@@ -188,10 +188,11 @@ def addresses(file):
         "/settings": ("/settings", "/settings"),
         "/topics": ("/topics", "/topics"),
         "/trash": ("/trash", "/trash"),
+        "/trash/list": ("/trash/list", "/trash/list"),
     }
 
 
-NOTHING_SECRET = {"/", "/panels/smart_context", "/settings", "/topics"}
+NOTHING_SECRET = {"/", "/panels/smart_context", "/settings", "/topics", "/trash"}
 """Pages whose scripts ask for what is the reader's own."""
 
 OPEN = {

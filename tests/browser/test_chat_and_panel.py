@@ -175,7 +175,7 @@ def test_a_failed_answer_says_what_to_do_and_can_be_tried_again(new_page, server
     endpoint.reply_with(failure(401, "no such key"))
     send(page, "hello")
     expect(page.locator(".failure")).to_be_visible()
-    headline = "The chat model gpt-4o refused the request with status 401."
+    headline = "The chat model gpt-4o did not accept the key (401)."
     expect(page.locator(".failure strong")).to_have_text(headline)
     reason = page.locator(".failure-reason")
     expect(reason).to_be_hidden()

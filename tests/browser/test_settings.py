@@ -48,6 +48,34 @@ def test_a_model_is_connected_and_a_setting_changed_without_leaving_the_page(new
         expect(page.get_by_role("alert").filter(has_text="recent_messages")).to_be_visible()
 
 
+def test_words_of_a_choice_and_the_look_are_kept(new_page, empty):
+    page = open_page(new_page, empty, "/settings")
+    page.get_by_label("Compare by").select_option("meaning only")
+    expect(page.get_by_text("Set for all your vaults.")).to_be_visible()
+    page.get_by_label("Dark", exact=True).check()
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    expect(page.get_by_label("Compare by")).to_have_value("plain")
+
+
+def test_a_model_of_this_computer_is_chosen_from_a_list(new_page, empty):
+    page = open_page(new_page, empty, "/new")
+    with FakeOpenAI() as endpoint:
+        values = {"llm.base_url": endpoint.base_url, "llm.categories.chat": "gpt-4o"}
+        empty.ask("system.change_settings", values=values)
+        page.get_by_role("button", name="Model in use").click()
+        page.get_by_role("radio", name="gpt-4o-mini").check()
+        assert_accessible(page)
+        page.get_by_role("button", name="Use it").click()
+        expect(page.get_by_role("button", name="Model in use: gpt-4o-mini")).to_be_visible()
+
+
+def test_the_address_of_the_trash_leads_to_it(new_page, empty):
+    empty.ask("chat.send", chat_id="c1", message="hello")
+    page = open_page(new_page, empty, "/trash")
+    expect(page.get_by_role("dialog", name="Trash")).to_be_visible()
+
+
 def test_another_page_shows_the_model_as_soon_as_one_is_connected(new_page, empty):
     page = open_page(new_page, empty, "/new")
     connect = page.locator(".composer-model").get_by_role("link", name="Connect a model")

@@ -13,6 +13,7 @@
     /clients                        connecting other programs, and their keys
     /settings                       connecting a model, and all settings
     /topics                         what all chats are about: a map, a list, their messages
+    /trash                          the trash, over the newest chat; /trash/list is its fragment
     /costs                          what the chats cost: by day, model, chat and client
     /contexts?chat=                 a new named context
     /contexts/{key}?chat=           a named context, to view and change
@@ -64,6 +65,7 @@ from smart_context.web.pages.views.chat_groups import ChatGroup, chat_groups, hi
 from smart_context.web.pages.views.message_states import message_states
 from smart_context.web.pages.views.message_window import window_asked_for
 from smart_context.web.pages.views.relatives import relatives_of
+from smart_context.web.pages.views.settings_view import fields_by_section
 from smart_context.web.pages.views.summary_views import compaction_view
 
 _LISTED_CHATS = 500
@@ -124,7 +126,8 @@ def page_routes(
         Route("/notes", NotePage(notes, templates).answer),
         Route("/markdown", LiveMarkdown().answer, methods=["POST"]),
         Route("/panels/smart_context", pages.panel),
-        Route("/trash", pages.trash),
+        Route("/trash", pages.open_trash),
+        Route("/trash/list", pages.trash),
         Route("/clients", pages.clients),
         Route("/settings", pages.settings),
         Route("/costs", pages.costs),
@@ -201,6 +204,7 @@ class _Pages:
             max_file_bytes=MAX_UPLOAD_BYTES,
             states=message_states(messages["window"].messages, panel, messages["compaction"]),
             sharing=_sharing(row, caller) if _me(request) else None,
+            has_notes=messages["total"] > 0 or await self._plugin(request).has_notes(),
             **messages,
             **await self._listing(request, chats),
             **await self._system(request),
@@ -275,6 +279,12 @@ class _Pages:
             **await self._listing(request, chats),
         )
 
+    async def open_trash(self, request: Request) -> Response:
+        """The newest chat, over which the trash is opened."""
+        newest = await self._newest_chat_id(_caller(request))
+        address = f"/chats/{newest}?show=trash" if newest else "/new"
+        return RedirectResponse(address, status_code=303)
+
     async def trash(self, request: Request) -> Response:
         try:
             found, total = await self._reading.deleted(_caller(request))
@@ -312,7 +322,9 @@ class _Pages:
         view = await self._plugin(request).ask("system.settings", {})
         if view and "problem" in view:  # a file at fault, or somebody else than the owner asks
             return await self._failed(view["problem"], title="The settings can't be shown")
-        return await self._page("pages/settings.html", view=view, **await self._system(request))
+        fields = fields_by_section(view) if view else {}
+        system = await self._system(request)
+        return await self._page("pages/settings.html", view=view, fields=fields, **system)
 
     async def costs(self, request: Request) -> Response:
         view = await self._plugin(request).ask("smart_context.costs", {})

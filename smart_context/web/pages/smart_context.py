@@ -65,6 +65,13 @@ class SmartContextCommands:
         """Whether a chat without messages was begun with something of other chats."""
         return bool(await self._listed("smart_context.recalls", "recalls", {"chat_id": chat_id}))
 
+    async def has_notes(self) -> bool:
+        """False if the vault has certainly no notes."""
+        with anyio.move_on_after(FILTER_PATIENCE_S):
+            answer = await self.ask("smart_context.list_notes", {"limit": 1})
+            return not answer or answer.get("files") != 0
+        return True
+
     async def contexts(self) -> list[ContextResult] | None:
         """The named contexts; `None` if the plugin is turned off."""
         answer = await self.ask("smart_context.list_contexts", {})

@@ -1,7 +1,11 @@
 """Why an answer failed, in one sentence; the rest on demand."""
 
+from typing import get_args
+
 import pytest
 
+from smart_context.base.config.endpoints import EndpointSettings
+from smart_context.llm.failures import EndpointFailure, Trouble, explained
 from smart_context.web.pages.views.message_views import failure_view
 
 AT = "The chat model gpt at http://127.0.0.1:9/v1"
@@ -11,8 +15,8 @@ AT = "The chat model gpt at http://127.0.0.1:9/v1"
     ("error", "headline", "has_more"),
     [
         pytest.param(
-            f"{AT} refused the request with status 401: no such key. Check the key.",
-            "The chat model gpt refused the request with status 401.",
+            f"{AT} gave no answer: no such key. Check the key.",
+            "The chat model gpt gave no answer.",
             True,
             id="what the endpoint said is a detail",
         ),
@@ -37,3 +41,14 @@ def test_a_failure_knows_when_to_try_again():
     told = "It gets too many requests, or its quota is used up. Wait 4 s, then try again."
     assert failure_view(f"{AT} refused the request with status 429: slow. {told}").wait_s == 4
     assert failure_view(f"{AT} had a problem (500).").wait_s == 0
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500])
+@pytest.mark.parametrize("trouble", get_args(Trouble))
+def test_no_failure_names_a_file_or_a_command(trouble, status):
+    failure = EndpointFailure(trouble=trouble, status=status)
+    for key in ({}, {"api_key": "k"}, {"api_key_env": "MY_KEY"}):
+        endpoint = EndpointSettings(base_url="http://127.0.0.1:9/v1", model="gpt", **key)
+        view = failure_view(str(explained(failure, endpoint, "chat model")))
+        for word in (".toml", "smart-context", "base_url", "timeout_s", "with status"):
+            assert word not in view.headline + view.details

@@ -24,7 +24,7 @@ class ChatLine:
     # script says it in the reader's language.
     when: str
     hues: tuple[int, ...]  # the numbers of its topics' colours
-    twin: str  # what tells it from a chat of the same title and last words; mostly empty
+    twin: str  # what tells it from a chat of the same title, time and last words; mostly empty
 
 
 Kind = Literal["pinned", "folder", "time", "archived"]
@@ -51,14 +51,14 @@ def chat_groups(rows: Sequence[ChatRow], now: datetime) -> tuple[ChatGroup, ...]
         rows: The chats, newest first.
         now: The current time where the reader is.
     """
-    seen = Counter(_title_and_preview(row) for row in rows)
+    seen = Counter(_looks(row, now) for row in rows)
     lines = [
         ChatLine(
             row=row,
             when=_when(row, now),
             hues=tuple(dict.fromkeys(map(hue_of, row.topics))),
             twin=f"{row.message_count} messages, {row.id[:6]}"
-            if seen[_title_and_preview(row)] > 1
+            if seen[_looks(row, now)] > 1
             else "",
         )
         for row in rows
@@ -83,8 +83,8 @@ def _place(row: ChatRow, now: datetime) -> tuple[tuple[int, str, str], Kind, str
     return (2, "", ""), "time", _group(row, now)
 
 
-def _title_and_preview(row: ChatRow) -> tuple[str, str]:
-    return row.title, row.preview
+def _looks(row: ChatRow, now: datetime) -> tuple[str, str, str]:
+    return row.title, row.preview, _when(row, now)
 
 
 def _when(row: ChatRow, now: datetime) -> str:

@@ -16,6 +16,21 @@ from smart_context.web.pages.views.summary_views import SummaryView, summary_vie
 _ADDRESS = re.compile(r" at https?://\S+(?= )")
 _SENTENCE = re.compile(r"(.+?)(?:[.!?]\s|:\s|[.!?:]?$)", re.DOTALL)
 _WAIT = re.compile(r"Wait (\d{1,4}) s, then try again")
+_IN_FILE = r"(?: in the \[llm(?:\.categories)?\] table of \.vault\.toml| in \.vault\.toml)"
+_FOR_THE_PAGE = (
+    (re.compile(r"refused the request with status 401\b"), "did not accept the key (401)"),
+    (re.compile(r"refused the request with status 429\b"), "takes no more requests now (429)"),
+    (re.compile(r"refused the request with status (\d+)"), r"refused the request (\1)"),
+    (re.compile(r", or put it into an environment variable [^.]*" + _IN_FILE), ""),
+    (re.compile(r" or with: smart-context models add"), "."),
+    (
+        re.compile(rf"the model's name{_IN_FILE}, and that base_url"),
+        "its name, and that the address",
+    ),
+    (re.compile(rf"base_url{_IN_FILE}"), "the address under Settings"),
+    (re.compile(rf"timeout_s{_IN_FILE}"), "the longest wait under Settings"),
+)
+"""Next steps that name a file or a command, in words for a page that has settings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +45,8 @@ class FailureView:
 def failure_view(error: str) -> FailureView:
     """A failure from its text."""
     text = error.strip()
+    for words, plain in _FOR_THE_PAGE:
+        text = words.sub(plain, text)
     found = _SENTENCE.match(_ADDRESS.sub("", text, count=1))
     headline = f"{found.group(1).strip()}." if found else "This answer failed."
     wait = _WAIT.search(text)

@@ -1,0 +1,42 @@
+// @ts-check
+/** A list of models, of which one is chosen; a box above it narrows it. */
+
+/** @typedef {{ model: string, name: string }} Choice */
+
+/** From this many on, the box is worth its room. */
+const MANY = 9;
+
+/** Fills `list` with a radio button for each model. @param {HTMLElement} list @param {readonly Choice[]} choices @param {string} chosen */
+export function listModels(list, choices, chosen) {
+  list.replaceChildren(
+    ...choices.map(({ model, name }) => {
+      const label = document.createElement("label");
+      const radio = Object.assign(document.createElement("input"), { type: "radio", name: "listed-model", value: model });
+      const words = Object.assign(document.createElement("span"), { textContent: name, dir: "auto" });
+      radio.checked = model === chosen;
+      label.append(radio, words);
+      return label;
+    }),
+  );
+  list.querySelector("input:checked")?.closest("label")?.scrollIntoView({ block: "nearest" });
+}
+
+/** True if there are too many to look through. @param {readonly unknown[]} choices */
+export function areMany(choices) {
+  return choices.length >= MANY;
+}
+
+/** Shows those whose names have all words of `query`. @param {HTMLElement} list @param {string} query */
+export function narrowModels(list, query) {
+  const words = query.toLowerCase().split(/\s+/);
+  for (const label of list.querySelectorAll("label")) {
+    const name = label.textContent?.toLowerCase() ?? "";
+    label.hidden = !words.every((word) => name.includes(word));
+  }
+}
+
+/** The one that is chosen. @param {HTMLElement} list @returns {Choice | null} */
+export function chosenModel(list) {
+  const radio = /** @type {HTMLInputElement | null} */ (list.querySelector("input:checked"));
+  return radio && { model: radio.value, name: radio.closest("label")?.textContent ?? radio.value };
+}
