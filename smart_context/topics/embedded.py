@@ -68,7 +68,7 @@ class EmbeddedTopicExtractor:
         """
         sticky = await asyncio.to_thread(standing_instructions, messages)
         known = {message_id for topic in previous.topics for message_id in topic.message_ids}
-        spoken = _spoken(messages, frozenset(sticky) - known)
+        spoken = await asyncio.to_thread(_spoken, messages, frozenset(sticky) - known)
         if not spoken:
             return Extraction(sticky_ids=sticky)
         texts = [message.text[:MOST_READ] for message in spoken]
@@ -77,9 +77,7 @@ class EmbeddedTopicExtractor:
             vectors = await self._embedder.embed([message.text for message in spoken])
             facts = await asyncio.to_thread(standing_facts, spoken, vectors)
             sticky = _chronological(messages, {*sticky, *(spoken[place].id for place in facts)})
-            said = await asyncio.to_thread(
-                _said, spoken, vectors, _goes_on(spoken, messages), self._embedder.name
-            )
+            said = await asyncio.to_thread(_said, messages, spoken, vectors, self._embedder.name)
             if regroup or not is_grown(messages, previous):
                 groups, labels = await asyncio.to_thread(_fresh, said), []
             else:
@@ -191,12 +189,14 @@ def _chronological(
     return tuple(message.id for message in messages if message.id in chosen)
 
 
-def _said(spoken: Sequence[Message], vectors: Matrix, goes_on: Sequence[bool], model: str) -> Said:
+def _said(
+    messages: Sequence[Message], spoken: Sequence[Message], vectors: Matrix, model: str
+) -> Said:
     texts = [message.text[:MOST_READ] for message in spoken]
     return Said(
         vectors=vectors,
         lexical=word_vectors(texts),
-        goes_on=goes_on,
+        goes_on=_goes_on(spoken, messages),
         refers_back=[refers_back(text) for text in texts],
         says_nothing=_says_nothing(spoken),
         ordinary=ordinary_direction(model),

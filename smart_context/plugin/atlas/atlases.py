@@ -30,6 +30,7 @@ from smart_context.plugin.atlas.reading import (
 from smart_context.plugin.choices.sidecar import document_names, read_sidecar
 from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.storage.ports import Storage
+from smart_context.topics.atlas.account import Span, account
 from smart_context.topics.atlas.merging import merged
 from smart_context.topics.atlas.stored import from_document, to_document
 from smart_context.topics.atlas.values import Archive, ChatEntry, chat_topics_of
@@ -51,11 +52,14 @@ class PersonsAtlas:
     # the atlas, and what is known of each chat; not to be changed
     archive: Archive = field(default_factory=Archive)
     built_at: str = ""  # when it last changed; ISO 8601 in UTC, empty for never
+    states: Mapping[ChatId, str] = field(default_factory=dict)  # the revisions that `rows` are of
     unread: int = 0  # the number of chats that have changed and were not read yet
     is_loaded: bool = False
     merged_of: Mapping[ChatId, ChatEntry] | None = None
     told: tuple[int, int] | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    # the account of all, with what it was made of; most calls find it as it was
+    accounted: tuple[Archive, Sequence[ChatRow], JsonObject] | None = None
 
     @property
     def pending(self) -> int:
@@ -67,6 +71,15 @@ class PersonsAtlas:
     def titles(self) -> Mapping[ChatId, str]:
         """The titles of the chats."""
         return {row.id: row.title for row in self.rows}
+
+    def account(self) -> JsonObject:
+        """The account of all topics without a limit; not to be changed."""
+        archive, rows = self.archive, self.rows
+        if (made := self.accounted) and made[0] is archive and made[1] is rows:
+            return made[2]
+        found = account(archive, {row.id: row.title for row in rows}, span=Span())
+        self.accounted = archive, rows, found
+        return found
 
 
 class Atlases:
@@ -110,7 +123,9 @@ class Atlases:
             if not mine.is_loaded:
                 await self._load(person, mine)
             states = await self._storage.chats.listing.revisions(person, *document_names(person))
-            mine.rows = await self._storage.chats.listing.rows(person)
+            if states != mine.states or not mine.rows:
+                mine.rows = await self._storage.chats.listing.rows(person)
+                mine.states = states
             before = mine.archive.chats
             here = {row.id for row in mine.rows}
             changed = [
@@ -136,6 +151,12 @@ class Atlases:
         atlas = await asyncio.to_thread(from_document, document)
         built_at = document.get("built_at") if document else ""
         mine.archive = Archive(atlas=atlas, chats=entries)
+        known = {key for topic in atlas.topics for key in topic.members}
+        mine.merged_of = {
+            chat_id: entry
+            for chat_id, entry in entries.items()
+            if known.issuperset(topic.key for topic in entry.topics)
+        }
         mine.built_at = built_at if isinstance(built_at, str) else ""
         mine.is_loaded = True
 

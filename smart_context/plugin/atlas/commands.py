@@ -1,6 +1,7 @@
 """Commands that show the atlas and its messages, and pause what is done for it."""
 
 import asyncio
+import math
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from smart_context.llm.models import Matrix
 from smart_context.plugin.atlas.atlases import Atlases, PersonsAtlas
 from smart_context.plugin.atlas.background import BackgroundExtraction
 from smart_context.relevance.vectors.cache import EmbeddingCache
+from smart_context.relevance.vectors.warm import message_key
 from smart_context.storage.ports import Chats
 from smart_context.topics.atlas.account import Span, account, places_in
 from smart_context.topics.atlas.finding import found_topics
@@ -69,6 +71,8 @@ class AtlasCommands:
         state = {"pending": mine.pending, "built_at": mine.built_at or None}
 
         def work() -> JsonObject:
+            if not (query.strip() or span.is_limited) and limit is None:
+                return mine.account()
             chosen = found_topics(archive, query, vector) if query.strip() else None
             return account(archive, titles, span=span, chosen=chosen, limit=limit)
 
@@ -91,14 +95,25 @@ class AtlasCommands:
         places = await asyncio.to_thread(_newest_first, mine, topic, span)
         last = offset + min(limit, _MOST_LISTED)
         if query.strip():
-            rows = await self._rows(mine, places)
-            order = await self._best_first(query, [row["text"] for row in rows])
-            return {
-                "messages": self._counted([rows[n] for n in order[offset:last]]),
-                "total": len(places),
+            found = await self._messages(places)
+            order = await self._best_first(query, found)
+            shown = [found[n] for n in order[offset:last]]
+        else:
+            shown = await self._messages(places[offset:last])
+        titles = mine.titles()
+        rows = [
+            {
+                "chat_id": chat_id,
+                "title": titles.get(chat_id, chat_id),
+                "message_id": message.id,
+                "role": message.role,
+                "created_at": message.created_at or None,
+                "text": message.text,
+                "tokens": self.count_tokens(message.text),
             }
-        rows = await self._rows(mine, places[offset:last])
-        return {"messages": self._counted(rows), "total": len(places)}
+            for chat_id, message in shown
+        ]
+        return {"messages": rows, "total": len(places)}
 
     async def named_messages(
         self, topic_id: str, person: PersonId
@@ -111,8 +126,8 @@ class AtlasCommands:
         mine = await self._current(person, wait=False)
         topic = _topic(mine, topic_id)
         places = await asyncio.to_thread(_newest_first, mine, topic, Span())
-        rows = await self._rows(mine, places)
-        return topic.label, [(row["chat_id"], row["message_id"]) for row in rows]
+        found = await self._messages(places)
+        return topic.label, [(chat_id, message.id) for chat_id, message in found]
 
     async def pause_atlas(self, caller: Caller, paused: bool | None = None) -> JsonObject:
         """Pause finding topics of chats that have none, or go on; without `paused`, just ask."""
@@ -136,11 +151,8 @@ class AtlasCommands:
                 pass
         return np.zeros(1, dtype=np.float32)
 
-    async def _rows(
-        self, mine: PersonsAtlas, places: Sequence[tuple[ChatId, int]]
-    ) -> list[JsonObject]:
+    async def _messages(self, places: Sequence[tuple[ChatId, int]]) -> list[tuple[ChatId, Message]]:
         """The messages at these places; those that are gone meanwhile are left out."""
-        titles = mine.titles()
         read: dict[ChatId, Sequence[Message]] = {}
         for chat_id in dict.fromkeys(chat_id for chat_id, _ in places):
             try:
@@ -148,33 +160,43 @@ class AtlasCommands:
             except SmartContextError:
                 read[chat_id] = ()
         return [
-            {
-                "chat_id": chat_id,
-                "title": titles.get(chat_id, chat_id),
-                "message_id": message.id,
-                "role": message.role,
-                "created_at": message.created_at or None,
-                "text": message.text,
-            }
+            (chat_id, read[chat_id][place])
             for chat_id, place in places
             if place < len(read[chat_id])
-            for message in (read[chat_id][place],)
         ]
 
-    def _counted(self, rows: Sequence[JsonObject]) -> list[JsonObject]:
-        return [{**row, "tokens": self.count_tokens(row["text"])} for row in rows]
+    async def _best_first(
+        self, query: str, messages: Sequence[tuple[ChatId, Message]]
+    ) -> list[int]:
+        """The order of messages by their words and, as far as vectors are kept, by meaning."""
+        vector = await self._vector(query)
+        keys: dict[ChatId, list[str]] = defaultdict(list)
+        places: dict[ChatId, list[int]] = defaultdict(list)
+        for place, (chat_id, message) in enumerate(messages):
+            keys[chat_id].append(message_key(message))
+            places[chat_id].append(place)
+        likeness = np.zeros(len(messages))
+        for chat_id, wanted in keys.items() if vector.any() else ():
+            rows = await self.cache.kept(chat_id, wanted)
+            if rows.shape[1] == len(vector):  # else none is kept
+                likeness[places[chat_id]] = rows @ vector
 
-    async def _best_first(self, query: str, texts: Sequence[str]) -> list[int]:
-        return await asyncio.to_thread(_by_words, query, texts)
+        def order() -> list[int]:
+            index = Bm25([content_words(message.text) for _, message in messages])
+            scores = index.scores(content_words(query))
+            best = float(scores.max(initial=0.0)) or 1.0
+            return [int(n) for n in np.argsort(-(scores / best + likeness), kind="stable")]
+
+        return await asyncio.to_thread(order)
 
 
 def span_of(since: str, until: str) -> Span:
-    """The span of time between two ISO dates or times; a date means the whole day.
+    """The span of time between two ISO dates or times, by the second; a date means its whole day.
 
     Raises:
         InvalidParams: One of them is neither.
     """
-    ends: list[float | None] = []
+    ends: list[int | None] = []
     for name, text in (("since", since), ("until", until)):
         plain = text.strip()
         moment = moment_of(plain) if plain else None
@@ -184,7 +206,8 @@ def span_of(since: str, until: str) -> Span:
             )
         if moment is not None and name == "until" and len(plain) <= _DATE_LENGTH:
             moment += timedelta(days=1, seconds=-1)
-        ends.append(None if moment is None else moment.timestamp())
+        # messages' times are kept in whole seconds, too
+        ends.append(None if moment is None else math.floor(moment.timestamp()))
     return Span(since=ends[0], until=ends[1])
 
 
@@ -213,9 +236,3 @@ def _newest_first(mine: PersonsAtlas, topic: Topic, span: Span) -> list[tuple[Ch
     ]
     timed.sort(reverse=True)
     return [(chat_id, place) for _, _, place, chat_id in timed]
-
-
-def _by_words(query: str, texts: Sequence[str]) -> list[int]:
-    index = Bm25([content_words(text) for text in texts])
-    scores = index.scores(content_words(query))
-    return sorted(range(len(texts)), key=lambda n: -scores[n])

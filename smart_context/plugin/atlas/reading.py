@@ -3,6 +3,7 @@
 After a turn only what the turn has changed is read: the rest stays as it was read before.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -207,4 +208,4 @@ def _some(said: Sequence[Message], most: int) -> Sequence[Message]:
 
 def _seconds(message: Message) -> int:
     moment = moment_of(message.created_at)
-    return NO_TIME if moment is None else int(moment.timestamp())
+    return NO_TIME if moment is None else math.floor(moment.timestamp())

@@ -16,8 +16,8 @@ from smart_context.topics.atlas.values import NO_TIME, Archive, ChatTopic, Place
 class Span:
     """A span of time, both ends included."""
 
-    since: float | None = None  # seconds since 1970; `None` is no limit
-    until: float | None = None  # the same
+    since: int | None = None  # seconds since 1970; `None` is no limit
+    until: int | None = None  # the same
 
     @property
     def is_limited(self) -> bool:

@@ -24,5 +24,5 @@ async def test_what_is_pending_is_told_of_the_chats_that_are_shown(monkeypatch):
     monkeypatch.setattr(commands, "account", account)
     monkeypatch.setattr(commands.AtlasCommands, "_current", current)
     unused = dict.fromkeys(commands.AtlasCommands.__dataclass_fields__, SimpleNamespace())
-    found = await commands.AtlasCommands(**unused).atlas(Caller(person=OWNER))
+    found = await commands.AtlasCommands(**unused).atlas(Caller(person=OWNER), limit=9)
     assert (found["chats"], found["pending"], found["built_at"]) == (0, 7, None)

@@ -89,6 +89,16 @@ def test_a_span_of_time_counts_the_messages_in_it_both_ends_included(server):
     )
 
 
+def test_times_count_by_the_second_so_a_messages_own_time_includes_it(tmp_path):
+    at = "2026-03-01T10:00:00.700+02:00"
+    topics = [{"label": "Bread", "count": 4, "id": "t1", "message_ids": ["m0", "m1", "m2", "m3"]}]
+    messages = [message | {"created_at": at} for message in about(*BREAD)]
+    write_chat(tmp_path, "bread", messages, topics=topics)
+    with serving(tmp_path, trusted=False) as server:
+        assert server.ask("smart_context.atlas", since=at, until=at)["messages"] == 4
+        assert server.ask("smart_context.atlas", since="2026-03-01T08:00:01Z")["messages"] == 0
+
+
 def test_a_query_keeps_what_fits_by_words_or_meaning(server):
     for query in ("sourdough", "baking a loaf of bread"):
         (topic,) = server.ask("smart_context.atlas", wait=True, query=query)["topics"]
@@ -107,6 +117,17 @@ def test_the_messages_of_a_topic_come_newest_first_and_with_a_query_best_first(s
     assert page["messages"] == found["messages"][3:5]
     best = server.ask("smart_context.atlas_messages", topic_id=topic, query="vacuum the table")
     assert (best["messages"][0]["message_id"], best["messages"][0]["chat_id"]) == ("m2", "tuning")
+
+
+def test_the_messages_of_a_topic_are_found_by_what_they_mean(tmp_path):
+    write_known(tmp_path, "bread", "Sourdough", BREAD)
+    with serving(tmp_path, trusted=False) as server:
+        server.ask("smart_context.set_filter", chat_id="bread", topics=["Sourdough"])
+        topic = server.ask("smart_context.atlas", wait=True)["topics"][0]["id"]
+        found = server.ask("smart_context.atlas_messages", topic_id=topic, query="temperatures")
+        assert "room temperature" in found["messages"][0]["text"]
+        found = server.ask("smart_context.atlas_messages", topic_id=topic, query="refrigerator")
+        assert "fridge" in found["messages"][0]["text"]
 
 
 def test_what_is_no_topic_and_no_date_is_refused_in_words(server):
