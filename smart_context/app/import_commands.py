@@ -5,6 +5,7 @@ import re
 import secrets
 import tempfile
 from pathlib import Path
+from time import monotonic
 from typing import Any
 from urllib.parse import unquote
 
@@ -26,10 +27,10 @@ from smart_context.web.gate.refusals import error_response
 from smart_context.web.limits import MAX_DROPPED_BYTES
 
 IMPORT_PROGRESS: Event[Any] = Event("memory.import_progress")
-"""An import goes on; carries `file`, `chats` read so far, and `files`, how many there are."""
+"""An import goes on; carries `file`, `chats` read so far, and `share` of all bytes, 0 to 1."""
 
 MOST_BYTES = 8 << 30
-_TOLD_EACH = 20
+_TOLD_EACH_S = 0.1
 _TOO_LARGE, _FORBIDDEN, _NO_ROOM = 413, 403, 507
 _SUFFIX = re.compile(r"\.[a-z0-9]{1,8}")
 _MOST_WAITING = 8
@@ -48,6 +49,7 @@ class Imports:
         self._waiting: dict[tuple[PersonId, str], Path] = {}
         self._names: LRUCache[str, str] = LRUCache(_MOST_WAITING)
         self._reading = asyncio.Lock()
+        self._told_at = 0.0
 
     def register(self) -> None:
         """Register the command."""
@@ -147,9 +149,10 @@ class Imports:
         """A file as the user calls it: an upload by the name that it was sent with."""
         return self._names.get(Path(file).name) or file
 
-    def _tell(self, file: str, done: int, files: int) -> None:
-        if done % _TOLD_EACH == 0:
-            told = {"file": self._shown(file), "chats": done, "files": files}
+    def _tell(self, file: str, done: int, share: float) -> None:
+        if monotonic() - self._told_at > _TOLD_EACH_S:
+            self._told_at = monotonic()
+            told = {"file": self._shown(file), "chats": done, "share": round(share, 3)}
             self._host.emit(IMPORT_PROGRESS, told, whoever_asks())
 
 

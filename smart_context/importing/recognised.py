@@ -71,7 +71,8 @@ def chats_in(source: Source, wanted: str = "") -> Iterator[Found | Broken]:
     """The chats of a file, one by one; nothing if it holds none.
 
     Args:
-        wanted: One of `FORMATS`: read it as that; empty recognises it.
+        wanted: One of `FORMATS`: read it as that, or of what a folder or archive holds only what
+            is recognised as that; empty recognises it.
 
     Raises:
         NotReadable: If the file as a whole can't be read.
@@ -81,7 +82,7 @@ def chats_in(source: Source, wanted: str = "") -> Iterator[Found | Broken]:
     try:
         yield from _chats(source, start, wanted)
     except NotReadable as error:
-        if wanted or any(sign in start for sign in _SIGNS):
+        if (wanted and source.is_alone) or any(sign in start for sign in _SIGNS):
             raise
         raise NotKnown(str(error)) from error
 
@@ -130,10 +131,10 @@ def _listed(source: Source, wanted: str) -> Iterator[Found | Broken]:
             rows = [first, *islice(items, 1_000_000)]
             yield servers.openai_messages({"messages": rows})
             return
-        client = wanted
+        client = ""
         unknown: list[Any] = []  # what comes before the first of a known program
         for number, item in enumerate(_chained(first, items)):
-            client = client or _client_of(item)  # what follows is of the same program
+            client = client or _client_of(item, source, wanted)  # as what follows
             if client:
                 for place, early in enumerate(unknown):
                     yield from _read(early, source, client, place)
@@ -208,7 +209,7 @@ def _lined(source: Source, wanted: str) -> Iterator[Found | Broken]:
                 damaged = damaged or number + 1
             elif "chat" in row or "messages" in row or "mapping" in row or "chat_messages" in row:
                 is_any = True
-                yield from _read(row, source, wanted, number)
+                yield from _read(row, source, _client_of(row, source, wanted), number)
             else:
                 rows.append(row)
     if rows:
@@ -253,9 +254,9 @@ def _of_object(document: object, source: Source, wanted: str) -> Iterator[Found 
         yield from _guarded(lambda: servers.chatbox(data), source)
     elif isinstance(listed := data.get("conversations"), list):
         for number, item in enumerate(listed):
-            yield from _read(item, source, wanted, number)
+            yield from _read(item, source, _client_of(item, source, wanted), number)
     else:
-        yield from _read(data, source, wanted, 0)
+        yield from _read(data, source, _client_of(data, source, wanted), 0)
 
 
 def _is_chatbox(data: Mapping[str, Any]) -> bool:
@@ -286,21 +287,22 @@ _BY_KEYS: Sequence[tuple[str, Callable[[Mapping[str, Any]], bool]]] = (
 """How an object shows whose it is; the first that fits."""
 
 
-def _client_of(item: object) -> str:
-    """The program that an object is of; empty if none is known."""
-    if not isinstance(item, Mapping):
-        return ""
-    return next((name for name, fits in _BY_KEYS if fits(item)), "")
+def _client_of(item: object, source: Source, wanted: str) -> str:
+    """The program that an object is of; empty if none is known, or if it is not wanted."""
+    if wanted and source.is_alone:
+        return wanted
+    told = item if isinstance(item, Mapping) else {}
+    client = next((name for name, fits in _BY_KEYS if fits(told)), "")
+    return client if wanted in {"", client} else ""
 
 
-def _read(item: object, source: Source, wanted: str, number: int) -> Iterator[Found | Broken]:
+def _read(item: object, source: Source, client: str, number: int) -> Iterator[Found | Broken]:
     """The chat of one object; nothing if it is not of a known program."""
     if not isinstance(item, Mapping):
-        if wanted:
+        if client:
             error = f"entry {number}: expected an object, found {type(item).__name__}"
             yield Broken(id="", title="", error=error)
         return
-    client = wanted or _client_of(item)
     try:
         if chat := _as(client, item, source, number):
             yield chat

@@ -41,11 +41,21 @@ class Source:
     archive: zipfile.ZipFile | None = None  # the archive that it is in
     entry: zipfile.ZipInfo | None = None  # its entry there; two entries may have the same name
     assets: "Assets"  # where attached files may lie
+    is_alone: bool = False  # the user named this file itself, not what holds it
+    _streams: list[IO[bytes]] = field(default_factory=list)  # as opened, the last one being read
 
     @property
     def stem(self) -> str:
         """The file's name without its ending."""
         return Path(self.name).stem
+
+    @property
+    def passed(self) -> int:
+        """How many bytes were read so far."""
+        try:
+            return self._streams[-1].tell() if self._streams else 0
+        except ValueError:  # closed
+            return self.size
 
     @contextmanager
     def opened(self) -> Iterator[IO[bytes]]:
@@ -57,9 +67,11 @@ class Source:
         try:
             if self.archive is not None and self.entry is not None:
                 with self.archive.open(self.entry) as stream:
+                    self._streams[:] = [stream]
                     yield _as_utf8(stream)
             elif self.path is not None:
                 with self.path.open("rb") as stream:
+                    self._streams[:] = [stream]
                     yield _as_utf8(stream)
         except (OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile, EOFError) as error:
             raise NotReadable(f"can't be read: {error}") from error
@@ -141,7 +153,7 @@ def sources_of(path: Path) -> Iterator[list[Source]]:
             if stream.read(len(_ZIP)) == _ZIP:
                 raise NotReadable("expected a ZIP, found a damaged one; download it again")
         size = path.stat().st_size
-        yield [Source(name=str(path), size=size, path=path, assets=Assets())]
+        yield [Source(name=str(path), size=size, path=path, assets=Assets(), is_alone=True)]
         return
     try:
         with zipfile.ZipFile(path) as archive:

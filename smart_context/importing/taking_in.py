@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,7 +17,7 @@ from smart_context.base.errors import CommandFailed, SmartContextError
 from smart_context.base.text.scores import counted
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import OWNER, JsonObject
-from smart_context.chat.documents.branches import branches_of, set_branches
+from smart_context.chat.documents.branches import BRANCHES, REMOVED, branches_of, set_branches
 from smart_context.chat.documents.ownership import OWNED_BY
 from smart_context.chat.messages import SOURCE, ChatId, Message, Part, give_ids, messages_of
 from smart_context.importing.found import (
@@ -34,8 +35,8 @@ from smart_context.importing.sources import Source, sources_of
 from smart_context.storage.ports import Storage
 
 Outcome = Literal["new", "grown", "unchanged", "deleted"]
-Progress = Callable[[str, int, int], None]
-"""Told which file is read, how many chats were read so far, and how many files there are."""
+Progress = Callable[[str, int, float], None]
+"""Told which file is read, how many chats were read so far, and which share of all bytes."""
 
 Known = Mapping[str, Message | None]
 """The messages that a chat has or had, by their ids; `None` for those that are gone."""
@@ -76,6 +77,8 @@ class Account:
 
     def words(self) -> str:
         """The account in words."""
+        if not (self.new or self.grown or self.unchanged or self.deleted or self.failed):
+            return "No chats of a known program were found."
         chats = f"{counted(self.new, 'new chat')}, {self.grown} grown, {self.unchanged} unchanged"
         added = f"{counted(self.messages, 'message')} and {counted(self.files, 'file')} added"
         lines = [f"{chats}; {added}."]
@@ -88,7 +91,7 @@ class Account:
         if not self.failed:
             return ""
         count = len(self.failed) + self.further_failed
-        lines = [f"{counted(count, 'conversation or file')} could not be read:"]
+        lines = [f"{count:,} could not be read:"]
         for entry in self.failed[:_MOST_SHOWN]:
             named = entry["title"] or entry["id"]
             lines.append(f"  {entry['file']}: {named + ': ' if named else ''}{entry['error']}")
@@ -137,18 +140,23 @@ class Importer:
                 except (NotReadable, OSError) as error:
                     self._fail(str(path), Broken(id="", title="", error=str(error)))
                     continue
+                size, before = sum(source.size for source in sources) or 1, 0
                 for source in sources:
-                    await self._read(source, in_trash, len(sources))
+                    share = partial(_share, source, before, size)
+                    await self._read(source, in_trash, len(sources), share)
+                    before += source.size
         return self.account
 
-    async def _read(self, source: Source, in_trash: AbstractSet[str], count: int) -> None:
+    async def _read(
+        self, source: Source, in_trash: AbstractSet[str], count: int, share: Callable[[], float]
+    ) -> None:
         is_empty = True
         try:
             batches = _batches(chats_in(source, self._wishes.client))
             while batch := await asyncio.to_thread(next, batches, ()):
                 is_empty = False
                 done = self.account.new + self.account.grown + self.account.unchanged
-                self._progress(source.name, done, count)
+                self._progress(source.name, done, share())
                 await asyncio.gather(*(self._take(source, found, in_trash) for found in batch))
             problem = "holds no chats of a known program" if is_empty and count == 1 else ""
         except NotKnown as error:
@@ -215,23 +223,29 @@ class Importer:
             (None if before is None else str(message_id(found, before)), await entries_of(row))
             for before, row in paths.branches
         ]
+        outcome: Outcome = "new"
         if known is not None:
-            return await self._grown(found.chat_id, known, entries, branches)
-        self.account.messages += len(_ids(entries, branches))
-        await self._made(found.chat_id, _document(found, entries, branches, self._wishes.folder))
-        return "new"
+            outcome = await self._grown(found.chat_id, known, entries, branches)
+        else:
+            document = _document(found, entries, branches, self._wishes.folder)
+            await self._made(found.chat_id, document)
+            self.account.messages += len(_ids(entries, branches))
+        rows = _rows(entries, branches)
+        self.account.files += sum(len(row.get("files", ())) for row in rows)  # of new messages
+        return outcome
 
     async def _known(self, chat_id: ChatId) -> Known | None:
         """The messages that a chat has or had, by their ids; `None` if it is not here."""
         if not await self._storage.chats.exists(chat_id):
             return None
-        document = await self._storage.chats.load(chat_id)
-        listed = document.get(IMPORTED)
+        # Not `load`, which remembers whole versions of every chat that it was asked for.
+        messages, kept = await self._storage.chats.snapshot(chat_id, IMPORTED, BRANCHES, REMOVED)
+        listed = kept.get(IMPORTED)
         known: dict[str, Message | None] = dict.fromkeys(
             map(str, listed) if isinstance(listed, list) else ()
         )
-        for path in (document, *branches_of(document)):
-            known.update({str(message.id): message for message in messages_of(path)})
+        for path in (messages, *map(messages_of, branches_of(kept))):
+            known.update({str(message.id): message for message in path})
         return known
 
     async def _made(self, chat_id: ChatId, document: JsonObject) -> None:
@@ -253,7 +267,6 @@ class Importer:
             except CommandFailed:  # neither text nor an image
                 kept = None
             if kept is not None:
-                self.account.files += 1
                 files.append({**kept, "id": f"{entry['id']}-{place}"})
             elif shown or not entry["content"]:
                 parts = Message.from_dict(entry).parts
@@ -281,13 +294,17 @@ class Importer:
         fresh = [row for row in rows if row["id"] not in known]
         if not fresh and not any(_has_gone_on(known[row["id"]], row) for row in rows):
             return "unchanged"
+        if not self._wishes.is_dry:
+            await self._storage.chats.update(
+                chat_id, lambda document: _add(document, entries, branches, known), creates=False
+            )
         self.account.messages += len(fresh)
-        if self._wishes.is_dry:
-            return "grown"
-        await self._storage.chats.update(
-            chat_id, lambda document: _add(document, entries, branches, known), creates=False
-        )
         return "grown"
+
+
+def _share(source: Source, before: int, size: int) -> float:
+    """Which part of all bytes was read, once this many were before the file's."""
+    return min(1.0, (before + source.passed) / size)
 
 
 def _document(

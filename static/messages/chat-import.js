@@ -14,11 +14,14 @@ export function startChatImport(wire) {
   const list = /** @type {HTMLElement | null} */ (document.querySelector("#chats"));
   const told = /** @type {HTMLElement | null} */ (list?.querySelector(".import-told") ?? null);
   const words = told?.querySelector("span");
-  if (!list || !told || !words) return;
-  /** @param {string} text */
-  const tell = (text) => {
+  const bar = told?.querySelector("progress");
+  if (!list || !told || !words || !bar) return;
+  /** @param {string} text @param {number} [share] */
+  const tell = (text, share) => {
     told.hidden = !text;
     words.textContent = text;
+    if (share === undefined) bar.removeAttribute("value");
+    else bar.value = share;
   };
 
   /** @param {File[]} files */
@@ -61,8 +64,8 @@ export function startChatImport(wire) {
     event.stopPropagation();
     void bringIn([...event.dataTransfer.files]);
   });
-  wire.on("memory.import_progress", ({ chats }) => {
-    if (!told.hidden) tell(`Reading… ${chats.toLocaleString()} chats so far`);
+  wire.on("memory.import_progress", ({ chats, share }) => {
+    if (!told.hidden) tell(`Reading… ${chats.toLocaleString()} chats so far`, share);
   });
 }
 

@@ -22,6 +22,7 @@ from smart_context.cli.terminal.output import (
     ask,
     deliver,
     json_format,
+    progress_done,
     say,
     show,
     table,
@@ -205,7 +206,13 @@ def import_(
         return
     wishes = Wishes(client=client or "", folder=one_line(folder), is_dry=is_dry)
     importer = Importer(storage, wishes, tell_progress)
-    account = asyncio.run(importer.run(files))
+    try:
+        account = asyncio.run(importer.run(files))
+    except KeyboardInterrupt:
+        say(f"\nStopped. {importer.account.words()} Import again to go on.", err=True)
+        raise
+    finally:
+        progress_done()
     show(account.row(), output, account.words)
     if account.failed:
         if output != "json":

@@ -5,6 +5,7 @@ escapes for control and invisible characters; JSON has its own escapes. A docume
 result itself (a prompt, a context, an export) is written unchanged to a file or a pipe.
 """
 
+import shutil
 import sys
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -25,7 +26,7 @@ json_format = click.option(
 )
 
 
-_TOLD_EACH = 100
+_BAR = 24
 
 
 def say(text: str, *, err: bool = False) -> None:
@@ -86,10 +87,18 @@ def ask(question: str, *, default: bool = False) -> None:
     click.confirm(lines_shown(question), default=default, abort=True, err=True)
 
 
-def tell_progress(name: str, done: int, _count: int) -> None:
-    """On a terminal, say now and then how many chats were read, and from which file."""
-    if done and done % _TOLD_EACH == 0 and sys.stderr.isatty():
-        say(f"{done:,} chats so far; reading {name}", err=True)
+def tell_progress(name: str, done: int, share: float) -> None:
+    """On a terminal, draw how much of the files was read; nothing is left when all was."""
+    if sys.stderr.isatty():
+        bar = "█" * round(share * _BAR)
+        told = f"{bar:░<{_BAR}} {share:4.0%} · {done:,} chats · {one_line(name)}"
+        click.echo(f"\r\x1b[K{told[: shutil.get_terminal_size().columns - 1]}", nl=False, err=True)
+
+
+def progress_done() -> None:
+    """Take the bar of `tell_progress` away."""
+    if sys.stderr.isatty():
+        click.echo("\r\x1b[K", nl=False, err=True)
 
 
 def answer_to(question: str, *, default: str = "", is_secret: bool = False) -> str:
