@@ -3,7 +3,7 @@
 import html
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ from smart_context.base.values import JsonObject
 from smart_context.chat.documents.branches import Versions
 from smart_context.chat.ids import chat_id_of
 from smart_context.chat.listed.rows import title_from
-from smart_context.chat.messages import Message, messages_of
+from smart_context.chat.messages import Message, Part, messages_of
 
 Form = Literal["markdown", "json", "openai", "html"]
 ENDINGS: Mapping[str, str] = {"markdown": "md", "json": "json", "openai": "json", "html": "html"}
@@ -22,23 +22,38 @@ _SPEAKERS = {"user": "You", "assistant": "Assistant", "system": "System", "tool"
 _NOT_IN_NAMES = re.compile(r'[\\/:*?"<>|#^\[\]\x00-\x1f]+')
 _NOT_IN_BLOCK_IDS = re.compile(r"[^A-Za-z0-9-]+")
 _LONGEST_NAME = 80
+_FENCE = re.compile(r"`{3,}")
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _STYLE = (
     "body{font:16px/1.6 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;"
-    "color-scheme:light dark}article{margin:0 0 1.5rem;padding:1rem;border:1px solid #8884;"
-    "border-radius:.75rem}h2{font-size:1rem;margin:0 0 .5rem}time,summary{opacity:.7;"
-    "font-size:.85rem}pre{white-space:pre-wrap;overflow-wrap:anywhere;font:inherit;margin:0}"
+    "color-scheme:light dark;overflow-wrap:anywhere}article{margin:0 0 1.5rem;padding:1rem;"
+    "border:1px solid #8884;border-radius:.75rem}h2{font-size:1rem;margin:0 0 .5rem}"
+    "time,summary{opacity:.7;font-size:.85rem}pre{white-space:pre-wrap;padding:.75rem;"
+    "background:#8882;border-radius:.5rem}table{border-collapse:collapse}td,th{padding:.25rem "
+    ".5rem;border:1px solid #8884}blockquote{margin-left:0;padding-left:1rem;"
+    "border-left:3px solid #8884}"
 )
 
 
-def exported(chat_id: str, document: JsonObject, form: Form) -> str:
-    """A chat as a text of this form, ending with a line break."""
+def _escaped(text: str) -> str:
+    return f"<pre>{html.escape(text)}</pre>"
+
+
+def exported(
+    chat_id: str, document: JsonObject, form: Form, render: Callable[[str], str] = _escaped
+) -> str:
+    """A chat as a text of this form, ending with a line break.
+
+    Args:
+        render: Makes safe HTML of a message's Markdown, for the form of that name.
+    """
     if form == "json":
         return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
     if form == "openai":
         said = [m for m in _said(document) if not m.is_summary]  # what it stands for is there
         body = {"messages": [row for message in said for row in _openai(message)]}
         return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
-    return _html(document) if form == "html" else _markdown(chat_id, document)
+    return _html(document, render) if form == "html" else _markdown(chat_id, document)
 
 
 def file_name(chat_id: str, document: Mapping[str, Any], form: Form) -> str:
@@ -133,28 +148,46 @@ def _block_id(name: str) -> str:
 
 
 def _all_text(message: Message) -> str:
-    """What a message says, with its thoughts, its tool calls, and what is attached."""
+    """What a message says, with its thoughts and tool calls folded, and what is attached."""
     texts: list[str] = []
     for part in message.parts:
+        text = str(part.get("text") or "")
         if part.get("type") == "tool_call":
-            texts.append(
-                f"`{part.get('tool_name')}` {json.dumps(part.get('args'), ensure_ascii=False)}"
-            )
-            if part.get("result") is not None:
-                texts.append(_as_text(part["result"]))
+            texts.append(_folded("example", *_called(part)))
         elif part.get("type") == "reasoning":
-            texts.append("*Thinking:* " + str(part.get("text") or ""))
+            texts.append(_folded("abstract", "Thinking", text))
         else:
-            texts.append(str(part.get("text") or ""))
+            texts.append(text)
+    return "\n\n".join(filter(None, (*texts, _attached(message))))
+
+
+def _folded(kind: str, title: str, text: str) -> str:
+    """A callout that is closed until it is clicked."""
+    return "\n".join([f"> [!{kind}]- {title}", *(f"> {line}" for line in text.split("\n"))])
+
+
+def _called(part: Part) -> tuple[str, str]:
+    """A tool's name, and what it was asked and answered as blocks of code."""
+    told = [part.get(name) for name in ("args", "result") if part.get(name) is not None]
+    return one_line(str(part.get("tool_name"))), "\n\n".join(map(_fenced, map(_as_text, told)))
+
+
+def _fenced(text: str) -> str:
+    """A block of code that its own fences can't close."""
+    fence = "`" * max(3, *(len(found) + 1 for found in _FENCE.findall(text)), 0)
+    return f"{fence}\n{text}\n{fence}"
+
+
+def _attached(message: Message) -> str:
     names = [one_line(str(file.get("name") or "file")) for file in message.files]
     links = [
         (one_line(str(link.get("title") or link["url"])), link["url"])
         for link in message.links
         if isinstance(link.get("url"), str)
     ]
-    texts += [f"*Attached:* {name}" for name in names]
+    texts = [f"*Attached:* {name}" for name in names]
     texts += [f"[{title}]({one_line(url)})" for title, url in links]
-    return "\n\n".join(filter(None, texts))
+    return "\n\n".join(texts)
 
 
 def _as_text(value: object) -> str:
@@ -165,21 +198,33 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _html(document: Mapping[str, Any]) -> str:
+def _html(document: Mapping[str, Any], render: Callable[[str], str]) -> str:
     title = html.escape(_title(document))
-    articles = [_article(message) for message in messages_of(document)]
+    articles = [_article(message, render) for message in messages_of(document)]
     head = (
         '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{title}</title>\n<style>{_STYLE}</style>\n<h1>{title}</h1>\n"
     )
     return head + "\n".join(articles) + "\n</html>\n"
 
 
-def _article(message: Message) -> str:
-    who, at = _name(message), html.escape(message.created_at)
-    said = html.escape(_all_text(message))
-    return f'<article><h2>{who} <time>{at}</time></h2><pre dir="auto">{said}</pre></article>'
+def _article(message: Message, render: Callable[[str], str]) -> str:
+    pieces: list[str] = []
+    for part in message.parts:
+        text, fold = str(part.get("text") or ""), ""
+        if part.get("type") == "tool_call":
+            fold, text = _called(part)
+        elif part.get("type") == "reasoning":
+            fold = "Thinking"
+        made = render(text) if text.strip() else ""
+        summary = f"<summary>{html.escape(fold)}</summary>"
+        pieces.append(f"<details>{summary}{made}</details>" if fold else made)
+    pieces.append(render(attached) if (attached := _attached(message)) else "")
+    at = f" <time>{html.escape(message.created_at)}</time>"
+    body = "\n".join(filter(None, pieces))
+    return f'<article><h2>{_name(message)}{at}</h2><div dir="auto">{body}</div></article>'
 
 
 def as_markdown(

@@ -171,14 +171,24 @@ def paths_of(chat: FoundChat) -> Paths:
         rows[message.id] = row
         placed.add(message.id)
     forks = {before.id for before, _ in branches if before is not None}
+    wholes: dict[str, FoundMessage] = {}
+    whole_path = _whole_answers(path, forks, wholes)
+    rows_after = [(before, _whole_answers(row, forks, wholes)) for before, row in branches]
     return Paths(
-        path=_whole_answers(path, forks),
-        branches=[(before, _whole_answers(row, forks)) for before, row in branches],
+        path=whole_path,
+        branches=[(before and wholes[before.id], row) for before, row in rows_after],
     )
 
 
-def _whole_answers(row: Sequence[FoundMessage], forks: AbstractSet[str]) -> list[FoundMessage]:
-    """The messages, with thoughts and calls joined to the answer that follows them."""
+def _whole_answers(
+    row: Sequence[FoundMessage], forks: AbstractSet[str], wholes: dict[str, FoundMessage]
+) -> list[FoundMessage]:
+    """The messages, with thoughts and calls joined to the answer that follows them.
+
+    Args:
+        forks: The ids of messages that branches follow.
+        wholes: Gets the message that each became part of, by its id.
+    """
     joined: list[FoundMessage] = []
     is_open = False
     for message in row:
@@ -190,6 +200,7 @@ def _whole_answers(row: Sequence[FoundMessage], forks: AbstractSet[str]) -> list
         else:
             parts, assets = [*message.parts], [*message.assets]
             joined.append(replace(message, parts=parts, assets=assets))
+        wholes[message.id] = joined[-1]
         is_open = message.is_wordless and message.id not in forks
     return joined
 

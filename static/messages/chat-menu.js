@@ -1,8 +1,8 @@
 // @ts-check
 /** What the menu of the open chat does with it: find, rename, duplicate, delete. */
 
+import { keyHeaders } from "../key.js";
 import { download } from "../lib/download.js";
-import { fetchText } from "../lib/fragments.js";
 import { reasonOf } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 
@@ -24,7 +24,9 @@ export function startChatMenu(wire, chatId, find) {
     rename: () => rename(wire, chatId),
     duplicate: () => openMade(wire, "memory.copy_chat", { chat_id: chatId }),
     markdown: () => save(chatId, "markdown"),
+    html: () => save(chatId, "html"),
     json: () => save(chatId, "json"),
+    openai: () => save(chatId, "openai"),
     delete: () => wire.call("memory.delete_chat", { chat_id: chatId }),
   };
   document.addEventListener("click", async (event) => {
@@ -52,12 +54,14 @@ async function toggle(name, set, words) {
   toast(isOn ? words.on : words.off);
 }
 
-/** Lets the browser save the chat as a file named by its title. @param {string} chatId @param {"markdown" | "json"} form */
+/** Lets the browser save the chat as a file, by the name that tells an import its id. @param {string} chatId @param {string} form */
 async function save(chatId, form) {
-  const text = await fetchText(`/chats/${encodeURIComponent(chatId)}/export?as=${form}`);
-  const title = document.getElementById("chat-title")?.textContent || chatId;
-  if (form === "json") download(text, `${title}.json`, "application/json");
-  else download(text, `${title}.md`, "text/markdown");
+  const address = `/chats/${encodeURIComponent(chatId)}/export?as=${form}`;
+  const response = await fetch(address, { headers: keyHeaders() });
+  const text = await response.text();
+  if (!response.ok) throw new Error(text);
+  const name = response.headers.get("Content-Disposition")?.split("''")[1] ?? chatId;
+  download(text, decodeURIComponent(name), response.headers.get("Content-Type") ?? undefined);
 }
 
 /** Opens the chat that a command makes. @param {Wire} wire @param {string} command @param {Record<string, unknown>} params */

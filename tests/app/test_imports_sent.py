@@ -33,3 +33,18 @@ def test_a_trial_keeps_what_was_sent_for_the_import_itself(tmp_path):
         _, again = server.command("memory.import", upload=upload)
         assert "send it again" in str(again)
         assert server.command("memory.import")[0] == 422
+
+
+def test_a_chat_that_came_in_goes_on_here_and_its_versions_can_be_shown(tmp_path):
+    (tmp_path / "vault").mkdir()
+    with serving(tmp_path / "vault") as server:
+        _, sent = server.request("POST", "/api/imports", SAMPLES["chatgpt"][1])
+        server.ask("memory.import", upload=sent["upload"])
+        (row,) = server.ask("memory.list_chats")["chats"]
+        status, page = server.request("GET", f"/chats/{row['id']}")
+        assert (status, "writes this chat" in str(page), "1 / 2" in str(page)) == (
+            200,
+            False,
+            False,
+        )
+        print(page)

@@ -225,14 +225,16 @@ def test_a_chat_is_renamed_exported_branched_duplicated_and_deleted(new_page, se
     name.fill("Other questions")
     name.press("Enter")
     expect(page.get_by_role("heading", name="Other questions")).to_be_visible()
-    for form, text in (
-        ("Markdown", 'title: "Other questions"'),
-        ("JSON", '"title": "Other questions"'),
+    for form, text, name in (
+        ("as Markdown", 'title: "Other questions"', "Other questions-c1.md"),
+        ("as a page", "<h1>Other questions</h1>", "Other questions-c1.html"),
+        ("as JSON", '"title": "Other questions"', "Other questions-c1.json"),
+        ("for OpenAI’s API", '"role": "user"', "Other questions-c1.json"),
     ):
         with page.expect_download() as download:
-            from_the_menu(page, f"Export as {form}").click()
+            from_the_menu(page, f"Export {form}").click()
         assert text in download.value.path().read_text()
-        assert download.value.suggested_filename.startswith("Other questions.")
+        assert download.value.suggested_filename == name
 
     answer = page.locator("#m-m3")
     answer.hover()

@@ -3,6 +3,7 @@
 import json
 
 from smart_context.chat.exported import exported, file_name
+from smart_context.web.pages.markup.markdown import Markdown
 
 SAID = [
     {"id": "m0", "role": "user", "content": "Of bread"},
@@ -16,6 +17,7 @@ SAID = [
         "topics": ["Bread"],
     },
 ]
+FENCED = "```"
 DOCUMENT = {"title": "T", "messages": SAID}
 
 
@@ -68,3 +70,18 @@ def test_markdown_names_files_links_and_blocks_as_obsidian_reads_them():
     text = exported("c", {"messages": [CALLED]}, "markdown")
     assert "> *Attached:* Map.pdf\n" in text
     assert "> [Times](https://example.org/a)\n\n^m2\n" in text
+
+
+def test_thoughts_and_calls_are_folded_in_code_that_their_text_can_not_close():
+    hostile = "a\n````\n<script>alert(1)</script>\n> [!danger] x"
+    called = {**CALL, "state": "result", "result": hostile}
+    document = {"messages": [{"id": "m", "role": "assistant", "content": [called]}]}
+    text = exported("c", document, "markdown")
+    quoted = "\n> > ".join(["`" * 5, *hostile.split("\n"), "`" * 5])
+    assert f"> [!quote] Assistant\n> > [!example]- look\n> > {FENCED}" in text
+    assert f"> > {quoted}\n" in text
+    page = exported("c", document, "html", Markdown().render)
+    assert "<script" not in page
+    assert "default-src 'none'" in page
+    assert "<details><summary>look</summary>" in page
+    assert page.count("<pre") == 2

@@ -9,6 +9,7 @@ import zipfile
 import pytest
 
 from smart_context.base.values import OWNER
+from smart_context.chat.documents.branches import is_reachable, show_version
 from smart_context.importing.taking_in import Importer
 from smart_context.storage.memory.storage import memory_storage
 from tests.importing.samples import CHATGPT, MAPPING, lines, listed, said
@@ -133,6 +134,22 @@ async def test_chatgpt_draws_with_code_quotes_pages_and_marks_its_sources(tmp_pa
     )
     assert answer["content"][-1]["text"] == "Red ([e.org](https://e.org)), blue ."
     assert (answer["model"], answer["files"][0]["name"]) == ("gpt-4o", "file-plot1-a.png")
+
+
+async def test_a_version_after_a_call_that_became_part_of_an_answer_can_be_shown(tmp_path):
+    nodes = {
+        "a": node(None, "user", "Draw"),
+        "b": node("a", "assistant", "{}", recipient="web.run"),
+        "c": node("b", "assistant", "{}", recipient="python"),
+        "d": node("c", "assistant", "First"),
+        "e": node("c", "assistant", "Second"),
+    }
+    chat = {**CHATGPT, "current_node": "e", "mapping": nodes}
+    document = await only(tmp_path / "conversations.json", [chat])
+    (branch,) = document["branches"]
+    assert is_reachable(document, branch)
+    show_version(document, branch["messages"][0]["id"], new_id=lambda: "b", now="")
+    assert document["messages"][-1]["content"] == "First"
 
 
 async def test_a_file_that_powershell_wrote_is_read_and_other_encodings_are_told(tmp_path):

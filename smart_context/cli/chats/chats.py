@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -152,9 +153,10 @@ def export(
         raise click.UsageError("Name the chats to export, or give --all.")
     store = open_storage(vault_root(vault)).chats
     names = asyncio.run(_all_ids(store)) if is_all else [*chats]
+    render = _rendering(form)
     is_file = target is None or not (target.is_dir() or _is_new_folder(target))
     if len(names) == 1 and not is_all and is_file:
-        text = exported(names[0], asyncio.run(_existing(store, names[0])), form)
+        text = exported(names[0], asyncio.run(_existing(store, names[0])), form, render)
         if target is None:
             deliver(text)
         else:
@@ -164,8 +166,17 @@ def export(
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
         document = asyncio.run(_existing(store, name))
-        write_to(folder / file_name(name, document, form), exported(name, document, form))
+        write_to(folder / file_name(name, document, form), exported(name, document, form, render))
     say(f"Wrote {counted(len(names), 'chat')} to {shown(folder)}.")
+
+
+def _rendering(form: Form) -> Callable[[str], str]:
+    """What makes HTML of messages, where that is wanted."""
+    if form != "html":
+        return str
+    from smart_context.web.pages.markup.markdown import Markdown  # noqa: PLC0415  slow to load
+
+    return Markdown().render
 
 
 def _is_new_folder(target: Path) -> bool:

@@ -29,6 +29,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol, cast
+from urllib.parse import quote
 
 from cachetools import LRUCache
 from starlette.concurrency import run_in_threadpool
@@ -42,7 +43,7 @@ from smart_context.base.resources import asset
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.clients import is_of_client
 from smart_context.chat.documents.branches import versions_of
-from smart_context.chat.exported import ENDINGS, Form, exported
+from smart_context.chat.exported import ENDINGS, Form, exported, file_name
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.listed.rows import ChatRow
 from smart_context.chat.messages import PRIVATE, instructions_in, messages_of
@@ -198,7 +199,7 @@ class _Pages:
             further=len(chats) - _LISTED_CHATS,
             panel=panel,
             other_versions=other_versions(document),
-            client=row.client if row else "",
+            client=row.client if row and is_of_client(document) else "",
             relatives=relatives_of(document, {chat.id: chat.title for chat in chats}),
             has_guide=document.get("guide") is True and panel is not None,
             max_file_bytes=MAX_UPLOAD_BYTES,
@@ -219,7 +220,7 @@ class _Pages:
         return await self._page("messages/messages.html", states=states, **values)
 
     async def export(self, request: Request) -> Response:
-        """A chat as a file, to be kept elsewhere: Markdown, or JSON as it is stored."""
+        """A chat as a file, to be kept elsewhere, in one of the forms of `exported`."""
         document, problem = await self._load(_caller(request), request.path_params["chat_id"])
         if not document or not messages_of(document):
             missing = problem or "There is nothing to export in this chat."
@@ -227,12 +228,13 @@ class _Pages:
         wanted = request.query_params.get("as", "markdown")
         form = cast("Form", wanted) if wanted in ENDINGS else "markdown"
         chat_id = request.path_params["chat_id"]  # which was checked
-        text = await run_in_threadpool(exported, chat_id, document, form)
-        name = f"{chat_id}.{ENDINGS[form]}"
+        render = self._messages.for_page()
+        text = await run_in_threadpool(exported, chat_id, document, form, render)
+        name = quote(file_name(chat_id, document, form), safe="")
         return Response(
             text,
             media_type=_EXPORTED[form],
-            headers={**NO_STORE, "Content-Disposition": f'attachment; filename="{name}"'},
+            headers={**NO_STORE, "Content-Disposition": f"attachment; filename*=UTF-8''{name}"},
         )
 
     async def text(self, request: Request) -> Response:
