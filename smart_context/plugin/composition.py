@@ -291,7 +291,6 @@ def _material(
         chats=context.chats,
         general=lambda: context.instructions,
         count_tokens=model.count_tokens,
-        sidecars=filtering.sidecars,
         roles=roles,
         contexts=contexts,
         recalls=recalls,

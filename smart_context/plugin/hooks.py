@@ -68,7 +68,8 @@ class Hooks:
 
     async def brief(self, turn: Turn) -> None:
         """Add the chat's role and contexts to the system prompt."""
-        briefing = await self.briefings.of(turn.chat_id, turn.message)
+        state = (await self.sidecars.of(turn.chat_id)).state
+        briefing = await self.briefings.of(turn.chat_id, turn.message, state)
         self.receipts.briefed(turn, turn.system_prompt, briefing)
         turn.system_prompt = briefing.system_prompt(turn.system_prompt)
         turn.request = replace(turn.request, optional_prompt=briefing.attached)

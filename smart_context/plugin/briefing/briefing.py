@@ -18,7 +18,6 @@ from smart_context.plugin.briefing.chat_recalls import ChatRecalls
 from smart_context.plugin.briefing.chat_roles import ChatRoles
 from smart_context.plugin.briefing.recall_prompt import RecallsPrompt
 from smart_context.plugin.briefing.role_part import NO_ROLE, RolePart
-from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.notes.context_prompt import appended
 from smart_context.storage.ports import Chats
@@ -81,19 +80,19 @@ class Briefings:
     chats: Chats
     general: Callable[[], str]  # gives the instructions for every chat
     count_tokens: Callable[[str], int]
-    sidecars: Sidecars
     roles: ChatRoles
     contexts: ChatContexts
     recalls: ChatRecalls
     child: Child  # where the vault's own templates are rendered
 
-    async def of(self, chat_id: ChatId, message: str, role: str | None = None) -> Briefing:
+    async def of(
+        self, chat_id: ChatId, message: str, state: FilterState, role: str | None = None
+    ) -> Briefing:
         """What goes with a chat's next message; never fails.
 
         Args:
-            role: Overrides the chat's role; empty removes it.
+            role: Overrides the role chosen in `state`; empty removes it.
         """
-        state = (await self.sidecars.of(chat_id)).state
         if role is not None and role != state.role:
             state = state.take_role(role)
         told, part, contexts, recalls = await asyncio.gather(

@@ -109,7 +109,7 @@ class PreviewCommands:
         forecast = await self.forecasts.forecast(checked, topics, threshold)
         draft = await self.draft_of(message, files or (), links or ())
         attached = attached_to(draft, message)
-        briefing = await self._briefing(checked, draft.text, role, brief=brief)
+        briefing = await self._briefing(forecast, draft.text, role, brief=brief)
         fields = await self._client_fields(forecast)
         if forecast.view.is_of_client:  # a role's template words messages of the page only
             briefing = replace(briefing, message=draft.text)
@@ -170,13 +170,14 @@ class PreviewCommands:
     async def _own_forecast(self, chat_id: ChatId, draft: Message, attached: str) -> Forecast:
         """The forecast of a chat under its own choices."""
         forecast = await self.forecasts.forecast(chat_id)
-        briefing = await self.forecasts.briefing(chat_id, draft.text)
+        state = forecast.view.sidecar.state
+        briefing = await self.forecasts.briefing(chat_id, draft.text, state)
         fields = await self._client_fields(forecast)
         request = request_of(forecast, briefing, draft, attached)
-        added = self.planner.added(request, forecast.view.sidecar.state, fields)
+        added = self.planner.added(request, state, fields)
         if not self._is_near_the_window(forecast, briefing, attached, added):
             return forecast
-        planned = await self.planner.plan(request, forecast.view.sidecar.state)
+        planned = await self.planner.plan(request, state)
         return forecast.without(planned.left_out, self.model.count_tokens)
 
     async def _client_fields(self, forecast: Forecast) -> JsonObject:
@@ -184,11 +185,12 @@ class PreviewCommands:
         return await self.client_fields_of(view.chat_id) if view.is_of_client else {}
 
     async def _briefing(
-        self, chat_id: ChatId, message: str, role: str | None, *, brief: bool
+        self, forecast: Forecast, message: str, role: str | None, *, brief: bool
     ) -> Briefing:
+        chat_id, state = forecast.view.chat_id, forecast.view.sidecar.state
         if brief and role is None:
-            return await self.forecasts.briefing(chat_id, message)
-        return await self.briefings.of(chat_id, message, role)
+            return await self.forecasts.briefing(chat_id, message, state)
+        return await self.briefings.of(chat_id, message, state, role)
 
     def _is_near_the_window(
         self, forecast: Forecast, briefing: Briefing, attached: str, added: AddedTexts

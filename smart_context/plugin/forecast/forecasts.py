@@ -20,6 +20,7 @@ from smart_context.host.request.tokens import PER_IMAGE, tokens_around
 from smart_context.plugin.briefing.briefing import Briefing, Briefings
 from smart_context.plugin.choices.sidecar import ChatSidecar
 from smart_context.plugin.choices.sidecars import Sidecars
+from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.forecast.costs import Costs, TokenLedger, TokensByPart, history_tokens
 from smart_context.plugin.forecast.hidden_text import (
     HiddenPlace,
@@ -205,20 +206,19 @@ class Forecasts:
         return forecast
 
     async def briefing(
-        self, chat_id: ChatId, message: str, age_s: float = BRIEFING_AGE_S
+        self, chat_id: ChatId, message: str, state: FilterState, age_s: float = BRIEFING_AGE_S
     ) -> Briefing:
         """What goes with a message, from notes and files read at most `age_s` seconds ago.
 
         They are read again after that time rather than at each keystroke: `git add` sends no event,
         and some vaults can't be watched.
         """
-        state = (await self.sidecars.of(chat_id)).state
         chosen = (state.contexts, state.recalls, state.role, state.role_targets)
         key = chat_id, person_asking()  # each person has contexts of their own
         kept = self._kept_briefings.get(key)
         if kept and kept.chosen == chosen and self.clock() < kept.read_at + age_s:
             return await self.briefings.with_message(kept.briefing, message)
-        briefing = await self.briefings.of(chat_id, message)
+        briefing = await self.briefings.of(chat_id, message, state)
         if any(chosen) and not (briefing.contexts.problems or briefing.problems):
             self._kept_briefings[key] = _KeptBriefing(chosen, briefing, self.clock())
         return briefing

@@ -46,10 +46,11 @@ class RequestCosts:
     async def of(self, view: ChatView, decision: Decision) -> JsonObject:
         """The cost of the next request, without the question."""
         forecast = await self.forecasts.with_costs(view, decision)
-        briefing = await self.forecasts.briefing(view.chat_id, "", NOTES_AGE_S)
+        state = view.sidecar.state
+        briefing = await self.forecasts.briefing(view.chat_id, "", state, NOTES_AGE_S)
         fields = await self.client_fields_of(view.chat_id) if view.is_of_client else {}
         request = request_of(forecast, briefing, _NOTHING, "")
-        added = self.planner.added(request, view.sidecar.state, fields)
+        added = self.planner.added(request, state, fields)
         tokens = forecast.with_briefing(briefing, self.model.count_tokens, "", added)
         return await self.document(forecast, briefing, tokens.total, fields)
 

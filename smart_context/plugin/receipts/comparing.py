@@ -237,7 +237,9 @@ class Comparisons:
     ) -> Asked:
         """A new question under the chat's own choices, or others; no selection waits."""
         view = await self.replays.chat_filter.view(chat_id)
-        state, settings = view.sidecar.state, self.replays.selector.settings_of(view.sidecar.state)
+        state = view.sidecar.state
+        briefing = await self.replays.briefings.of(chat_id, sent.text, state, changes.get("role"))
+        settings = self.replays.selector.settings_of(state)
         if changes:
             wanted = {**settings_document(state, settings), **changes}
             own = FilterState.from_dict({**wanted, "active_topics": wanted["topics"]})
@@ -247,7 +249,7 @@ class Comparisons:
             view=view,
             decision=await self.replays.selector.decide(view, settings=settings),
             settings=settings,
-            briefing=await self.replays.briefings.of(chat_id, sent.text, changes.get("role")),
+            briefing=briefing,
             attached=attached_to(sent, question.text),
             asked_at=0.0,
         )

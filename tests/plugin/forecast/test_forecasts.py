@@ -4,18 +4,13 @@ import pytest
 
 from smart_context.plugin.briefing.briefing import Briefing
 from smart_context.plugin.briefing.role_part import RolePart
-from smart_context.plugin.choices.sidecar import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.forecast.forecasts import BRIEFING_AGE_S, Forecasts
 
 pytestmark = pytest.mark.anyio
 
 
-class Chosen:
-    """The side-cars of one chat that has a role."""
-
-    async def of(self, _chat_id):
-        return ChatSidecar(state=FilterState(role="reviewer"))
+CHOSEN = FilterState(role="reviewer")
 
 
 class Reading:
@@ -25,7 +20,7 @@ class Reading:
         self.times = 0
         self.problems = (problem,) if problem else ()
 
-    async def of(self, _chat_id, message):
+    async def of(self, _chat_id, _message, _state):
         self.times += 1
         return Briefing(role=RolePart(text=str(self.times), problems=self.problems))
 
@@ -47,7 +42,7 @@ async def test_how_old_the_notes_and_files_of_a_preview_may_be(seconds, problem,
     now, reading = [100.0], Reading(problem)
     forecasts = Forecasts(
         chats=None,
-        sidecars=Chosen(),
+        sidecars=None,
         chat_filter=None,
         selector=None,
         waiting=None,
@@ -57,8 +52,8 @@ async def test_how_old_the_notes_and_files_of_a_preview_may_be(seconds, problem,
         as_text=bool,
         clock=lambda: now[0],
     )
-    await forecasts.briefing("c", "h")
+    await forecasts.briefing("c", "h", CHOSEN)
     now[0] += seconds
-    shown = await forecasts.briefing("c", "hi")
+    shown = await forecasts.briefing("c", "hi", CHOSEN)
     assert reading.times == times
     assert shown.role.text == str(times)
