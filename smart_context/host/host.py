@@ -116,6 +116,7 @@ class Host:
         commands: What clients can ask for.
         panels: What plugins show next to a chat.
         files: What was attached to messages.
+        pipeline: Takes turns through their phases, those of clients of the API as well.
         turns: The answers that are under way.
         compactions: Puts summaries into chats.
     """
@@ -160,14 +161,15 @@ class Host:
         self.plugins = Plugins(
             services, built_in=options.built_in, load_timeout_s=options.load_timeout_s
         )
+        self.pipeline = Pipeline(
+            bus, lambda: self.models, services.tool_support, services.completion
+        )
         self.turns = Turns(
             TurnParts(
                 store=self.store,
                 answers=storage.answers,
                 unsaved=UnsavedAnswers(self.store, self.emit),
-                pipeline=Pipeline(
-                    bus, lambda: self.models, services.tool_support, services.completion
-                ),
+                pipeline=self.pipeline,
                 build_history=build_history,
                 emit=self.emit,
                 system_prompt=options.system_prompt,

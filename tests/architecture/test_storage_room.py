@@ -116,6 +116,7 @@ from smart_context.base.values import OWNER
 from smart_context.app.composition import Parts, make_host, notes_of
 from smart_context.base.processes.child import Children
 from smart_context.gateway.identity.issued import answer_of
+from smart_context.gateway.turns.document import RequestRecorder
 from smart_context.gateway.turns.chats import ChatFinder
 from smart_context.host.commands.registry import Caller
 from smart_context.host.models import Models
@@ -155,7 +156,7 @@ async def use():
     await host.store.listing.faults()
     await call("memory.delete_chat", chat_id="c")
     await call("memory.restore_chat", chat_id="c")
-    await ChatFinder(host.store, host.services.storage.logs).note(
+    await ChatFinder(RequestRecorder(host.store).text_of, host.services.storage.logs).note(
         "key", answer_of("The keeper lit the lamp at dusk and kept it so.", chat="c", message="m"))
     await asyncio.to_thread(host.services.storage.clear_up, 9e9)
     await host.stop()

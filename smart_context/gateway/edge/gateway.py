@@ -43,7 +43,6 @@ from smart_context.gateway.turns.incoming import (
 from smart_context.host.access import Owned, unknown
 from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host
-from smart_context.host.turns.pipeline import Pipeline
 from smart_context.llm.echoes import Echoes
 
 STOP_S = 1.0
@@ -283,13 +282,11 @@ class Gateway:
 
 def make_gateway(host: Host, admitted: AdmissionOf) -> Gateway:
     """The gateway of a host that is served."""
-    services = host.services
-    pipeline = Pipeline(host.bus, lambda: host.models, services.tool_support, services.completion)
+    chats = RequestRecorder(host.store)
     parts = ExchangeParts(
-        store=host.store,
-        chats=RequestRecorder(host.store),
-        pipeline=pipeline,
-        finder=ChatFinder(host.store, host.services.storage.logs),
+        chats=chats,
+        pipeline=host.pipeline,
+        finder=ChatFinder(chats.text_of, host.services.storage.logs),
         emit=host.emit,
         pending_saves=PendingSaves(),
         turns=host.turns,

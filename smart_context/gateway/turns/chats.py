@@ -6,23 +6,21 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from smart_context.base.errors import SmartContextError, StoreFailed
-from smart_context.chat.documents.branches import branches_of
+from smart_context.base.errors import StoreFailed
 from smart_context.chat.ids import check_chat_id, new_chat_id
-from smart_context.chat.messages import messages_of
 from smart_context.gateway.identity.given_ids import CHAT_HEADER
 from smart_context.gateway.identity.issued import (
     Issued,
     IssuedAnswer,
     Opening,
+    TextOf,
     digest,
     first_question,
     program_of,
 )
 from smart_context.gateway.identity.record import IssuedRecord
-from smart_context.gateway.requests.units import spoken_text
 from smart_context.gateway.turns.incoming import Incoming
-from smart_context.storage.ports import Chats, Logs
+from smart_context.storage.ports import Logs
 
 _logger = logging.getLogger(__name__)
 
@@ -39,12 +37,15 @@ class ChatFinder:
     """Finds chats by the answers that they got, for each key.
 
     Args:
+        text_of: Reads the text of a chat's message, where a digest can't decide.
         logs: Keep the answers that each key's chats got.
         now: The time in seconds since 1970.
     """
 
-    def __init__(self, store: Chats, logs: Logs, *, now: Callable[[], float] = time.time) -> None:
-        self._store = store
+    def __init__(
+        self, text_of: TextOf, logs: Logs, *, now: Callable[[], float] = time.time
+    ) -> None:
+        self._text_of = text_of
         self._logs = logs
         self._now = now
         self._records: dict[str, IssuedRecord] = {}
@@ -113,12 +114,3 @@ class ChatFinder:
             await change
         except StoreFailed as error:
             _logger.warning("the chat may not be found again: %s", error)
-
-    async def _text_of(self, chat: str, message: str) -> str:
-        try:
-            stored, others = await self._store.snapshot(chat)
-        except SmartContextError as error:
-            _logger.warning("the chat can't be compared with a request: %s", error)
-            return ""
-        left = [m for branch in branches_of(others) for m in messages_of(branch)]
-        return next((spoken_text(m) for m in (*stored, *left) if m.id == message), "")

@@ -1,5 +1,6 @@
 """Records a client's request in its chat."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,20 +8,33 @@ from typing import Any
 
 from cachetools import LRUCache
 
+from smart_context.base.errors import SmartContextError
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject
+from smart_context.chat.documents.branches import branches_of
 from smart_context.chat.documents.document import Version
+from smart_context.chat.documents.parts import since_message
 from smart_context.chat.ids import new_message_id
-from smart_context.chat.messages import CUT, HELD, SOURCE, ChatId, Message, MessageId
-from smart_context.gateway.following.documents import append_answer, follow
+from smart_context.chat.messages import (
+    CUT,
+    HELD,
+    SOURCE,
+    ChatId,
+    Message,
+    MessageId,
+    messages_of,
+)
+from smart_context.gateway.following.documents import append_answer, follow, put_answer
 from smart_context.gateway.following.matching import ISSUED, Matching, keys_of, matched
 from smart_context.gateway.requests.outgoing import last_question
-from smart_context.gateway.requests.units import Unit
+from smart_context.gateway.requests.units import Unit, spoken_text
 from smart_context.gateway.turns.chats import FoundChat
 from smart_context.gateway.turns.incoming import Incoming
 from smart_context.storage.ports import Chats
 
 TITLE_LENGTH = 60
+
+_logger = logging.getLogger(__name__)
 
 _PREPARED = (
     "I have *added these files to the chat*",
@@ -170,7 +184,7 @@ class RecordingPlan:
 
 
 class RequestRecorder:
-    """Finds how requests change chats; caches the keys of their messages."""
+    """Records requests and answers in chats; caches the keys of their messages."""
 
     def __init__(self, store: Chats) -> None:
         self._store = store
@@ -195,6 +209,31 @@ class RequestRecorder:
             answer_id=new_message_id(),
             names={index: new_message_id() for index in new},
         )
+
+    async def put(self, chat_id: str, answers: Sequence[JsonObject]) -> None:
+        """Store a finished answer, in the place that was recorded for it.
+
+        Raises:
+            SmartContextError: If the disk refuses, or the chat was deleted meanwhile.
+        """
+        answer, *others = answers
+        now = utc_stamp()
+        await self._store.update(
+            chat_id,
+            lambda document: put_answer(document, answer, others, new_id=new_message_id, now=now),
+            since=since_message(answer["id"], and_before=1),
+            creates=False,
+        )
+
+    async def text_of(self, chat_id: str, message: str) -> str:
+        """The text of a message, with single spaces, of any version; empty if it is gone."""
+        try:
+            stored, others = await self._store.snapshot(chat_id)
+        except SmartContextError as error:
+            _logger.warning("the chat can't be compared with a request: %s", error)
+            return ""
+        left = [m for branch in branches_of(others) for m in messages_of(branch)]
+        return next((spoken_text(m) for m in (*stored, *left) if m.id == message), "")
 
     def _keys_of(self, chat_id: str, stored: tuple[Message, ...]) -> list[bytes]:
         """The keys of messages, nearly all of which are cached."""

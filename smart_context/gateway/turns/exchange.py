@@ -27,7 +27,6 @@ from smart_context.gateway.turns.outcome import (
     brought_back,
     issued_answers,
     note_sent,
-    put_answers,
 )
 from smart_context.host.events.events import PIPELINE_END, Emit
 from smart_context.host.request.client_request import ClientRequest, ReceiptKind
@@ -38,7 +37,6 @@ from smart_context.host.turns.pipeline import Pipeline
 from smart_context.host.turns.turns import Turns
 from smart_context.llm.echoes import Echoes, EchoStream
 from smart_context.llm.models import NOTHING_USED
-from smart_context.storage.ports import Chats
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -83,7 +81,7 @@ class ExchangeParts:
     """The parts that exchanges share.
 
     Attributes:
-        chats: Finds how requests change chats.
+        chats: Records requests and answers in chats.
         pipeline: Runs the phases of a turn.
         finder: Finds the chats of requests.
         emit: Sends events to pages.
@@ -91,7 +89,6 @@ class ExchangeParts:
         turns: Is told of chats that are being answered.
     """
 
-    store: Chats
     chats: RequestRecorder
     pipeline: Pipeline
     finder: ChatFinder
@@ -383,7 +380,7 @@ class Exchange:
 
     async def _save(self, turn: Turn, answers: Sequence[JsonObject]) -> None:
         try:
-            await put_answers(self._parts.store, turn.chat_id, answers)
+            await self._parts.chats.put(turn.chat_id, answers)
         except SmartContextError as error:
             _logger.warning("chat %s: the answer is not saved: %s", turn.chat_id, error)
             turn.error = turn.error or f"The answer could not be saved: {error}"

@@ -7,11 +7,9 @@ from typing import Any
 
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject
-from smart_context.chat.documents.parts import since_message
 from smart_context.chat.ids import new_message_id
 from smart_context.chat.messages import Message
 from smart_context.gateway.answers.gathered import Choice, Gathered
-from smart_context.gateway.following.documents import put_answer
 from smart_context.gateway.following.matching import ISSUED
 from smart_context.gateway.identity.issued import IssuedAnswer, answer_of
 from smart_context.gateway.requests.outgoing import Outgoing
@@ -19,7 +17,6 @@ from smart_context.host.request.sent import added_by_client, request_body
 from smart_context.host.turn import Turn
 from smart_context.host.turns.transcript import NOTHING_CAME, notice_of, stored_answer
 from smart_context.llm.echoes import Echoes
-from smart_context.storage.ports import Chats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,19 +100,3 @@ def issued_answers(
         )
         for choice, answer in zip(choices, answers, strict=False)
     ]
-
-
-async def put_answers(store: Chats, chat_id: str, answers: Sequence[JsonObject]) -> None:
-    """Store a finished answer.
-
-    Raises:
-        SmartContextError: If the disk refuses, or the chat was deleted meanwhile.
-    """
-    answer, *others = answers
-    now = utc_stamp()
-    await store.update(
-        chat_id,
-        lambda document: put_answer(document, answer, others, new_id=new_message_id, now=now),
-        since=since_message(answer["id"], and_before=1),
-        creates=False,
-    )

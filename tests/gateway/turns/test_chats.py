@@ -4,6 +4,7 @@ import pytest
 
 from smart_context.gateway.identity.issued import answer_of
 from smart_context.gateway.turns.chats import ChatFinder
+from smart_context.gateway.turns.document import RequestRecorder
 from smart_context.gateway.turns.incoming import RecentLists, read_incoming
 from smart_context.storage.files.chats import FileChats
 from smart_context.storage.files.logs import FileLogs
@@ -31,7 +32,7 @@ def incoming(messages):
 )
 async def test_a_damaged_chat_keeps_no_request_from_its_own(tmp_path, damaged):
     store = FileChats(tmp_path)
-    finder = ChatFinder(store, FileLogs(tmp_path))
+    finder = ChatFinder(RequestRecorder(store).text_of, FileLogs(tmp_path))
     await finder.note("key", answer_of(f"{SHORTENED} Other.", chat="damaged", message="m"))
     (tmp_path / "damaged.json").write_text(damaged)
     await store.save("own", {"messages": [{"id": "a", "role": "assistant", "content": ANSWER}]})
@@ -41,7 +42,7 @@ async def test_a_damaged_chat_keeps_no_request_from_its_own(tmp_path, damaged):
 
 async def test_an_answer_on_a_branch_is_found_too(tmp_path):
     store = FileChats(tmp_path)
-    finder = ChatFinder(store, FileLogs(tmp_path))
+    finder = ChatFinder(RequestRecorder(store).text_of, FileLogs(tmp_path))
     left = {"id": "b", "messages": [{"id": "a", "role": "assistant", "content": ANSWER}]}
     await store.save("own", {"messages": [], "branches": [left]})
     await finder.note("key", answer_of(ANSWER, chat="own", message="a"))
