@@ -42,8 +42,7 @@ from smart_context.plugin.receipts.comparing import Comparisons
 from smart_context.plugin.receipts.recording import ReceiptRecorder
 from smart_context.plugin.receipts.replay import Replays
 from smart_context.plugin.receipts.stored import StoredReceipts
-from smart_context.plugin.selection.chat_filter import ChatFilter
-from smart_context.plugin.selection.commands import FilterCommands
+from smart_context.plugin.selection.chat_filter import ChatFilter, FilterCommands
 from smart_context.plugin.selection.selector import ChatView, ContextSelector, Decision
 from smart_context.plugin.selection.waiting import Waiting
 from smart_context.plugin.selection.window_budget import WindowBudget
