@@ -235,10 +235,20 @@ def resident_mb(server):
 
 
 def database_seconds(database):
-    """The processor time of the database's processes that still run."""
+    """The processor time of the database's processes, those that have ended included."""
     main = (Path(database.folder) / "data" / "postmaster.pid").read_text().split("\n")[0]
-    listed = ["ps", "-o", "cputimes=", "--ppid", main, "--pid", main]
-    return sum(map(int, subprocess.check_output(listed).split()))
+    running = subprocess.check_output(["ps", "-o", "pid=", "--ppid", main], text=True).split()
+    ticks = sum(sum(_ticks(process)) for process in (main, *running))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _ticks(process):
+    """A process's own processor time, and that of its children that have ended."""
+    try:
+        stat = Path("/proc", process, "stat").read_text()
+    except OSError:  # it has just ended
+        return []
+    return map(int, stat.rpartition(")")[2].split()[11:15])
 
 
 def parsed():
@@ -280,10 +290,11 @@ async def main(arguments):
             (vault / ".vault.toml").write_text(text + ACCESS)
             servers.append(running.enter_context(serving(vault, env=env, token=None)))
         before = [figure(server, "cpu_seconds") for server in servers]
+        database_before = database_seconds(database)
         report(arguments, *await run(arguments, servers))
         spent = [figure(s, "cpu_seconds") - was for s, was in zip(servers, before, strict=True)]
         print(f"processor's seconds of each server: {', '.join(f'{s:.1f}' for s in spent)}")
-        print(f"and of the database: {database_seconds(database)}")
+        print(f"and of the database: {database_seconds(database) - database_before:.1f}")
         (kept,) = database.sql(
             "SELECT pg_database_size('postgres') / 1000000, count(*) FROM message"
         )

@@ -19,7 +19,9 @@ from smart_context.storage.ports import AnswerClaimed
 from smart_context.storage.postgres.database import Connection, Database
 from smart_context.storage.postgres.places import found_place, locked_place
 
-CLAIM_PATIENCE_S = 1.0
+CLAIM_PATIENCE_S = 3.0
+"""How long an answer that has just ended may hold its chat, on a busy server."""
+
 WRITE_EACH_S = 1.0
 RENEW_EACH_S = 5.0
 
@@ -115,7 +117,7 @@ class Claim:
         asked = {**self._of, "new": new, "begins": begins}
         written = self._database.run(lambda connection: connection.execute(_WRITE, asked).rowcount)
         if not written:
-            raise AnswerClaimed(str(self._of["chat"]))
+            raise AnswerClaimed("another server has taken it over")
 
     def release(self) -> None:
         """Let others claim the answer; an empty journal goes."""
@@ -335,8 +337,20 @@ class JournalKeeper:
                     self._thread = None
                     return
                 self._is_urgent = False
-                waiting = [*self._journals]
-            over = {journal for journal in waiting if journal.is_over()}
+            self._write_each()
+
+    def _write_each(self) -> None:
+        """Do what is due for each journal, first for those that are over: others wait for these."""
+        done: set[PostgresJournal] = set()
+        while True:
             with self._changed:
-                self._journals -= over
-                self._changed.notify_all()
+                left = self._journals - done
+                if not left:
+                    return
+                journal = max(left, key=lambda each: bool(each._end))  # noqa: SLF001
+            is_over = journal.is_over()
+            done.add(journal)
+            if is_over:
+                with self._changed:
+                    self._journals.discard(journal)
+                    self._changed.notify_all()

@@ -56,6 +56,28 @@ def test_after_a_restart_of_the_database_a_lease_can_still_be_renewed(tmp_path, 
         server.stop()
 
 
+SLOW = """
+CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    PERFORM pg_sleep(0.3); RETURN NEW;
+END $$;
+CREATE TRIGGER slow BEFORE UPDATE ON answer FOR EACH ROW
+    WHEN (octet_length(NEW.journal) > octet_length(OLD.journal)) EXECUTE FUNCTION slow();
+"""
+"""Each write of what has arrived takes its time, as on a busy server."""
+
+
+def test_whoever_asks_again_waits_for_no_other_answers(url, opened):
+    storage, other = opened(), opened()
+    journals = [storage.answers.journal(f"c{n}", "m") for n in range(25)]
+    for journal in journals:
+        journal.claim()
+    execute(url, SLOW)
+    for journal in journals:
+        journal.append("a piece")
+    journals[0].finish()
+    assert other.answers.journal("c0", "n").claim() is None
+
+
 def test_what_arrives_is_written_within_seconds_without_being_asked_for(url, opened):
     storage = opened()
     journal = storage.answers.journal("c", "m")
