@@ -27,13 +27,20 @@ http {{
 """
 
 
-def documented(port, servers, person):
-    """The document's settings, with these addresses in place of its own."""
-    (block,) = re.findall(r"```nginx\n(.*?)```", _DOCUMENT.read_text(), re.DOTALL)
-    own = " ".join(f"server {server};" for server in servers)
-    block, upstreams = re.subn(r"(?:server [\d.]+:8377; ?)+", own, block)
-    block, listens = re.subn(r"listen 443 ssl;.*", f"listen {HOST}:{port};", block)
+def documented(port, servers, person="", people=None):
+    """The document's settings, with these addresses in place of its own.
+
+    Args:
+        people: A file of names and passwords, for the settings that ask for them.
+    """
+    blocks = re.findall(r"```nginx\n(.*?)```", _DOCUMENT.read_text(), re.DOTALL)
+    block, own = blocks[people is not None], " ".join(f"server {each};" for each in servers)
+    block, upstreams = re.subn(r"(?:server [\w.]+:8377; ?)+", own, block)
+    block, listens = re.subn(r"listen (443 ssl|80);.*", f"listen {HOST}:{port};", block)
     assert (upstreams, listens) == (1, 1)
+    if people is not None:
+        block, files = re.subn(r"/etc/nginx/people", str(people), block)
+        assert files == 1
     if person:
         block = block.replace(
             "proxy_http_version", f"proxy_set_header X-User {person}; proxy_http_version"
@@ -42,15 +49,18 @@ def documented(port, servers, person):
 
 
 @contextmanager
-def nginx_server(folder, port, servers, person=""):
+def nginx_server(folder, port, servers, person="", people=None):
     """Run until the block ends, in front of servers, each `host:port`.
 
     Args:
         person: Whom it names to the servers, as a company's proxy does once somebody has logged in.
+        people: A file of names and passwords, which it asks for, and names who has them.
     """
     user = "" if os.geteuid() else "user root;"
     settings = folder / "nginx.conf"
-    text = _AROUND.format(user=user, folder=folder, documented=documented(port, servers, person))
+    text = _AROUND.format(
+        user=user, folder=folder, documented=documented(port, servers, person, people)
+    )
     settings.write_text(text)
     process = subprocess.Popen([PROGRAM, "-p", folder, "-c", settings])
     try:

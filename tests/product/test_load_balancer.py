@@ -1,12 +1,15 @@
 """nginx as docs/team.md sets it up: four processes on two nodes, no sticky sessions."""
 
 import json
+import re
 import signal
 import threading
 import urllib.request
 from contextlib import ExitStack
+from pathlib import Path
 from urllib.parse import urlsplit
 
+import httpx
 import psycopg
 import pytest
 
@@ -141,3 +144,49 @@ def test_of_a_process_killed_in_mid_answer_the_part_is_there_and_the_next_goes_o
     for _ in range(4):
         texts = [m["content"] for m in team.ask("memory.load_chat", chat_id="c1")["messages"]]
         assert texts == ["Why?", "One half,", "And now?", "It goes on."]
+
+
+def test_the_settings_for_docker_let_in_those_who_have_a_password_and_keys(tmp_path_factory):
+    """Two servers, and nginx with the file of names that docs/team.md has."""
+    folder, vault = tmp_path_factory.mktemp("nginx"), tmp_path_factory.mktemp("vault")
+    port, people = free_port(), folder / "people"
+    people.write_text("alice:{PLAIN}first\nbob:{PLAIN}second\n")
+    people.chmod(0o644)
+    access = settings_for_docker().replace("172.16.0.0/12", "127.0.0.1/32")
+    (vault / ".vault.toml").write_text(access.replace("localhost:8080", f"127.0.0.1:{port}"))
+    env = {"SMART_CONTEXT_STORAGE": new_database(tmp_path_factory)}
+    with serving(vault, env=env) as one, serving(vault, env=env) as two:
+        servers = [urlsplit(server.origin).netloc for server in (one, two)]
+        with nginx_server(folder, port, servers, people=people) as address:
+            alice, bob = (
+                httpx.Client(base_url=address, auth=each)
+                for each in (("alice", "first"), ("bob", "second"))
+            )
+
+            def call(browser, name, /, **params):
+                return browser.post(f"/api/commands/{name}", json=params)
+
+            with alice, bob:
+                for number in range(4):
+                    call(alice, "memory.save_chat", chat_id=f"c{number}", data={"title": "Plans"})
+                assert len(call(alice, "memory.list_chats").json()["result"]["chats"]) == 4
+                assert call(bob, "memory.list_chats").json() == {"result": {"chats": []}}
+                key = call(bob, "system.new_client_key", client="editor").json()["result"]["key"]
+            for headers, status in (
+                ({"Authorization": f"Bearer {key}"}, 200),
+                ({"X-Forwarded-User": "alice"}, 401),
+                ({"Authorization": httpx.BasicAuth("alice", "first")._auth_header}, 401),
+            ):
+                assert httpx.get(f"{address}/v1/models", headers=headers).status_code == status
+            for auth, headers in (
+                (None, {"X-Forwarded-User": "alice"}),
+                (("alice", "second"), {}),
+                (None, {"Authorization": f"Bearer {key}"}),
+            ):
+                found = httpx.get(f"{address}/chats", auth=auth, headers=headers)
+                assert found.status_code == 401
+
+
+def settings_for_docker():
+    page = Path("docs/team.md").read_text().partition("## With Docker")[2]
+    return re.search(r"```toml\n(.*?)```", page, re.DOTALL)[1]
