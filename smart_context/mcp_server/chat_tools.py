@@ -95,8 +95,9 @@ class ChatTools:
     ) -> JsonObject:
         """Read the messages of a chat, oldest first; with topics, only those that they keep."""
         messages = await self._existing(caller, chat_id)
+        told = {}
         if topics is not None:
-            reasons = await self._reasons(caller, chat_id, messages, topics)
+            reasons, told["status"] = await self._reasons(caller, chat_id, messages, topics)
             messages = [m for m in messages if reasons.get(m.id, {}).get("in")]
         terms = _folded(query).split()
         if terms:
@@ -105,7 +106,8 @@ class ChatTools:
             "read_chat", cursor, max_tokens, chat_id=chat_id, topics=topics, query=query
         )
         document = await self._reading.document(caller, chat_id)
-        head = {"chat_id": chat_id, "title": document.get("title", ""), "total": len(messages)}
+        told |= {"chat_id": chat_id, "title": document.get("title", "")}
+        head = {**told, "total": len(messages)}
         return await self._page(asked, head, "messages", [_row(m) for m in messages])
 
     async def topics(  # noqa: PLR0913, PLR0917 - each is a parameter of the tool
@@ -159,12 +161,13 @@ class ChatTools:
         wanted = [m for m in messages if message in {None, m.id}]
         if message is not None and not wanted:
             raise CommandFailed(f"There is no message {message!r} in this chat; see read_chat.")
-        reasons = await self._reasons(caller, chat_id, wanted, topics)
+        reasons, status = await self._reasons(caller, chat_id, wanted, topics)
         rows = [reasons[m.id] for m in wanted if m.id in reasons]
         asked = asked_for(
             "explain", cursor, max_tokens, chat_id=chat_id, message=message, topics=topics
         )
-        return await self._page(asked, {"chat_id": chat_id}, "messages", rows)
+        head = {"chat_id": chat_id, "status": status}
+        return await self._page(asked, head, "messages", rows)
 
     async def what_if(
         self,
@@ -334,15 +337,18 @@ class ChatTools:
         chat_id: str,
         messages: Sequence[Message],
         topics: Sequence[str] | None,
-    ) -> Mapping[str, Any]:
+    ) -> tuple[Mapping[str, Any], str]:
+        """Why each message is in or out, by its id, and how many are sent, in words."""
         reasons: dict[str, Any] = {}
+        status = ""
         for start in range(0, len(messages), _REASONS_AT_ONCE):
             ids = [message.id for message in messages[start : start + _REASONS_AT_ONCE]]
             found = await self._call(
                 "reasons", caller, chat_id=chat_id, message_ids=ids, topics=topics
             )
             reasons.update(found["reasons"])
-        return reasons
+            status = found["status"]
+        return reasons, status
 
     async def _call(self, name: str, caller: Caller, **params: Any) -> JsonObject:
         return await self._commands.call(f"smart_context.{name}", params, caller)

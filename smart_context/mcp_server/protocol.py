@@ -16,7 +16,7 @@ from smart_context.base.values import JsonObject
 from smart_context.host.commands.registry import Caller
 from smart_context.mcp_server import topics_app
 from smart_context.mcp_server.paging import as_json
-from smart_context.mcp_server.toolbox import Toolbox
+from smart_context.mcp_server.toolbox import PREFIX, Toolbox
 
 RESOURCE_TOKENS = 25_000
 """The most tokens of a resource or a prompt, which have no cursors."""
@@ -59,6 +59,27 @@ _TEMPLATES = [
 ]
 
 
+_TEXT = {"type": "string", "description": "The text; next_cursor goes on where it ends."}
+_PAGING = {
+    "next_cursor": {
+        "type": ["string", "null"],
+        "description": "Give it as cursor, with the same arguments, to go on; null at the end.",
+    },
+    "left_out": {
+        "type": "array",
+        "items": {"type": "string"},
+        "description": "Names of fields that were too long for max_tokens.",
+    },
+}
+
+
+def _output_of(rows: str) -> dict[str, Any]:
+    """The JSON Schema of a tool's result, by the name of what its pages hold."""
+    listed = {"type": "array", "items": {"type": "object"}, "description": "The rows of the page."}
+    paged = {rows: _TEXT if rows == "text" else listed} if rows else {}
+    return {"type": "object", "properties": paged | _PAGING, "required": ["next_cursor"]}
+
+
 def make_server(toolbox: Toolbox, caller_of: CallerOf) -> Server[Any]:
     """The server of a vault's tools.
 
@@ -98,7 +119,7 @@ class _Protocol:
                     name=tool.name,
                     description=tool.description,
                     input_schema=tool.parameters,
-                    output_schema={"type": "object"},
+                    output_schema=_output_of(tool.rows),
                     _meta={"ui": {"resourceUri": topics_app.URI}}
                     if tool.name == "topics"
                     else None,
@@ -119,7 +140,8 @@ class _Protocol:
         try:
             result = await self._call(context, params.name, **(params.arguments or {}))
         except SmartContextError as error:
-            return types.CallToolResult(content=[_text(str(error))], is_error=True)
+            told = str(error).removeprefix(PREFIX)
+            return types.CallToolResult(content=[_text(told)], is_error=True)
         return types.CallToolResult(content=[_text(as_json(result))], structured_content=result)
 
     async def list_resources(

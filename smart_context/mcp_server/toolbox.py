@@ -13,7 +13,17 @@ from smart_context.mcp_server.chat_tools import ChatTools
 from smart_context.mcp_server.note_tools import NoteTools
 from smart_context.packing.role_sources import RoleSources
 
-_PREFIX = "tools."
+PREFIX = "tools."
+"""How the names of the tools begin as commands."""
+
+_ROWS = {
+    "list_chats": "chats",
+    "search_notes": "notes",
+    "links": "links",
+    **dict.fromkeys(("read_chat", "explain", "what_if", "receipt"), "messages"),
+    **dict.fromkeys(("read_note", "build_context", "pack"), "text"),
+}
+"""What the pages of tools hold, where that is one thing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +33,7 @@ class ToolInfo:
     name: str
     description: str  # what it does, in a sentence
     parameters: JsonObject  # the JSON Schema of its parameters
+    rows: str  # the name of what its pages hold; empty if that differs
     is_read_only: bool  # True if it changes nothing
 
 
@@ -75,7 +86,7 @@ class Toolbox:
             "compact_topics": chats.compact_topics,
         }
         for name, handler in {**self._reading, **self._writing}.items():
-            host.commands.register(f"{_PREFIX}{name}", handler)
+            host.commands.register(f"{PREFIX}{name}", handler)
 
     @property
     def is_writable(self) -> bool:
@@ -91,8 +102,9 @@ class Toolbox:
         return [
             ToolInfo(
                 name=name,
-                description=known[f"{_PREFIX}{name}"]["description"],
-                parameters=known[f"{_PREFIX}{name}"]["params"],
+                description=known[f"{PREFIX}{name}"]["description"],
+                parameters=_plain(known[f"{PREFIX}{name}"]["params"]),
+                rows=_ROWS.get(name, ""),
                 is_read_only=name in self._reading,
             )
             for name in names
@@ -111,9 +123,22 @@ class Toolbox:
             )
         if name not in self._reading and name not in self._writing:
             raise UnknownCommand(f"There is no tool {name[:80]!r}; tools/list names them.")
-        return await self._host.commands.call(f"{_PREFIX}{name}", arguments, caller)
+        return await self._host.commands.call(f"{PREFIX}{name}", arguments, caller)
 
     async def contexts(self, caller: Caller) -> list[str]:
         """The names of the caller's contexts."""
         found = await self._host.commands.call("smart_context.list_contexts", {}, caller)
         return [each["key"] for each in found["contexts"]]
+
+
+def _plain(schema: JsonObject) -> JsonObject:
+    """The schema without `null` for what may be left out: some clients know one type only."""
+    properties = {}
+    for name, described in schema["properties"].items():
+        types = described.get("anyOf", ())
+        real = [kind for kind in types if kind != {"type": "null"}]
+        if len(real) == 1:
+            rest = {k: v for k, v in described.items() if k not in {"anyOf", "default"}}
+            described = real[0] | rest  # noqa: PLW2901 - the same one, simpler
+        properties[name] = described
+    return {**schema, "properties": properties}

@@ -107,7 +107,9 @@ async def test_tools_only_read_and_say_so_unless_more_is_allowed(agent, tmp_path
     assert all(tool.annotations.read_only_hint and tool.description for tool in tools)
     assert not WRITERS & {tool.name for tool in tools}
     for tool in tools:
-        assert all(p["description"] for p in tool.input_schema["properties"].values())
+        properties = tool.input_schema["properties"].values()
+        assert all(known["description"] and known["type"] != "null" for known in properties)
+        assert "next_cursor" in tool.output_schema["required"]
     told = await agent.refused("set_filter", chat_id="c1", topics=[])
     assert "--write" in told
     for name in ("system.status", "memory.delete_chat", "tools.read_note", "nothing"):
@@ -214,6 +216,12 @@ async def test_what_if_shows_what_other_topics_would_send_and_changes_nothing(ag
     assert shown["total"] == 3
     assert {row["id"] for row in shown["messages"]} == {"m1", "m2", "m3"}
     assert await agent.ask("topics", chat_id="c1") == before
+
+
+async def test_an_agent_is_told_that_no_message_is_about_a_topic(agent):
+    for tool in ("read_chat", "explain"):
+        found = await agent.ask(tool, chat_id="c1", topics=["Volcanoes"])
+        assert found["status"] == "No message matches; all 3 messages in context"
 
 
 async def test_notes_are_searched_read_by_part_and_their_links_listed(agent):

@@ -147,6 +147,7 @@ class PreviewCommands:
             "reasons": rows_by_id(forecast, asked, self.model.count_tokens),
             "threshold": forecast.decision.selection.reasons.threshold,
             "cut": forecast.decision.selection.reasons.cut,
+            "status": status_line(forecast.view, forecast.decision),
         }
 
     async def describe_topic(self, chat_id: str, label: str) -> JsonObject:
