@@ -1,4 +1,4 @@
-"""Who asks: set where a request comes in, and kept by all work that it starts.
+"""The person who asks: set where a request comes in, and kept by all work that it starts.
 
 Storage that is shared by several people goes by it (`storage/guarded`). Work of the program itself,
 such as repairs after a crash, is nobody's and reaches everything.
@@ -27,7 +27,7 @@ def whoever_asks() -> PersonId:
 
 
 def ask_as(person: PersonId | None) -> None:
-    """Work for a person from now on: for a program that does one thing for one person."""
+    """Work for a person from now on, in a program that serves one person."""
     _person.set(person)
 
 

@@ -54,18 +54,14 @@ class Access(Protocol):
     async def may_use(self, person: PersonId, owned: Owned) -> bool:
         """True if it is the person's, or nobody has it and they may make it.
 
-        What is another's and what nobody can have get the same answer, so that the answer tells
-        nobody what there is.
+        Another's things and things that can't exist get the same answer, so it tells nothing.
         """
 
     async def is_theirs(self, person: PersonId, owned: Owned) -> bool:
         """True if something that the person may use is not another's that is shared."""
 
     def stand_in(self, owned: Owned) -> str | None:
-        """What to use in place of another's so that all is as if it did not exist.
-
-        `None`: what names it is refused.
-        """
+        """A name that nothing has, to use in place of another's; `None` to refuse it."""
 
     def hears(self, person: PersonId, audience: Audience) -> bool:
         """True if the person belongs to an event's audience; must not block."""

@@ -64,7 +64,7 @@ class Echoes:
         return words
 
     def are_in(self, text: str, start: int = 0) -> bool:
-        """Whether a text holds a key from a place on; others run meanwhile if it is long."""
+        """True if a text holds a key from `start` on; long texts let other threads run."""
         if self._pattern is None or not self._may_be_in(text, start):
             return False
         starts = range(start, len(text), _AT_ONCE)
@@ -127,7 +127,7 @@ def _is_secret(key: str) -> bool:
 
 
 def _is_beginning(spelling: _Spelling, text: str, place: int) -> bool:
-    """Whether the rest of a text is the beginning of a spelled key."""
+    """True if a text ends with the beginning of a spelled key."""
     places = {place}
     for letter in spelling:
         if len(text) in places or any(_HALF_ESCAPE.match(text, at) for at in places):

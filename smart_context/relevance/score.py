@@ -28,7 +28,7 @@ _STANDING_OUT_TO_USER = (
 )
 
 DIGITS = 4
-"""Scores and cuts are compared as they are shown to programs: to so many digits."""
+"""The digits of scores and cuts, as they are compared and as programs get them."""
 
 _STEP = 10**-DIGITS
 

@@ -383,7 +383,7 @@ class VaultDocuments(Protocol):
         """
 
     def write(self, kind: str, key: str, value: Mapping[str, Any]) -> str:
-        """Store an object in place of the former one; returns where it is, for users.
+        """Store an object in place of the previous one; returns where it is, for users.
 
         Raises:
             ValueError: The key is too long.

@@ -60,7 +60,7 @@ class ProviderKeys:
         return {url: IN_SYSTEM if key == _STORED else str(self._file) for url, key in kept.items()}
 
     def put(self, base_url: str, key: str) -> None:
-        """Store a key in place of the former one.
+        """Store a key in place of the previous one.
 
         Raises:
             StoreFailed: If it can't be written.

@@ -1,6 +1,6 @@
 """The versions of a chat: what answering again leaves behind stays as a branch. Pure.
 
-A document's `messages` are the current path. A branch is the rest of a former path, `{"id",
+A document's `messages` are the current path. A branch is the rest of a previous path, `{"id",
 "after", "created_at", "messages"}`, newest first under `branches`. `after` names the message that
 it follows, which may be in a branch itself; `null` is the beginning of the chat. Showing another
 version swaps the rest of the path with a branch, so nothing is lost and every id stays.

@@ -32,7 +32,7 @@ def path_of(scope: Scope) -> str:
 
 
 def of_a_response(path: str) -> bool:
-    """Whether it is `/responses/{id}` or a part of it, such as `/input_items`."""
+    """True for `/responses/{id}` and its parts, such as `/input_items`."""
     return _OF_A_RESPONSE.fullmatch(path) is not None
 
 
@@ -43,7 +43,7 @@ def response_in(path: str) -> str:
 
 
 def is_model_path(name: str) -> bool:
-    """Whether a model's name may be part of a path: `org/name:free`."""
+    """True if a model's name may be part of a path: `org/name:free`."""
     return _MODEL.fullmatch(name) is not None
 
 

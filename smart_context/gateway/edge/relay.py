@@ -157,7 +157,7 @@ class EventLines:
         return passed
 
     def ended(self) -> bytes:
-        """The bytes that end what was passed on, so that an event can follow."""
+        """The bytes to add so that an event can follow an answer that broke off."""
         rest, self.rest = self.rest, b""
         if not rest and (not self._tail or _BLANK_LINE.search(self._tail)):
             return b""

@@ -137,7 +137,7 @@ class _Rest:
         return [place for place in missing if place in left]
 
     def _is_alike(self, unit: Unit, place: int) -> bool:
-        """Whether a unit and a message of the same role begin alike, one of them shorter."""
+        """True if a unit and a message of its role begin alike, one of them shorter."""
         text = spoken_text(self.messages[place])
         is_alike = text.startswith(unit.text) or unit.text.startswith(text)
         return self.messages[place].role == unit.role and bool(text and unit.text) and is_alike
@@ -169,7 +169,7 @@ class _Rest:
         return len(spoken_text(message)) >= _SAME_BEGINNING and not self._was_said(place)
 
     def _was_said(self, place: int) -> bool:
-        """Whether a message is an answer that came through the gateway, or its question."""
+        """True if a message is an answer that came through the gateway, or its question."""
         message = self.messages[place]
         if ISSUED in message.extra:
             return True

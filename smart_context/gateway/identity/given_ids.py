@@ -128,7 +128,7 @@ def _given(place: str, value: str) -> GivenId:
 
 
 def is_aside(units: Sequence[Unit], body: Body, given: GivenId | None) -> bool:
-    """Whether a request serves the client itself: a title, tags, follow-up questions.
+    """True if a request serves the client itself: a title, tags, follow-up questions.
 
     Open WebUI sends these as one user message; opencode requests a title under the chat's id,
     without tools, with a system prompt.

@@ -186,7 +186,7 @@ class Issued:
         return newest.chat if is_same else None
 
     async def _matching(self, unit: Unit, text_of: TextOf) -> tuple[dict[str, list[int]], bool]:
-        """The answers that a unit may be, by chat, and whether that alone is certain."""
+        """The answers that a unit may be, by chat; `True` if they alone are proof."""
         called = {index for call in unit.calls if call for index in self._by_digest.get(call, ())}
         if called or not unit.text:
             return self._by_chat(called), True
@@ -206,7 +206,7 @@ class Issued:
         return grouped
 
     async def _was_asked(self, indexes: Sequence[int], question: str, text_of: TextOf) -> bool:
-        """Whether one of these answers was given to the question."""
+        """True if one of these answers was given to the question."""
         for row in (self._answers[index] for index in indexes):
             if row.question and _is_prefix(question, await text_of(row.chat, row.question)):
                 return True

@@ -276,7 +276,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def has_more_values(written: bytes, most: int) -> bool:
-    """Whether a JSON text holds more than so many values, found out without reading them."""
+    """True if a JSON text holds more than `most` values; they are counted, not parsed."""
     if sum(map(written.count, _MARKS)) <= most:
         return False
     bare = written.replace(b"\\\\", b"").replace(b'\\"', b"")

@@ -58,7 +58,7 @@ def _kind(item: Mapping[str, Any]) -> str:
 
 
 def _is_of_answer(item: Mapping[str, Any]) -> bool:
-    """Whether it is part of an answer; unknown items count, as they may be."""
+    """True if an item is, or may be, part of an answer."""
     kind = _kind(item)
     if kind == "message":
         return item.get("role") == "assistant"
@@ -77,7 +77,7 @@ class _Answer:
         self._kinds.add(_kind(item))
 
     def goes_on(self, item: Mapping[str, Any]) -> bool:
-        """Whether an item belongs to the answer before it."""
+        """True if an item belongs to the answer before it."""
         if not self.items:
             return True
         kind = _kind(item)

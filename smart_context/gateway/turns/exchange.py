@@ -143,7 +143,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class PassedOn:
-    """Nothing is kept of the request."""
+    """Passed on as it came; nothing of it is kept."""
 
 
 @dataclass(frozen=True, slots=True)

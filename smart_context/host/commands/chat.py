@@ -149,14 +149,14 @@ class ChatCommands:
         text: str | None = None,
         model: str | None = None,
     ) -> JsonObject:
-        """Answer a question again; the former answer stays as a version, with all that followed.
+        """Answer a question again; the previous answer stays as a version, with all that followed.
 
         Args:
             chat_id: The chat.
             message_id: The answer, or its question.
             caller: Who asks.
             stream: The new answer comes piece by piece.
-            text: Ask this instead, with the same files; the former question stays as a version.
+            text: Ask this instead, with the same files; the previous question stays as a version.
             model: Ask this model, this once: as in `chat.set_model`.
         """
         wanted = self._known_model(model)

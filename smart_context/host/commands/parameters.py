@@ -84,7 +84,7 @@ class Parameters:
             raise InvalidParams(f"{command}: {'; '.join(faults)}") from error
 
     def owned(self, given: Mapping[str, Any]) -> Iterable[Owned]:
-        """What checked parameters name that belongs to somebody."""
+        """The owned things that checked parameters name."""
         for name, naming in self.naming.items():
             if given.get(name) is not None:
                 yield from naming.owned(given[name])

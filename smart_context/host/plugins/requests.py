@@ -101,7 +101,7 @@ class Requests:
         return self._services.stops.stopping(chat_id, tasks)
 
     def choice_of(self, model: str) -> str:
-        """A model by its name, or as `chat.set_model` takes it, as the latter; empty if unknown."""
+        """The model of this name, in the form that `chat.set_model` takes; empty if unknown."""
         if len(model) > MOST_CHARS:
             return ""
         config = self._services.current.default_config

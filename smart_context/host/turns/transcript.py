@@ -139,7 +139,7 @@ def ask_again(
         document: Changed in place.
         message_id: The question, or its answer.
         text: The question's new text. It makes another question of it, with the same files; the
-            former one stays as a version with its answer.
+            previous one stays as a version with its answer.
 
     Returns:
         The question.

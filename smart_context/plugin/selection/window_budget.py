@@ -80,7 +80,7 @@ def _surely_fits(messages: Sequence[Message], limit: int) -> bool:
 def over_budget(
     selection: Selection, candidates: Sequence[Message], left_out: Collection[MessageId]
 ) -> Selection:
-    """The selection without messages that do not fit, which get that reason."""
+    """The selection without messages that do not fit; they get `OVER_BUDGET`."""
     gone = frozenset(selection.kept).intersection(left_out)
     if not gone:
         return selection

@@ -114,7 +114,7 @@ class FileVaultDocuments:
         return value
 
     def write(self, kind: str, key: str, value: Mapping[str, Any]) -> str:
-        """Store an object in place of the former one; returns the file, for users."""
+        """Store an object in place of the previous one; returns the file, for users."""
         place = self._place(kind, key)
         sweep(place.parent)
         atomic_write(place, _as_file(place, value))

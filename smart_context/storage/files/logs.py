@@ -19,7 +19,7 @@ from smart_context.chat.messages import ChatId
 from smart_context.storage.ports import Limits, Revision
 
 _LEAST_LINE = 400
-"""Bytes; a file that is smaller than so many for each line is not full, and is not counted."""
+"""A file with fewer bytes for each allowed line is not full, so its lines are not counted."""
 
 _COUNTED = 64
 """The most files whose number of lines is remembered."""
@@ -146,7 +146,7 @@ class _Counts:
         return known[1]
 
     def grown(self, place: Place, size: int, by: int, lines: int) -> None:
-        """A file has grown to this size, by so many bytes and lines."""
+        """Note that a file has grown to `size`, by these bytes and lines."""
         with self._lock:
             known = self._known.get(place)
             if known is not None and known[0] == size - by:

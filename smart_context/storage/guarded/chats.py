@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 class PersonalList:
-    """The list of chats, for whom the task works; satisfies `ChatList`."""
+    """The chats of the person who asks, as a list; satisfies `ChatList`."""
 
     def __init__(self, inner: ChatList) -> None:
         self._inner = inner
@@ -67,7 +67,7 @@ class PersonalList:
 
 
 class PersonalTrash:
-    """The deleted chats, for whom the task works; satisfies `ChatTrash`."""
+    """The deleted chats of the person who asks; satisfies `ChatTrash`."""
 
     def __init__(self, inner: ChatTrash) -> None:
         self._inner = inner
@@ -95,7 +95,7 @@ class PersonalTrash:
         return await self._inner.empty(_asking(person), until)
 
     async def check(self, chat_id: ChatId) -> None:
-        """Refuse what is not in the trash of whom the task works for.
+        """Refuse what is not in the trash of the person who asks.
 
         Raises:
             CommandFailed: As for a chat that is not there.

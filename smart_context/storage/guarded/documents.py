@@ -27,7 +27,7 @@ _NOT_THEIRS = "Only the person whose context it is can delete or share it."
 
 
 class PersonalDocuments:
-    """JSON objects beside chats, of those that whom the task works for may use."""
+    """JSON objects beside the chats that the person who asks may use."""
 
     def __init__(self, inner: ChatDocuments, owners: Owners) -> None:
         self._inner = inner
@@ -51,7 +51,7 @@ class PersonalDocuments:
 
 
 class PersonalLogs:
-    """Logs beside chats, of those that whom the task works for may use."""
+    """Logs beside the chats that the person who asks may use."""
 
     def __init__(self, inner: Logs, owners: Owners) -> None:
         self._inner = inner
@@ -110,7 +110,7 @@ class PersonalContexts:
         return own if own is not None else self._shared(key)
 
     def write(self, kind: str, key: str, value: Mapping[str, Any]) -> str:
-        """Store an object in place of the former one; returns where it is, for users."""
+        """Store an object in place of the previous one; returns where it is, for users."""
         person = person_asking()
         if kind != CONTEXTS or person is None:
             return self._inner.write(kind, key, value)
@@ -148,7 +148,7 @@ class PersonalContexts:
         return sorted(own | {key.removeprefix(shared) for key in keys if key.startswith(shared)})
 
     def shared_by(self, key: str) -> PersonId | None:
-        """Who shared the context that whom the task works for has under a name, if anybody did."""
+        """The person who shared the context of this name; `None` if that is one of their own."""
         person = person_asking()
         if person is None or self._own(person, key) is not None:
             return None
@@ -206,7 +206,7 @@ class PersonalContexts:
 
 
 async def may_use_chat(owners: Owners, chat_id: str) -> bool:
-    """True if whom the task works for may use a chat, or make it."""
+    """True if the person who asks may use a chat, or create it."""
     person = person_asking()
     if person is None:
         return True

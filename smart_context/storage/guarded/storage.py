@@ -17,7 +17,7 @@ from smart_context.storage.ports import Blobs, Storage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class People:
-    """A storage that several people share, and what says whose is what."""
+    """A storage that several people share, and the owners of what is in it."""
 
     storage: Storage  # what each person reaches of it
     owners: Owners  # whose the chats and files are

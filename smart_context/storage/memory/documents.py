@@ -63,7 +63,7 @@ class MemoryVaultDocuments:
         return None if stored is None else _as_stored(stored)
 
     def write(self, kind: str, key: str, value: Mapping[str, Any]) -> str:
-        """Store an object in place of the former one; returns where it is, for users."""
+        """Store an object in place of the previous one; returns where it is, for users."""
         name_of(key)  # refuses one that is too long
         self._held[_DOCUMENT, kind, key] = _as_stored(value)
         return f"the memory of this process, as {key!r}"

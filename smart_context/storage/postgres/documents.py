@@ -122,7 +122,7 @@ class PostgresVaultDocuments:
         return value
 
     def write(self, kind: str, key: str, value: Mapping[str, Any]) -> str:
-        """Store an object in place of the former one; returns where it is, for users."""
+        """Store an object in place of the previous one; returns where it is, for users."""
         row = kind, name_of(key), encoded(value, indent=2)
         self._database.run(lambda connection: connection.execute(_WRITE.encode(), row))
         return f"{kind} {key!r} in the {self._database.where}"

@@ -29,7 +29,7 @@ NO_CLIENT_KEY = Refusal(
 
 
 def is_for_clients(path: str) -> bool:
-    """Whether a path is the API's, which a key opens and a cookie does not."""
+    """True if a path is the API's, which keys open and cookies do not."""
     return any(path == root or path.startswith(f"{root}/") for root in _ROOTS)
 
 
@@ -56,7 +56,7 @@ class KeyRing:
         self._read_at = float("-inf")
 
     def person_of(self, name: str) -> PersonId:
-        """As whom the key of a name lets in."""
+        """The person of a key, by its name."""
         return self._keys.person_of(name)
 
     async def owner_of(self, authorization: str) -> str:

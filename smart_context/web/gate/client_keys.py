@@ -28,7 +28,7 @@ class ClientKey:
 
     digest: str  # what is compared
     created_at: int  # in seconds since 1970
-    person: str = OWNER  # who made it, and as whom it lets in
+    person: str = OWNER  # who made it, and who its requests come from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class ClientKeys:
         return {short_name(name): key for name, key in self.keys.items() if key.person == person}
 
     def person_of(self, name: str) -> PersonId:
-        """As whom the key of a full name lets in."""
+        """The person of a key, by its full name."""
         known = self.keys.get(name)
         return PersonId(known.person) if known else OWNER
 

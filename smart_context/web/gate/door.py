@@ -45,7 +45,7 @@ _ASSETS = ("/static/", "/favicon.ico")
 class Admitted:
     """Let in."""
 
-    person: PersonId  # as whom
+    person: PersonId  # who asks
     session_id: str = ""  # the browser's session; empty for a program
     file_pass: str = ""  # the part of file addresses that opens them for this browser
     key: str = ""  # the name of a client's key; empty outside the API

@@ -50,7 +50,7 @@ class SharedDocuments(Protocol):
         """The object; `None` if there is none."""
 
     def write(self, kind: str, key: str, value: Mapping[str, Any]) -> str:
-        """Store an object in place of the former one."""
+        """Store an object in place of the previous one."""
 
     def add(self, kind: str, key: str, value: Mapping[str, Any]) -> bool:
         """Store an object unless there is one; True if it was stored."""

@@ -149,7 +149,7 @@ def _without_a_model(opening: re.Match[str]) -> str:
 
 
 def is_notice(message: Message) -> bool:
-    """Whether a message only says why there is no answer, such as a stopped one."""
+    """True if a message only says why there is no answer, such as a stopped one."""
     return {part.get("type") for part in message.parts} == {"info"}
 
 
