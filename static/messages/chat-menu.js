@@ -1,5 +1,5 @@
 // @ts-check
-/** What the menu of the open chat does with it: find, rename, duplicate, delete. */
+/** What the menu of the open chat does with it: find, choose a model, rename, duplicate, delete. */
 
 import { keyHeaders } from "../key.js";
 import { download } from "../lib/download.js";
@@ -17,6 +17,7 @@ export function startChatMenu(wire, chatId, find) {
       on: "Other chats can’t recall this one.",
       off: "Other chats can recall this one again.",
     }),
+    model: chooseModel,
     share: () => toggle("share", (on) => wire.call("memory.share_chat", { chat_id: chatId, shared: on }), {
       on: "All people here can read this chat and write in it.",
       off: "Only you can read this chat again.",
@@ -52,6 +53,13 @@ async function toggle(name, set, words) {
   await set(isOn);
   button.setAttribute("aria-pressed", String(isOn));
   toast(isOn ? words.on : words.off);
+}
+
+/** Opens the list of models, or where one is connected. */
+function chooseModel() {
+  const button = /** @type {HTMLElement | null} */ (document.querySelector("[data-connected=true]:not([hidden]) [data-open-model]"));
+  if (button) button.click();
+  else location.assign("/settings");
 }
 
 /** Lets the browser save the chat as a file, by the name that tells an import its id. @param {string} chatId @param {string} form */

@@ -34,7 +34,7 @@ export function startGuide(wire, chatId) {
     if (active.length) done("pick");
   });
   document.querySelector(".sends-show")?.addEventListener("click", () => done("see"));
-  wire.on("chat.finished", (news) => news.chat_id === chatId && done("ask"));
+  wire.on("chat.started", (news) => news.chat_id === chatId && done("ask"));
   guide.addEventListener("click", (event) => {
     const pressed = event.target instanceof Element ? event.target.closest("[data-guide]") : null;
     if (!(pressed instanceof HTMLElement)) return;

@@ -51,7 +51,7 @@ function entry(chatId, receipt) {
   question.textContent = visible(receipt.text) || "A question that is no longer in the chat";
   facts.textContent = [
     when(receipt.at),
-    `${receipt.in} of ${receipt.total} messages`,
+    receipt.total ? `${receipt.in} of ${receipt.total} messages` : "no earlier messages",
     `${counted(receipt.tokens)} tokens`,
     receipt.spent?.price ? money(receipt.spent.price, receipt.cost.price?.currency ?? "") : "",
     receipt.topics.map(visible).join(", "),

@@ -2,13 +2,14 @@
 /** What an answer knew: a strip below it in the colours of the topics that it was sent, and what it took. */
 
 import { about } from "../panel/sends/cost.js";
-import { messagesCounted } from "../lib/text.js";
+import { messagesCounted, visible } from "../lib/text.js";
 
 /** @typedef {import("../messages/reading/map-rows.js").TopicMap} TopicMap */
 /**
  * @typedef {object} Knew
  * @property {readonly [string, number][]} sent  Messages and their tokens.
  * @property {number} total
+ * @property {string} model
  * @property {number | null} seconds
  * @property {number | null} price
  * @property {string} currency
@@ -105,7 +106,7 @@ export class WhatItKnew {
     if (!strip.isConnected) answer.append(strip);
     const took = answer.querySelector(".took") ?? document.createElement("span");
     took.className = "took";
-    took.textContent = tookInWords(known);
+    took.textContent = [known.model, tookInWords(known)].filter(Boolean).map(visible).join(" · ");
     if (!took.isConnected) answer.querySelector(".message-head time")?.after(took);
   }
 }

@@ -447,7 +447,9 @@ def test_an_answer_shows_what_it_knew_and_lights_it_up_on_the_map(new_page, serv
         "title", re.compile(r"It was sent [2-5] messages of 6 · cats sleep")
     )
     expect(strip.locator("i[data-hue]")).to_have_count(1)
-    expect(page.locator(".message").last.locator(".took")).to_have_text(re.compile(r"^[\d.]+ s"))
+    expect(page.locator(".message").last.locator(".took")).to_have_text(
+        re.compile(r"^gpt-4o · [\d.]+ s")
+    )
     strip.hover()
     expect(page.locator("#map rect[data-lit]").first).to_be_attached()
     page.mouse.move(0, 0)

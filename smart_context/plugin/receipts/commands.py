@@ -100,6 +100,7 @@ class ReceiptCommands:
         return {
             "sent": [[row.id, row.tokens] for row in found.rows if row.is_in],
             "total": len(found.rows),
+            "model": found.models.get("chat", ""),
             "seconds": found.seconds,
             "price": spent and spent.price(prices),
             "currency": prices.currency,

@@ -19,6 +19,7 @@ _TITLES = {
     "mcp.write": "Agents may change filters",
     "vault.name": "Name",
     f"{_OURS}enabled": "Topics and filter",
+    f"{_OURS}similarity_threshold": "Match strictness",
     f"{_OURS}embedding_search": "Filter new chats",
     f"{_OURS}relevance": "Compare by",
     f"{_OURS}keep_pairs": "Keep question and answer together",
