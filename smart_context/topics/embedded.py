@@ -4,14 +4,14 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 
 from smart_context.base.errors import ModelFailed
 from smart_context.base.text.languages import language_of
 from smart_context.base.text.references import names_nothing, refers_back
-from smart_context.base.text.words import spelled_words
+from smart_context.base.text.words import content_words, spelled_words
 from smart_context.chat.messages import Message, MessageId
 from smart_context.llm.models import Embedder, Matrix
 from smart_context.llm.multilingual.files import MULTILINGUAL
@@ -39,6 +39,7 @@ from smart_context.topics.values import MOST_READ, MOST_TOPICS, Extraction, Prev
 _SMALLEST_SHARE, _SMALLEST = 0.03, 3
 _READ_FOR_LANGUAGE, _MOST_READ = 300, 200
 _SHORT_ANSWER = 300
+_LABEL_WORDS = 4
 _SPEAKERS = frozenset({"user", "assistant"})
 
 
@@ -113,7 +114,13 @@ class EmbeddedTopicExtractor:
         await self._name(talk, everything, labels, narrow, narrow, free)
         wide = [n for n, group in enumerate(everything) if group.parts]
         tops = [n for n, group in enumerate(everything) if group in groups and not group.parts]
+        kept_wide = [labels[n] for n in wide]
         await self._name(talk, everything, labels, wide, [*wide, *tops], free)
+        for n, stood in zip(wide, kept_wide, strict=True):
+            if not stood:
+                parts = everything[n].parts
+                own = labels[n + 1 : n + 1 + len(parts)]
+                labels[n] = await asyncio.to_thread(_wide_label, labels[n], parts, own, talk.texts)
         return labels
 
     async def _name(
@@ -137,6 +144,29 @@ class EmbeddedTopicExtractor:
         for place, number in enumerate(among):
             if number in wanted:
                 labels[number] = found[place]
+
+
+def _wide_label(
+    found: str, parts: Sequence[Group], labels: Sequence[str], texts: Sequence[str]
+) -> str:
+    """The label of a wide group: the one found if all its parts speak of it, or two of theirs.
+
+    Without this, a group of running, climbing and yoga is called Race Pace.
+    """
+    words = set(content_words(found))
+    if all(_speaks_of(words, part, texts) for part in parts):
+        return found
+    pairs = (
+        f"{one} & {other}"
+        for one, other in combinations(labels, 2)
+        if "&" not in one + other and len(f"{one} {other}".split()) <= _LABEL_WORDS
+    )
+    return next(pairs, found)
+
+
+def _speaks_of(words: AbstractSet[str], group: Group, texts: Sequence[str]) -> bool:
+    read = group.places[:_MOST_READ]
+    return sum(not words.isdisjoint(content_words(texts[n])) for n in read) >= len(read) / 4
 
 
 def _all(groups: Sequence[Group]) -> list[Group]:

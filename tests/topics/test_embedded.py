@@ -217,7 +217,42 @@ async def test_a_long_chat_of_many_subjects_has_topics_in_topics(embedder):
     assert len(wide) <= 8
     assert max(topic.count for topic in wide) <= 0.35 * len(numbered)
     assert len(labels) == len(set(labels))
+    assert not {topic.label for topic in wide} & {t.label for t in topics if t.parent_id}
     for topic in topics:
         if topic.parent_id:
             (whole,) = (one for one in wide if one.label == topic.parent_id)
             assert set(topic.message_ids) < set(whole.message_ids)
+
+
+async def test_a_topic_of_unlike_topics_has_the_names_of_two_of_them(embedder):
+    subjects = {
+        "postgres index": "vacuum table",
+        "rye flour": "bread crust",
+        "climbing rope": "chalk bag",
+        "tax return": "office deduction",
+        "iceland glacier": "hot spring",
+        "tomato plants": "compost heap",
+        "digital piano": "bach minuet",
+        "tokyo hotel": "rail pass",
+        "milk foam": "espresso grinder",
+        "swimming stroke": "pool lanes",
+        "solar panels": "roof battery",
+    }
+    asked = [
+        text
+        for one, other in subjects.items()
+        for text in [
+            f"How do I choose the {one}, and what of the {other}?",
+            f"For the {one}, look at the {other} first; the {one} follows.",
+        ]
+        * 3
+    ]
+    topics = (await EmbeddedTopicExtractor(embedder).extract(say(*asked))).topics
+    parts = {}
+    for topic in topics:
+        if topic.parent_id:
+            parts.setdefault(topic.parent_id, []).append(topic.label)
+    assert parts
+    for whole, labels in parts.items():
+        named = whole.split(" & ")
+        assert set(named) <= set(labels) or len(f"{labels[0]} {labels[1]}".split()) > 4

@@ -51,6 +51,7 @@ class Part:
     # of an endpoint, the model that each category asks for
     models: tuple[tuple[str, str], ...] = ()
     files: FileSet | None = None  # of plugins and roles
+    text: str = ""  # of instructions, what is told
     is_in_use: bool = True  # True if something is missing while it is off
 
     @property

@@ -79,7 +79,8 @@ class VaultTrust:
         if not (roles := self._role_files().set).is_empty:
             parts.append(Part(pin=Pin("roles", roles.digest), files=roles))
         if config.named_instructions:
-            parts.append(Part(pin=instructions_pin(config.named_instructions)))
+            told = config.named_instructions
+            parts.append(Part(pin=instructions_pin(told), text=told))
         if config.named_agents_may_write:
             parts.append(Part(pin=AGENTS_PIN))
         if config.named_storage != IN_FILES:

@@ -112,15 +112,17 @@ def _part_view(part: Part, review: Review) -> JsonObject:
     }
     if pin.kind == "endpoint":
         return {**view, **_endpoint_view(part, review)}
-    if pin.kind == "storage":
-        return {**view, "title": f"Database {_whole(pin.content)}"}
     if pin.kind == "plugins":
         grouped = files_by_folder(sorted(part.files.files if part.files else ()))
         return {**view, "groups": [_group(name, files, part) for name, files in grouped.items()]}
     if pin.kind == "roles":
         files = [_whole(f"roles/{name}") for name in sorted(part.files.files if part.files else ())]
         return {**view, "groups": [{"name": "", "is_on": True, "files": files}]}
-    return view
+    changed = {
+        "storage": {"title": f"Database {_whole(pin.content)}"},
+        "instructions": {"does": f"{view['does']} “{_whole(part.text)}”"},
+    }
+    return {**view, **changed.get(pin.kind, {})}
 
 
 def _endpoint_view(part: Part, review: Review) -> JsonObject:
