@@ -16,7 +16,7 @@ from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId, MessageId, Role
 
 LONGEST_TITLE = 200
-_MOST_BEFORE = 400
+MOST_BEFORE = 400
 """Most messages between a call and its result, so that a file of results alone is not slow."""
 _DATES = (
     *("%B %d, %Y %I:%M%p", "%b %d, %Y %I:%M%p", "%Y-%m-%d@%Hh%Mm%Ss", "%Y-%m-%d@%Hh%Mm%Ss%fms"),
@@ -281,7 +281,7 @@ def call(
 
 def answered(messages: Sequence[FoundMessage], call_id: str, result: object) -> bool:
     """Add a result to the call that it answers, a little before; `False` if there is none."""
-    for message in reversed(messages[-_MOST_BEFORE:]):
+    for message in reversed(messages[-MOST_BEFORE:]):
         for part in message.parts:
             if part.get("tool_call_id") == call_id and part.get("state") == "call":
                 part.update(state="result", result=result)

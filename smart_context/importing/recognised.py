@@ -129,7 +129,7 @@ def _listed(source: Source, wanted: str) -> Iterator[Found | Broken]:
             return
         if isinstance(first, Mapping) and "role" in first:
             rows = [first, *islice(items, 1_000_000)]
-            yield servers.openai_messages({"messages": rows})
+            yield from _guarded(lambda: iter([servers.openai_messages({"messages": rows})]), source)
             return
         client = ""
         unknown: list[Any] = []  # what comes before the first of a known program

