@@ -20,3 +20,8 @@ NOBODY = PersonId("")
 
 OWN_KEY = "token"
 """The client name of requests with the server's own token; no other key has it."""
+
+
+def text_in(value: object) -> str:
+    """A value that should be a string; empty if it is anything else."""
+    return value if isinstance(value, str) else ""

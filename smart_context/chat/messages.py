@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, NewType, cast, get_args
 
-from smart_context.base.values import JsonObject
+from smart_context.base.values import JsonObject, text_in
 
 MessageId = NewType("MessageId", str)
 """Names a message within its chat; stable across saves."""
@@ -89,7 +89,7 @@ class Message:
             if isinstance(raw_id, str) and raw_id
             else derived_id(position, known_role, content)
         )
-        created_at = _text(document.get("created_at"))
+        created_at = text_in(document.get("created_at"))
         if _USUAL.issuperset(document):  # most messages have no more, and chats have many
             return cls(id=message_id, role=known_role, content=content, created_at=created_at)
         return cls(
@@ -98,7 +98,7 @@ class Message:
             content=content,
             created_at=created_at,
             generating=document.get("generating") is True,
-            error=_text(document.get("error")),
+            error=text_in(document.get("error")),
             error_code=_code(document.get("error_code")),
             is_summary=document.get("is_summary") is True,
             files=_objects(document.get("files")),
@@ -135,7 +135,7 @@ class Message:
         if isinstance(self.content, str):
             return self.content
         return "\n".join(
-            _text(part.get("text")) for part in self.content if part.get("type") == "text"
+            text_in(part.get("text")) for part in self.content if part.get("type") == "text"
         )
 
     @property
@@ -219,11 +219,7 @@ def _content_of(value: object) -> str | tuple[Part, ...]:
 
 def instructions_in(document: Mapping[str, Any]) -> str:
     """The instructions that a chat's document has; empty for none."""
-    return _text(document.get(INSTRUCTIONS)).strip()
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    return text_in(document.get(INSTRUCTIONS)).strip()
 
 
 def _code(value: object) -> int | str:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from smart_context.base.results import TopicResult
-from smart_context.base.values import JsonObject
+from smart_context.base.values import JsonObject, text_in
 from smart_context.chat.messages import Message, MessageId
 from smart_context.topics.identity import with_ids
 from smart_context.topics.values import STICKY_LABEL, Extraction, Topic
@@ -50,8 +50,8 @@ def stored_topics(topics: object, members: Iterable[Topic] = ()) -> tuple[Topic,
         replace(
             known.get(entry["label"]) or _unassigned(entry),
             count=entry["count"] if type(entry.get("count")) is int else 0,
-            id=_text(entry.get("id")),
-            parent_id=_text(entry.get("parent_id")),
+            id=text_in(entry.get("id")),
+            parent_id=text_in(entry.get("parent_id")),
         )
         for entry in _entries(topics)
         if entry.get("sticky") is not True and isinstance(entry.get("label"), str)
@@ -128,7 +128,7 @@ def _assignment(topic: Topic) -> JsonObject:
 
 def seen_in(document: object) -> str:
     """The id of the last message that was read for a document of assignments; empty if unknown."""
-    return _text(document.get("seen")) if isinstance(document, Mapping) else ""
+    return text_in(document.get("seen")) if isinstance(document, Mapping) else ""
 
 
 def from_assignments(document: object, key: str = "topics") -> tuple[Topic, ...]:
@@ -145,8 +145,8 @@ def from_assignments(document: object, key: str = "topics") -> tuple[Topic, ...]
             count=entry["count"] if type(entry.get("count")) is int else 1,
             message_ids=tuple(map(MessageId, _texts(entry.get("message_ids")))),
             keywords=_texts(entry.get("keywords")),
-            id=_text(entry.get("id")),
-            parent_id=_text(entry.get("parent_id")),
+            id=text_in(entry.get("id")),
+            parent_id=text_in(entry.get("parent_id")),
         )
         for entry in _entries(document.get(key))
         if isinstance(entry.get("label"), str)
@@ -156,10 +156,6 @@ def from_assignments(document: object, key: str = "topics") -> tuple[Topic, ...]
 def _entries(topics: object) -> list[Mapping[str, Any]]:
     entries = topics if isinstance(topics, list | tuple) else ()
     return [entry for entry in entries if isinstance(entry, Mapping)]
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _texts(value: object) -> tuple[str, ...]:

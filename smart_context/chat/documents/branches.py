@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from smart_context.base.errors import CommandFailed
-from smart_context.base.values import JsonObject
+from smart_context.base.values import JsonObject, text_in
 from smart_context.chat.documents.document import set_value
 from smart_context.chat.messages import Message, give_ids, messages_of
 
@@ -351,8 +351,7 @@ def _from_removal(
     The answer that replaced it was begun at the time of the removal; it answers the question that
     the removed messages followed.
     """
-    time = removal.get("removed_at")
-    removed_at = time if isinstance(time, str) else ""
+    removed_at = text_in(removal.get("removed_at"))
     first = next(iter(messages_of(removal)), None)
     best: tuple[str, str | None] = ("", None)
     for path, messages in paths:

@@ -9,6 +9,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 from smart_context.base.errors import InvalidParams
+from smart_context.base.values import text_in
 from smart_context.chat.documents.document import MessageEntry, NotJson, Version, settle
 from smart_context.chat.documents.lineage import Ancestry
 from smart_context.chat.documents.merged_branches import merge_branches
@@ -177,5 +178,4 @@ def _is_older(block: Sequence[MessageEntry], other: Sequence[MessageEntry]) -> b
 
 def _written_at(block: Sequence[MessageEntry]) -> str:
     value = block[0].value if block else None
-    written = value.get("created_at") if type(value) is dict else None
-    return written if isinstance(written, str) else ""
+    return text_in(value.get("created_at")) if type(value) is dict else ""

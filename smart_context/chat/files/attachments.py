@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from smart_context.base.values import text_in
 from smart_context.chat.messages import Message
 
 PREVIEW_LINES = 100
@@ -202,5 +203,4 @@ def _one_line(text: str, *, quote: bool = False) -> str:
 
 
 def _text(entry: Mapping[str, Any], name: str) -> str:
-    value = entry.get(name)
-    return value if isinstance(value, str) else ""
+    return text_in(entry.get(name))

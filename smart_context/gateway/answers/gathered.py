@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from smart_context.base.values import text_in
 from smart_context.chat.messages import Part
 from smart_context.gateway.answers.events import EventReader
 from smart_context.gateway.requests.body import MAX_ANSWER_VALUES, has_more_values, read_value
@@ -132,8 +133,8 @@ class Gathered:
         return ""
 
     def _chat(self, event: Mapping[str, Any]) -> str:
-        self.response = self.response or _text(event.get("id"))
-        self.model = self.model or _text(event.get("model"))
+        self.response = self.response or text_in(event.get("id"))
+        self.model = self.model or text_in(event.get("model"))
         if event.get("error"):
             self.error = _words(event["error"])
         self._note_usage(event.get("usage"))
@@ -157,10 +158,10 @@ class Gathered:
     def _response_event(self, kind: str, event: Mapping[str, Any]) -> str:
         choice = self.choices[0]
         if kind in {"response.output_text.delta", "response.refusal.delta"}:
-            choice.texts.append(_text(event.get("delta")))
+            choice.texts.append(text_in(event.get("delta")))
             return choice.texts[-1]
         if kind == "response.reasoning_summary_text.delta":
-            choice.thoughts.append(_text(event.get("delta")))
+            choice.thoughts.append(text_in(event.get("delta")))
         elif kind in {"response.failed", "error"}:
             response = event.get("response")
             holder = response if isinstance(response, Mapping) else event
@@ -181,13 +182,13 @@ class Gathered:
             for part in unit.content if not isinstance(unit.content, str) else ():
                 if part.get("type") == "tool_call":
                     call = choice.call(len(choice.calls))
-                    call.id = _text(part.get("tool_call_id"))
-                    call.name = _text(part.get("tool_name"))
-                    call.arguments = [_text(part.get("args"))]
+                    call.id = text_in(part.get("tool_call_id"))
+                    call.name = text_in(part.get("tool_name"))
+                    call.arguments = [text_in(part.get("args"))]
 
     def _response(self, response: Mapping[str, Any], *, is_end: bool = True) -> str:
-        self.response = _text(response.get("id")) or self.response
-        self.model = _text(response.get("model")) or self.model
+        self.response = text_in(response.get("id")) or self.response
+        self.model = text_in(response.get("model")) or self.model
         if not is_end:
             return ""
         self.is_whole = response.get("status") not in ("failed", "cancelled", "in_progress")
@@ -202,7 +203,7 @@ class Gathered:
         if parts:
             is_text = len(parts) == 1 and parts[0].get("type") == "text"
             choice.parts = None if is_text else parts
-            texts = [_text(part.get("text")) for part in parts if part.get("type") == "text"]
+            texts = [text_in(part.get("text")) for part in parts if part.get("type") == "text"]
             choice.texts = ["\n".join(texts)]
         return choice.text
 
@@ -257,7 +258,7 @@ def _chat_said(choice: Choice, said: Mapping[str, Any]) -> str:
     if isinstance(thought, str):
         choice.thoughts.append(thought)
     text = "".join(
-        _text(part.get("text"))
+        text_in(part.get("text"))
         for key in ("content", "refusal")
         for part in content_parts(said.get(key))
     )
@@ -274,9 +275,9 @@ def _add_call(choice: Choice, position: int, call: Mapping[str, Any]) -> None:
     known = choice.call(number if isinstance(number, int) else position)
     made = call.get("function") or call.get("custom")
     made = made if isinstance(made, Mapping) else {}
-    known.id = known.id or _text(call.get("id"))
-    known.name = known.name or _text(made.get("name"))
-    known.arguments.append(_text(made.get("arguments", made.get("input"))))
+    known.id = known.id or text_in(call.get("id"))
+    known.name = known.name or text_in(made.get("name"))
+    known.arguments.append(text_in(made.get("arguments", made.get("input"))))
 
 
 def _parts(content: str | tuple[Part, ...]) -> Iterator[Part]:
@@ -298,7 +299,3 @@ def _parsed(data: bytes) -> object:
 def _words(error: object) -> str:
     found = error.get("message") or error.get("code") if isinstance(error, Mapping) else error
     return str(found or "")[:1000]
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""

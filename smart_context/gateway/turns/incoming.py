@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from smart_context.base.values import text_in
 from smart_context.gateway.identity.given_ids import (
     RETRY_HEADER,
     GivenId,
@@ -41,8 +42,7 @@ class Incoming:
     @property
     def model(self) -> str:
         """The requested model; empty if there is none."""
-        model = self.body.get("model")
-        return model if isinstance(model, str) else ""
+        return text_in(self.body.get("model"))
 
     @property
     def is_stream(self) -> bool:
@@ -88,8 +88,7 @@ class Incoming:
 
 def previous_response(body: Body) -> str:
     """The response that a request continues; empty if it names none."""
-    previous = body.get("previous_response_id")
-    return previous if isinstance(previous, str) else ""
+    return text_in(body.get("previous_response_id"))
 
 
 class RecentLists:

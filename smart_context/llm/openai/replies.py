@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from smart_context.base.values import text_in
 from smart_context.llm.failures import (
     AnswerNotUnderstood,
     EndpointFailure,
@@ -286,13 +287,12 @@ def _text(message: Mapping[str, Any]) -> str:
     content = message.get("content") or message.get("refusal")
     if isinstance(content, list):
         return "".join(str(part.get("text") or "") for part in _objects(content))
-    return content if isinstance(content, str) else ""
+    return text_in(content)
 
 
 def _reasoning(message: Mapping[str, Any]) -> str:
     """The reasoning, which servers send in one of two fields; OpenAI's API has none."""
-    thoughts = message.get("reasoning_content") or message.get("reasoning")
-    return thoughts if isinstance(thoughts, str) else ""
+    return text_in(message.get("reasoning_content") or message.get("reasoning"))
 
 
 def _vector(embedding: object) -> Matrix:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from smart_context.base.errors import InvalidParams
+from smart_context.base.values import text_in
 from smart_context.chat.messages import MessageId
 from smart_context.plugin.choices.recalls import Recall
 from smart_context.plugin.choices.topic_edits import MAX_LABEL_LENGTH, TopicEdits
@@ -55,7 +56,7 @@ class FilterState:
             recalls=_recalls(document.get("recalls")),
             threshold=_threshold(document.get("threshold")),
             edits=TopicEdits.from_dict(document.get("edits")),
-            role=_text(document.get("role")),
+            role=text_in(document.get("role")),
             role_targets=_strings(document.get("role_targets"))[:MAX_TARGETS],
             is_urgent=document.get("apply_now") is True,
             file_tools=document.get("file_tools") is not False,
@@ -246,10 +247,6 @@ def _merged_recalls(
 def _added(before: Iterable[T], after: Iterable[T]) -> list[T]:
     known = set(before)
     return [each for each in after if each not in known]
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def check_threshold(threshold: float | None) -> None:
