@@ -251,8 +251,11 @@ class Atlases:
         before, chats = mine.archive, mine.archive.chats
         atlas = before.atlas
         if mine.merged_of is not chats:
+            titles = mine.titles()
             atlas = await asyncio.to_thread(
-                lambda: merged(chat_topics_of(chats), before.atlas, reads_all=self._reads_all)
+                lambda: merged(
+                    chat_topics_of(chats), before.atlas, reads_all=self._reads_all, titles=titles
+                )
             )
             if mine.unread:  # compare all again when the rest is read
                 atlas = replace(atlas, merged=0)

@@ -1,8 +1,9 @@
 """Merges chat topics into the topics of the atlas. Pure, incremental, with stable ids."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from smart_context.chat.messages import ChatId
 from smart_context.topics.atlas.identity import stable_ids
 from smart_context.topics.atlas.likeness import least_likeness, likeness_rows
 from smart_context.topics.atlas.linkage import joined
@@ -14,7 +15,13 @@ _GROWTH = 1.5
 """All are compared with all again when there are so many times as many."""
 
 
-def merged(chat_topics: Sequence[ChatTopic], before: Atlas, *, reads_all: bool) -> Atlas:
+def merged(
+    chat_topics: Sequence[ChatTopic],
+    before: Atlas,
+    *,
+    reads_all: bool,
+    titles: Mapping[ChatId, str] | None = None,
+) -> Atlas:
     """The atlas of these chat topics.
 
     Args:
@@ -22,6 +29,7 @@ def merged(chat_topics: Sequence[ChatTopic], before: Atlas, *, reads_all: bool) 
         before: The atlas before; empty for a new one. Topics that stand keep their members, and
             what is new joins them or founds others, until there is half as much again.
         reads_all: The embedding model knows every language; else only English.
+        titles: The titles of chats, which tell topics of one label apart.
     """
     ordered = sorted(chat_topics, key=lambda each: each.key)
     known = {key: place for place, topic in enumerate(before.topics) for key in topic.members}
@@ -41,7 +49,7 @@ def merged(chat_topics: Sequence[ChatTopic], before: Atlas, *, reads_all: bool) 
         [[each.key for each in group] for group in members.values()],
         {topic.id: topic.members for topic in before.topics},
     )
-    labels = distinct_labels(list(members.values()), _labels(ids, before))
+    labels = distinct_labels(list(members.values()), _labels(ids, before), titles or {})
     topics = [
         Topic(id=id_, label=label, theme="", members=tuple(each.key for each in group))
         for id_, label, group in zip(ids, labels, members.values(), strict=True)

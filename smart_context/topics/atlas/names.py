@@ -1,8 +1,9 @@
 """Names topics and themes: distinct labels, which stay as long as they fit."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from smart_context.chat.messages import ChatId
 from smart_context.topics.atlas.values import ChatTopic
 from smart_context.topics.naming.labels import label_key
 
@@ -10,26 +11,29 @@ LONGEST = 80
 _NAMELESS = "Unnamed"
 
 
-def distinct_labels(groups: Sequence[Sequence[ChatTopic]], before: Sequence[str]) -> list[str]:
+def distinct_labels(
+    groups: Sequence[Sequence[ChatTopic]], before: Sequence[str], titles: Mapping[ChatId, str]
+) -> list[str]:
     """A label for each group of chat topics: the one that most of their messages have.
 
     Where two groups would have the same, the smaller one takes its next one, or both of its two
-    commonest, or a number.
+    commonest, or names its largest chat, too, or takes a number.
 
     Args:
         before: The label that each had, empty for none. It stays while a member has it.
+        titles: The titles of chats.
     """
     sizes = [sum(len(each.places) for each in group) for group in groups]
     chosen = [""] * len(groups)
     taken = _Taken()
     order = sorted(range(len(groups)), key=lambda n: (not before[n], -sizes[n], n))
     for place in order:
-        chosen[place] = taken.free(_candidates(groups[place], before[place]))
+        chosen[place] = taken.free(_candidates(groups[place], before[place], titles))
         taken.add(chosen[place])
     return chosen
 
 
-def _candidates(group: Sequence[ChatTopic], before: str) -> list[str]:
+def _candidates(group: Sequence[ChatTopic], before: str, titles: Mapping[ChatId, str]) -> list[str]:
     spelled: dict[str, str] = {}
     counts: Counter[str] = Counter()
     for each in group:
@@ -40,7 +44,10 @@ def _candidates(group: Sequence[ChatTopic], before: str) -> list[str]:
     common = [spelled[key] for key, _ in sorted(counts.items(), key=lambda e: (-e[1], e[0]))]
     kept = [before] if before and any(before.startswith(label) for label in common) else []
     pairs = [f"{common[0]}, {other}" for other in common[1:4]]
-    return [*kept, *common[:8], *pairs] or [_NAMELESS]
+    title = titles.get(max(group, key=lambda each: (len(each.places), each.key)).key[0], "")
+    says_more = common and title.strip() and label_key(title) not in counts
+    placed = [shortened(f"{common[0]} ({title})")] if says_more else []
+    return [*kept, *common[:8], *pairs, *placed] or [_NAMELESS]
 
 
 class _Taken:

@@ -65,6 +65,16 @@ def test_one_subject_under_different_labels_is_one_topic_and_two_of_one_name_are
     assert len(set(labels)) == len(labels)
 
 
+def test_of_two_topics_of_one_name_the_smaller_names_its_chat_and_goes_on_to():
+    topics = [chat_topic("c", "snakes", "Python"), chat_topic("d", "programming", "Python", 9)]
+    titles = {"c": "A day at\nthe zoo", "d": "Python"}
+    atlas = merged(topics, Atlas(), reads_all=True, titles=titles)
+    assert {topic.label for topic in atlas.topics} == {"Python", "Python (A day at the zoo)"}
+    grown = [*topics, chat_topic("e", "snakes", "Reptiles", 1)]
+    again = merged(grown, atlas, reads_all=True, titles={**titles, "c": "Renamed"})
+    assert {topic.label for topic in again.topics} == {"Python", "Python (A day at the zoo)"}
+
+
 def test_the_order_of_chats_makes_no_difference():
     topics = archive(subjects=30, chats=200)
     assert atlas_of(topics) == atlas_of(topics[::-1])
@@ -115,7 +125,7 @@ def test_labels_of_many_topics_of_one_name_are_compared_a_few_times_each(monkeyp
         names, "label_key", lambda label: compared.append(label) or label.casefold()
     )
     groups = [[chat_topic(f"c{n}", "s", "General")] for n in range(300)]
-    found = names.distinct_labels(groups, [""] * len(groups))
+    found = names.distinct_labels(groups, [""] * len(groups), {})
     assert set(found) == {"General", *(f"General {n}" for n in range(2, 301))}
     assert len(compared) < 10 * len(groups)
 
