@@ -25,13 +25,7 @@ from smart_context.base.config import (
 from smart_context.base.config.access import USER_VARIABLE, command_line_person
 from smart_context.base.config.provider_keys import FILE_NAME as KEYS_NAME
 from smart_context.base.config.provider_keys import provider_keys
-from smart_context.base.config.storage import (
-    NO_DRIVER,
-    StorageSettings,
-    is_database,
-    storage_in,
-    without_password,
-)
+from smart_context.base.config.storage import NO_DRIVER, StorageSettings, storage_in
 from smart_context.base.config.user import NOTHING
 from smart_context.base.environment import environment
 from smart_context.base.errors import CommandFailed
@@ -93,7 +87,8 @@ def read_vault(root: Path) -> VaultConfig:
     Endpoints that the user does not trust are left out.
 
     Raises:
-        ConfigInvalid: With every fault of `.vault.toml`, or of the user's `config.toml`.
+        ConfigInvalid: With every fault of `.vault.toml`, of the user's `config.toml`, or of the
+            environment.
     """
     declared = declared_settings(root)
     user = read_user(declared)
@@ -153,13 +148,8 @@ def database_storage(
     """The storage in a database; its driver is imported only now.
 
     Raises:
-        CommandFailed: The URL is no database's, or its driver is not installed.
+        CommandFailed: A driver is not installed.
     """
-    if not is_database(settings.url):
-        raise CommandFailed(
-            f"{without_password(settings.url)!r} can't keep chats: expected "
-            "postgresql://user@host/name"
-        )
     try:
         from smart_context.storage.postgres.storage import postgres_storage  # noqa: PLC0415
     except ImportError as error:

@@ -1,7 +1,8 @@
-"""What waits to be told to other processes."""
+"""What waits to be told to other processes, and whether they are heard."""
 
 import asyncio
 import json
+import logging
 from collections import deque
 from collections.abc import Awaitable, Callable
 
@@ -64,3 +65,28 @@ class Outbox:
         if not self._waiting:
             self._has_some.clear()
             self._is_empty.set()
+
+
+class Hearing:
+    """Logs once that others are not heard, and once that they are again.
+
+    Args:
+        what: What is heard of them.
+    """
+
+    def __init__(self, logger: logging.Logger, what: str) -> None:
+        self._logger = logger
+        self._what = what
+        self._is_lost = False
+
+    def lost(self, error: Exception) -> None:
+        """Note that nothing is heard for now."""
+        if not self._is_lost:
+            self._logger.warning("%s are not heard for now: %s", self._what, error)
+        self._is_lost = True
+
+    def goes_on(self) -> None:
+        """Note that all is heard."""
+        if self._is_lost:
+            self._logger.warning("%s are heard again", self._what)
+        self._is_lost = False

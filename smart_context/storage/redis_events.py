@@ -12,15 +12,13 @@ from redis.exceptions import RedisError
 
 from smart_context.base.errors import StorageAway, StoreFailed
 from smart_context.base.values import JsonObject
-from smart_context.storage.outbox import Outbox
+from smart_context.storage.outbox import Hearing, Outbox
 from smart_context.storage.ports import Heard
 
 _KEPT = 10_000
 _WAIT_MS = 4_000
 _ANSWER_S = 6.0
 _AGAIN_S = 1.0
-
-_logger = logging.getLogger(__name__)
 
 
 class RedisEvents:
@@ -38,6 +36,7 @@ class RedisEvents:
         self._vault = vault
         self._node = secrets.token_hex(6)
         self._outbox = Outbox()
+        self._hearing = Hearing(logging.getLogger(__name__), "events of other processes")
 
     def send(self, message: JsonObject) -> None:
         """Tell the others soon."""
@@ -82,14 +81,16 @@ class RedisEvents:
                 if not read_to:
                     newest: Any = await redis.xrevrange(stream, count=1)
                     read_to = newest[0][0] if newest else "0-0"
-                for _, entries in await _given_up(redis.xread({stream: read_to}, block=_WAIT_MS)):
+                found = await _given_up(redis.xread({stream: read_to}, block=_WAIT_MS))
+                self._hearing.goes_on()
+                for _, entries in found:
                     for number, fields in entries:
                         read_to = number
                         if fields["node"] != self._node:
                             for message in json.loads(fields["body"]):
                                 heard(message)
             except RedisError as error:
-                _logger.warning("events of other processes are not heard for now: %s", error)
+                self._hearing.lost(error)
                 await asyncio.sleep(_AGAIN_S)
 
 

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from smart_context.base.config.document import settings_in
 from smart_context.base.config.table import Table
 from smart_context.base.environment import environment, user_folder
+from smart_context.base.errors import ConfigInvalid, Fault
 
 STORAGE_VARIABLE = "SMART_CONTEXT_STORAGE"
 EVENTS_VARIABLE = "SMART_CONTEXT_EVENTS"
@@ -17,8 +18,8 @@ NO_DRIVER = (
     "pip install 'smart-context[team]'"
 )
 
-_DATABASES = ("postgresql", "postgres")
-_EVENTS = ("redis", "rediss")
+_DATABASES, _DATABASE_EXAMPLE = ("postgresql", "postgres"), "postgresql://user@host/name"
+_EVENTS, _EVENTS_EXAMPLE = ("redis", "rediss"), "redis://host:6379/0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,17 +42,31 @@ def read_storage(storage: Table) -> StorageSettings:
     """What `[storage]` says."""
     storage.allow(("url", "events"))
     return StorageSettings(
-        url=_url(storage, "url", _DATABASES, "postgresql://user@host/name"),
-        events=_url(storage, "events", _EVENTS, "redis://host:6379/0"),
+        url=_url(storage, "url", _DATABASES, _DATABASE_EXAMPLE),
+        events=_url(storage, "events", _EVENTS, _EVENTS_EXAMPLE),
     )
 
 
 def storage_in(environ: Mapping[str, str], otherwise: StorageSettings) -> StorageSettings:
-    """What the environment says, which wins, or the settings."""
-    return StorageSettings(
-        url=environ.get(STORAGE_VARIABLE, "").strip() or otherwise.url,
-        events=environ.get(EVENTS_VARIABLE, "").strip() or otherwise.events,
-    )
+    """What the environment says, which wins, or the settings.
+
+    Raises:
+        ConfigInvalid: A variable holds no address of its kind.
+    """
+    faults = []
+
+    def named(variable: str, schemes: tuple[str, ...], example: str) -> str:
+        url = environ.get(variable, "").strip()
+        if url and not _is_of(url, schemes):
+            message = f"expected an address such as {example!r}, found {without_password(url)!r}"
+            faults.append(Fault(key=variable, message=message))
+        return url
+
+    url = named(STORAGE_VARIABLE, _DATABASES, _DATABASE_EXAMPLE)
+    events = named(EVENTS_VARIABLE, _EVENTS, _EVENTS_EXAMPLE)
+    if faults:
+        raise ConfigInvalid(Path("the environment"), faults)
+    return StorageSettings(url=url or otherwise.url, events=events or otherwise.events)
 
 
 def may_name_storage(root: Path) -> bool:
@@ -73,7 +88,11 @@ def _has_storage(path: Path) -> bool:
 
 def is_database(url: str) -> bool:
     """True for the URL of a database that chats can be kept in."""
-    return url.partition("://")[0] in _DATABASES
+    return _is_of(url, _DATABASES)
+
+
+def _is_of(url: str, schemes: tuple[str, ...]) -> bool:
+    return url.partition("://")[0] in schemes
 
 
 def without_password(url: str) -> str:
@@ -91,7 +110,7 @@ def without_password(url: str) -> str:
 
 def _url(storage: Table, name: str, schemes: tuple[str, ...], example: str) -> str:
     url = storage.text(name) if name in storage else ""
-    if url and url.partition("://")[0] not in schemes:
+    if url and not _is_of(url, schemes):
         storage.fault(name, f"expected an address such as {example!r}")
         return ""
     return url

@@ -103,8 +103,6 @@ def _database(url: str | None, vault: Path | None) -> str:
     from smart_context.app.composition import read_vault  # noqa: PLC0415 - keeps --help fast
 
     address = url or read_vault(vault_root(vault)).storage.url
-    if address and not is_database(address):
-        raise BadUsage(f"{without_password(address)!r} is no database: expected postgresql://…")
     _check_driver(address)
     return address
 

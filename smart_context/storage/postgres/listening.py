@@ -14,6 +14,7 @@ from typing import Any
 import psycopg
 
 from smart_context.base.errors import StoreFailed
+from smart_context.storage.outbox import Hearing
 from smart_context.storage.postgres.database import ANSWER_S, CONNECT_S, KEPT_ALIVE, Database
 
 Heard = Callable[[str], Awaitable[None]]
@@ -26,7 +27,6 @@ CHECK_S = 4.0
 """How often a silent connection is asked whether it is alive."""
 
 _AGAIN_S = 1.0
-_logger = logging.getLogger(__name__)
 
 
 class Listener:
@@ -42,6 +42,7 @@ class Listener:
         self._subscribed: dict[str, tuple[Heard, Caught]] = {}
         self._changed = asyncio.Event()
         self._running: asyncio.Task[None] | None = None
+        self._hearing = Hearing(logging.getLogger(__name__), "changes by other processes")
 
     async def listen(self, channel: str, heard: Heard, caught: Caught) -> None:
         """Hear what is told on a channel until cancelled; one listener for each channel."""
@@ -65,7 +66,7 @@ class Listener:
                 await self._database.in_thread(self._database.prepare)
                 await self._connected()
             except (psycopg.Error, OSError, TimeoutError, StoreFailed) as error:
-                _logger.warning("changes by other processes are not heard for now: %s", error)
+                self._hearing.lost(error)
                 await asyncio.sleep(_AGAIN_S)
 
     async def _connected(self) -> None:
@@ -83,6 +84,7 @@ class Listener:
                 listening = {*self._subscribed}
                 for channel in new:
                     await self._subscribed[channel][1]()
+                self._hearing.goes_on()
                 await self._hear(connection)
         finally:
             with suppress(psycopg.Error, TimeoutError):

@@ -1,6 +1,7 @@
 """`smart-context storage`, by its exit codes and words."""
 
 import json
+import os
 import shutil
 
 import psycopg
@@ -33,6 +34,16 @@ def test_wrong_usage_ends_with_2(arguments, words):
     code, _, errors = run_to_end(["storage", *arguments])
     assert code == 2
     assert words in errors
+    assert "secret" not in errors
+
+
+@pytest.mark.parametrize("verb", ["serve", "chats list --vault", "storage check --vault"])
+@pytest.mark.parametrize("variable", ["SMART_CONTEXT_STORAGE", "SMART_CONTEXT_EVENTS"])
+def test_a_variable_that_names_no_storage_ends_with_2(tmp_path, verb, variable):
+    env = {**os.environ, variable: "mysql://u:secret@h/x"}
+    code, _, errors = run_to_end([*verb.split(), tmp_path], env=env)
+    assert code == 2
+    assert variable in errors
     assert "secret" not in errors
 
 
