@@ -1,4 +1,7 @@
 import os
+import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -36,3 +39,22 @@ async def test_the_children_never_have_to_be_replaced_for_what_a_job_needs():
     assert set(needed_by(pdf_text_of)) <= set(FILE_READERS)
     assert {*needed_by(unsafe_html), *needed_by(unsafe_htmls)} <= set(FORMATTERS)
     assert set(needed_by(costly._outcome)) <= set(FORMATTERS)
+
+
+WITHOUT_A_TEAM = """
+import sys
+
+for name in ("authlib", "httpx2", "joserfc", "psycopg", "psycopg_pool", "redis"):
+    sys.modules[name] = None  # as if it were not installed
+from smart_context.__main__ import main
+
+main()
+"""
+
+
+def test_a_vault_in_files_is_served_without_the_libraries_of_a_team(tmp_path):
+    command = [sys.executable, "-c", WITHOUT_A_TEAM, "serve", tmp_path, "--port", "0"]
+    process = subprocess.Popen([*command, "--no-browser"], stdout=subprocess.PIPE, text=True)
+    with process:
+        assert any("http://127.0.0.1" in line for line in process.stdout)
+        process.send_signal(signal.SIGTERM)
