@@ -238,15 +238,29 @@ def receipt_of_turn(
         requests: The chat's previous request, empty if unknown, and this one.
         models: The models' names, by use.
     """
-    made = _made(pending, forecast, turn.message, turn.system_prompt, turn.history, count_tokens)
+    named = _named(turn, before, models)
+    said = turn.message, turn.system_prompt, turn.history
+    made = _made(named, pending, forecast, *said, count_tokens)
     following = turn.client.following if turn.client else ()
     current = [
         _row(m, Reason(kind=ReasonKind.CURRENT), sum(map(count_tokens, texts_as_sent(m))))
         for m in following
     ]
     made = _with_topics(_with_current(made, current), forecast.view.sidecar.topics)
-    made = _ended(made, turn, requests, models=models, before=before, count_tokens=count_tokens)
+    made = _ended(made, turn, requests, before, count_tokens)
     return with_costs(made, turn, pending.briefing, before, count_tokens)
+
+
+def _named(turn: Turn, before: Before, models: Mapping[str, str]) -> dict[str, Any]:
+    """Which turn a receipt is of."""
+    return {
+        "turn": turn.id,
+        "question": turn.question.id,
+        "answer": turn.answer_id,
+        "at": before.at,
+        "outcome": _outcome(turn),
+        "models": {**models, "chat": turn.client.model} if turn.client else models,
+    }
 
 
 def _with_topics(made: Receipt, topics: Sequence[Topic]) -> Receipt:
@@ -281,28 +295,21 @@ def receipt_of_passed_on(
 ) -> Receipt:
     """The receipt of another program's request that was passed on unchanged."""
     made = Receipt(
-        turn="",
-        question="",
-        answer="",
-        at="",
-        outcome="",
+        **_named(turn, before, models),
         settings=settings_document(FilterState(), FilterSettings()),
-        models={},
         parts={
             "system": sum(map(count_tokens, turn.added.system)),
             "tools": count_tokens(turn.added.tools) if turn.added.tools else 0,
             "history": sum(requests[1].tokens),
         },
     )
-    return _ended(made, turn, requests, models=models, before=before, count_tokens=count_tokens)
+    return _ended(made, turn, requests, before, count_tokens)
 
 
 def _ended(
     made: Receipt,
     turn: Turn,
     requests: tuple[SentRequest, SentRequest],
-    *,
-    models: Mapping[str, str],
     before: Before,
     count_tokens: CountTokens,
 ) -> Receipt:
@@ -314,12 +321,6 @@ def _ended(
     estimates = _estimates(turn, made, sent, unchanged, count_tokens)
     return replace(
         made,
-        turn=turn.id,
-        question=turn.question.id,
-        answer=turn.answer_id,
-        at=before.at,
-        outcome=_outcome(turn),
-        models=models if client is None else {**models, "chat": client.model},
         usage=_usage(usage),
         seconds=before.seconds,
         sent=sent.digest,
@@ -371,18 +372,14 @@ def receipt_of_replay(
 ) -> Receipt:
     """The receipt that a turn would have had under other settings."""
     system = pending.briefing.system_prompt(pending.system)
-    made = _made(
-        pending, forecast, pending.briefing.message, system, pending.decision.messages, count_tokens
-    )
+    named = {
+        name: getattr(original, name) for name in ("turn", "question", "answer", "at", "models")
+    }
+    said = pending.briefing.message, system, pending.decision.messages
+    made = _made(named | {"outcome": "replayed"}, pending, forecast, *said, count_tokens)
     current = [row for row in original.rows if row.kind is ReasonKind.CURRENT]
     return replace(
         _with_current(made, current),
-        turn=original.turn,
-        question=original.question,
-        answer=original.answer,
-        at=original.at,
-        outcome="replayed",
-        models=original.models,
         sent=sent_digest(body["messages"]),
         prompt=tuple(body["messages"]),
         parameters=parameters_of(body),
@@ -391,6 +388,7 @@ def receipt_of_replay(
 
 
 def _made(
+    named: Mapping[str, Any],
     pending: PendingReceipt,
     forecast: Forecast,
     message: str,
@@ -406,13 +404,8 @@ def _made(
     parts = replace(decided, system=decided.system + system).to_dict()
     parts["history"] = max(parts["history"] + _by_plugins(rows), 0)
     return Receipt(
-        turn="",
-        question="",
-        answer="",
-        at="",
-        outcome="",
+        **named,
         settings=settings_document(forecast.view.sidecar.state, pending.settings, briefing),
-        models={},
         parts=parts,
         rows=rows,
         sections=sections_of(briefing, system, decided),
