@@ -117,8 +117,9 @@ class Imports:
         sent = self._waiting.get((caller.person, upload))
         file = sent if upload else await asyncio.to_thread(_own, path)
         if file is None or not await asyncio.to_thread(file.exists):
-            raise CommandFailed("That file is not there; send it again.")
-        wishes = Wishes(client=program, folder=folder.strip(), is_dry=dry_run)
+            told = "send it again" if upload else "give the path of a file on the server's machine"
+            raise CommandFailed(f"That file is not there; {told}.")
+        wishes = Wishes(client=program, folder=folder, is_dry=dry_run)
         try:
             async with self._reading:
                 importer = Importer(self._host.services.storage, wishes, self._tell)

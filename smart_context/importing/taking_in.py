@@ -19,6 +19,7 @@ from smart_context.base.times import utc_stamp
 from smart_context.base.values import OWNER, JsonObject
 from smart_context.chat.documents.branches import BRANCHES, REMOVED, branches_of, set_branches
 from smart_context.chat.documents.ownership import OWNED_BY
+from smart_context.chat.listed.rows import folder_of
 from smart_context.chat.messages import SOURCE, ChatId, Message, Part, messages_of
 from smart_context.importing.found import (
     FoundChat,
@@ -318,7 +319,7 @@ def _document(
         document["created_at"] = found.created_at
     document[SOURCE] = {"client": found.client, "id": found.id}
     document[IMPORTED] = _ids(entries, branches)
-    if folder:
+    if folder := folder_of(folder):
         document["folder"] = folder
     if branches:
         set_branches(document, [_branch(after, row) for after, row in reversed(branches)])

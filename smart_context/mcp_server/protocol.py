@@ -8,9 +8,11 @@ from urllib.parse import quote, unquote
 from mcp import types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from smart_context import __version__
+from smart_context.base.asking import whoever_asks
 from smart_context.base.errors import InvalidParams, SmartContextError
 from smart_context.base.values import JsonObject
 from smart_context.host.commands.registry import Caller
@@ -103,6 +105,13 @@ def make_server(toolbox: Toolbox, caller_of: CallerOf) -> Server[Any]:
     )
     server.extensions[topics_app.EXTENSION] = {}
     return server
+
+
+async def serve_stdio(toolbox: Toolbox) -> None:
+    """Serve one client on stdin and stdout, where nothing else is written, until it closes."""
+    server = make_server(toolbox, lambda _request: Caller(whoever_asks()))
+    async with stdio_server() as (incoming, outgoing):
+        await server.run(incoming, outgoing, server.create_initialization_options())
 
 
 class _Protocol:

@@ -5,7 +5,7 @@ import { keyHeaders } from "../key.js";
 import { reasonOf } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 
-/** @typedef {{ new: number, grown: number, unchanged: number, deleted: number, failed: { file: string, title: string, id: string, error: string }[], further_failed?: number, messages: number }} Account */
+/** @typedef {{ new: number, grown: number, unchanged: number, deleted: number, failed: { file: string, title: string, id: string, error: string }[], further_failed?: number }} Account */
 
 const ACCEPTED = ".zip,.json,.jsonl,.md,.db";
 
@@ -26,20 +26,22 @@ export function startChatImport(wire) {
 
   /** @param {File[]} files */
   const bringIn = async (files) => {
-    for (const file of files) {
-      tell(`Sending ${file.name}…`);
+    /** @type {Account} */
+    const all = { new: 0, grown: 0, unchanged: 0, deleted: 0, failed: [], further_failed: 0 };
+    for (const [place, file] of files.entries()) {
+      tell(`Sending ${file.name}${files.length > 1 ? ` (${place + 1} of ${files.length})` : ""}…`);
       try {
         const headers = { ...keyHeaders(), "X-File-Name": encodeURIComponent(file.name) };
         const sent = await fetch("/api/imports", { method: "POST", body: file, headers });
         if (!sent.ok) throw new Error((await sent.json()).error.message);
         tell("Reading…");
-        const account = await wire.call("memory.import", { upload: (await sent.json()).upload });
-        toast(inWords(account));
+        add(all, await wire.call("memory.import", { upload: (await sent.json()).upload }));
       } catch (error) {
-        toast(`${file.name}: ${reasonOf(error)}`);
+        all.failed.push({ file: file.name, title: "", id: "", error: reasonOf(error) });
       }
     }
     tell("");
+    toast(inWords(all));
   };
 
   const choose = (/** @type {Event} */ event) => {
@@ -69,6 +71,13 @@ export function startChatImport(wire) {
   });
 }
 
+/** Adds the account of one more file. @param {Account} all @param {Account} account */
+function add(all, account) {
+  for (const name of /** @type {const} */ (["new", "grown", "unchanged", "deleted"])) all[name] += account[name];
+  all.failed.push(...account.failed);
+  all.further_failed = (all.further_failed ?? 0) + (account.further_failed ?? 0);
+}
+
 /** What was brought in, in words. @param {Account} account */
 export function inWords(account) {
   const found = [
@@ -81,5 +90,5 @@ export function inWords(account) {
   if (!first) return `${found.join(", ") || "No chats"}.`;
   const others = more.length + (account.further_failed ?? 0);
   const rest = others ? ` and ${others.toLocaleString()} more` : "";
-  return `${found.join(", ") || "No chats came in"}. Not read: ${first.title || first.id || "a file"}${rest}: ${first.error}.`;
+  return `${found.join(", ") || "No chats came in"}. Not read: ${first.title || first.id || first.file}${rest}: ${first.error.replace(/\.$/, "")}.`;
 }

@@ -12,7 +12,7 @@ import click
 from smart_context.app.composition import open_storage
 from smart_context.base.asking import whoever_asks
 from smart_context.base.errors import CommandFailed
-from smart_context.base.text.names import one_line, shown
+from smart_context.base.text.names import shown
 from smart_context.base.text.scores import counted
 from smart_context.chat.documents.branches import show_version, versions_of
 from smart_context.chat.exported import ENDINGS, Form, as_markdown, exported, file_name
@@ -215,7 +215,7 @@ def import_(
     if chat_id:
         _import_one(storage.chats, files, check_chat_id(chat_id))
         return
-    wishes = Wishes(client=client or "", folder=one_line(folder), is_dry=is_dry)
+    wishes = Wishes(client=client or "", folder=folder, is_dry=is_dry)
     importer = Importer(storage, wishes, tell_progress)
     try:
         account = asyncio.run(importer.run(files))

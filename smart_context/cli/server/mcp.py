@@ -28,7 +28,7 @@ def mcp(vault: Path | None, write: bool) -> None:
 
 async def _serve(root: Path, *, write: bool) -> None:
     from smart_context.app.composition import running_host  # noqa: PLC0415 - keeps --help fast
-    from smart_context.mcp_server.stdio import serve_stdio  # noqa: PLC0415 - the same
+    from smart_context.mcp_server.protocol import serve_stdio  # noqa: PLC0415 - the same
     from smart_context.mcp_server.toolbox import Toolbox  # noqa: PLC0415 - the same
 
     async with running_host(root) as host:
