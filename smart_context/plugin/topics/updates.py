@@ -1,7 +1,7 @@
 """Extracts the topics of chats in the background; see docs/filter.md."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -60,6 +60,7 @@ class ChatEmbedder:
         self._cache = cache
         self._chat_id = chat_id
         self._messages = messages
+        self._said: tuple[Mapping[str, int], str] | None = None
 
     @property
     def name(self) -> str:
@@ -68,14 +69,23 @@ class ChatEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> Matrix:
         """Shape (len(texts), d), unit rows; see `Embedder`."""
-        said = {message.text for message in self._messages}
-        others = [text for text in texts if text not in said]
-        language = main_language([message.text for message in self._messages])
+        if self._said is None:
+            self._said = await asyncio.to_thread(self._read)
+        places, language = self._said
+        others = [text for text in texts if text not in places]
         rows = iter(await self._cache.queries(others, language=language)) if others else iter(())
         vectors = await self._cache.vectors(self._chat_id, self._messages)
-        known = {message.text: row for message, row in zip(self._messages, vectors, strict=True)}
-        found = [known[text] if text in known else next(rows) for text in texts]
-        return np.array(found, dtype=np.float32).reshape(len(texts), -1)
+
+        def found() -> Matrix:
+            each = [vectors[places[text]] if text in places else next(rows) for text in texts]
+            return np.array(each, dtype=np.float32).reshape(len(texts), -1)
+
+        return await asyncio.to_thread(found)
+
+    def _read(self) -> tuple[Mapping[str, int], str]:
+        """The places of the messages by their texts, and their main language."""
+        texts = [message.text for message in self._messages]
+        return {text: place for place, text in enumerate(texts)}, main_language(texts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
