@@ -24,6 +24,7 @@ ELSEWHERE = "elsewhere."
 """Begins the names under which plugins get the events of other servers."""
 
 STOP_TIMEOUT_S = 10.0
+_ENDS = (CHAT_FINISHED, CHAT_FAILED)
 _PIECES = 5_000
 """Of an answer whose beginning was not heard; the journal has all but the last second's."""
 
@@ -131,6 +132,8 @@ class Cluster:
 
     def _forward(self, event: Event[Any] | str, payload: JsonObject, audience: Audience) -> None:
         """Tell the other servers' clients, if they don't find it out by themselves."""
+        if event in (CHAT_STARTED, *_ENDS):  # this server answers, or has kept what was left
+            self._arrived(ChatId(str(payload.get("chat_id"))))
         if not (isinstance(event, Event) and event.each_finds):
             told = {"event": event_name(event), "payload": payload}
             self._events.send({**told, "audience": _as_json(audience)})
@@ -155,10 +158,14 @@ class Cluster:
             if known is None or known.message_id != message_id:
                 known = self._arriving[chat] = _Arriving(message_id)
             known.add(payload["offset"], payload["text"])
-        elif event in (CHAT_FINISHED.name, CHAT_FAILED.name):
-            self._arriving.pop(chat, None)
-            for ended in self._ends.get(chat, ()):
-                ended.set()
+        elif event in [end.name for end in _ENDS]:
+            self._arrived(chat)
+
+    def _arrived(self, chat: ChatId) -> None:
+        """Forget an answer that no other server is writing any more."""
+        self._arriving.pop(chat, None)
+        for ended in self._ends.get(chat, ()):
+            ended.set()
 
 
 def _as_json(audience: Audience) -> Any:

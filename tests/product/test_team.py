@@ -122,6 +122,7 @@ def test_of_a_killed_server_the_part_is_kept_and_the_others_tell_the_end(
                 database.execute("UPDATE answer SET held_until = clock_timestamp()")
         failed = client.wait_for("chat.failed", chat_id="c1")
         assert "interrupted" in failed["error"]
+        assert client.call("chat.open", chat_id="c1")["answering"] is None
         answer = client.call("memory.load_chat", chat_id="c1")["messages"][1]
         assert answer["content"] == "One half,"
         assert "interrupted" in answer["error"]
