@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 
 from smart_context.base.values import JsonObject, PersonId
@@ -25,6 +26,7 @@ ELSEWHERE = "elsewhere."
 
 STOP_TIMEOUT_S = 10.0
 _ENDS = (CHAT_FINISHED, CHAT_FAILED)
+_BEGIN_S = 3.0
 _PIECES = 5_000
 """Of an answer whose beginning was not heard; the journal has all but the last second's."""
 
@@ -80,6 +82,7 @@ class Cluster:
         self._tasks = tasks
         self._arriving: dict[ChatId, _Arriving] = {}
         self._ends: dict[ChatId, list[asyncio.Event]] = {}
+        self._hears = asyncio.Event()
         if self.is_shared:
             relay.forward_to(self._forward)
 
@@ -90,7 +93,13 @@ class Cluster:
 
     async def run(self) -> None:
         """Hear the others until cancelled."""
-        await self._events.listen(self._heard)
+        await self._events.listen(self._heard, self._hears.set)
+
+    async def begun(self) -> None:
+        """Wait until the others are heard; not for long, for they may be out of reach."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_BEGIN_S):
+                await self._hears.wait()
 
     async def settle(self) -> None:
         """Wait until the others were told all; a second at most."""

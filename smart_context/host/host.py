@@ -227,6 +227,7 @@ class Host:
             self._tasks.spawn(clear_up(storage.clear_up))
         async with self._changing:
             await self.plugins.start(self.config)
+        await self._cluster.begun()
 
     async def stop(self) -> None:
         """Stop answers and plugins and save what arrived; takes at most five seconds."""

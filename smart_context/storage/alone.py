@@ -1,7 +1,7 @@
 """Events and leases where no other process is told: the default of one machine."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from weakref import WeakValueDictionary
 
@@ -17,8 +17,9 @@ class NoOthers:
     def send(self, message: JsonObject) -> None:
         """Nobody is there."""
 
-    async def listen(self, heard: Heard) -> None:  # noqa: ARG002 - there is nothing to hear
+    async def listen(self, heard: Heard, begun: Callable[[], None]) -> None:  # noqa: ARG002 - there is nothing to hear
         """Wait until cancelled."""
+        begun()
         await asyncio.get_running_loop().create_future()
 
     async def settle(self) -> None:

@@ -614,8 +614,13 @@ class Events(Protocol):
     def send(self, message: JsonObject) -> None:
         """Tell the others soon; never blocks, and tries again until they can be told."""
 
-    async def listen(self, heard: Heard) -> None:
-        """Send what there is, and hear the others, until cancelled."""
+    async def listen(self, heard: Heard, begun: Callable[[], None]) -> None:
+        """Send what there is, and hear the others, until cancelled.
+
+        Args:
+            heard: Gets each message of the others.
+            begun: Called once nothing that is sent from now on is missed.
+        """
 
     async def settle(self) -> None:
         """Wait until what was sent has gone; a second at most."""

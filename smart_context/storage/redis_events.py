@@ -46,7 +46,7 @@ class RedisEvents:
         """Wait until what was sent has gone; a second at most."""
         await self._outbox.settle()
 
-    async def listen(self, heard: Heard) -> None:
+    async def listen(self, heard: Heard, begun: Callable[[], None]) -> None:
         """Send what there is, and hear the others, until cancelled."""
         redis = Redis.from_url(
             self._url,
@@ -65,7 +65,7 @@ class RedisEvents:
 
         async with redis, asyncio.TaskGroup() as tasks:
             tasks.create_task(self._outbox.run(tell))
-            tasks.create_task(self._hear(redis, stream, heard))
+            tasks.create_task(self._hear(redis, stream, heard, begun))
 
     async def _named(self) -> str:
         while True:
@@ -74,13 +74,16 @@ class RedisEvents:
             except StoreFailed:
                 await asyncio.sleep(_AGAIN_S)
 
-    async def _hear(self, redis: Redis, stream: str, heard: Heard) -> None:
+    async def _hear(
+        self, redis: Redis, stream: str, heard: Heard, begun: Callable[[], None]
+    ) -> None:
         read_to = ""
         while True:
             try:
                 if not read_to:
                     newest: Any = await redis.xrevrange(stream, count=1)
                     read_to = newest[0][0] if newest else "0-0"
+                    begun()
                 found = await _given_up(redis.xread({stream: read_to}, block=_WAIT_MS))
                 self._hearing.goes_on()
                 for _, entries in found:

@@ -27,7 +27,7 @@ class OtherServers:
     def send(self, message):
         self.sent.append(message)
 
-    async def listen(self, heard):
+    async def listen(self, heard, begun):
         while True:
             heard(await self.said.get())
 

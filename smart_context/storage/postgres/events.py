@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from contextlib import suppress
 
 from smart_context.base.errors import StoreFailed
@@ -37,7 +38,7 @@ class PostgresEvents:
         """Wait until what was sent has gone; a second at most."""
         await self._outbox.settle()
 
-    async def listen(self, heard: Heard) -> None:
+    async def listen(self, heard: Heard, begun: Callable[[], None]) -> None:
         """Send what there is, and hear the others, until cancelled."""
         self._read_to = None
 
@@ -48,6 +49,7 @@ class PostgresEvents:
         async def caught() -> None:
             if self._read_to is None:
                 self._read_to = await self._database.do(_newest)
+                begun()
             await self._read(heard)
 
         async with asyncio.TaskGroup() as tasks:

@@ -1,7 +1,7 @@
 """What processes tell each other: each message once, in order, also over a broken connection."""
 
 import asyncio
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 import psycopg
 import pytest
@@ -15,8 +15,9 @@ pytestmark = pytest.mark.anyio
 
 @asynccontextmanager
 async def listening(*all_events):
-    """What each hears, and an event that is set with each message."""
+    """What each hears, and an event that is set with each message; once all of them hear."""
     heard, news = [[] for _ in all_events], asyncio.Event()
+    begun = [asyncio.Event() for _ in all_events]
 
     def hearing(mine):
         def hear(message):
@@ -26,10 +27,13 @@ async def listening(*all_events):
         return hear
 
     tasks = [
-        asyncio.create_task(events.listen(hearing(mine)))
-        for events, mine in zip(all_events, heard, strict=True)
+        asyncio.create_task(events.listen(hearing(mine), begins.set))
+        for events, mine, begins in zip(all_events, heard, begun, strict=True)
     ]
     try:
+        async with asyncio.timeout(PATIENCE_S):
+            for begins in begun:
+                await begins.wait()
         yield heard, news
     finally:
         for task in tasks:
@@ -46,33 +50,17 @@ async def until(news, holds):
                 await news.wait()
 
 
-async def met(sender, news, *listeners):
-    """Send until all listen."""
-    async with asyncio.timeout(PATIENCE_S):
-        while not all(listeners):
-            sender.send({"n": -1})
-            with suppress(TimeoutError):
-                await asyncio.wait_for(news.wait(), 0.05)
-            news.clear()
-
-
-def numbers(mine):
-    return [number for number in mine if number >= 0]
-
-
 async def check_all_is_heard_in_order(one, two, between):
     async with listening(one, two) as ((by_one, by_two), news):
-        await met(one, news, by_two)
-        await met(two, news, by_one)
         for number in range(100):
             one.send({"n": number})
-        await until(news, lambda: numbers(by_two) == [*range(100)])
+        await until(news, lambda: by_two == [*range(100)])
         await between()
         for number in range(100, 200):
             one.send({"n": number, "long": "x" * 1000})
             two.send({"n": number})
-        await until(news, lambda: numbers(by_two) == [*range(200)])
-        await until(news, lambda: numbers(by_one) == [*range(100, 200)])
+        await until(news, lambda: by_two == [*range(200)])
+        await until(news, lambda: by_one == [*range(100, 200)])
         await one.settle()
 
 
