@@ -28,7 +28,7 @@ from smart_context.importing.found import (
 from smart_context.importing.readers.blocks import text_in
 
 _OPENING = re.compile(r'<details type="(reasoning|tool_calls|code_interpreter)"[^<>]*>')
-_ATTRIBUTE = re.compile(r'([a-z]+)="([^"]*)"')
+_ATTRIBUTE = re.compile(r'(?<![a-z])([a-z]+)="([^"]*)"')
 _CLOSING, _END_OF_SUMMARY = "</details>", "</summary>"
 _QUOTED = re.compile(r"^> ?", re.MULTILINE)
 _MOST_DEEP = 10_000
