@@ -13,6 +13,7 @@ from smart_context.chat.documents.branches import Versions
 from smart_context.chat.ids import chat_id_of
 from smart_context.chat.listed.rows import title_from
 from smart_context.chat.messages import Message, Part, messages_of
+from smart_context.chat.tool_pairs import as_function
 
 Form = Literal["markdown", "json", "openai", "html"]
 ENDINGS: Mapping[str, str] = {"markdown": "md", "json": "json", "openai": "json", "html": "html"}
@@ -103,10 +104,7 @@ def _openai(message: Message) -> Iterator[JsonObject]:
             {
                 "id": part["tool_call_id"],
                 "type": "function",
-                "function": {
-                    "name": str(part.get("tool_name")),
-                    "arguments": _as_text(part.get("args")),
-                },
+                "function": as_function(part),
             }
             for part in calls
         ]

@@ -4,6 +4,8 @@ A call is a part of type `tool_call`. Its result is in the same part, or in a la
 the role `tool`. Only results in later messages can lose their call, so only those are tracked.
 """
 
+import json
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +14,8 @@ from smart_context.chat.messages import Message, Part
 NOBODY = -1
 """The caller of a result whose call is in no message."""
 
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+_LONGEST_NAME = 64
 _TOOL_CALL_TYPES = frozenset({"tool_call", "tool-call"})
 
 
@@ -70,6 +74,27 @@ def without_tool_calls(message: Message, call_ids: Collection[str] | None = None
         for part in message.parts
         if not (_is_call(part) and (call_ids is None or part.get("tool_call_id") in call_ids))
     )
+
+
+def as_function(part: Part) -> dict[str, str]:
+    """The name and arguments of a call as OpenAI's API takes them.
+
+    Other programs name tools as it refuses (`web.run`), or call them with a text that is no JSON.
+    """
+    args = part.get("args") or {}
+    if isinstance(args, str) and not _is_json(args):
+        args = {"input": args}
+    text = args if isinstance(args, str) else json.dumps(args, ensure_ascii=False, default=str)
+    name = _NOT_IN_NAMES.sub("_", str(part.get("tool_name") or "unknown"))[:_LONGEST_NAME]
+    return {"name": name, "arguments": text}
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _is_call(part: Part) -> bool:

@@ -66,6 +66,17 @@ def test_messages_for_the_api_have_calls_with_their_results():
     assert said == {"role": "assistant", "content": "By ferry"}
 
 
+def test_calls_of_other_programs_are_named_and_given_as_the_api_takes_them():
+    code = {**CALL, "tool_name": "web.run", "args": "print(1)", "state": "result", "result": "1"}
+    document = {"messages": [{"id": "m", "role": "assistant", "content": [code]}]}
+    called, _ = json.loads(exported("c", document, "openai"))["messages"]
+    function = called["tool_calls"][0]["function"]
+    assert (function["name"], json.loads(function["arguments"])) == (
+        "web_run",
+        {"input": "print(1)"},
+    )
+
+
 def test_markdown_names_files_links_and_blocks_as_obsidian_reads_them():
     text = exported("c", {"messages": [CALLED]}, "markdown")
     assert "> *Attached:* Map.pdf\n" in text

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from smart_context.chat.messages import Message, MessageId, Part
+from smart_context.chat.tool_pairs import as_function
 from smart_context.host.request.fenced_tools import in_plain_text
 from smart_context.host.request.tokens import texts_of
 from smart_context.llm.models import PromptMessage
@@ -208,15 +209,7 @@ def _step(
 
 
 def _call(call_id: str, part: Part) -> PromptMessage:
-    arguments = part.get("args")
-    return {
-        "id": call_id,
-        "type": "function",
-        "function": {
-            "name": _text(part.get("tool_name")) or "unknown",
-            "arguments": _text({} if arguments is None else arguments),
-        },
-    }
+    return {"id": call_id, "type": "function", "function": as_function(part)}
 
 
 def _result(call_id: str, result: object) -> PromptMessage:

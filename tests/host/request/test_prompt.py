@@ -58,6 +58,23 @@ def test_system_prompt_history_then_the_message_with_no_other_keys():
             [said("assistant", [{"type": "info", "text": "stopped"}])], [], id="notices stay out"
         ),
         pytest.param(
+            [said("assistant", [call("1", tool_name="web.run", args="look", result="a")])],
+            [
+                {
+                    "role": "assistant",
+                    "content": None,
+                    "tool_calls": [
+                        {
+                            **CALLED,
+                            "function": {"name": "web_run", "arguments": '{"input": "look"}'},
+                        }
+                    ],
+                },
+                {"role": "tool", "tool_call_id": "1", "content": "a"},
+            ],
+            id="calls of other programs are named and given as the API takes them",
+        ),
+        pytest.param(
             [said("user", [text("see"), {"type": "image", "storage_key": "k"}])],
             [{"role": "user", "content": "see"}],
             id="images stay out",
