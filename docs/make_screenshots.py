@@ -57,6 +57,7 @@ def take_all(browser: Browser, origin: str, shared: dict[str, object]) -> None:
     for name, options in SHOTS.items():
         page = opened(browser, origin + CHAT, {**options, **shared, "device_scale_factor": 1.5})
         page.locator(".message[data-mark]").first.wait_for(state="attached")
+        page.locator("#scroll").evaluate("list => list.scrollBy(0, -list.clientHeight * 0.9)")
         shoot(page, name)
     page = opened(browser, origin + CHAT, {"viewport": WIDE, **shared, "device_scale_factor": 1.5})
     for number, question in enumerate(QUESTIONS, 2):

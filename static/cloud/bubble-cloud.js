@@ -4,6 +4,8 @@ import { arrange, placesIn } from "./arrange.js";
 import { fit, roomFor } from "./fit.js";
 import { Ruler } from "./ruler.js";
 
+/** What the button for a topic's parts takes of its room, in pixels. */
+const OPENER = 20;
 const USUAL_TYPE_PX = 16;
 const MOST_ROOMS = 16;
 const SMALLEST_RADIUS = 30;
@@ -63,7 +65,8 @@ export class BubbleCloud extends HTMLElement {
     const elements = /** @type {HTMLElement[]} */ ([...this.querySelectorAll(".bubble:not([data-leaving])")]);
     const labels = elements.map((bubble) => bubble.querySelector(".bubble-label")?.textContent ?? "");
     const topics = elements.map(({ dataset }) => [dataset.topic ?? "", Number(dataset.count)]);
-    const shown = JSON.stringify([width, height, zoom, this.#isOver, topics, labels]);
+    const opens = elements.map((bubble) => Boolean(bubble.querySelector(".bubble-open:not([hidden])")));
+    const shown = JSON.stringify([width, height, zoom, this.#isOver, topics, labels, opens]);
     if (shown === this.#shown) return;
     this.#shown = shown;
     const bubbles = elements.map(({ dataset }, i) => ({
@@ -75,7 +78,7 @@ export class BubbleCloud extends HTMLElement {
     const { placed, places } = arrange(bubbles, { width, height }, this.#rooms.get(room) ?? this.#places, this.#isOver);
     if (bubbles.length) this.#keep(places, room);
     for (const [i, { x, y, r }] of placed.entries()) {
-      const { size, width: widest, lines } = fit(labels[i], 2 * r, this.#ruler.widthOf);
+      const { size, width: widest, lines } = fit(labels[i], 2 * r - (opens[i] ? OPENER : 0), this.#ruler.widthOf);
       const lengths = { "--x": x - r, "--y": y - r, "--d": 2 * r, "--type": size, "--label-width": widest };
       for (const [name, length] of Object.entries(lengths)) elements[i].style.setProperty(name, `${(length * zoom).toFixed(1)}px`);
       elements[i].style.setProperty("--lines", String(lines));

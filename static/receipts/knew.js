@@ -15,6 +15,9 @@ import { messagesCounted, visible } from "../lib/text.js";
  * @property {string} currency
  */
 
+/** What quotes passages in a model's place. */
+const WITHOUT_MODEL = "embedded/passages";
+
 /** Fired with the ids of messages to light up on the map; with none when that is over. */
 export const LIGHT = "light-up";
 /** Fired by the map when it knows where the topics are. */
@@ -106,7 +109,8 @@ export class WhatItKnew {
     if (!strip.isConnected) answer.append(strip);
     const took = answer.querySelector(".took") ?? document.createElement("span");
     took.className = "took";
-    took.textContent = [known.model, tookInWords(known)].filter(Boolean).map(visible).join(" · ");
+    const model = known.model === WITHOUT_MODEL ? "" : known.model;
+    took.textContent = [model, tookInWords(known)].filter(Boolean).map(visible).join(" · ");
     if (!took.isConnected) answer.querySelector(".message-head time")?.after(took);
   }
 }

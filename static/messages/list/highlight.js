@@ -127,7 +127,8 @@ export class Highlight {
       const isCompacted = "compacted" in message.dataset && !isInside && !this.#staysAnyway(id);
       const isNotice = "extracted" in message.dataset;
       const isUnsent = (isOut(message) && (isNarrowed || !isNotice)) || isCompacted;
-      if (isUnsent && mayFold(message)) unsent.add(message);
+      const isAskedFor = isNotice && message === messages.at(-1);
+      if (isUnsent && mayFold(message) && !isAskedFor) unsent.add(message);
       show(message, {
         isInside,
         isOut: isUnsent,

@@ -55,7 +55,9 @@ def message_states(
     folded = [False] * len(messages)
     if folds and not (panel and panel.state.get("fell_back")):
         folded = [
-            is_out and _may_fold(message, is_compacted=compaction.covers(place, message))
+            is_out
+            and _may_fold(message, is_compacted=compaction.covers(place, message))
+            and not (message.is_extracted and message is messages[-1])  # it has just been asked for
             for place, (message, is_out) in enumerate(zip(messages, outs, strict=True))
         ]
     return [

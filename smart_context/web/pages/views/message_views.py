@@ -57,6 +57,11 @@ def failure_view(error: str) -> FailureView:
 _SOURCE = re.compile(r"^\*\*(\d)\.\*\* `([^`\[\]|\n]+\.md(?:#[^`\[\]|\n]*)?)`$", re.MULTILINE)
 """How the answer without a model names a note that it quotes."""
 
+_EARLIER = re.compile(
+    r"^\*\*(\d)\.\*\* `(earlier in this chat: (?:your message|an answer))`$", re.MULTILINE
+)
+"""How it names a message that it quotes."""
+
 _NO_MODEL = re.compile(
     r"^No chat model is configured[^\n]*?`\.vault\.toml`\.\s*(Closest passages from (.+?):)?"
 )
@@ -137,7 +142,8 @@ def _with_links(render: Callable[[str], str]) -> Callable[[str], str]:
     """Renders quotes whose sources are links to their notes, in words for the page."""
 
     def shown(text: str) -> str:
-        return render(_SOURCE.sub(r"**\1.** [[\2]]", _NO_MODEL.sub(_without_a_model, text)))
+        linked = _SOURCE.sub(r"**\1.** [[\2]]", _NO_MODEL.sub(_without_a_model, text))
+        return render(_EARLIER.sub(r"**\1.** *\2*", linked))
 
     return shown
 

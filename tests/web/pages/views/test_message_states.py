@@ -94,3 +94,10 @@ def test_the_newest_that_are_drawn_are_laid_out_at_once():
     states = message_states(messages, panel(inside), CompactionView())
     near = [place for place, state in enumerate(states) if state.is_near_end]
     assert near == list(range(10, 57))
+
+
+def test_the_newest_answer_of_no_model_is_never_folded():
+    said = [replace(message, extra={"extracted": True}) for message in chat("b d")]
+    messages = [*chat("a?"), said[0], *chat("c?"), said[1]]
+    states = message_states(messages, panel("a"), CompactionView())
+    assert [state.is_folded for state in states] == [False, True, True, False]
