@@ -6,6 +6,7 @@ from smart_context.chat.messages import Message, MessageId
 from smart_context.llm.echoes import Echoes
 from smart_context.packing.files.secret_scan import find_secret, find_secrets, secret_in
 from smart_context.topics.naming.acceptance import accepted
+from smart_context.topics.naming.naming import plain_name
 from smart_context.topics.summaries.claims import unsupported
 from smart_context.vault.guarded.ignore import parse_ignore
 from smart_context.vault.markdown.canvas import canvas_outline
@@ -80,6 +81,11 @@ def before_a_key(text):
 
 def label_of(text):
     return accepted(text[:200], [text], frozenset({"ann"}))
+
+
+def named(text):
+    """A group of one text whose words are all refused as names."""
+    return plain_name([text], frozenset())
 
 
 def secrets_in_many(text):
@@ -203,6 +209,7 @@ PROPERTIES = (
             *(repeated("a", before='="'), repeated("sk-", before="1A ")),
         ),
         *cases(label_of, "a ", "ア", "アイ", "漢字", "の", "a & "),
+        *cases(named, "漢字", "汉字", "the ", "汉的字了", "가나 ", longest=1 << 16),
         *(
             case
             for reader in (without_keys, before_a_key)

@@ -81,7 +81,7 @@ def _grown(part: str, texts: Sequence[str]) -> str:
 
 def _sides(stretch: str, part: str) -> list[tuple[str, str]]:
     """For each occurrence of the phrase, the characters on either side that can matter."""
-    starts = [start for start in range(len(stretch)) if stretch.startswith(part, start)]
+    starts = [match.start() for match in re.finditer(f"(?={re.escape(part)})", stretch)]
     ends = [start + len(part) for start in starts]
     return [
         (stretch[max(0, start - _LONGEST) : start], stretch[end : end + _LONGEST])

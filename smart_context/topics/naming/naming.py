@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import islice
 from types import MappingProxyType
 
 import numpy as np
@@ -36,6 +37,8 @@ _ONE_WORD = 0.12
 """How much better a name of one word must be than one of several words."""
 
 _PLAIN_WORDS = 3
+_MOST_TRIED = 100
+"""Words of a group without a name that are tried as one; each is looked for in all its texts."""
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 
 
@@ -190,7 +193,7 @@ def _label(
             best = best or (score, label)
     if best:
         return best[1]
-    return _numbered(_plain_name(said, talk.speakers), {label_key(label) for label in others})
+    return _numbered(plain_name(said, talk.speakers), {label_key(label) for label in others})
 
 
 def _is_doubtful(candidate: Candidate) -> bool:
@@ -203,24 +206,35 @@ def _label_words(label: str) -> frozenset[str]:
     return frozenset(stem(word) for word in label_key(label).split() if word != "&")
 
 
-def _plain_name(said: Sequence[str], speakers: AbstractSet[str]) -> str:
-    """The first content words, for a group without a better name."""
+def plain_name(said: Sequence[str], speakers: AbstractSet[str]) -> str:
+    """The first content words, for a group without a better name.
+
+    Args:
+        said: The texts of the group.
+        speakers: Names that are no subjects, in lower case.
+    """
+    tried: dict[str, str] = {}
+
+    def label_of(word: str) -> str:
+        if word not in tried:
+            tried[word] = accepted(word, said, speakers) if len(tried) < _MOST_TRIED else ""
+        return tried[word]
+
     for text in said:
-        for piece in unspaced_names(text):
-            if label := accepted(piece, said, speakers):
-                return label
+        if label := next(filter(None, map(label_of, unspaced_names(text))), ""):
+            return label
         if _HANGUL.match(text):
             return clean_label(" ".join(text.split()[:_PLAIN_WORDS]))
-        words = [
+        content = (
             word
             for word in spelled_words(text)
-            if not (is_stop_word(word) or is_weak(word) or word.isdigit())
-            and accepted(word, said, speakers)
-        ]
+            if not (is_stop_word(word) or is_weak(word) or word.isdigit()) and label_of(word)
+        )
+        words = list(islice(content, _PLAIN_WORDS))
         if words:
             if UNSPACED_RUN.match(words[0]):
-                return accepted(words[0], said, speakers)  # a pair of characters, made whole
-            return clean_label(" ".join(words[:_PLAIN_WORDS]))
+                return label_of(words[0])  # a pair of characters, made whole
+            return clean_label(" ".join(words))
     return NAMELESS
 
 
