@@ -16,6 +16,8 @@ IMAGES = Path(__file__).resolve().parent / "images"
 CHAT = "/chats/year-of-projects"
 TOPIC = "Sourdough Loaf"
 QUESTION = "And how long in the oven?"
+RECALLED = "Tokyo & Kyoto"
+ABOUT_RECALLED = "Which of the temples did we leave for the second week?"
 QUESTIONS = ("How warm should the kitchen be?", "How much water goes in?", "And overnight?")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-headless-shell")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -84,6 +86,14 @@ def take_topics(browser: Browser, origin: str, shared: dict[str, object]) -> Non
     page = opened(browser, f"{origin}/topics", {"viewport": LOW, **shared})
     page.locator(".theme .bubble").first.wait_for()
     shoot(page, "topics.png")
+    page = opened(browser, f"{origin}/topics?view=list", {"viewport": LOW, **shared})
+    page.locator(".topic-row").filter(has_text=RECALLED).click()
+    page.get_by_role("button", name="Ask about this").click()
+    page.locator(".composer-recalls .chip").wait_for()
+    page.locator("#message-box").fill(ABOUT_RECALLED)
+    page.get_by_text("Recalled", exact=True).wait_for()
+    page.get_by_text("This message", exact=True).wait_for()
+    shoot(page, "recall.png")
 
 
 def opened(

@@ -104,7 +104,7 @@ export class ThemeMap {
     setLengths(element, { "--x": disc + x - r, "--y": disc + y - r, "--d": 2 * r });
     element.toggleAttribute("data-bare", true);
     if (r < SMALLEST_LABELLED) return;
-    const { size, width, lines, isWhole } = fit(visible(label), 2 * r, this.#ruler.widthOf);
+    const { size, width, lines, isWhole } = fit(visible(label), 2 * r, this.#ruler.widthOf, 0);
     element.toggleAttribute("data-bare", !isWhole && r < LABELLED);
     setLengths(element, { "--type": size, "--label-width": width });
     element.style.setProperty("--lines", String(lines));

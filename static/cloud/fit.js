@@ -20,19 +20,20 @@ const WIDE = /[\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]/;
  * @param {string} label
  * @param {number} diameter
  * @param {Ruler} [ruler]
+ * @param {number} [below]  What stands below it, in sizes of the label: its number, or nothing.
  * @returns {Fit}
  */
-export function fit(label, diameter, ruler = widthInEms) {
+export function fit(label, diameter, ruler = widthInEms, below = COUNT) {
   const words = wordsOf(label).map((word) => ({ width: ruler(word.trimEnd()), space: ruler(word) }));
   for (let size = LARGEST; size >= SMALLEST; size -= 0.5) {
     for (let lines = 1; lines <= MOST_LINES; lines++) {
-      const width = chord(diameter, size, lines);
+      const width = chord(diameter, size, lines + below / LINE);
       if (wrapped(words, width / size) <= lines) return { size, width, lines, isWhole: true };
     }
   }
   // Break words or cut the end: show as much as fits.
   const lines = Math.max(1, Math.min(MOST_LINES, Math.floor((diameter * 0.55) / (SMALLEST * LINE) - 0.5)));
-  return { size: SMALLEST, width: chord(diameter, SMALLEST, lines), lines, isWhole: false };
+  return { size: SMALLEST, width: chord(diameter, SMALLEST, lines + below / LINE), lines, isWhole: false };
 }
 
 /**
@@ -49,7 +50,7 @@ export function roomFor(label, least, ruler = widthInEms) {
 
 /** The width of lines whose corners stay within the circle. @param {number} diameter @param {number} size @param {number} lines */
 function chord(diameter, size, lines) {
-  const half = (size * (lines * LINE + COUNT)) / 2;
+  const half = (size * lines * LINE) / 2;
   const radius = diameter / 2 - PADDING;
   return half < radius ? 2 * Math.sqrt(radius ** 2 - half ** 2) : 0;
 }

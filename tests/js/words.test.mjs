@@ -49,6 +49,7 @@ test("whatever is thrown has words", () => {
 
 test("a longer word gets smaller type, within what can be read", () => {
   assert.ok(fit("Internationalisation", 110).size < fit("Tax", 110).size);
+  assert.ok(fit("MySQL & Postgres", 90, undefined, 0).size > fit("MySQL & Postgres", 90).size);
   assert.ok(fit("Donaudampfschifffahrtsgesellschaft", 60).size >= 10);
   assert.ok(fit("A", 400).size <= 16);
 });
