@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from smart_context.base.text.languages import main_language
 from smart_context.base.text.words import spelled_words
 from smart_context.chat.messages import Message
 from smart_context.llm.models import Matrix
@@ -53,7 +53,7 @@ class SearchableChat:
     def of(cls, messages: Sequence[Message], vectors: Matrix, judge: Judge) -> "SearchableChat":
         """A chat of n messages, read from scratch; `vectors` has shape (n, d)."""
         words = ChatWords()
-        words.place(messages)
+        words.place(messages, main_language([message.text for message in messages]))
         maker = BackgroundMaker(judge.null_labels, judge.as_embedded)
         return cls(vectors=vectors, background=maker.background(messages, vectors), words=words)
 
@@ -84,6 +84,7 @@ def evidence_for(
             dated=dated(label, chat.background.days),
             null_mean=float(nulls[row].mean()),
             null_spread=float(nulls[row].std()),
+            in_other_language=chat.words.language not in {"", "en"},
         )
         for row, label in enumerate(labels)
     ]
@@ -115,15 +116,15 @@ def both_passes(
 
 def judged(
     evidence: Sequence[LabelEvidence], vectors: Matrix, judge: Judge
-) -> tuple[Matrix, NDArray[np.bool_]]:
-    """How likely messages are about labels, and if the chat mentions these.
+) -> tuple[Matrix, Floats]:
+    """How likely messages are about labels, and the chat mentions these.
 
     Returns:
         Shape (k, n), the probability that each of n messages is about each of k labels, and shape
-        (k,), True for labels that the chat probably mentions.
+        (k,), the probability that the chat mentions each label, of which the former are parts.
     """
     likely = np.zeros((len(evidence), len(vectors)), dtype=np.float32)
-    mentioned = np.zeros(len(evidence), dtype=np.bool_)
+    mentioned = np.zeros(len(evidence), dtype=np.float32)
     if not likely.size:
         return likely, mentioned
     for row, (first, features) in enumerate(both_passes(evidence, vectors, judge)):
@@ -133,7 +134,7 @@ def judged(
         found = shared_by_paraphrases(found, vectors[first.candidates], judge)
         likely[row] = np.minimum(first.likely * _FAR, found.min())
         likely[row, first.candidates] = found
-        mentioned[row] = present >= PROBABLY
+        mentioned[row] = present
     return likely, mentioned
 
 
@@ -182,8 +183,9 @@ def score_judged(
     by_label = pooled(likely, chat.words.copies)
     members, others = list(assigned.members), list(assigned.others)
     for row, found in enumerate(members):
-        if not len(found) and mentioned[row]:
-            kept = np.flatnonzero(by_label[row] >= cut_of(by_label[row], PROBABLY))
+        if not len(found) and mentioned[row] >= PROBABLY:
+            cut = cut_of(by_label[row], PROBABLY, sure=float(mentioned[row]))
+            kept = np.flatnonzero(by_label[row] >= cut)
             if (fitting := _fitting(kept, others)) is not None:
                 members[row] = others.pop(fitting)
     return with_members(
@@ -193,7 +195,7 @@ def score_judged(
         Assigned(members=members, others=others),
         chat.words.copies,
         weights=judge.weights.members,
-        mentioned=mentioned,
+        presence=mentioned,
     )
 
 

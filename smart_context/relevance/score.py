@@ -53,7 +53,7 @@ class Scores:
     Attributes:
         labels: The k topics; empty if their names are unknown.
         values: Shape (k, n), each message's own: equal texts have equal ones.
-        mentioned: Shape (k,), True for topics that the chat probably mentions. The values are
+        presence: Shape (k,), the probability that the chat mentions each topic. The values are
             probabilities then; `None` if they are compared with the threshold as they are.
         members: Shape (k, n), True for the known messages of a topic; `None` if unknown.
         others: Shape (n,), True for messages of topics that are not selected; `None` if unknown.
@@ -61,9 +61,14 @@ class Scores:
 
     labels: tuple[str, ...]
     values: Matrix
-    mentioned: Mask | None = None
+    presence: Floats | None = None
     members: Mask | None = None
     others: Mask | None = None
+
+    @property
+    def mentioned(self) -> Mask | None:
+        """Shape (k,): True for topics that the chat probably mentions; `None` if unknown."""
+        return None if self.presence is None else self.presence >= PROBABLY
 
     @cached_property
     def best(self) -> NDArray[np.float64]:
@@ -85,9 +90,15 @@ class Scores:
         above the messages of other topics, from the default threshold on.
         """
         cut = threshold
-        if self.mentioned is not None and self.mentioned.any() and self.values.shape[1]:
-            rows = self.values[self.mentioned]
-            cut = round(min(cut_of(row, threshold) for row in rows), DIGITS)
+        mentioned = self.mentioned
+        if (
+            self.presence is not None
+            and mentioned is not None
+            and mentioned.any()
+            and self.values.shape[1]
+        ):
+            rows = zip(self.values[mentioned], self.presence[mentioned].tolist(), strict=True)
+            cut = round(min(cut_of(row, threshold, sure) for row, sure in rows), DIGITS)
             cut = max(cut, _STEP) if threshold > 0 else cut
         if threshold >= PROBABLY and (strangers := self._strangers).any():
             cut = max(cut, round(float(self.best[strangers].max()) + _STEP, DIGITS))
@@ -234,7 +245,7 @@ def with_members(
     copies: NDArray[np.intp],
     *,
     weights: Floats,
-    mentioned: Mask | None = None,
+    presence: Floats | None = None,
 ) -> Scores:
     """The scores from labels, adjusted by the known members of topics, equal for equal texts.
 
@@ -246,8 +257,8 @@ def with_members(
         by_label: Shape (k, n), the scores from labels alone.
         vectors: Shape (n, d), unit rows or zero rows.
         copies: Shape (n,), the position of the first message with the same text.
-        mentioned: Shape (k,), True for topics that the chat mentions; `None` if the scores are no
-            probabilities.
+        presence: Shape (k,), the probability that the chat mentions each topic; `None` if the
+            scores are no probabilities.
     """
     count = len(vectors)
     members, others = assigned.member_mask(count), assigned.other_mask(count)
@@ -258,11 +269,11 @@ def with_members(
         for row in np.flatnonzero(known):
             inputs = member_inputs(by_label[row], vectors, members[row], others)
             values[row] = 1 / (1 + np.exp(-(weights[:-1] @ inputs + weights[-1])))
-        mentioned = None if mentioned is None else mentioned | known
+        presence = None if presence is None else np.where(known, np.float32(1), presence)
     return Scores(
         labels=tuple(labels),
         values=pooled(values, copies),
-        mentioned=mentioned,
+        presence=presence,
         members=members,
         others=others,
     )

@@ -48,24 +48,29 @@ class _WarmChat:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def is_ready(
-        self, messages: Sequence[Message], labels: Sequence[str], judge: Judge | None
+        self,
+        messages: Sequence[Message],
+        labels: Sequence[str],
+        language: str,
+        judge: Judge | None,
     ) -> bool:
         """True if little is left to look up or compute."""
         has_background = judge is None or (
             self.maker is not None and self.maker.new(messages) <= _FEW_NEW
         )
-        return has_background and self.words.is_ready(messages, labels)
+        return has_background and self.words.is_ready(messages, labels, language)
 
     def prepared(
         self,
         messages: Sequence[Message],
         labels: Sequence[str],
+        language: str,
         vectors: Matrix,
         judge: Judge | None,
     ) -> Background | None:
         """Look up the words; returns the chat's background if a judge needs it."""
-        self.words.place(messages)
-        if not self.words.is_ready(messages, labels):
+        self.words.place(messages, language)
+        if not self.words.is_ready(messages, labels, language):
             self.words.shares(labels)
         if judge is None:
             return None
@@ -166,10 +171,10 @@ class RelevanceScorer:
         warm = self._warm_chat(chat_id)
 
         def prepare() -> Background | None:
-            return warm.prepared(messages, labels, vectors, judge)
+            return warm.prepared(messages, labels, language, vectors, judge)
 
         async with warm.lock:
-            is_ready = warm.is_ready(messages, labels, judge)
+            is_ready = warm.is_ready(messages, labels, language, judge)
             background = prepare() if is_ready else await asyncio.to_thread(prepare)
             assigned = _assigned(messages, topics, others)
             if judge is not None and background is not None:

@@ -1,10 +1,12 @@
 """Finds topics without a language model: embedding clusters, named by phrases of the chat."""
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from itertools import combinations, pairwise
+from operator import or_
 
 import numpy as np
 
@@ -18,6 +20,7 @@ from smart_context.llm.multilingual.files import MULTILINGUAL
 from smart_context.topics.clusters.grouping import (
     Said,
     Subject,
+    means_courtesy,
     ordinary_direction,
     subjects_of,
 )
@@ -38,9 +41,10 @@ from smart_context.topics.values import MOST_READ, MOST_TOPICS, Extraction, Prev
 
 _SMALLEST_SHARE, _SMALLEST = 0.03, 3
 _READ_FOR_LANGUAGE, _MOST_READ = 300, 200
-_SHORT_ANSWER = 300
+_SHORT_ANSWER, _LONGEST_COURTESY = 300, 120
 _LABEL_WORDS = 4
 _SPEAKERS = frozenset({"user", "assistant"})
+_ASKS_OR_COUNTS = re.compile(r"[?\uff1f\u061f\d]")
 
 
 class EmbeddedTopicExtractor:
@@ -72,7 +76,6 @@ class EmbeddedTopicExtractor:
         spoken = await asyncio.to_thread(_spoken, messages, frozenset(sticky) - known)
         if not spoken:
             return Extraction(sticky_ids=sticky)
-        texts = [message.text[:MOST_READ] for message in spoken]
         is_answer = [message.role == "assistant" for message in spoken]
         try:
             vectors = await self._embedder.embed([message.text for message in spoken])
@@ -84,6 +87,10 @@ class EmbeddedTopicExtractor:
             else:
                 groups = await asyncio.to_thread(_grown, messages, spoken, said, previous)
                 labels = await asyncio.to_thread(kept_labels, _all(groups), spoken, previous)
+            texts = [
+                "" if says_nothing else message.text[:MOST_READ]
+                for message, says_nothing in zip(spoken, said.says_nothing, strict=True)
+            ]
             talk = Talk(
                 texts=texts, vectors=vectors, is_answer=is_answer, speakers=_speakers(spoken)
             )
@@ -223,12 +230,19 @@ def _said(
     messages: Sequence[Message], spoken: Sequence[Message], vectors: Matrix, model: str
 ) -> Said:
     texts = [message.text[:MOST_READ] for message in spoken]
+    plain = [is_courtesy(message.text) or names_nothing(message.text) for message in spoken]
+    closes = _closes(spoken, vectors, model)
+    bare = [*map(or_, plain, closes)]
+    end = max((n for n, m in enumerate(spoken) if m.role == "user" and not bare[n]), default=-1)
+    follows = [
+        one or (other and n < end) for n, (one, other) in enumerate(zip(plain, closes, strict=True))
+    ]
     return Said(
         vectors=vectors,
         lexical=word_vectors(texts),
-        goes_on=_goes_on(spoken, messages),
+        goes_on=_goes_on(spoken, messages, follows),
         refers_back=[refers_back(text) for text in texts],
-        says_nothing=_says_nothing(spoken),
+        says_nothing=_says_nothing(spoken, bare),
         ordinary=ordinary_direction(model),
         is_read=_is_read(texts, model),
     )
@@ -259,7 +273,25 @@ def _smallest(count: int) -> int:
     return max(1, min(round(count * _SMALLEST_SHARE), _SMALLEST))
 
 
-def _goes_on(spoken: Sequence[Message], messages: Sequence[Message]) -> list[bool]:
+def _closes(spoken: Sequence[Message], vectors: Matrix, model: str) -> list[bool]:
+    """For each message, True if a user thanks or says goodbye in a sentence of any language.
+
+    At the end of a chat, it belongs to no subject.
+    """
+    return [
+        means_one and message.role == "user" and _may_be_courtesy(message.text)
+        for message, means_one in zip(spoken, means_courtesy(vectors, model).tolist(), strict=True)
+    ]
+
+
+def _may_be_courtesy(text: str) -> bool:
+    """True for a short text without a question or a number."""
+    return len(text) <= _LONGEST_COURTESY and not _ASKS_OR_COUNTS.search(text)
+
+
+def _goes_on(
+    spoken: Sequence[Message], messages: Sequence[Message], follows: Sequence[bool]
+) -> list[bool]:
     """For each message, True if it belongs to the previous one.
 
     True for answers, for what names no subject ("thanks", "and now?"), and for what users add to
@@ -270,23 +302,20 @@ def _goes_on(spoken: Sequence[Message], messages: Sequence[Message]) -> list[boo
     }
     return [
         message.role == "assistant"
-        or is_courtesy(message.text)
-        or names_nothing(message.text)
+        or names_no_subject
         or (message.id in directly_after and refers_back(message.text))
-        for message in spoken
+        for message, names_no_subject in zip(spoken, follows, strict=True)
     ]
 
 
-def _says_nothing(spoken: Sequence[Message]) -> list[bool]:
-    """For each message, True if it is a courtesy or a bare follow-up, or answers a courtesy."""
+def _says_nothing(spoken: Sequence[Message], bare: Sequence[bool]) -> list[bool]:
+    """For each message, True if it is bare, or answers a courtesy."""
     found: list[bool] = []
     is_courteous = False
-    for message in spoken:
-        text = message.text
-        is_bare = is_courtesy(text) or names_nothing(text)
+    for message, is_bare in zip(spoken, bare, strict=True):
         if message.role == "user":
-            is_courteous = is_bare and not refers_back(text)
-        found.append(is_bare or (is_courteous and len(text) <= _SHORT_ANSWER))
+            is_courteous = is_bare and not refers_back(message.text)
+        found.append(is_bare or (is_courteous and len(message.text) <= _SHORT_ANSWER))
     return found
 
 

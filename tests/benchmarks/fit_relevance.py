@@ -1,10 +1,13 @@
-"""Fits the weights by which messages are judged, and the mean of everyday messages.
+"""Fits the weights by which messages are judged, and the means of everyday messages and courtesies.
 
     OMP_NUM_THREADS=1 python -m tests.benchmarks.fit_relevance DATA [--without report] [--into DIR]
 
 DATA holds `locomo_dev.json` (LoCoMo, dialogues 1 to 5), `mtb_dev.json` (MT-Bench-101, with a name
-typed by hand for each dialogue), `cast2020.json` (TREC CAsT) and `ikat2023_dev.json` (TREC iKAT).
-Writes `weights.npz` for smart_context/relevance and `ordinary.npy` for topics/clusters.
+typed by hand for each dialogue), `cast2020.json` (TREC CAsT), `ikat2023_dev.json` (TREC iKAT) and
+`risawoz_{en,fr,zh,ko,hi}_dev.json` (X-RiSAWOZ). Six subjects in sixteen languages are written in
+`tests/topics/languages/fit.json`.
+Writes `weights.npz` for smart_context/relevance, `ordinary.npy` and `courtesies.npy` for
+topics/clusters.
 Short labels for LoCoMo's dialogues are made of the questions' words. How much it counts that a
 message is a member of a found topic is fitted to the topics that the package finds in these chats
 and in `dialseg_dev.json` (DialSeg711).
@@ -15,12 +18,14 @@ the weights of the package are fitted to all.
 
 import argparse
 import asyncio
+import json
 import random
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from smart_context.base.text.languages import with_language
 from smart_context.base.text.words import content_words
 from smart_context.chat.messages import MessageId
 from smart_context.cli.evaluation.data.dialogues import Question, part_of
@@ -28,12 +33,18 @@ from smart_context.cli.evaluation.data.formats import read_dialogues
 from smart_context.cli.evaluation.data.typed import (
     absent_labels,
     chats_of,
+    joined,
     short_labels,
     with_absent,
 )
 from smart_context.cli.evaluation.remembered import RememberingEmbedder
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
-from smart_context.relevance.evidence.features import CHAT_FEATURES, with_products
+from smart_context.llm.offline.every_language import EveryLanguageEmbedder
+from smart_context.relevance.evidence.features import (
+    CHAT_FEATURES,
+    OTHER_LANGUAGE,
+    with_products,
+)
 from smart_context.relevance.judge.judging import Judge, posterior_features, ranking
 from smart_context.relevance.judge.weights import Weights, null_labels, write_weights
 from smart_context.relevance.label_scores import (
@@ -48,8 +59,8 @@ from smart_context.topics.embedded import EmbeddedTopicExtractor
 
 # How much each kind of chat counts for presence, for ranking, and for the posterior.
 COUNTS = {
-    "long": (200, 700, 500),
-    "long, no times": (200, 700, 500),
+    "long": (200, 900, 500),
+    "long, no times": (200, 900, 500),
     "in a row": (200, 200, 330),
     "returning": (150, 250, 330),
     "two": (60, 40, 60),
@@ -59,6 +70,8 @@ COUNTS = {
     "many": (250, 400, 330),
     "cast": (40, 30, 23),
     "ikat": (40, 30, 20),
+    "languages": (200, 200, 330),
+    "rooms": (60, 20, 30),
 }
 SHARES = {
     "present": 1.5,
@@ -69,7 +82,21 @@ SHARES = {
     "near": 0.4,
     "other": 0.02,
 }
+STRICT = 8
+"""How much more absent labels count where the chat is in another language than English: as many of
+them are refused then as in English, in the part to fit to."""
 SAID = frozenset({"present", "blind", "short"})
+WRITTEN = Path(__file__).parents[1] / "topics" / "languages" / "fit.json"
+PUBLIC = ("en", "fr", "zh", "ko", "hi")
+COURTESIES = (
+    "Thank you, goodbye.",
+    "You're welcome.",
+    "Okay, thank you very much for your help.",
+    "My pleasure, have a nice day.",
+    "All right, I have no other questions.",
+    "I'm glad I could help, see you next time.",
+    "Okay, I see, thanks.",
+)
 HIDDEN, SEEDS, EPOCHS, BATCHES, RATE, DROP, DECAY, CLIP = 16, 2, 25, 8, 0.01, 0.2, 1e-3, 6
 
 
@@ -110,6 +137,8 @@ def chats(data, part):
         "ikat": chats_of(
             titled(data, "ikat2023_dev"), "returning", subjects=5, rounds=3, absent=12
         ),
+        "languages": in_every_language(),
+        "rooms": rooms(data, part),
     }
     return found, labels
 
@@ -193,6 +222,66 @@ def short_ones(chat, all_chats):
     return [("short", label) for label in own] + [("short absent", label) for label in absent]
 
 
+def in_every_language():
+    """Chats of three or four of the six subjects that are written in each language.
+
+    Each subject has a second name, which its messages often do not use.
+    """
+    entries = json.loads(WRITTEN.read_bytes())
+    by_language = {}
+    for entry, dialogue in zip(entries, read_dialogues(WRITTEN)[1], strict=True):
+        by_language.setdefault(entry["language"], []).append((entry, dialogue))
+    pick, found = random.Random(15), []
+    for pairs in by_language.values():
+        also = {entry["typed"]: entry["also"] for entry, _ in pairs}
+        absent = [label for entry, _ in pairs for label in entry["absent"]]
+        for number in range(6):
+            some = pick.sample([dialogue for _, dialogue in pairs], 3 + number % 2)
+            chat = joined(some, "returning" if number % 3 else "in a row", pick)
+            said = {question.text for question in chat.questions}
+            more = [replace(asked, text=also[asked.text]) for asked in chat.questions]
+            others = [text for both in also.items() if both[0] not in said for text in both]
+            found.append(
+                replace(chat, questions=(*chat.questions, *more), absent=(*absent, *others))
+            )
+    return found
+
+
+ROOMS = {
+    "Restaurant": ("restaurant", "restaurant", "餐厅", "식당", "रेस्तराँ"),
+    "Attraction": ("sights", "lieux à visiter", "旅游景点", "관광지", "पर्यटन स्थल"),
+    "Hotel": ("hotel", "hôtel", "酒店", "호텔", "होटल"),
+    "TV": ("TV series", "série télé", "电视剧", "드라마", "टीवी सीरीज़"),
+    "Movie": ("movie", "film", "电影", "영화", "फ़िल्म"),
+    "Weather": ("weather", "météo", "天气", "날씨", "मौसम"),
+    "Flight": ("flight", "vol", "航班", "비행기", "उड़ान"),
+    "Car": ("car", "voiture", "汽车", "자동차", "कार"),
+    "Train": ("train", "train", "火车", "기차", "ट्रेन"),
+    "Class": ("tutoring", "cours de soutien", "辅导班", "학원", "कोचिंग"),
+    "Hospital": ("hospital", "hôpital", "医院", "병원", "अस्पताल"),
+    "PC": ("laptop", "ordinateur", "电脑", "노트북", "लैपटॉप"),
+}
+"""The subjects of RiSAWOZ, as one would type them in the languages of `PUBLIC`."""
+
+
+def rooms(data, part):
+    """RiSAWOZ: each subject of a dialogue is typed, the others of its language are absent."""
+    found = []
+    for number, code in enumerate(PUBLIC):
+        names = {key: name[number] for key, name in ROOMS.items()}
+        english = read(data, "risawoz_en_dev", part)
+        for chat, other in zip(read(data, f"risawoz_{code}_dev", part), english, strict=True):
+            groups = dict(zip(other.subjects, chat.groups, strict=True))
+            asked = tuple(
+                Question(text=name, evidence=groups[key])
+                for key, name in names.items()
+                if groups.get(key)
+            )
+            absent = tuple(name for key, name in names.items() if key not in groups)
+            found.append(replace(chat, questions=asked, absent=absent))
+    return found
+
+
 class Looker:
     """Makes the rows of a chat, with the product's own code."""
 
@@ -208,12 +297,16 @@ class Looker:
         vectors = self.embed([message.text for message in chat.messages])
         searchable = SearchableChat.of(chat.messages, vectors, self.judge)
         gold = {question.text: question.evidence for question in chat.questions}
+        language = chat.language
         asked = [("present", text) for text in gold] + [("absent", text) for text in chat.absent]
         found = []
         for begin in range(0, len(asked := asked + more), 64):
             some = asked[begin : begin + 64]
             labels = [text for _, text in some]
-            evidence = evidence_for(labels, self.embed(labels), searchable, self.judge)
+            said = labels
+            if language not in {"", "en"}:
+                said = [with_language(text, language) for text in labels]
+            evidence = evidence_for(labels, self.embed(said), searchable, self.judge)
             for (kind, text), (first, features) in zip(
                 some, both_passes(evidence, vectors, self.judge), strict=True
             ):
@@ -273,6 +366,8 @@ def fit_presence(rows):
     for kind, some in rows.items():
         for row in some:
             weight = COUNTS[kind][0] / sum(other.kind == row.kind for other in some)
+            if row.whole[OTHER_LANGUAGE] and row.kind not in SAID:
+                weight *= STRICT
             add(row.whole, row.kind, weight)
             if row.kind in SAID:  # as if the chat used none of the label's words
                 add(
@@ -448,12 +543,20 @@ def fit_members(data, part, looker, weights):
 
 
 def ordinary(data, looker):
-    """The mean vector of messages to an assistant and of messages between two people."""
+    """The mean vector of messages to an assistant and of messages between two people.
+
+    Of the English model alone, since other languages are compared with it, too.
+    """
     means = [
         looker.embed([m.text for d in read(data, name, part) for m in d.messages]).mean(0)
         for name, part in (("mtb_dev", "fit"), ("locomo_dev", "all"))
     ]
     return (sum(means) / len(means)).astype(np.float32)
+
+
+def courtesies(looker):
+    """The direction of a few thanks and goodbyes."""
+    return unit(looker.embed(COURTESIES).mean(axis=0)[None])[0]
 
 
 def main():
@@ -464,17 +567,21 @@ def main():
     options.add_argument("--cache", type=Path, help="where vectors are kept for the next time")
     given = options.parse_args()
     given.into.mkdir(parents=True, exist_ok=True)
-    embedder = RememberingEmbedder(EmbeddedEmbedder(), given.cache)
+    embedder = RememberingEmbedder(EveryLanguageEmbedder(), given.cache)
     with asyncio.Runner() as runner:
         looker = Looker(embedder, runner.get_loop())
         rows = all_rows(given.data, "fit" if given.without else "all", looker)
-        mean = ordinary(given.data, looker)
+        english = RememberingEmbedder(EmbeddedEmbedder(), given.cache)
+        in_english = Looker(english, runner.get_loop())
+        mean, thanks = ordinary(given.data, in_english), courtesies(in_english)
+        english.keep()
         weights = fit(rows, looker.judge.null_labels)
         members = fit_members(given.data, "fit" if given.without else "all", looker, weights)
         weights = replace(weights, members=members.astype(np.float32))
         embedder.keep()
     write_weights(weights, given.into / "weights.npz")
     np.save(given.into / "ordinary.npy", mean)
+    np.save(given.into / "courtesies.npy", thanks)
 
 
 if __name__ == "__main__":

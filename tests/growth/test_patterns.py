@@ -42,6 +42,7 @@ MADE_WHEN_NEEDED = {
     "packing/roles/loader.py": 1,
     "relevance/evidence/lexical.py": 1,
     "base/text/hidden.py": 1,
+    "base/text/inflections.py": 1,
     "topics/naming/borders.py": 2,
     "topics/naming/words/languages.py": 1,
     "topics/standing/standing.py": 1,

@@ -101,6 +101,10 @@ def uses_of_a_label(text):
     chat_words = ChatWords()
     chat_words.place([said(text)])
     chat_words.shares(["migration plan", "a", "数据"])
+    chat_words.place([said(text)], "de")
+    chat_words.shares(["Aaaaaaa", "ab"])
+    chat_words.place([said(text)], "he")
+    chat_words.shares(["\u05d5\u05d5\u05d5\u05d5\u05d5", "aaaaa"])
 
 
 def english(text):

@@ -33,6 +33,7 @@ class LabelEvidence:
     dated: Floats | None
     null_mean: float  # the mean cosine of the label and the null labels
     null_spread: float  # the standard deviation of these cosines
+    in_other_language: bool = False  # the chat is in another language than English
 
 
 _LOCAL = (
@@ -208,11 +209,16 @@ CHAT_FEATURES = (
     *("null_best", "null_share", "chat_best", "size", "lexical_around", "window_best"),
     *("pair_best", "dated", "spoken_by"),
 )
+OTHER_LANGUAGE = "other_language"
+"""1 if the chat is in another language than English: it decides only if a topic is mentioned."""
+
 _PRODUCTS = (
     *(("best", "coverage"), ("lexical_best", "best"), ("best", "best"), ("coverage", "words")),
     *(("null_best", "coverage"), ("unusual_best", "coverage"), ("words", "null_best")),
     *(("words", "best"), ("size", "best"), ("size", "null_best"), ("size", "coverage")),
     *(("null_share", "coverage"), ("null_share", "words"), ("lexical_best", "null_best")),
+    *((OTHER_LANGUAGE, "coverage"), (OTHER_LANGUAGE, "best"), (OTHER_LANGUAGE, "words")),
+    *((OTHER_LANGUAGE, "null_best"), (OTHER_LANGUAGE, "lexical_best")),
 )
 
 
@@ -241,13 +247,15 @@ def _whole(evidence: LabelEvidence, local: Mapping[str, Floats]) -> dict[str, fl
         "pair_best": float(local["pair"].max()),
         "dated": 0.0 if evidence.dated is None else float(evidence.dated.max()),
         "spoken_by": float(evidence.spoken_by.max()),
+        OTHER_LANGUAGE: float(evidence.in_other_language),
     }
 
 
 def with_products(whole: Mapping[str, float]) -> Floats:
-    """The `CHAT_FEATURES` as a row, followed by the products of some of them."""
+    """The `CHAT_FEATURES` as a row, its language, and the products of some of them."""
+    single = [whole[name] for name in (*CHAT_FEATURES, OTHER_LANGUAGE)]
     products = [whole[one] * whole[other] for one, other in _PRODUCTS]
-    return np.array([*(whole[name] for name in CHAT_FEATURES), *products], dtype=np.float32)
+    return np.array([*single, *products], dtype=np.float32)
 
 
 def _words_of(words: tuple[tuple[float, Places], ...], groups: Places, count: int) -> Floats:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smart_context.base.text.bm25 import MOST_GAIN, gains, rarity
+from smart_context.base.text.inflections import forms_of
 from smart_context.base.text.unicode_tables import normal_pieces
 from smart_context.base.text.words import UNSPACED_RUN, content_words, stem
 from smart_context.chat.messages import Message
@@ -32,12 +33,14 @@ class ChatWords:
     """The words of a chat's messages. Not for concurrent use.
 
     Attributes:
+        language: The ISO 639-1 code of the language whose inflections are found; empty for none.
         lengths: Shape (n,), the messages' lengths in characters.
         asks: Shape (n,), 1 for each message with a question mark, else 0.
         copies: Shape (n,), the position of the first message with the same text.
     """
 
     def __init__(self) -> None:
+        self.language = ""
         self.lengths = np.zeros(0, dtype=np.float32)
         self._messages: tuple[Message, ...] = ()
         self._lowered: list[str] = []
@@ -50,11 +53,17 @@ class ChatWords:
         self._postings: dict[str, Postings] = {}
         self._searched: dict[str, int] = {}
 
-    def place(self, messages: Sequence[Message]) -> None:
+    def place(self, messages: Sequence[Message], language: str = "") -> None:
         """Set the chat's messages; the cost depends only on those that changed.
 
         Known messages after the last one are kept, since they are often needed again next.
+
+        Args:
+            messages: All its messages, oldest first.
+            language: The `language` to search in from now on.
         """
+        if language != self.language:
+            self.language, self._postings, self._searched = language, {}, {}
         asked = tuple(messages)
         same = common_length(asked, self._messages)
         if same < len(asked):
@@ -72,10 +81,13 @@ class ChatWords:
         self.copies = self._all_copies[: len(asked)]
         self.lengths = self._all_lengths[: len(asked)]
 
-    def is_ready(self, messages: Sequence[Message], queries: Sequence[str]) -> bool:
+    def is_ready(
+        self, messages: Sequence[Message], queries: Sequence[str], language: str = ""
+    ) -> bool:
         """True if `place` and `shares` have nothing to look up for these."""
         count = len(messages)
-        return tuple(messages) == self._messages[:count] and all(
+        is_placed = language == self.language and tuple(messages) == self._messages[:count]
+        return is_placed and all(
             self._searched.get(word, 0) >= count
             for query in queries
             for word in content_words(query)
@@ -133,10 +145,12 @@ class ChatWords:
             return self._postings[word]
         sought = word if len(word) <= _WHOLE_STEM else word[:-1]
         rest_of_word = re.compile(re.escape(sought) + r"[^\W_]*(?:\+\+|#(?!\w))?")
+        shared, form = forms_of(word, self.language) or (sought, None)
         found = {
             place: count
             for place in range(known, len(self._lowered))
-            if sought in self._lowered[place] and (count := self._count(place, word, rest_of_word))
+            if shared in self._lowered[place]
+            and (count := self._count(place, word, form or rest_of_word))
         }
         positions, counts = self._postings.get(word, (_NOWHERE, _NEVER))
         positions = np.concatenate([positions, np.array([*found], dtype=np.intp)])
@@ -146,6 +160,8 @@ class ChatWords:
 
     def _count(self, place: int, word: str, rest_of_word: re.Pattern[str]) -> int:
         lowered = self._lowered[place]
+        if forms_of(word, self.language):
+            return sum(1 for _ in rest_of_word.finditer(lowered))
         if UNSPACED_RUN.match(word):
             return lowered.count(word)
         found = sum(

@@ -11,7 +11,7 @@ _LEAST_SHARE = 0.25
 _FLOOR, _FLOOR_FROM = 0.6, 0.5
 
 
-def cut_of(likely: Floats, threshold: float) -> float:
+def cut_of(likely: Floats, threshold: float, sure: float = 1.0) -> float:
     """The probability from which messages are kept; it rises with the threshold.
 
     At 0.4, a message is kept if it is at least a quarter as likely as the chat's messages on
@@ -22,11 +22,14 @@ def cut_of(likely: Floats, threshold: float) -> float:
     Args:
         likely: Shape (n,), the messages' probabilities; not empty.
         threshold: The user's, at most 1; from 0 downwards all are kept.
+        sure: The probability that any message is about the topic, above 0. It is a factor of all
+            others, so it does not change which messages are kept.
     """
     if threshold <= 0:
         return threshold
     best = float(likely.max())
-    usual = max(_LEAST_SHARE * float(likely.mean()), _FLOOR * max(0.0, best - _FLOOR_FROM))
+    floor = _FLOOR * max(0.0, best - _FLOOR_FROM * sure)
+    usual = max(_LEAST_SHARE * float(likely.mean()), floor)
     if threshold <= PROBABLY:
         return usual * (threshold / PROBABLY) ** 2
     return max(usual, holding(likely, _wanted(threshold)))

@@ -24,6 +24,8 @@ from smart_context.topics.clusters.units import (
 )
 
 _ORDINARY = Path(__file__).with_name("ordinary.npy")
+_COURTESIES = Path(__file__).with_name("courtesies.npy")
+_COURTEOUS = 0.45
 _MODELS = frozenset({"all-minilm-l6-v2", "all-minilm", "all-minilm:l6-v2"})
 _PRIOR = 40
 _ALIKE, _BONUS, _POINTING = 0.25, 0.4, 0.2
@@ -54,15 +56,35 @@ class Subject:
     parts: tuple[tuple[int, ...], ...] = ()
 
 
-@cache
 def ordinary_direction(model: str) -> Vector | None:
     """The mean vector of everyday messages; `None` if unknown for the embedding model.
 
     `python -m tests.benchmarks.fit_relevance` writes the file.
     """
-    if model.lower().rsplit("/", 1)[-1] not in _MODELS:
-        return None
-    return np.asarray(np.load(_ORDINARY, allow_pickle=False), dtype=np.float32)
+    return _stored(_ORDINARY) if _is_known(model) else None
+
+
+def means_courtesy(vectors: Matrix, model: str) -> NDArray[np.bool_]:
+    """Shape (n,): True for messages that mean thanks or a goodbye, in any language.
+
+    All False if that is unknown for the embedding model.
+
+    Args:
+        vectors: Shape (n, d), unit rows or zero rows.
+        model: The embedding model's name.
+    """
+    if not _is_known(model) or not len(vectors):
+        return np.zeros(len(vectors), dtype=np.bool_)
+    return np.asarray(vectors @ _stored(_COURTESIES) >= _COURTEOUS, dtype=np.bool_)
+
+
+def _is_known(model: str) -> bool:
+    return model.lower().rsplit("/", 1)[-1] in _MODELS
+
+
+@cache
+def _stored(path: Path) -> Vector:
+    return np.asarray(np.load(path, allow_pickle=False), dtype=np.float32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

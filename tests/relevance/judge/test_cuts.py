@@ -56,3 +56,11 @@ def test_the_members_of_a_topic_stay_up_to_the_default_threshold_and_then_leave(
     assert left == sorted(left, reverse=True)
     assert left[-1] == 1
     assert members_cut(likely[:0], 0.9) == 0
+
+
+@given(st.lists(st.floats(0.01, 1), min_size=1, max_size=9), st.floats(0.05, 1), st.floats(0.1, 1))
+def test_doubt_that_the_topic_is_there_changes_no_choice(likely, sure, threshold):
+    certain = np.array(likely)
+    assert cut_of(certain * sure, threshold, sure) == pytest.approx(
+        sure * cut_of(certain, threshold)
+    )

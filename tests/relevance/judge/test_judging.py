@@ -1,7 +1,12 @@
 import numpy as np
 import pytest
 
-from smart_context.relevance.evidence.features import CHAT_FEATURES, FEATURES, with_products
+from smart_context.relevance.evidence.features import (
+    CHAT_FEATURES,
+    FEATURES,
+    OTHER_LANGUAGE,
+    with_products,
+)
 from smart_context.relevance.judge.calibrate import MINILM, Scale
 from smart_context.relevance.judge.judging import Judge, judge_for
 from smart_context.relevance.judge.weights import FILE, null_labels, read_weights, write_weights
@@ -9,7 +14,7 @@ from smart_context.relevance.judge.weights import FILE, null_labels, read_weight
 
 def test_the_weights_fit_the_features_and_are_small():
     weights = read_weights()
-    zeros = with_products(dict.fromkeys(CHAT_FEATURES, 0.0))
+    zeros = with_products(dict.fromkeys((*CHAT_FEATURES, OTHER_LANGUAGE), 0.0))
     assert weights.presence.shape == (len(zeros) + 1,)
     assert weights.linear.shape == (3, len(FEATURES))
     assert weights.hidden.shape[1] == len(FEATURES)
