@@ -85,6 +85,9 @@ def test_what_is_attached_and_compacted_has_no_fault_that_a_program_finds(
 
     page.locator(".summary-card summary").click()
     expect(page.locator("[data-compacted]")).to_have_count(2)
+    page.get_by_role("button", name="This chat", exact=True).click()
+    check()  # what the menu lies over is checked below
+    page.keyboard.press("Escape")
     page.locator(".file-input").set_input_files(
         [
             {"name": "chart.png", "mimeType": "image/png", "buffer": PICTURE},
@@ -94,8 +97,6 @@ def test_what_is_attached_and_compacted_has_no_fault_that_a_program_finds(
     for state in ("ready", "refused"):
         expect(page.locator(f".attaching-chip[data-state={state}]")).to_have_count(1)
     page.locator("#message-box").fill("/c")
-    check()
-    page.get_by_role("button", name="This chat", exact=True).click()
     check()
     from_menu(page, "From the vault")
     page.locator("#vault-search").fill("start")

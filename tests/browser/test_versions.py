@@ -232,7 +232,8 @@ def test_a_chat_is_renamed_exported_branched_duplicated_and_deleted(new_page, se
         ("for OpenAI’s API", '"role": "user"', "Other questions-c1.json"),
     ):
         with page.expect_download() as download:
-            from_the_menu(page, f"Export {form}").click()
+            page.get_by_role("button", name="This chat", exact=True).click()
+            page.get_by_role("button", name=f"Export {form}", exact=True).click()
         assert text in download.value.path().read_text()
         assert download.value.suggested_filename == name
 
