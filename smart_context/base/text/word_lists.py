@@ -25,7 +25,25 @@ def lines_of(file: Path) -> tuple[str, ...]:
     return tuple(file.read_text(encoding="utf-8").splitlines())
 
 
-STOP_WORDS_OF: Mapping[str, frozenset[str]] = word_lists(Path(__file__).with_name("stop_words.txt"))
+_JOINED_AND = {"ar": "وف", "he": "ו"}  # noqa: RUF001
+"""Letters for *and* and *so* that are written together with the next word, by language."""
+
+_SHORTEST_JOINED = 3
+"""Shorter ones are also words of their own: `فهم`, *so they* or *understanding*."""
+
+
+def _with_joined(code: str, words: frozenset[str]) -> frozenset[str]:
+    """The words, and those that are written together with *and*: `وكيف`, *and how*."""
+    long = [word for word in words if len(word) >= _SHORTEST_JOINED]
+    return words.union(joined + word for joined in _JOINED_AND.get(code, "") for word in long)
+
+
+STOP_WORDS_OF: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        code: _with_joined(code, words)
+        for code, words in word_lists(Path(__file__).with_name("stop_words.txt")).items()
+    }
+)
 """The stop words of each language by its ISO 639-1 code."""
 
 _ENGLISH_TOO = frozenset(["var", "bile", "ten", "pod", "sam", "ale", "hem", "sen", "mam"])

@@ -6,17 +6,30 @@ from collections.abc import Set as AbstractSet
 from functools import cache
 from pathlib import Path
 
-from smart_context.base.text.word_lists import word_lists
+from smart_context.base.text.word_lists import STOP_WORDS_OF, word_lists
 from smart_context.base.text.words import UNSPACED_RUN, is_stop_word
 from smart_context.topics.naming.borders import whole_phrase
 from smart_context.topics.naming.labels import clean_label
 
 _BETWEEN = re.compile(r"[\s&,!?;:/]+")
 _POSSESSIVE = re.compile("['\u2019]s?$")
-_ARABIC_VERB = re.compile("[وف]?[أتين][\u0621-\u064a]{3,4}(?<!ة)|[وف]?ي[\u0621-\u064a]{3,5}(?<!ة)")
-"""`تستمر`, `نحتاج`: a prefix and a root of three or four letters, hardly ever a name of its own."""
+_ARABIC_VERB = re.compile(
+    "[وف]?(?!ت..ي.$|أ.[^ت]ا.$)"  # noqa: RUF001
+    "(?:[أتين](?:ست)?[\u0621-\u064a]{3,4}|ي[\u0621-\u064a]{3,5})(?<!ة)"
+    "|ت[\u0621-\u064a]{3}ني"
+)
+"""`تستمر`, `نحتاج`: a prefix and a root of three or four letters, hardly ever a name of its own.
 
-_SHORTEST_NICKNAME = 2
+`تنظيف` and `أطفال` are nouns.
+"""
+
+_HEBREW_VERB = re.compile("לה[\u05d0-\u05ea]{3,}(?<!ות)(?<!ים)")
+"""`להכין`, `להשתמש`: infinitives, whose first letters are hardly ever those of a noun."""
+
+_JOINED = re.compile("[وف](?=ال)|[بلكوف]|[ובלכמש]")
+"""*And*, *in*, *to* and the like, which Arabic and Hebrew write together with the next word."""
+
+_SHORTEST_NICKNAME, _SHORTEST_ALONE = 2, 3
 _LONGEST_WORDS = 4
 
 
@@ -28,7 +41,7 @@ def accepted(text: str, texts: Sequence[str], speakers: AbstractSet[str]) -> str
         texts: The chat's messages, which show where words begin and end.
         speakers: The lower-cased names of the speakers.
     """
-    parts = [_without_arabic_verbs(whole_phrase(part.strip(), texts)) for part in text.split(" & ")]
+    parts = [_noun_phrase(part.strip(), texts) for part in text.split(" & ")]
     label = clean_label(" & ".join(parts))
     words = _words(label)
     if not all(parts) or not label or len(words) > _LONGEST_WORDS:
@@ -40,14 +53,32 @@ def accepted(text: str, texts: Sequence[str], speakers: AbstractSet[str]) -> str
     return label
 
 
-def _without_arabic_verbs(part: str) -> str:
-    """A phrase without the words at its edges that look like verbs of the present tense."""
-    words = part.split()
-    while len(words) > 1 and _ARABIC_VERB.fullmatch(words[0]):
+def _noun_phrase(part: str, texts: Sequence[str]) -> str:
+    """A phrase in whole words, without Arabic and Hebrew words at its edges that name nothing."""
+    words = whole_phrase(part, texts).split()
+    while len(words) > 1 and _names_nothing(words[0]):
         del words[0]
-    while len(words) > 1 and _ARABIC_VERB.fullmatch(words[-1]):
+    while len(words) > 1 and _names_nothing(words[-1]):
         del words[-1]
-    return " ".join(words)
+    return " ".join([*(_without_joined(word, texts) for word in words[:1]), *words[1:]])
+
+
+def _names_nothing(word: str) -> bool:
+    """True for an Arabic or Hebrew word that looks like a verb, or serves grammar."""
+    is_verb = _ARABIC_VERB.fullmatch(word) or _HEBREW_VERB.fullmatch(word)
+    return bool(is_verb) or any(word in STOP_WORDS_OF[code] for code in ("ar", "he"))
+
+
+def _without_joined(word: str, texts: Sequence[str]) -> str:
+    """A word without the *and* or *in* that is joined to it.
+
+    Only if the chat says it alone, too: else the letter may be the word's own.
+    """
+    rest = _JOINED.sub("", word, count=1) if _JOINED.match(word) else ""
+    if len(rest) < _SHORTEST_ALONE:
+        return word
+    alone = re.compile(rf"(?<!\w){re.escape(rest)}(?!\w)")
+    return rest if any(alone.search(text) for text in texts) else word
 
 
 def _last_word(part: str) -> str:

@@ -2,7 +2,13 @@ import pytest
 
 from smart_context.topics.naming.acceptance import accepted, is_courtesy, is_said
 
-SAID = ["Evan, congrats on the New York Subway!", "カップヌードルとルールの話です", "哪家餐馆好？"]
+SAID = [
+    "Evan, congrats on the New York Subway!",
+    "カップヌードルとルールの話です",
+    "哪家餐馆好？",
+    "القهوة جيدة",
+    "יש לי חומץ",
+]
 SPEAKERS = frozenset({"evan", "melanie"})
 
 
@@ -29,6 +35,13 @@ SPEAKERS = frozenset({"evan", "melanie"})
         ("تستمر الحفلة", "الحفلة"),
         ("وتريد عيد ميلاد", "عيد ميلاد"),
         ("ألم الظهر", "ألم الظهر"),
+        ("وكيف أستقبل المدفوعات", "المدفوعات"),
+        ("والقهوة حامضة", "القهوة حامضة"),
+        ("بالقهوة", "القهوة"),
+        ("بالشاي", "بالشاي"),
+        ("تنظيف أطفال", "تنظيف أطفال"),
+        ("להשתמש בחומץ", "חומץ"),
+        ("ולמה להקה", "להקה"),
         ("iş görüşmesi", "İş Görüşmesi"),
         ("好的", ""),
         ("谢谢你", ""),
