@@ -6,10 +6,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Literal
+from urllib.parse import quote
 
 from smart_context.base.text.names import one_line
 from smart_context.base.values import JsonObject
 from smart_context.chat.documents.branches import Versions
+from smart_context.chat.files.files_taken_out import NOT_IN_NAMES
 from smart_context.chat.ids import chat_id_of
 from smart_context.chat.listed.rows import title_from
 from smart_context.chat.messages import Message, Part, messages_of
@@ -18,21 +20,26 @@ from smart_context.chat.tool_pairs import as_function
 Form = Literal["markdown", "json", "openai", "html"]
 ENDINGS: Mapping[str, str] = {"markdown": "md", "json": "json", "openai": "json", "html": "html"}
 
+Attached = Mapping[str, str]
+"""Where each attached file is, by its storage key: a path, or a `data:` address with all of it."""
+
+_NONE: Attached = MappingProxyType({})
+
 _CALLOUTS = {"user": "question", "assistant": "quote", "system": "info", "tool": "example"}
 _SPEAKERS = {"user": "You", "assistant": "Assistant", "system": "System", "tool": "Tool"}
-_NOT_IN_NAMES = re.compile(r'[\\/:*?"<>|#^\[\]\x00-\x1f]+')
 _NOT_IN_BLOCK_IDS = re.compile(r"[^A-Za-z0-9-]+")
 _LONGEST_NAME = 80
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>|~$#^])")
 _FENCE = re.compile(r"`{3,}")
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 _STYLE = (
     "body{font:16px/1.6 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;"
     "color-scheme:light dark;overflow-wrap:anywhere}article{margin:0 0 1.5rem;padding:1rem;"
     "border:1px solid #8884;border-radius:.75rem}h2{font-size:1rem;margin:0 0 .5rem}"
     "time,summary{opacity:.7;font-size:.85rem}pre{white-space:pre-wrap;padding:.75rem;"
     "background:#8882;border-radius:.5rem}table{border-collapse:collapse}td,th{padding:.25rem "
-    ".5rem;border:1px solid #8884}blockquote{margin-left:0;padding-left:1rem;"
-    "border-left:3px solid #8884}"
+    ".5rem;border:1px solid #8884}img{max-width:100%;border-radius:.5rem}"
+    "blockquote{margin-left:0;padding-left:1rem;border-left:3px solid #8884}"
 )
 
 
@@ -41,12 +48,17 @@ def _escaped(text: str) -> str:
 
 
 def exported(
-    chat_id: str, document: JsonObject, form: Form, render: Callable[[str], str] = _escaped
+    chat_id: str,
+    document: JsonObject,
+    form: Form,
+    render: Callable[[str], str] = _escaped,
+    attached: Attached = _NONE,
 ) -> str:
     """A chat as a text of this form, ending with a line break.
 
     Args:
         render: Makes safe HTML of a message's Markdown, for the form of that name.
+        attached: Where the attached files are that Markdown and HTML show; of others the name.
     """
     if form == "json":
         return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
@@ -54,7 +66,9 @@ def exported(
         said = [m for m in _said(document) if not m.is_summary]  # what it stands for is there
         body = {"messages": [row for message in said for row in _openai(message)]}
         return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
-    return _html(document, render) if form == "html" else _markdown(chat_id, document)
+    if form == "html":
+        return _html(document, render, attached)
+    return _markdown(chat_id, document, attached)
 
 
 def file_name(chat_id: str, document: Mapping[str, Any], form: Form) -> str:
@@ -75,7 +89,7 @@ def chat_id_in(stem: str, document: Mapping[str, Any]) -> str:
 
 
 def _name_start(document: Mapping[str, Any]) -> str:
-    words = _NOT_IN_NAMES.sub(" ", _title(document))
+    words = NOT_IN_NAMES.sub(" ", _title(document))
     named = " ".join(words.split())[:_LONGEST_NAME].strip(" .")
     return f"{named}-" if named else ""
 
@@ -116,7 +130,7 @@ def _openai(message: Message) -> Iterator[JsonObject]:
         yield {"role": message.role, "content": message.text}
 
 
-def _markdown(chat_id: str, document: Mapping[str, Any]) -> str:
+def _markdown(chat_id: str, document: Mapping[str, Any], attached: Attached) -> str:
     title = document.get("title")
     front = {
         "title": title if isinstance(title, str) else chat_id,
@@ -132,7 +146,7 @@ def _markdown(chat_id: str, document: Mapping[str, Any]) -> str:
         kind = "note" if message.is_extracted else _CALLOUTS[message.role]
         at = f" · {message.created_at}" if message.created_at else ""
         body = [f"> [!{kind}] {_name(message)}{at}"]
-        body += [f"> {line}".rstrip() for line in _all_text(message).split("\n")]
+        body += [f"> {line}".rstrip() for line in _all_text(message, attached).split("\n")]
         blocks += ["\n".join(body), f"^{_block_id(message.id)}"]  # a callout's id stands apart
     return "\n\n".join(blocks) + "\n"
 
@@ -145,7 +159,7 @@ def _block_id(name: str) -> str:
     return _NOT_IN_BLOCK_IDS.sub("-", name)
 
 
-def _all_text(message: Message) -> str:
+def _all_text(message: Message, attached: Attached) -> str:
     """What a message says, with its thoughts and tool calls folded, and what is attached."""
     texts: list[str] = []
     for part in message.parts:
@@ -156,7 +170,7 @@ def _all_text(message: Message) -> str:
             texts.append(_folded("abstract", "Thinking", text))
         else:
             texts.append(text)
-    return "\n\n".join(filter(None, (*texts, _attached(message))))
+    return "\n\n".join(filter(None, (*texts, *_linked_files(message, attached), _links(message))))
 
 
 def _folded(kind: str, title: str, text: str) -> str:
@@ -176,16 +190,31 @@ def _fenced(text: str) -> str:
     return f"{fence}\n{text}\n{fence}"
 
 
-def _attached(message: Message) -> str:
-    names = [one_line(str(file.get("name") or "file")) for file in message.files]
+def _linked_files(message: Message, attached: Attached) -> Iterator[str]:
+    """The attached files in Markdown: images shown, others linked, those that are gone named."""
+    for file in message.files:
+        name, place = _named(file, attached)
+        label = _MARKDOWN.sub(r"\\\1", name)
+        if not place:
+            yield f"*Attached:* {name}"
+        elif str(file.get("file_type")).startswith("image/"):
+            yield f"![{label}]({quote(place)})"
+        else:
+            yield f"*Attached:* [{label}]({quote(place)})"
+
+
+def _named(file: Mapping[str, Any], attached: Attached) -> tuple[str, str]:
+    """A file's name, and where it is; empty if that is not known."""
+    return one_line(str(file.get("name") or "file")), attached.get(str(file.get("storage_key")), "")
+
+
+def _links(message: Message) -> str:
     links = [
         (one_line(str(link.get("title") or link["url"])), link["url"])
         for link in message.links
         if isinstance(link.get("url"), str)
     ]
-    texts = [f"*Attached:* {name}" for name in names]
-    texts += [f"[{title}]({one_line(url)})" for title, url in links]
-    return "\n\n".join(texts)
+    return "\n\n".join(f"[{title}]({one_line(url)})" for title, url in links)
 
 
 def _as_text(value: object) -> str:
@@ -196,9 +225,9 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _html(document: Mapping[str, Any], render: Callable[[str], str]) -> str:
+def _html(document: Mapping[str, Any], render: Callable[[str], str], attached: Attached) -> str:
     title = html.escape(_title(document))
-    articles = [_article(message, render) for message in messages_of(document)]
+    articles = [_article(message, render, attached) for message in messages_of(document)]
     head = (
         '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
@@ -208,7 +237,7 @@ def _html(document: Mapping[str, Any], render: Callable[[str], str]) -> str:
     return head + "\n".join(articles) + "\n</html>\n"
 
 
-def _article(message: Message, render: Callable[[str], str]) -> str:
+def _article(message: Message, render: Callable[[str], str], attached: Attached) -> str:
     pieces: list[str] = []
     for part in message.parts:
         text, fold = str(part.get("text") or ""), ""
@@ -219,10 +248,20 @@ def _article(message: Message, render: Callable[[str], str]) -> str:
         made = render(text) if text.strip() else ""
         summary = f"<summary>{html.escape(fold)}</summary>"
         pieces.append(f"<details>{summary}{made}</details>" if fold else made)
-    pieces.append(render(attached) if (attached := _attached(message)) else "")
+    pieces += [_shown_file(file, attached) for file in message.files]
+    pieces.append(render(links) if (links := _links(message)) else "")
     at = f" <time>{html.escape(message.created_at)}</time>"
     body = "\n".join(filter(None, pieces))
     return f'<article><h2>{_name(message)}{at}</h2><div dir="auto">{body}</div></article>'
+
+
+def _shown_file(file: Mapping[str, Any], attached: Attached) -> str:
+    """An attached file on a page: an image shown, another to download, one that is gone named."""
+    name, place = (html.escape(text) for text in _named(file, attached))
+    if place.startswith("data:image/"):
+        return f'<p><img src="{place}" alt="{name}"></p>'
+    link = f'<a href="{place}" download="{name}">{name}</a>' if place else name
+    return f"<p><em>Attached:</em> {link}</p>"
 
 
 def as_markdown(

@@ -8,6 +8,7 @@ from collections.abc import Collection
 
 from smart_context.base.asking import is_stand_in
 from smart_context.base.values import JsonObject, PersonId
+from smart_context.chat.documents.lineage import NOBODY
 from smart_context.chat.files.attached_file import AttachedFile
 from smart_context.chat.listed.rows import ChatRow, DeletedChat
 from smart_context.chat.listed.search import ChatHit
@@ -50,7 +51,7 @@ class Reading:
         """A chat's document; `{"messages": []}` if there is none."""
         if not await self._may(caller, "chat", chat_id):
             return {"messages": []}
-        return await self._chats.load(chat_id)
+        return await self._chats.load(chat_id, reader=NOBODY)
 
     async def messages(self, caller: Caller, chat_id: str) -> tuple[Message, ...]:
         """A chat's messages, oldest first; none if there is no such chat."""

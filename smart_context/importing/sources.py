@@ -13,9 +13,10 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath, PurePosixPath
 from typing import IO, Any
 
+from smart_context.chat.files.files_taken_out import ATTACHED_FOLDER, is_attached_name
 from smart_context.importing.found import NotReadable
 
 MOST_BYTES = 8 << 30
@@ -24,6 +25,7 @@ MOST_BYTES = 8 << 30
 MOST_ASSET_BYTES = 64 << 20
 _MOST_FILES = 200_000
 _RATIO, _SMALL = 400, 64 << 20
+_READ_IN_ARCHIVES = (".json", ".jsonl", ".md")
 _READ = (".json", ".jsonl", ".md", ".db", ".sqlite", ".zip")
 _ENCRYPTED = 0x1
 _ZIP = b"PK\x03\x04"
@@ -94,11 +96,13 @@ class Assets:
     Attributes:
         files: How to read each, by its file name.
         archive: The archive that they are in.
+        beside: A folder where files of chats that were exported from here may lie.
         shown: What they were called, where the export says so; `None` until that was read.
     """
 
     files: dict[str, Path | zipfile.ZipInfo] = field(default_factory=dict)
     archive: zipfile.ZipFile | None = None
+    beside: Path | None = None
     shown: dict[str, str] | None = None
 
     def read(self, name: str) -> tuple[str, bytes] | None:
@@ -111,7 +115,7 @@ class Assets:
         known = next((known for known in (name, f"{name}.dat") if known in self.files), "")
         if not known and len(name) >= _SHORTEST_KEY:  # a key, which the file's name holds
             known = next((known for known in self.files if name in known), "")
-        wanted = self.files.get(known)
+        wanted = self.files.get(known) or self._beside(name)
         content = None
         try:
             if isinstance(wanted, Path) and wanted.stat().st_size <= MOST_ASSET_BYTES:
@@ -125,6 +129,12 @@ class Assets:
         except (zipfile.BadZipFile, zlib.error):
             return None
         return None if content is None else (self._names().get(known, known), content)
+
+    def _beside(self, name: str) -> Path | None:
+        if self.beside is None or not is_attached_name(name) or Path(name).name != name:
+            return None
+        found = self.beside / name
+        return found if found.is_file() and not found.is_symlink() else None
 
     def _names(self) -> Mapping[str, str]:
         """What ChatGPT says the files were called, which it exports as `file_….dat`."""
@@ -155,7 +165,8 @@ def sources_of(path: Path) -> Iterator[list[Source]]:
             if stream.read(len(_ZIP)) == _ZIP:
                 raise NotReadable("expected a ZIP, found a damaged one; download it again")
         size = path.stat().st_size
-        yield [Source(name=str(path), size=size, path=path, assets=Assets(), is_alone=True)]
+        assets = Assets(beside=path.parent / ATTACHED_FOLDER)
+        yield [Source(name=str(path), size=size, path=path, assets=assets, is_alone=True)]
         return
     try:
         archive = zipfile.ZipFile(path)
@@ -178,7 +189,7 @@ def _in_folder(folder: Path) -> Iterator[Source]:
             if len(found) > _MOST_FILES:
                 raise NotReadable(f"has more than {_MOST_FILES:,} files; give a smaller folder")
     for path in found:
-        if path.suffix.lower() in _READ and path.suffix.lower() != ".zip":
+        if _is_read(path) and path.suffix.lower() != ".zip":
             size = path.stat().st_size
             yield Source(name=str(path), size=size, path=path, assets=assets)
 
@@ -192,8 +203,8 @@ def _in_archive(archive: zipfile.ZipFile) -> Iterator[Source]:
         if not entry.is_dir():
             assets.files[entry.filename.rpartition("/")[2]] = entry
     for entry in entries:
-        suffix = Path(entry.filename).suffix.lower()
-        if suffix in {".json", ".jsonl", ".md"} and not entry.is_dir():
+        path = PurePosixPath(entry.filename)
+        if _is_read(path) and path.suffix.lower() in _READ_IN_ARCHIVES and not entry.is_dir():
             _check(entry)
             yield Source(
                 name=entry.filename,
@@ -202,6 +213,12 @@ def _in_archive(archive: zipfile.ZipFile) -> Iterator[Source]:
                 entry=entry,
                 assets=assets,
             )
+
+
+def _is_read(path: PurePath) -> bool:
+    """True for files that may hold chats; what a chat of ours attaches is not read as one."""
+    is_attached = path.parent.name == ATTACHED_FOLDER and is_attached_name(path.name)
+    return path.suffix.lower() in _READ and not is_attached
 
 
 def _decoded(address: str) -> tuple[str, bytes] | None:

@@ -19,6 +19,8 @@ from smart_context.base.times import utc_stamp
 from smart_context.base.values import OWNER, JsonObject
 from smart_context.chat.documents.branches import BRANCHES, REMOVED, branches_of, set_branches
 from smart_context.chat.documents.ownership import OWNED_BY
+from smart_context.chat.files.attached_file import key_of
+from smart_context.chat.files.files_taken_out import attached_in, attached_name, link_texts_in
 from smart_context.chat.listed.rows import folder_of
 from smart_context.chat.messages import SOURCE, ChatId, Message, Part, messages_of
 from smart_context.importing.found import (
@@ -178,7 +180,7 @@ class Importer:
             return
         try:
             if isinstance(found, OwnChat):
-                outcome = await self._own(found)
+                outcome = await self._own(source, found)
             else:
                 outcome = await self._foreign(source, found)
         except (SmartContextError, RecursionError) as error:
@@ -195,7 +197,8 @@ class Importer:
                 {"file": file, "id": broken.id, "title": broken.title, "error": broken.error}
             )
 
-    async def _own(self, found: OwnChat) -> Outcome:
+    async def _own(self, source: Source, found: OwnChat) -> Outcome:
+        await self._put_files(source, found)  # first: what names a file must have it
         document = {key: value for key, value in found.document.items() if key != OWNED_BY}
         for chat_id in (found.chat_id, found.copy_id):
             if (known := await self._known(chat_id)) is not None:
@@ -207,6 +210,25 @@ class Importer:
             await self._made(found.copy_id, document)
         self.account.messages += len(messages_of(document))
         return "new"
+
+    async def _put_files(self, source: Source, found: OwnChat) -> None:
+        """Store the files that lie next to an exported chat and are not here."""
+        for key, name in attached_in(found.document).items():
+            if await self._storage.blobs.info(key) is not None:
+                await self._storage.blobs.keep(key)
+                continue
+            read = await asyncio.to_thread(source.assets.read, attached_name(key, name))
+            if read is None or key_of(read[1]) != key:
+                continue  # only its name came along
+            try:
+                await self._kept(name, read[1])
+            except CommandFailed as error:
+                self._fail(source.name, Broken(id=found.chat_id, title=name, error=str(error)))
+            else:
+                self.account.files += 1
+        for key, text in link_texts_in(found.document).items():
+            if await self._storage.blobs.info(key) is None:
+                await self._kept("link.txt", text.encode("utf-8", "replace"))
 
     async def _foreign(self, source: Source, found: FoundChat) -> Outcome:
         paths = paths_of(found)

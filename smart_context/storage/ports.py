@@ -221,7 +221,8 @@ class Chats(Protocol):
 
         Args:
             reader: The caller, such as a client's id. A later `save` by the same reader is
-                compared with what that reader has loaded.
+                compared with what that reader has loaded, so its versions are remembered; `NOBODY`
+                for a caller that won't save.
         """
 
     async def messages(self, chat_id: str) -> tuple[Message, ...]:

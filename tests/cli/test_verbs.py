@@ -1,15 +1,21 @@
 """The command line as a user meets it: results on stdout, words on stderr, fitting exit codes."""
 
 import asyncio
+import base64
 import json
 import re
+import shutil
 import socket
 import sys
+from urllib.parse import unquote
 
 import pytest
 
 from smart_context import __version__
 from smart_context.app.composition import open_storage
+from smart_context.chat.files.attached_file import key_of
+from smart_context.chat.files.file_text import text_of
+from smart_context.storage.files.blobs import FileBlobs
 from tests.fake_openai import FakeOpenAI
 from tests.serving import serving
 from tests.vaults import about, write_chat
@@ -86,6 +92,83 @@ def test_a_chat_goes_into_a_folder_that_is_made(smart_context, vault, tmp_path):
     assert smart_context("chats", "export", "gartenjahr", "-o", folder, cwd=vault)[0] == 0
     (file,) = folder.iterdir()
     assert file.name.endswith("-gartenjahr.md")
+
+
+PICTURE = b"\x89PNG\r\n\x1a\n" + b"\0" * 40
+LISTING = b'{"messages": [{"id": "m", "role": "user", "content": "not a chat"}], "branches": []}'
+LINK = b"Cats\nhttps://example.org/cats\n"
+ATTACHED = {"A [nice] picture: \u732b.png": PICTURE, "log.json": LISTING}
+
+
+@pytest.fixture
+def with_files(tmp_path):
+    """A vault with a chat that has files, one of them in another version of an answer."""
+    vault = tmp_path / "with files"
+    (vault / ".memory").mkdir(parents=True)
+    blobs = FileBlobs(vault / ".memory/files", text_of)
+    kept = [asyncio.run(blobs.put(name, content)).to_dict() for name, content in ATTACHED.items()]
+    asked = {"id": "m1", "role": "user", "content": "Look", "files": kept[:1]}
+    other = {"id": "m2", "role": "user", "content": "Or this", "files": kept[1:]}
+    branch = {"id": "b", "after": "m1", "created_at": "2026-01-01T00:00:00Z", "messages": [other]}
+    address = {"id": "l", "url": "https://example.org/cats", "title": "Cats"}
+    address["storage_key"] = asyncio.run(blobs.put("link.txt", LINK)).storage_key
+    said = {"id": "m3", "role": "assistant", "content": "A cat", "links": [address]}
+    document = {"title": "Cats", "messages": [asked, said], "branches": [branch]}
+    (vault / ".memory/cats.json").write_text(json.dumps(document))
+    return vault
+
+
+@pytest.mark.parametrize("of", ["the folder", "its file", "a ZIP"])
+def test_attached_files_go_out_beside_the_chats_and_come_in_again(
+    smart_context, with_files, tmp_path, of
+):
+    out, other = tmp_path / "out", tmp_path / "other"
+    other.mkdir()
+    done = smart_context("chats", "export", "--all", "--as", "json", "-o", out, cwd=with_files)
+    assert (done[0], "1 chat and 2 files" in done[1]) == (0, True)
+    assert sorted(path.read_bytes() for path in (out / "files").iterdir()) == sorted(
+        ATTACHED.values()
+    )
+    given = {"the folder": out, "its file": out / "Cats-cats.json"}
+    if of == "a ZIP":
+        given[of] = shutil.make_archive(str(tmp_path / "out"), "zip", out)
+    code, told, _ = smart_context("chats", "import", given[of], "--format", "json", cwd=other)
+    account = json.loads(told)
+    assert (code, account["new"], account["files"], account["failed"]) == (0, 1, 2, [])
+    assert json.loads((other / ".memory/cats.json").read_bytes()) == json.loads(
+        (with_files / ".memory/cats.json").read_bytes()
+    )
+    blobs = FileBlobs(other / ".memory/files", text_of)
+    for content in (*ATTACHED.values(), LINK):
+        assert asyncio.run(blobs.content(key_of(content))) == content
+    told = smart_context("chats", "import", given[of], "--format", "json", cwd=other)[1]
+    again = json.loads(told)
+    assert (again["new"], again["unchanged"], again["files"]) == (0, 1, 0)
+
+
+def test_a_file_that_is_another_than_its_name_says_is_not_brought_in(
+    smart_context, with_files, tmp_path
+):
+    out, other = tmp_path / "out", tmp_path / "other"
+    other.mkdir()
+    smart_context("chats", "export", "cats", "--as", "json", "-o", out, cwd=with_files)
+    for path in (out / "files").iterdir():
+        path.write_bytes(b"something else")
+    told = smart_context("chats", "import", out, "--format", "json", cwd=other)[1]
+    assert (json.loads(told)["new"], json.loads(told)["files"]) == (1, 0)
+
+
+def test_markdown_shows_files_where_they_lie_and_a_page_holds_them(
+    smart_context, with_files, tmp_path
+):
+    smart_context("chats", "export", "cats", "-o", tmp_path / "out", cwd=with_files)
+    text = (tmp_path / "out/Cats-cats.md").read_text(encoding="utf-8")
+    label, place = re.search(r"> !\[(.+)\]\((\S+)\)", text).groups()
+    assert label == "A \\[nice\\] picture: \u732b.png"
+    assert (tmp_path / "out" / unquote(place)).read_bytes() == PICTURE
+    page = smart_context("chats", "export", "cats", "--as", "html", cwd=with_files)[1]
+    assert f'<img src="data:image/png;base64,{base64.b64encode(PICTURE).decode()}"' in page
+    assert "img-src data:;" in page
 
 
 def test_half_a_character_goes_out_as_a_question_mark(smart_context, tmp_path):

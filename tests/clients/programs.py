@@ -16,7 +16,9 @@ MODEL = "gpt-4o"
 PYTHON_PACKAGES = ("llm", "langchain-openai")
 NODE_PACKAGES = (
     *("openai", "ai", "@ai-sdk/openai", "@openai/codex", "@continuedev/cli", "opencode-ai"),
-    *("@modelcontextprotocol/inspector", "@anthropic-ai/claude-code"),
+    # Old versions of the inspector send no key over HTTP, and 2 needs a newer Node than many have:
+    # without a range, npm takes an old one instead.
+    *("node@22", "@modelcontextprotocol/inspector@^2.12", "@anthropic-ai/claude-code"),
 )
 
 PROGRAMS = (str(Path(sys.executable).parent), str(FOLDER / "node_modules/.bin"))

@@ -42,7 +42,7 @@ class MemoryStore:
         self.failure: Exception | None = None
         self.listing = self
 
-    async def load(self, chat_id):
+    async def load(self, chat_id, *, reader=""):
         if self.failure:
             raise self.failure
         return deepcopy(self.chats.get(chat_id, {"messages": []}))

@@ -16,6 +16,9 @@ from smart_context.chat.messages import ChatId
 ANYBODY = ""
 """A reader that did not say who it is."""
 
+NOBODY = "\0"
+"""A reader that never saves, such as an export of all chats: nothing is remembered for it."""
+
 _VERSIONS_PER_CHAT = 8
 _ENTRIES_IN_ALL = 200_000
 
@@ -86,7 +89,9 @@ class Lineage:
         return Ancestry(self._known.get((chat_id, ANYBODY), ()))
 
     def loaded(self, chat_id: ChatId, reader: str, version: Version) -> None:
-        """Note that a reader loaded this version and has seen it."""
+        """Note that a reader loaded this version and has seen it; nothing for `NOBODY`."""
+        if reader == NOBODY:
+            return
         self._note(chat_id, reader, Known(version=version, was_loaded=True))
 
     def sent(self, chat_id: ChatId, reader: str, version: Version) -> None:

@@ -90,10 +90,20 @@ def text_in(key: str, content: bytes) -> str | None:
 
 def image_uri(content: bytes | None) -> str | None:
     """An image as a model takes it; `None` for anything else, and for one that is too large."""
-    kind = image_type(content) if content else ""
-    if content is None or not kind or len(content) > MAX_IMAGE_BYTES:
+    if not content or not image_type(content) or len(content) > MAX_IMAGE_BYTES:
         return None
+    return data_address(content)
+
+
+def data_address(content: bytes) -> str:
+    """A file as a page holds it: an image of its kind, anything else as bytes to download."""
+    kind = image_type(content) or "application/octet-stream"
     return f"data:{kind};base64,{base64.b64encode(content).decode()}"
+
+
+def link_text(title: str, url: str) -> str:
+    """What is stored, and sent to a model, of a link that is attached."""
+    return f"{title}\n{url}\n"
 
 
 def key_of(content: bytes) -> str:

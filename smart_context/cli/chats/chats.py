@@ -14,8 +14,23 @@ from smart_context.base.asking import whoever_asks
 from smart_context.base.errors import CommandFailed
 from smart_context.base.text.names import shown
 from smart_context.base.text.scores import counted
+from smart_context.base.values import JsonObject
 from smart_context.chat.documents.branches import show_version, versions_of
-from smart_context.chat.exported import ENDINGS, Form, as_markdown, exported, file_name
+from smart_context.chat.documents.lineage import NOBODY
+from smart_context.chat.exported import (
+    ENDINGS,
+    Attached,
+    Form,
+    as_markdown,
+    exported,
+    file_name,
+)
+from smart_context.chat.files.files_taken_out import (
+    ATTACHED_FOLDER,
+    attached_in,
+    attached_name,
+    embedded,
+)
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.messages import ChatId, messages_of
 from smart_context.cli.chats.asking import ask_about_chat, chat_made, existing_chat
@@ -33,7 +48,7 @@ from smart_context.cli.terminal.output import (
 from smart_context.cli.terminal.vault import vault_option, vault_root
 from smart_context.importing.recognised import FORMATS
 from smart_context.importing.taking_in import Importer, Wishes
-from smart_context.storage.ports import Chats
+from smart_context.storage.ports import Blobs, Chats, Storage
 
 MAX_IMPORT_BYTES = 64 * 1024 * 1024
 
@@ -148,15 +163,20 @@ def search(query: str, vault: Path | None, output: str) -> None:
 def export(
     chats: tuple[str, ...], is_all: bool, target: Path | None, form: Form, vault: Path | None
 ) -> None:
-    """Write chats for other programs; one goes to stdout, or to the file or folder of -o."""
+    """Write chats for other programs; one goes to stdout, or to the file or folder of -o.
+
+    Attached files go into the folder `files` next to Markdown and JSON; a page holds them itself.
+    """
     if is_all == bool(chats):
         raise click.UsageError("Name the chats to export, or give --all.")
-    store = open_storage(vault_root(vault)).chats
-    names = asyncio.run(_all_ids(store)) if is_all else [*chats]
+    storage = open_storage(vault_root(vault))
+    names = asyncio.run(_all_ids(storage.chats)) if is_all else [*chats]
     render = _rendering(form)
     is_file = target is None or not (target.is_dir() or _is_new_folder(target))
     if len(names) == 1 and not is_all and is_file:
-        text = exported(names[0], asyncio.run(_existing(store, names[0])), form, render)
+        document = asyncio.run(_existing(storage.chats, names[0]))
+        attached = asyncio.run(_embedded(storage, document, form))
+        text = exported(names[0], document, form, render, attached)
         if target is None:
             deliver(text)
         else:
@@ -164,10 +184,50 @@ def export(
         return
     folder = target or Path()
     folder.mkdir(parents=True, exist_ok=True)
+    written = asyncio.run(_export_to(folder, names, storage, form, render))
+    files = f" and {counted(written, 'file')}" if written else ""
+    say(f"Wrote {counted(len(names), 'chat')}{files} to {shown(folder)}.")
+
+
+async def _export_to(
+    folder: Path, names: list[str], storage: Storage, form: Form, render: Callable[[str], str]
+) -> int:
+    """Write chats into a folder, with what is attached to them; the number of these files."""
+    written: set[str] = set()
     for name in names:
-        document = asyncio.run(_existing(store, name))
-        write_to(folder / file_name(name, document, form), exported(name, document, form, render))
-    say(f"Wrote {counted(len(names), 'chat')} to {shown(folder)}.")
+        document = await _existing(storage.chats, name)
+        attached = await _embedded(storage, document, form)
+        if form in {"markdown", "json"}:
+            attached = await _files_to(folder / ATTACHED_FOLDER, storage.blobs, document)
+            written.update(attached.values())
+        text = exported(name, document, form, render, attached)
+        write_to(folder / file_name(name, document, form), text)
+    return len(written)
+
+
+async def _embedded(storage: Storage, document: JsonObject, form: Form) -> Attached:
+    """What a page holds itself; nothing for the other forms."""
+    return await embedded(document, storage.blobs.content) if form == "html" else {}
+
+
+async def _files_to(folder: Path, blobs: Blobs, document: JsonObject) -> dict[str, str]:
+    """Write a chat's attached files into a folder; their places seen from the one above."""
+    attached: dict[str, str] = {}
+    for key, name in attached_in(document).items():
+        content = await blobs.content(key)
+        if content is None:
+            continue
+        file = folder / attached_name(key, name)
+        _write_once(file, content)
+        attached[key] = f"{folder.name}/{file.name}"
+    return attached
+
+
+def _write_once(file: Path, content: bytes) -> None:
+    """Write a file whose name tells its content, unless it is there."""
+    file.parent.mkdir(exist_ok=True)
+    if not file.is_file() or file.stat().st_size != len(content):
+        write_to(file, content)
 
 
 def _rendering(form: Form) -> Callable[[str], str]:
@@ -299,7 +359,7 @@ def purge(chat: str, deletion: str, yes: bool, vault: Path | None) -> None:
 
 
 async def _existing(store: Chats, chat: str) -> dict[str, Any]:
-    return await store.load(await existing_chat(store, chat))
+    return await store.load(await existing_chat(store, chat), reader=NOBODY)
 
 
 async def _store_new(store: Chats, chat_id: ChatId, document: dict[str, Any]) -> None:

@@ -63,15 +63,15 @@ def deliver(document: str) -> None:
         )
 
 
-def write_to(target: Path, document: str) -> None:
-    """Write a document that is the result itself to a file: all of it, or nothing.
+def write_to(target: Path, document: str | bytes) -> None:
+    """Write a document or a file that is the result itself: all of it, or nothing.
 
     Raises:
         StoreFailed: If it can't be written; a file that was there is as before.
     """
     from smart_context.base.disk.files import atomic_write  # noqa: PLC0415  only for -o
 
-    content = document.encode("utf-8", "replace")
+    content = document if isinstance(document, bytes) else document.encode("utf-8", "replace")
     if target.exists() and not target.is_file():
         target.write_bytes(content)  # a device or a pipe
     else:

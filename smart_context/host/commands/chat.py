@@ -12,6 +12,7 @@ from smart_context.chat.clients import is_of_client
 from smart_context.chat.documents import branches
 from smart_context.chat.documents.branches import Versions, versions_of
 from smart_context.chat.documents.document import set_value
+from smart_context.chat.documents.lineage import NOBODY
 from smart_context.chat.documents.parts import no_messages, since_unfinished
 from smart_context.chat.ids import check_chat_id, new_chat_id, new_message_id
 from smart_context.chat.messages import INSTRUCTIONS, PRIVATE, ChatId, Message
@@ -178,7 +179,7 @@ class ChatCommands:
         `message_ids` are the first messages of all of them.
         """
         checked = check_chat_id(chat_id)
-        found = versions_of(await self._store.load(checked))
+        found = versions_of(await self._store.load(checked, reader=NOBODY))
         return {
             "chat_id": checked,
             "versions": [

@@ -14,6 +14,7 @@ from smart_context.chat.copies import (
     entries_until,
 )
 from smart_context.chat.documents.branches import branches_of, set_branches
+from smart_context.chat.documents.lineage import NOBODY
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.messages import SOURCE, ChatId
 from smart_context.host.commands.registry import CommandRegistry
@@ -40,7 +41,7 @@ class CopyCommands:
     async def copy_chat(self, chat_id: str) -> JsonObject:
         """Copy a chat with its versions into one of your own."""
         checked = check_chat_id(chat_id)
-        document = await self._store.load(checked)
+        document = await self._store.load(checked, reader=NOBODY)
         copy = _titled(copy_of(document, document["messages"]), document, "copy")
         branches = branches_of(document)
         set_branches(copy, [{**b, "messages": copied_entries(b["messages"], {})} for b in branches])
@@ -55,7 +56,7 @@ class CopyCommands:
         A tool call is copied with all its results.
         """
         checked = check_chat_id(chat_id)
-        document = await self._store.load(checked)
+        document = await self._store.load(checked, reader=NOBODY)
         entries = entries_until(document, message_id)
         if not entries:
             raise CommandFailed(f"message {message_id[:80]!r} not found in chat {checked!r}")

@@ -8,7 +8,12 @@ from smart_context.base.errors import CommandFailed, InvalidParams
 from smart_context.base.text.names import storable
 from smart_context.base.threads import run_uncancelled
 from smart_context.base.values import JsonObject
-from smart_context.chat.files.attached_file import MAX_FILE_BYTES, cleaned_name, key_of
+from smart_context.chat.files.attached_file import (
+    MAX_FILE_BYTES,
+    cleaned_name,
+    key_of,
+    link_text,
+)
 from smart_context.chat.ids import new_message_id
 from smart_context.host.commands.registry import CommandRegistry
 from smart_context.storage.ports import Blobs
@@ -104,7 +109,7 @@ def described_links(entries: Sequence[Mapping[str, Any]]) -> list[tuple[JsonObje
                 f" begins with {' or '.join(_SCHEMES)}"
             )
         title = storable(" ".join(str(entry.get("title", "")).split())[:MAX_URL]) or url
-        text = f"{title}\n{url}\n"
+        text = link_text(title, url)
         key = key_of(text.encode())
         link = {"id": new_message_id(), "url": url, "title": title, "storage_key": key}
         found.append((link, text))

@@ -8,6 +8,7 @@ from smart_context.base.errors import CommandFailed, InvalidParams
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject
 from smart_context.chat.copies import SPLIT_FROM, SPLITS, copy_of, with_companions
+from smart_context.chat.documents.lineage import NOBODY
 from smart_context.chat.documents.parts import no_messages
 from smart_context.chat.ids import check_chat_id, new_chat_id, new_message_id
 from smart_context.chat.messages import ChatId, Message, MessageId, give_ids
@@ -69,7 +70,7 @@ class Splitting:
         title: str,
         origin: JsonObject,
     ) -> JsonObject:
-        stored = await self.chats.load(chat_id)
+        stored = await self.chats.load(chat_id, reader=NOBODY)
         give_ids(stored)  # which depend on a message's place
         entries = [e for e in stored["messages"] if isinstance(e, dict) and e["id"] in ids]
         return {**copy_of(stored, entries, ids), "title": title, SPLIT_FROM: origin}

@@ -7,6 +7,7 @@ from typing import Any
 
 from smart_context.base.asking import person_tag
 from smart_context.base.values import OWNER, JsonObject, PersonId
+from smart_context.chat.documents.lineage import NOBODY
 from smart_context.chat.documents.ownership import OWNED_BY, Ownership, ownership_of
 from smart_context.chat.documents.parts import no_messages
 from smart_context.chat.ids import unknown_chat
@@ -60,7 +61,7 @@ class Owners:
             document.update({} if value is None else {OWNED_BY: value})
 
         await self._chats.update(chat_id, change, since=no_messages, creates=False)
-        document = await self._chats.load(chat_id)
+        document = await self._chats.load(chat_id, reader=NOBODY)
         if shared:
             await self.chat_has(chat_id, document, person)
         else:

@@ -28,6 +28,7 @@ import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, Protocol, cast
 from urllib.parse import quote
 
@@ -44,6 +45,7 @@ from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.clients import is_of_client
 from smart_context.chat.documents.branches import versions_of
 from smart_context.chat.exported import ENDINGS, Form, exported, file_name
+from smart_context.chat.files.files_taken_out import embedded
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.listed.rows import ChatRow
 from smart_context.chat.messages import PRIVATE, instructions_in, messages_of
@@ -229,13 +231,20 @@ class _Pages:
         form = cast("Form", wanted) if wanted in ENDINGS else "markdown"
         chat_id = request.path_params["chat_id"]  # which was checked
         render = self._messages.for_page()
-        text = await run_in_threadpool(exported, chat_id, document, form, render)
+        attached = (
+            await embedded(document, partial(self._attached, request)) if form == "html" else {}
+        )
+        text = await run_in_threadpool(exported, chat_id, document, form, render, attached)
         name = quote(file_name(chat_id, document, form), safe="")
         return Response(
             text,
             media_type=_EXPORTED[form],
             headers={**NO_STORE, "Content-Disposition": f"attachment; filename*=UTF-8''{name}"},
         )
+
+    async def _attached(self, request: Request, key: str) -> bytes | None:
+        found = await self._reading.file(_caller(request), key)
+        return None if found is None else found[1]
 
     async def text(self, request: Request) -> Response:
         document, problem = await self._load(_caller(request), request.path_params["chat_id"])
