@@ -61,6 +61,8 @@ def _grown(part: str, texts: Sequence[str]) -> str:
     A whole word has different neighbours; a piece of a name always has the same ones. Empty if
     the longer phrase begins with a verb.
     """
+    if len(part) > _LONGEST:
+        return part
     using = islice((text for text in texts if part in text), _MOST_TEXTS)
     runs = (run for text in using for run in UNSPACED_RUN.findall(text) if part in run)
     stretches = [stretch for run in runs for stretch in stretches_of(run) if part in stretch]
