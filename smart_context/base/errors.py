@@ -25,6 +25,7 @@ Programmers' mistakes are `ValueError` or `TypeError` and are not in the tree.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 
 class SmartContextError(Exception):
@@ -52,6 +53,12 @@ class _FileInvalid(SmartContextError):
         lines = "\n".join(f"  {fault}" for fault in faults)
         count = "1 fault" if len(self.faults) == 1 else f"{len(self.faults)} faults"
         super().__init__(f"{path}: {count}\n{lines}")
+
+    def seen_from(self, root: Path) -> Self:
+        """The error with the file named as it is called in a folder, or by its name alone."""
+        is_inside = self.path.is_relative_to(root)
+        named = self.path.relative_to(root) if is_inside else Path(self.path.name)
+        return type(self)(named, self.faults)
 
 
 class ConfigInvalid(_FileInvalid):

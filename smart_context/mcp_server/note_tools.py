@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from smart_context.base.errors import CommandFailed, InvalidParams
+from smart_context.base.errors import CommandFailed, ConfigInvalid, InvalidParams
 from smart_context.base.values import CountTokens, JsonObject
 from smart_context.contexts import SmartContext, SmartContexts
 from smart_context.contexts.render import path_of
@@ -221,7 +221,10 @@ class NoteTools:
             CommandFailed: If the role is the vault's, and the vault isn't trusted.
             ConfigInvalid: If there is no such role, or its file has faults.
         """
-        usable = self._roles.role(role) if role else UsableRole(config=RoleConfig(name=""))
+        try:
+            usable = self._roles.role(role) if role else UsableRole(config=RoleConfig(name=""))
+        except ConfigInvalid as error:
+            raise error.seen_from(self._notes.root) from error  # no agent needs to know where it is
         if usable.config is None:
             told = " ".join(usable.problems)
             raise CommandFailed(f"{told} Trust it on the page, or with smart-context trust.")

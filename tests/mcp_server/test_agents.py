@@ -182,6 +182,9 @@ async def test_roles_of_a_vault_are_packed_once_it_is_trusted_and_let_no_keys_ou
             assert "You bake." in packed
             assert "rye on board" in packed
             assert KEY not in packed
+        told = await agent.refused("pack", role="nobody")
+        assert "no role 'nobody'" in told
+        assert str(tmp_path) not in told
 
 
 async def test_chats_are_listed_searched_and_read_in_pages(agent):
