@@ -73,7 +73,7 @@ const trash = new Trash(/** @type {HTMLDialogElement} */ (find("#trash")), wire)
 const scroll = new Scroll(find("#scroll"), find(".to-end"));
 const messages = new MessageList(find("#scroll"), chatId, (added) => {
   equip(added);
-  if (!isDetached) markCompacted(measure);
+  if (!isDetached) markCompacted(measure, panel?.state);
   reasons?.watch(added);
   receiptLinks?.show(added);
   showWelcome(measure);
@@ -226,6 +226,7 @@ wire.onStatus(async (status) => {
 topics?.addEventListener("panel-changed", (event) => {
   const { status } = /** @type {CustomEvent} */ (event).detail;
   if (status) find("[data-status-copy]").textContent = shortStatus(status);
+  if (!isDetached) markCompacted(measure, panel?.state);
 });
 
 startFrame();

@@ -170,6 +170,7 @@ def test_what_a_summary_stands_for_is_no_filter_and_a_pin_outlives_it(new_page, 
     server.ask("chat.clear_context", chat_id="c1")
     page = open_chat(new_page, server, "c1")
     expect(page.locator("#m-m1 .marks")).to_have_text("pinned")
+    expect(card(page, "Context cleared here")).to_contain_text("1 of them still sent")
     expect(page.locator("#m-m0 .marks")).to_have_text("summed up")
     expect(page.locator("#m-m1")).not_to_have_class(re.compile("left-out"))
     expect(page.locator("#m-m0")).to_have_class(re.compile("left-out"))

@@ -6,6 +6,7 @@ import { messagesCounted, reasonOf } from "../../lib/text.js";
 import { toast } from "../../lib/toasts.js";
 
 /** @typedef {import("../../composer/commands.js").Command} Command */
+/** @typedef {import("../../cloud/topic-state.js").PanelState} PanelState */
 
 export class Compaction {
   #wire;
@@ -67,9 +68,10 @@ export class Compaction {
     pressed.toggleAttribute("disabled", true);
     try {
       const messageId = /** @type {HTMLElement | null} */ (pressed.closest("[data-message-id]"))?.dataset.messageId;
+      const title = pressed.querySelector(".visually-hidden")?.textContent?.trim() ?? "";
       await this.#call("undo_compaction", { message_id: messageId });
       document.getElementById("message-box")?.focus();
-      this.#done("The messages above are sent again.");
+      this.#done(`Undone: ${title}`);
     } finally {
       pressed.toggleAttribute("disabled", false);
     }
@@ -99,8 +101,9 @@ export class Compaction {
 /**
  * Marks the messages that a summary replaces, and offers undo for the newest summary.
  * @param {Element} page  Holds the newest messages; then a boundary that is not there is older.
+ * @param {PanelState} [state]
  */
-export function markCompacted(page) {
+export function markCompacted(page, state) {
   const newest = /** @type {HTMLElement | undefined} */ ([...page.querySelectorAll(".messages")].at(-1));
   const { boundary = "", summary = "" } = newest?.dataset ?? {};
   const messages = messagesIn(page);
@@ -115,5 +118,23 @@ export function markCompacted(page) {
   for (const undo of page.querySelectorAll("[data-action=undo-compaction]")) {
     const message = /** @type {HTMLElement | null} */ (undo.closest("[data-message-id]"));
     undo.toggleAttribute("hidden", message?.dataset.messageId !== summary && !message?.dataset.summarizes);
+  }
+  if (state) tellStillSent(page, summary, state, messages.slice(place + 1));
+}
+
+/**
+ * Says on the newest summary's card how many of the messages above it are sent all the same.
+ * @param {Element} page
+ * @param {string} summary
+ * @param {PanelState} state
+ * @param {readonly HTMLElement[]} since  The messages after the summary's boundary.
+ */
+function tellStillSent(page, summary, { sticky, pinned, hidden }, since) {
+  const below = new Set(since.map(({ dataset }) => dataset.messageId));
+  const kept = [...new Set([...sticky, ...pinned])].filter((id) => !hidden.has(id) && !below.has(id));
+  for (const words of page.querySelectorAll(".summary-still")) {
+    const isNewest = words.closest("[data-message-id]")?.id === `m-${summary}`;
+    words.textContent = `${kept.length.toLocaleString()} of them still sent`;
+    words.toggleAttribute("hidden", !isNewest || !kept.length);
   }
 }
