@@ -53,7 +53,7 @@ CLIENTS: Mapping[str, ClientSetup] = {
         lines="OPENAI_API_BASE_URL={base_url}\n"
         "OPENAI_API_KEY={key}\n"
         "ENABLE_FORWARD_USER_INFO_HEADERS=true",
-        chat_id="It sends X-OpenWebUI-Chat-Id when the third line is set.",
+        chat_id="With the third line it says which of its chats a message belongs to.",
     ),
     "opencode": ClientSetup(
         name="opencode",
@@ -63,7 +63,7 @@ CLIENTS: Mapping[str, ClientSetup] = {
         '  "name": "Smart Context",\n'
         '  "options": {"baseURL": "{base_url}", "apiKey": "{key}"},\n'
         '  "models": {"{model}": {}}}}}',
-        chat_id="It sends x-session-id.",
+        chat_id="It says itself which of its chats a message belongs to.",
         tools=ToolsSetup(
             where="opencode.json of the project, or ~/.config/opencode/opencode.json",
             local='{"mcp": {"notes": {"type": "local",\n'
@@ -82,7 +82,7 @@ CLIENTS: Mapping[str, ClientSetup] = {
         'base_url = "{base_url}"\n'
         'env_key = "SMART_CONTEXT_KEY"\n'
         'wire_api = "responses"',
-        chat_id="It sends session-id and thread-id.",
+        chat_id="It says itself which of its chats a message belongs to.",
         tools=ToolsSetup(
             where="a terminal",
             local="codex mcp add notes -- smart-context mcp {vault}",

@@ -1,5 +1,7 @@
 """How a chat looks in other scripts, for other eyes, on paper and under a finger."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -116,6 +118,15 @@ def test_the_panel_is_as_wide_as_one_likes(new_page, server):
     assert page.locator("#side").bounding_box()["width"] == pytest.approx(wide - 24, abs=1)
     page.get_by_role("separator", name="Width of the panel").dblclick()
     assert page.locator("#side").bounding_box()["width"] == before["width"]
+
+
+def test_what_is_in_context_is_told_in_one_line_beside_its_buttons(new_page, server):
+    page = open_chat(new_page, server, viewport={"width": 1440, "height": 900})
+    before = status(page).bounding_box()
+    pick(page, page.locator(".bubble-label").first.inner_text())
+    expect(page.locator("[data-panel=undo]")).to_be_visible()
+    expect(status(page)).to_have_text(re.compile("of . messages in context"))
+    assert status(page).bounding_box()["height"] == before["height"]
 
 
 def test_an_address_that_leads_nowhere_looks_like_the_rest(server):
