@@ -95,7 +95,7 @@ def is_courtesy(text: str) -> bool:
     words = _words(text)
     if len(words) > _LONGEST_COURTESY:
         return False
-    plain = [word.strip(".()\"'\u3002\uff0c\uff01\u2026") for word in words]
+    plain = [word.strip(".()\"'\u3002\uff0c\uff01\u2026\u060c\u0964") for word in words]
     return any(map(_is_courtesy, plain)) and all(
         _is_courtesy(word) or word in _FILLING for word in plain if word
     )
@@ -115,6 +115,8 @@ _FILLING = frozenset(
     (
         *("a", "all", "and", "for", "have", "help", "i", "is", "it", "much", "my", "of", "so"),
         *("that", "the", "this", "to", "very", "was", "you", "your", "day", "one", "are", "be"),
+        *("see", "know", "makes", "sense", "get", "got", "ich", "habe", "zu", "wissen", "klingt"),
+        *("je", "vois", "c'est", "גמור", "अच्छा", "ठीक", "गया", "गई", "جدا", "جزيلا"),
         *("too", "then", "well", "again", "now", "idea", "really", "will", "do", "need", "its"),
         *("sehr", "vielen", "dank", "das", "ist", "alles", "für", "die", "hilfe", "beaucoup"),
         *("pour", "votre", "aide", "muchas", "por", "su", "ayuda", "la", "tu", "bien"),

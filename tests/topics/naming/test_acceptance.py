@@ -61,6 +61,12 @@ def test_a_label_is_a_subject_in_whole_words(text, label):
     [
         ("Thank you so much for your help!", True),
         ("ok, bye", True),
+        ("Ah okay, I see.", True),
+        ("Ah okay, verstehe.", True),
+        ("Das verstehe ich nicht.", False),
+        ("تمام، فهمت.", True),
+        ("Tamam, anladım.", True),
+        ("समझ गया।", True),
         ("哇，真是太棒了，谢谢你呀！", True),
         ("こんにちはいいえ", True),
         ("好的，我想去青年餐厅吃饭，帮我查询下他家的推荐菜是什么？", False),
