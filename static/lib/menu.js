@@ -30,6 +30,10 @@ function startMenu(menu) {
       event.preventDefault();
       step(list, event.key === "ArrowDown" ? 1 : -1);
     }
+    if (event.key === "Home" || event.key === "End") {
+      event.preventDefault();
+      [...list.querySelectorAll("button")].at(event.key === "Home" ? 0 : -1)?.focus();
+    }
   });
   list.addEventListener("click", (event) => {
     if (!(event.target instanceof Element) || !event.target.closest("button")) return;

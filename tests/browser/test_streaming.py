@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.frames import FRAME
 from tests.browser.steps import asked, open_chat, pick, send, status, write
-from tests.fake_openai import EMBEDDINGS, Reply, held
+from tests.fake_openai import EMBEDDINGS, Reply, failure, held
 from tests.product.test_filter_over_the_wire import MIXED, TOPICS
 from tests.vaults import read_chat, write_chat
 
@@ -125,6 +125,17 @@ def test_a_message_waits_for_the_answer_before_it_and_a_silence_is_told(
     page.get_by_role("button", name="Stop the answer").click()
     expect(page.get_by_role("textbox", name="Message")).to_have_value("And then?")
     again.set()
+
+
+def test_a_busy_model_is_asked_again_and_the_page_says_when(new_page, server, endpoint):
+    page = open_chat(new_page, server)
+    endpoint.reply_with(failure(429, "Slow down", retry_after="60"))
+    send(page, "How do I tie a knot?")
+    expect(answer(page).locator(".writing")).to_contain_text(
+        re.compile(r"The model is busy; trying again in \d+ s")
+    )
+    page.get_by_role("button", name="Stop the answer").click()
+    expect(page.locator(".composer .stop")).to_be_hidden()
 
 
 def test_words_that_come_before_their_message_are_shown_with_it(new_page, server, endpoint, gate):

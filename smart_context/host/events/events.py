@@ -101,6 +101,14 @@ class ChatThought(TypedDict):
     text: str
 
 
+class ChatWaiting(TypedDict):
+    """The model is busy, and is asked again after some seconds."""
+
+    chat_id: str
+    message_id: str
+    seconds: float
+
+
 class ChatTool(TypedDict):
     """A tool was called for an answer; `call` is the message's part with the result."""
 
@@ -192,6 +200,7 @@ CHAT_STARTED: Event[ChatStarted] = Event("chat.started")
 CHAT_TOKEN: Event[ChatToken] = Event("chat.token")
 """A piece of an answer."""
 CHAT_THOUGHT: Event[ChatThought] = Event("chat.thought")
+CHAT_WAITING: Event[ChatWaiting] = Event("chat.waiting")
 CHAT_TOOL: Event[ChatTool] = Event("chat.tool")
 """The model called a tool and got the result or an error."""
 CHAT_UNSAVED: Event[ChatUnsaved] = Event("chat.unsaved")

@@ -25,6 +25,7 @@ from smart_context.host.turns import transcript
 from smart_context.host.turns.arriving import AnswerNews, ArrivingAnswer
 from smart_context.host.turns.pipeline import Pipeline
 from smart_context.host.turns.unsaved import UnsavedAnswers
+from smart_context.llm.waits import hearing_waits
 from smart_context.storage.ports import AnswerClaimed, AnswerJournal, Answers, Chats
 
 _KEPT = "The server keeps it and saves it as soon as it can."
@@ -200,12 +201,13 @@ class Answering:
     async def _ask_model(self, turn: Turn) -> None:
         try:
             turn.request = await self._with_history(turn)
-            await self._parts.pipeline.ask(
-                turn,
-                self.answer.add_text,
-                lambda: self.answer.add_steps(turn.request.steps),
-                self.answer.tell_thought,
-            )
+            with hearing_waits(self.answer.tell_wait):
+                await self._parts.pipeline.ask(
+                    turn,
+                    self.answer.add_text,
+                    lambda: self.answer.add_steps(turn.request.steps),
+                    self.answer.tell_thought,
+                )
         except SmartContextError as error:
             turn.error = str(error)
             turn.error_code = (error.status or 0) if isinstance(error, ModelFailed) else 0

@@ -12,6 +12,7 @@ from smart_context.host.events.events import (
     CHAT_TOKEN,
     CHAT_TOOL,
     CHAT_UNSAVED,
+    CHAT_WAITING,
     Emit,
     Event,
 )
@@ -113,6 +114,10 @@ class ArrivingAnswer:
     def tell_thought(self, text: str) -> None:
         """Show clients what the model thinks; it is kept once it is whole, as a step."""
         self.news.tell(CHAT_THOUGHT, text=text)
+
+    def tell_wait(self, seconds: float) -> None:
+        """Tell clients that the model is busy, and when it is asked again."""
+        self.news.tell(CHAT_WAITING, seconds=round(seconds, 1))
 
     def add_steps(self, steps: Sequence[Part]) -> None:
         """Take what the model did: all steps of the turn, which include the text so far."""

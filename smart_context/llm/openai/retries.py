@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from smart_context.base.config import EndpointSettings
 from smart_context.llm.failures import EndpointFailure, RequestFailed
+from smart_context.llm.waits import tell_wait
 
 T = TypeVar("T")
 
@@ -67,6 +68,8 @@ class Retries:
             await before_waiting()
             place, trouble = settings.base_url, failure.trouble
             _logger.info("%s: asking again in %.1f s (%s)", place, wait, trouble)
+            if trouble == "refused":  # it is there, but busy
+                tell_wait(wait)
             await self.sleep(wait)
             retries += 1
 

@@ -53,6 +53,11 @@ export class LiveAnswer {
     if (!this.#thoughts.isConnected) this.#message.querySelector(".body")?.replaceChildren(this.#thoughts);
   }
 
+  /** The model is busy, and is asked again at this time. @param {number} until  In ms, as `Date.now()`. */
+  hold(until) {
+    this.#message.dataset.againAt = String(until);
+  }
+
   async #showAll() {
     this.#isBusy = true;
     try {

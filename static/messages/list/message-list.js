@@ -129,6 +129,13 @@ export class MessageList {
     this.#liveAnswer(id)?.think(text);
   }
 
+  /** The model of an answer is busy, and is asked again later. @param {string} id @param {number} seconds */
+  async hold(id, seconds) {
+    const until = Date.now() + seconds * 1000;
+    if (!this.#liveAnswer(id)) await this.sync();
+    this.#liveAnswer(id)?.hold(until);
+  }
+
   /** Handles the end of an answer: the stored text replaces the streamed one. */
   async end() {
     for (const id of this.#live.keys()) {
