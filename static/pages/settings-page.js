@@ -6,7 +6,7 @@ import { startFrame } from "../frame/page-frame.js";
 import { startTrust } from "../frame/trust.js";
 import { recall, remember } from "../lib/memory.js";
 import { listModels, narrowModels } from "../lib/model-list.js";
-import { reasonOf } from "../lib/text.js";
+import { reasonOf, visible } from "../lib/text.js";
 
 /** @typedef {{ name: string, base_url: string, models: string[] }} Found */
 /** @typedef {{ revision: string, values: Record<string, any>, sources: Record<string, string>, keys: Record<string, string> }} Settings */
@@ -43,10 +43,54 @@ function show(settings) {
     const field = /** @type {HTMLInputElement} */ (row.querySelector("input, select, textarea"));
     const value = settings.values[name];
     if (field.type === "checkbox") field.checked = value === true;
-    else if (document.activeElement !== field) field.value = shown(value);
+    else showIn(field, /** @type {HTMLElement} */ (row), shown(value));
     row.setAttribute("data-source", settings.sources[name]);
     showSource(row);
   }
+}
+
+/**
+ * Shows a value, but not over what is being typed: then it is remembered as one of elsewhere.
+ * @param {HTMLInputElement} field
+ * @param {HTMLElement} row
+ * @param {string} value
+ */
+function showIn(field, row, value) {
+  const { dataset } = row;
+  const isOurs = "elsewhere" in dataset || (document.activeElement === field && field.value !== dataset.known);
+  if (isOurs && value !== dataset.known && value !== String(valueOf(row) ?? "")) dataset.elsewhere = value;
+  else if (!isOurs && document.activeElement !== field) field.value = value;
+  dataset.known = value;
+}
+
+/**
+ * Asks which value stays: what was typed here, or what came from elsewhere meanwhile.
+ * @param {HTMLElement} row
+ * @param {() => void} save
+ */
+function askWhich(row, save) {
+  const field = /** @type {HTMLInputElement} */ (row.querySelector("input, select, textarea"));
+  const problem = /** @type {HTMLElement} */ (row.querySelector(":scope > .problem"));
+  const { elsewhere = "" } = row.dataset;
+  /** @param {string} words @param {() => void} act */
+  const choice = (words, act) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = words;
+    button.addEventListener("click", () => {
+      delete row.dataset.elsewhere;
+      problem.hidden = true;
+      field.focus();
+      act();
+    });
+    return button;
+  };
+  const takeThat = () => (field.value = elsewhere);
+  problem.replaceChildren(
+    `Changed elsewhere meanwhile${elsewhere && `, to “${visible(elsewhere)}”`}. Yours is not saved. `,
+    choice("Save mine", save), " ", choice("Take the other", takeThat),
+  );
+  problem.hidden = false;
 }
 
 /** @param {any} value */
@@ -97,7 +141,10 @@ for (const row of document.querySelectorAll("[data-setting]")) {
   const name = row.getAttribute("data-setting") ?? "";
   const only = /^vault\.|\.enabled$/.test(name) ? "vault" : undefined;
   showSource(row);
-  row.addEventListener("change", () => attempt(row, () => change({ [name]: valueOf(row) }, only ?? scope())));
+  const { dataset } = /** @type {HTMLElement} */ (row);
+  dataset.known = /** @type {HTMLInputElement} */ (row.querySelector("input, select, textarea")).value;
+  const save = () => attempt(row, () => change({ [name]: valueOf(row) }, only ?? scope()));
+  row.addEventListener("change", () => ("elsewhere" in dataset ? askWhich(/** @type {HTMLElement} */ (row), save) : save()));
   one("[data-reset]", row).addEventListener("click", () =>
     attempt(row, async () => {
       await change({ [name]: null }, row.getAttribute("data-source") ?? "user");

@@ -70,6 +70,28 @@ def test_a_model_of_this_computer_is_chosen_from_a_list(new_page, empty):
         expect(page.get_by_role("button", name="Model in use: gpt-4o-mini")).to_be_visible()
 
 
+def test_what_is_changed_elsewhere_while_one_types_is_asked_about(new_page, empty):
+    page = open_page(new_page, empty, "/settings")
+    field = page.get_by_label("Instructions", exact=True)
+
+    def settle(mine, theirs, choice):
+        field.fill(mine)
+        empty.ask("system.change_settings", values={"chat.instructions": theirs})
+        expect(page.locator("[data-elsewhere]")).to_have_count(1)
+        field.press("Tab")
+        conflict = page.get_by_role("alert").filter(has_text="Changed elsewhere meanwhile")
+        expect(conflict).to_contain_text(f"“{theirs}”")
+        assert empty.ask("system.settings")["values"]["chat.instructions"] == theirs
+        conflict.get_by_role("button", name=choice).press("Enter")
+        expect(conflict).to_be_hidden()
+
+    settle("In haiku", "In prose", "Take the other")
+    expect(field).to_have_value("In prose")
+    settle("In haiku", "In verse", "Save mine")
+    expect(page.get_by_text("Saved.", exact=True)).to_be_visible()
+    assert empty.ask("system.settings")["values"]["chat.instructions"] == "In haiku"
+
+
 def test_the_address_of_the_trash_leads_to_it(new_page, empty):
     empty.ask("chat.send", chat_id="c1", message="hello")
     page = open_page(new_page, empty, "/trash")
