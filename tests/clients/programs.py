@@ -117,7 +117,12 @@ class Inspector(Client):
     proxy = ""  # version 2.12 does not start with one
 
     def asked(self, target, method, *more):
-        return json.loads(self.run(self.needs, "--cli", *target, "--method", method, *more))
+        patient = (
+            "--connect-timeout",
+            str(int(1_000 * PATIENCE_S)),
+        )  # else 15 s, too few when busy
+        found = self.run(self.needs, "--cli", *target, "--method", method, *patient, *more)
+        return json.loads(found)
 
 
 class OpenaiPython(Client):
