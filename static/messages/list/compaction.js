@@ -134,7 +134,7 @@ function tellStillSent(page, summary, { sticky, pinned, hidden }, since) {
   const kept = [...new Set([...sticky, ...pinned])].filter((id) => !hidden.has(id) && !below.has(id));
   for (const words of page.querySelectorAll(".summary-still")) {
     const isNewest = words.closest("[data-message-id]")?.id === `m-${summary}`;
-    words.textContent = `${kept.length.toLocaleString()} of them still sent`;
+    words.textContent = `(${kept.length.toLocaleString()} of them still sent)`;
     words.toggleAttribute("hidden", !isNewest || !kept.length);
   }
 }
