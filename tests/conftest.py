@@ -20,8 +20,8 @@ hypothesis.settings.load_profile("unhurried")
 
 @pytest.hookimpl(wrapper=True)
 def pytest_xdist_auto_num_workers():
-    """One worker more than there are cores: a sixth of the time, tests wait for something."""
-    return (yield) + 1
+    """Two workers more than there are cores: a third of the time, tests wait for something."""
+    return (yield) + 2
 
 
 def pytest_collection_finish():
