@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 from urllib.parse import quote
 
+from smart_context.base.text.fences import fence_for
 from smart_context.base.text.names import one_line
 from smart_context.base.values import JsonObject
 from smart_context.chat.documents.branches import Versions
@@ -30,7 +31,6 @@ _SPEAKERS = {"user": "You", "assistant": "Assistant", "system": "System", "tool"
 _NOT_IN_BLOCK_IDS = re.compile(r"[^A-Za-z0-9-]+")
 _LONGEST_NAME = 80
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~$#^])")
-_FENCE = re.compile(r"`{3,}")
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 _STYLE = (
     "body{font:16px/1.6 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;"
@@ -186,7 +186,7 @@ def _called(part: Part) -> tuple[str, str]:
 
 def _fenced(text: str) -> str:
     """A block of code that its own fences can't close."""
-    fence = "`" * max(3, *(len(found) + 1 for found in _FENCE.findall(text)), 0)
+    fence = fence_for(text)
     return f"{fence}\n{text}\n{fence}"
 
 

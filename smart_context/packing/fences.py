@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from smart_context.base.text.fences import fence_for
 from smart_context.base.text.names import one_line
 from smart_context.packing.budget import PromptSection
 
 Style = Literal["markdown", "xml", "plain"]
 
-_BACKTICKS = re.compile("`{3,}")
 _EQUAL_SIGNS = re.compile("={5,}")
 _CLOSING_TAG = re.compile(r"<(?=\s*/\s*(?:file|section|notice|diff)\b)", re.IGNORECASE)
 
@@ -76,13 +76,6 @@ class Markup:
         else:
             pieces.insert(0, f"## {heading}" if self.style == "markdown" else heading.upper())
         return PromptSection(key=key, pieces=tuple(pieces), is_protected=is_protected)
-
-
-def fence_for(text: str) -> str:
-    """A run of backticks longer than any in the text, of at least three."""
-    if "```" not in text:
-        return "```"
-    return "`" * (max(len(run) for run in _BACKTICKS.findall(text)) + 1)
 
 
 def tree_of(paths: Sequence[str]) -> str:

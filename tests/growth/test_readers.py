@@ -7,6 +7,7 @@ import pytest
 
 from smart_context.base.config.document import TomlUnreadable, parse_toml
 from smart_context.base.config.lines import lines_of_keys
+from smart_context.base.text.fences import fence_for
 from smart_context.base.text.words import content_words, words
 from smart_context.chat.documents.document import NotAChat, read_version
 from smart_context.chat.listed.search import snippet
@@ -22,7 +23,7 @@ from smart_context.llm.offline.closest import paragraphs
 from smart_context.llm.openai.replies import StreamReader, VendorError, read_completion
 from smart_context.llm.openai.thinking import split_thoughts
 from smart_context.llm.tokens import count_tokens
-from smart_context.packing.fences import Markup, fence_for
+from smart_context.packing.fences import Markup
 from smart_context.packing.sections.imports import local_imports
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.forecast.hidden_text import find_hidden_text, hidden_places_in

@@ -2,8 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from smart_context.base.text.fences import fence_for
 from smart_context.packing.budget import PromptSection
-from smart_context.packing.fences import Markup, fence_for, left_out_note, tree_of
+from smart_context.packing.fences import Markup, left_out_note, tree_of
 
 
 @given(st.text("`a\n", max_size=40))

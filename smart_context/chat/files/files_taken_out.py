@@ -1,14 +1,14 @@
 """The attached files that go along with exported chats, next to them or in a page. Pure."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
 from smart_context.base.text.names import one_line
 from smart_context.base.values import text_in
 from smart_context.chat.documents.branches import branches_of
 from smart_context.chat.files.attached_file import data_address, is_key, key_of, link_text
-from smart_context.chat.messages import messages_of
+from smart_context.chat.messages import Message, messages_of
 
 ATTACHED_FOLDER = "files"
 """Where the attached files of exported chats lie, next to the chats."""
@@ -26,26 +26,29 @@ _LONGEST_NAME, _LONGEST_ENDING = 120, 30
 def attached_in(document: Mapping[str, Any]) -> dict[str, str]:
     """The names of all files that a chat's messages have, by storage key; also in branches."""
     found: dict[str, str] = {}
-    for path in (document, *branches_of(document)):
-        for message in messages_of(path):
-            for file in message.files:
-                key = file.get("storage_key")
-                if isinstance(key, str) and is_key(key):
-                    found.setdefault(key, str(file.get("name") or "file"))
+    for message in _all_messages(document):
+        for file in message.files:
+            key = file.get("storage_key")
+            if isinstance(key, str) and is_key(key):
+                found.setdefault(key, str(file.get("name") or "file"))
     return found
 
 
 def link_texts_in(document: Mapping[str, Any]) -> dict[str, str]:
     """What is stored of the links that a chat's messages have, by storage key."""
     found: dict[str, str] = {}
-    for path in (document, *branches_of(document)):
-        for message in messages_of(path):
-            for link in message.links:
-                text = link_text(text_in(link.get("title")), text_in(link.get("url")))
-                key = key_of(text.encode("utf-8", "replace"))
-                if key == link.get("storage_key") and text.strip():  # else it is another's
-                    found[key] = text
+    for message in _all_messages(document):
+        for link in message.links:
+            text = link_text(text_in(link.get("title")), text_in(link.get("url")))
+            key = key_of(text.encode("utf-8", "replace"))
+            if key == link.get("storage_key") and text.strip():  # else it is another's
+                found[key] = text
     return found
+
+
+def _all_messages(document: Mapping[str, Any]) -> Iterator[Message]:
+    for path in (document, *branches_of(document)):
+        yield from messages_of(path)
 
 
 def attached_name(key: str, name: str) -> str:
