@@ -137,6 +137,6 @@ export function partsOf(sent, topicOf) {
 }
 
 /** The topic of each message. @param {TopicMap} map @returns {Map<string, string>} */
-function topicsOf({ message_ids: ids, topics }) {
+export function topicsOf({ message_ids: ids, topics }) {
   return new Map(topics.flatMap(({ label, places }) => places.map((place) => [ids[place], label])));
 }

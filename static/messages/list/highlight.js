@@ -4,12 +4,15 @@
 import { hueOf as hueOfId } from "../../cloud/hues.js";
 import { messagesIn } from "../../lib/reconcile.js";
 import { decoded } from "../../lib/text.js";
+import { MAPPED, topicsOf } from "../../receipts/knew.js";
 import { Folds, mayFold } from "./folds.js";
 import { underWay } from "./messages-in-view.js";
 import { Reading } from "../reading/reading.js";
 
 /** @typedef {import("../../cloud/topic-state.js").PanelState} PanelState */
 
+/** What is out whatever topics are picked: replaced by a summary, a notice of the program, an answer that failed. */
+const NEVER_SENT = ["compacted", "extracted", "failed"];
 /** No message has this id. */
 const NOTHING_KNOWN = " ";
 
@@ -22,6 +25,8 @@ export class Highlight {
   #ids = null;
   /** @type {PanelState | null} */
   #state = null;
+  /** The topic of each message, once the map knows it. @type {ReadonlyMap<string, string>} */
+  #topicOf = new Map();
   /** The newest message that the panel's last update covers. */
   #newestKnown = "";
   #isDue = false;
@@ -57,6 +62,10 @@ export class Highlight {
     document.addEventListener("panel-changed", (event) => {
       this.#state = /** @type {CustomEvent} */ (event).detail;
       if (!this.#state?.messageIds) this.#ids = null;
+      this.show();
+    });
+    document.addEventListener(MAPPED, (event) => {
+      this.#topicOf = topicsOf(/** @type {CustomEvent} */ (event).detail);
       this.show();
     });
     this.show();
@@ -115,10 +124,9 @@ export class Highlight {
     const known = new Set(messages.slice(0, this.#endOfKnown(messages)));
     /** @param {HTMLElement} message */
     const isOut = (message) => ids !== null && known.has(message) && !ids.has(message.dataset.messageId ?? "");
-    // Messages that a summary replaces, and notices of the program, are out whatever topics are picked.
-    const isNarrowed = messages.some((message) => isOut(message) && !("compacted" in message.dataset || "extracted" in message.dataset));
+    const isNarrowed = messages.some((one) => isOut(one) && NEVER_SENT.every((kind) => !(kind in one.dataset)));
     this.#list.closest("main")?.toggleAttribute("data-filtered", isNarrowed);
-    const hues = this.#huesOfPicked();
+    const hueOf = this.#hues();
     /** @type {Set<HTMLElement>} */
     const unsent = new Set();
     for (const message of messages) {
@@ -132,7 +140,7 @@ export class Highlight {
       show(message, {
         isInside,
         isOut: isUnsent,
-        hue: isInside ? (hues.get(id) ?? hues.get("")) : undefined,
+        hue: hueOf(id, isInside),
         words: isNotice ? "" : this.#wordsFor(id, isOut(message), isCompacted && ("behind" in message.dataset ? "behind a summary" : "summed up")),
         isPinned: this.#state?.pinned.has(id) ?? false,
         isHidden: this.#state?.hidden.has(id) ?? false,
@@ -168,19 +176,20 @@ export class Highlight {
     this.#last = messages.at(-1)?.dataset.messageId ?? "";
   }
 
-  /** The hue of the topic that keeps each message; under "" that of the only picked topic, if nothing else is known. */
-  #huesOfPicked() {
+  /**
+   * Tells the hue of each message: that of the picked topic that keeps it, or while none is picked that of its topic.
+   * @returns {(id: string, isInside: boolean) => string | undefined}
+   */
+  #hues() {
+    const hues = this.#state?.hues ?? new Map();
     const picked = this.#state?.isOn ? this.#state.active : [];
-    const hueOf = new Map(picked.map((label) => [label, this.#state?.hues.get(label) ?? String(hueOfId(label))]));
-    /** @type {Map<string, string>} */
-    const hues = new Map();
-    const keptBy = this.#state?.keptBy;
-    if (!keptBy?.size && hueOf.size === 1) hues.set("", [...hueOf.values()][0]);
-    for (const [id, label] of keptBy ?? []) {
-      const hue = hueOf.get(label);
-      if (hue !== undefined) hues.set(id, hue);
-    }
-    return hues;
+    if (!picked.length) return (id) => hues.get(this.#topicOf.get(id) ?? "");
+    const keptBy = this.#state?.keptBy ?? new Map();
+    const only = !keptBy.size && picked.length === 1 ? picked[0] : "";
+    return (id, isInside) => {
+      const label = keptBy.get(id) ?? only;
+      return isInside && picked.includes(label) ? (hues.get(label) ?? String(hueOfId(label))) : undefined;
+    };
   }
 
   /** True if it is sent even though a summary replaces it. @param {string} id */

@@ -15,14 +15,19 @@ const LEAST = 1e-4;
  */
 
 /**
- * `1,240 tokens, ≈ $0.002; sending everything: $0.011`.
+ * `1,240 tokens, ≈ $0.002 instead of $0.011`.
  * @param {Cost} cost
  */
-export function costInWords({ sent, saved, price }) {
-  const tokens = `${counted(sent)} ${sent === 1 ? "token" : "tokens"}`;
-  if (!price) return tokens;
-  const now = `${tokens}, ${about(price.now, price.currency)}`;
-  return saved ? `${now}; sending everything: ${money(price.everything, price.currency)}` : now;
+export function costInWords(cost) {
+  const tokens = `${counted(cost.sent)} ${cost.sent === 1 ? "token" : "tokens"}`;
+  return [tokens, priceInWords(cost)].filter(Boolean).join(", ");
+}
+
+/** `≈ $0.002`, and what sending everything would cost; empty without a price. @param {Cost} cost */
+export function priceInWords({ saved, price }) {
+  if (!price) return "";
+  const now = about(price.now, price.currency);
+  return saved ? `${now} instead of ${money(price.everything, price.currency)}` : now;
 }
 
 /**

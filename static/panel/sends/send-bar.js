@@ -6,7 +6,7 @@ import { newest } from "../../lib/newest.js";
 import { hueOf } from "../../cloud/hues.js";
 import { reasonOf } from "../../lib/text.js";
 import { toast } from "../../lib/toasts.js";
-import { costInWords, knownInWords } from "./cost.js";
+import { knownInWords, priceInWords } from "./cost.js";
 import { counted, partsOf, totalInWords, windowInWords, withTopics } from "./parts.js";
 
 const TYPING_MS = 120;
@@ -95,7 +95,7 @@ export class SendBar {
   #showCost(cost, isFree) {
     const line = this.#find(".sends-cost");
     line.hidden = isFree || (!cost.price && !cost.unchanged);
-    line.textContent = cost.price ? `Next message: ${costInWords(cost)}` : knownInWords(cost);
+    line.textContent = cost.price ? priceInWords(cost) : knownInWords(cost);
     line.title = cost.price ? knownInWords(cost) : "";
   }
 
