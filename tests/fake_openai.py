@@ -205,6 +205,12 @@ class FakeOpenAI:
         """How many answers the client did not wait for."""
         return self._hung_up
 
+    @property
+    def connections(self) -> int:
+        """How many connections have been made."""
+        assert self._server is not None
+        return len(self._server.connections)
+
     def reply_with(self, *answers: Answer, path: str = CHAT) -> None:
         """Put answers at the end of a path's script; each is used once, then the default is."""
         self._scripts.setdefault(path, deque()).extend(answers)

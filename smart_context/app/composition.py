@@ -3,7 +3,7 @@
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,7 @@ from smart_context.host.plugins.loader import declared_settings
 from smart_context.llm.models import ChatModel, Embedder
 from smart_context.llm.offline.every_language import EveryLanguageEmbedder
 from smart_context.llm.offline.responder import PassageResponder
+from smart_context.llm.openai.connection import EndpointClient
 from smart_context.llm.openai.models import OpenAIChatModel, OpenAIEmbedder
 from smart_context.storage.files.caches import FileCaches
 from smart_context.storage.files.storage import file_storage
@@ -79,6 +80,8 @@ class Parts:
     children: Children
     notes: FollowedVault
     models: Models
+    # asks endpoints, for the models and the gateway
+    client: EndpointClient = field(default_factory=EndpointClient)
 
 
 def read_vault(root: Path) -> VaultConfig:
@@ -178,27 +181,30 @@ def notes_of(config: VaultConfig, caches: Caches) -> FollowedVault:
 
 
 @asynccontextmanager
-async def models_of(config: VaultConfig, notes: FollowedVault) -> AsyncIterator[Models]:
-    """The configured models; their connections are closed at the end.
+async def models_of(
+    config: VaultConfig, notes: FollowedVault, client: EndpointClient
+) -> AsyncIterator[Models]:
+    """The configured models; what they alone use is closed at the end.
 
     Args:
         notes: Quoted in answers when no chat model is configured.
+        client: Asks endpoints.
     """
     async with AsyncExitStack() as closing:
-        embedder = _embedder(config.embedding, closing)
+        embedder = _embedder(config.embedding, client, closing)
         chat: ChatModel
         if config.chat is None:
             chat = PassageResponder(embedder, notes, is_restricted="chat" in config.restricted)
         else:
-            chat = _chat_model(config.chat, closing)
+            chat = OpenAIChatModel(config.chat, client)
 
         @cache
         def other(endpoint: EndpointSettings) -> ChatModel:
-            return _chat_model(endpoint, closing)
+            return OpenAIChatModel(endpoint, client)
 
         yield Models(
             chat=chat,
-            fast=None if config.fast is None else _chat_model(config.fast, closing),
+            fast=None if config.fast is None else OpenAIChatModel(config.fast, client),
             embedder=embedder,
             chat_is_embedded=config.chat is None,
             embedder_is_embedded=config.embedding is None,
@@ -214,7 +220,8 @@ async def composed(config: VaultConfig) -> AsyncIterator[Parts]:
     people = people_of(config, stored)
     storage = people.storage if people else stored
     notes = notes_of(config, storage.caches)
-    async with models_of(config, notes) as models:
+    client = EndpointClient()
+    async with models_of(config, notes, client) as models:
         try:
             yield Parts(
                 config=config,
@@ -222,9 +229,11 @@ async def composed(config: VaultConfig) -> AsyncIterator[Parts]:
                 people=people,
                 children=children,
                 notes=notes,
+                client=client,
                 models=models,
             )
         finally:
+            await client.aclose()
             children.close()
             await storage.chats.close()
             storage.close()
@@ -300,13 +309,9 @@ def _children() -> Children:
     )
 
 
-def _chat_model(endpoint: EndpointSettings, closing: AsyncExitStack) -> ChatModel:
-    model = OpenAIChatModel(endpoint)
-    closing.push_async_callback(model.aclose)
-    return model
-
-
-def _embedder(endpoint: EndpointSettings | None, closing: AsyncExitStack) -> Embedder:
-    embedder = EveryLanguageEmbedder() if endpoint is None else OpenAIEmbedder(endpoint)
+def _embedder(
+    endpoint: EndpointSettings | None, client: EndpointClient, closing: AsyncExitStack
+) -> Embedder:
+    embedder = EveryLanguageEmbedder() if endpoint is None else OpenAIEmbedder(endpoint, client)
     closing.push_async_callback(embedder.aclose)
     return embedder

@@ -20,6 +20,7 @@ from smart_context.base.values import JsonObject
 from smart_context.host.access import EVERYBODY
 from smart_context.host.events.events import TRUST_CHANGED
 from smart_context.host.host import Host
+from smart_context.llm.openai.connection import EndpointClient
 from smart_context.vault.trust.admission import admitted
 from smart_context.vault.trust.views import review_view
 
@@ -39,7 +40,8 @@ class Follower:
 
     Args:
         stamps: Stamps of the settings files, from before the settings were read.
-        replaced: Closes models that are made later, at the end.
+        client: Asks endpoints, for models that are made later, too.
+        replaced: Closes these models at the end.
         each_s: Seconds between checks.
     """
 
@@ -47,12 +49,14 @@ class Follower:
         self,
         host: Host,
         stamps: Stamps,
+        client: EndpointClient,
         replaced: AsyncExitStack,
         *,
         each_s: float = LOOK_EACH_S,
     ) -> None:
         self._host = host
         self._root = host.config.root
+        self._client = client
         self._replaced = replaced
         self._stamps = stamps
         self._each_s = each_s
@@ -107,7 +111,7 @@ class Follower:
         if _ask_the_same(config, self._host.config):
             await self._host.reload(config)
         else:
-            models = models_of(config, self._host.notes)
+            models = models_of(config, self._host.notes, self._client)
             await self._host.reload(config, await self._replaced.enter_async_context(models))
         if faults:  # last, since a reload says that the settings were read
             self._host.report_faults(faults)

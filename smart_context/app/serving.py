@@ -28,6 +28,7 @@ from smart_context.gateway.edge.gateway import make_gateway
 from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host
 from smart_context.host.request.window import window_of
+from smart_context.llm.openai.connection import EndpointClient
 from smart_context.mcp_server.endpoint import McpEndpoint
 from smart_context.mcp_server.toolbox import Toolbox
 from smart_context.storage.ports import SharedRecords
@@ -77,9 +78,9 @@ async def serve_vault(
         check_exposure(host, token)
     async with composed(config) as parts, AsyncExitStack() as replaced:
         vault_host = make_host(parts, repairs=True)
-        follower = Follower(vault_host, stamps, replaced)
+        follower = Follower(vault_host, stamps, parts.client, replaced)
         access = await _access(parts.config.root, token, parts.storage.records)
-        app = vault_app(vault_host, follower, access, host)
+        app = vault_app(vault_host, follower, access, host, parts.client)
         beside = [asyncio.create_task(follower.run())]
 
         def ready(new_link: Callable[[], str]) -> None:
@@ -94,12 +95,15 @@ async def serve_vault(
             await asyncio.gather(*beside, return_exceptions=True)
 
 
-def vault_app(host: Host, follower: Follower, access: Access, address: str) -> Starlette:
+def vault_app(
+    host: Host, follower: Follower, access: Access, address: str, client: EndpointClient
+) -> Starlette:
     """The application that serves a vault, with every command and route of the product.
 
     Args:
         host: The vault's host, not started yet.
         address: A name or address besides loopback that `Host` headers may have.
+        client: Asks providers for clients of the gateway.
     """
     register_status(host)
     TrustCommands(host, follower).register()
@@ -107,7 +111,7 @@ def vault_app(host: Host, follower: Follower, access: Access, address: str) -> S
     ModelCommands(host).register()
     imports = Imports(host)
     imports.register()
-    gateway = make_gateway(host, admitted)
+    gateway = make_gateway(host, admitted, client)
     ClientCommands(host, gateway.activity).register()
     agents = McpEndpoint(Toolbox(host), lambda scope: Caller(admitted(scope).person))
     pages = [

@@ -15,8 +15,12 @@ from smart_context.app.composition import (
 )
 from smart_context.base.processes.needed import needed_by
 from smart_context.chat.files.file_text import pdf_text_of
+from smart_context.gateway.edge.upstream import Call, Upstream
 from smart_context.packing.templates import costly
 from smart_context.web.pages.markup.message_html import unsafe_html, unsafe_htmls
+from tests.fake_openai import FakeOpenAI
+from tests.trusting import trust
+from tests.vaults import settings_text
 
 pytestmark = pytest.mark.anyio
 
@@ -27,12 +31,29 @@ async def test_the_responder_and_the_plugins_share_one_index_of_the_notes(tmp_pa
     async with composed(read_vault(tmp_path)) as parts:
         host = make_host(parts)
         assert host.notes is parts.notes
-        async with models_of(parts.config, host.notes) as others:
+        async with models_of(parts.config, host.notes, parts.client) as others:
             asked = [{"role": "user", "content": "Which sun do roses want?"}]
             answer = await others.chat.complete(asked)
         assert "Roses want sun." in answer.text
         assert parts.notes.index.revision == 1
         await parts.notes.ask(lambda index: index.close())
+
+
+async def test_the_models_and_the_gateway_ask_a_provider_by_one_connection(tmp_path):
+    with FakeOpenAI() as provider:
+        (tmp_path / ".vault.toml").write_text(settings_text(provider.base_url))
+        trust(tmp_path)
+        async with composed(read_vault(tmp_path)) as parts:
+            question = [{"role": "user", "content": "Who?"}]
+            for model in (parts.models.chat, parts.models.fast):
+                assert (await model.complete(question)).text == "You said: Who?"
+            assert (await parts.models.embedder.embed(["a"])).shape[0] == 1
+            chat = parts.config.chat
+            call = Call(endpoint=chat, method="GET", path="/models", headers={})
+            answer = await Upstream(parts.client).send(call)
+            assert b"data" in b"".join([chunk async for chunk in answer.chunks()])
+            await answer.aclose()
+        assert (len(provider.requests), provider.connections) == (4, 1)
 
 
 async def test_the_children_never_have_to_be_replaced_for_what_a_job_needs():

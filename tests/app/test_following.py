@@ -9,6 +9,7 @@ import pytest
 from smart_context.app import following
 from smart_context.app.composition import read_vault, settings_files, trust_of
 from smart_context.app.following import Follower, stamps_of
+from smart_context.llm.openai.connection import EndpointClient
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
@@ -30,7 +31,8 @@ async def followed(host, folder):
     """Its settings are followed, in steps that take no time."""
     async with AsyncExitStack() as replaced, asyncio.timeout(PATIENCE_S):
         stamps = stamps_of(settings_files(folder))
-        running = asyncio.create_task(Follower(host, stamps, replaced, each_s=0.001).run())
+        follower = Follower(host, stamps, EndpointClient(), replaced, each_s=0.001)
+        running = asyncio.create_task(follower.run())
         yield
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)

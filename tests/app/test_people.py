@@ -70,8 +70,8 @@ async def serving(folder, storage):
     async with composed(read_vault(folder)) as parts, AsyncExitStack() as replaced:
         people = guarded(storage)
         host = make_host(replace(parts, storage=people.storage, people=people))
-        follower = Follower(host, stamps_of([]), replaced)
-        app = vault_app(host, follower, Access(None), "localhost")
+        follower = Follower(host, stamps_of([]), parts.client, replaced)
+        app = vault_app(host, follower, Access(None), "localhost", parts.client)
         async with app.router.lifespan_context(app):
             vault = Vault(folder, host, app, ALICE)
             vault.people = people

@@ -285,8 +285,8 @@ async def serving(folder):
     (folder / "note.md").write_text("# Note\nOf everybody.\n")
     async with composed(read_vault(folder)) as parts, AsyncExitStack() as replaced:
         host = make_host(parts)
-        follower = Follower(host, stamps_of([]), replaced)
-        app = vault_app(host, follower, Access(None), "localhost")
+        follower = Follower(host, stamps_of([]), parts.client, replaced)
+        app = vault_app(host, follower, Access(None), "localhost", parts.client)
         async with app.router.lifespan_context(app):
             vault = Vault(folder, host, app)
             await vault.fill()

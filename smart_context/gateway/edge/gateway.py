@@ -44,6 +44,7 @@ from smart_context.host.access import Owned, unknown
 from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host
 from smart_context.llm.echoes import Echoes
+from smart_context.llm.openai.connection import EndpointClient
 
 STOP_S = 1.0
 OWN_CHAT = "chat:"
@@ -76,7 +77,7 @@ class Gateway:
         host: The vault that is served.
         parts: The parts that exchanges share.
         admitted: The identity that the gate gave to a request.
-        upstream: The connections to providers.
+        upstream: Passes requests on to providers.
         models_s: Longest wait for the provider's models.
 
     Attributes:
@@ -88,14 +89,14 @@ class Gateway:
         host: Host,
         parts: ExchangeParts,
         admitted: AdmissionOf,
-        upstream: Upstream | None = None,
+        upstream: Upstream,
         *,
         models_s: float = MODELS_S,
     ) -> None:
         self._host = host
         self._parts = parts
         self._admitted = admitted
-        self._upstream = upstream or Upstream()
+        self._upstream = upstream
         self._models = KnownModels(lambda: host.config, self._upstream, models_s)
         self._own = OwnAnswers(host)
         self._recent = RecentLists()
@@ -112,7 +113,6 @@ class Gateway:
         self._stopping.set()
         if self._running:
             await asyncio.wait(self._running, timeout=STOP_S)
-        await self._upstream.aclose()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -280,8 +280,8 @@ class Gateway:
             watch.close()
 
 
-def make_gateway(host: Host, admitted: AdmissionOf) -> Gateway:
-    """The gateway of a host that is served."""
+def make_gateway(host: Host, admitted: AdmissionOf, client: EndpointClient) -> Gateway:
+    """The gateway of a host that is served; the client asks providers, as for its models."""
     chats = RequestRecorder(host.store)
     parts = ExchangeParts(
         chats=chats,
@@ -291,7 +291,7 @@ def make_gateway(host: Host, admitted: AdmissionOf) -> Gateway:
         pending_saves=PendingSaves(),
         turns=host.turns,
     )
-    return Gateway(host, parts, admitted)
+    return Gateway(host, parts, admitted, Upstream(client))
 
 
 def _explained(error: Exception) -> GatewayError:

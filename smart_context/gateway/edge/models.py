@@ -39,7 +39,7 @@ class KnownModels:
 
     Args:
         config: Gives the settings.
-        upstream: The connections to providers.
+        upstream: Passes requests on to providers.
         patience_s: Longest wait for the provider.
     """
 

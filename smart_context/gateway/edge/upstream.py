@@ -1,16 +1,13 @@
-"""The connection to a provider; bytes pass unchanged in both directions."""
+"""Requests to a provider and their answers; bytes pass unchanged in both directions."""
 
-import asyncio
-import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from smart_context.base.config import EndpointSettings
 from smart_context.gateway.edge.errors import GatewayError
 from smart_context.llm.failures import EndpointFailure, ModelKind, RequestFailed, explained
-from smart_context.llm.openai.connection import Connections, failure_of, interrupted
-from smart_context.llm.openai.retries import Retries
+from smart_context.llm.openai.connection import EndpointClient, failure_of, interrupted
 from smart_context.llm.redaction import redacted
 
 if TYPE_CHECKING:
@@ -93,21 +90,14 @@ class Answer:
 
 
 class Upstream:
-    """The connections to providers.
+    """Passes requests on to providers.
 
     Args:
-        sleep: Waits between attempts.
-        jitter: A number in [0, 1), drawn for each wait.
+        client: Asks endpoints, as for models.
     """
 
-    def __init__(
-        self,
-        *,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        jitter: Callable[[], float] = random.random,
-    ) -> None:
-        self._retries = Retries(sleep=sleep, jitter=jitter)
-        self._connections = Connections()
+    def __init__(self, client: EndpointClient) -> None:
+        self._client = client
 
     async def send(self, call: Call) -> Answer:
         """Send a request, with retries where they help; the body is not read yet.
@@ -130,20 +120,16 @@ class Upstream:
             failed.clear()
 
         try:
-            return await self._retries.run(attempt, call.endpoint, close)
+            return await self._client.persist(attempt, call.endpoint, close)
         except RequestFailed as error:
             if failed:
                 return failed[0]  # the client reads why
             raise _refused(call, error.failure) from None
 
-    async def aclose(self) -> None:
-        """Close idle connections."""
-        await self._connections.aclose()
-
     async def _attempt(self, call: Call) -> Answer:
         headers = {name: call.headers[name] for name in _FORWARDED if name in call.headers}
         headers["accept-encoding"] = "identity"
-        response = await self._connections.send(
+        response = await self._client.send(
             call.endpoint, call.method, call.path, content=call.body, headers=headers
         )
         return Answer(call, response)

@@ -1,20 +1,21 @@
-"""The HTTP connections to endpoints, hardened against hostile ones.
+"""The one HTTP client for endpoints, hardened against hostile ones.
 
 No redirect is followed, no header from the environment is sent, and answers are bounded in size
 and time. Importing `httpx` takes a tenth of a second, so it happens with the first request, in a
-thread.
+thread. Models read what comes as events (`endpoint.py`); the gateway passes the bytes on unread.
 """
 
 import asyncio
 import importlib
 import json
+import random
 import ssl
 import zlib
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from smart_context import __version__
@@ -27,13 +28,19 @@ from smart_context.llm.failures import (
     parsed_error,
     system_words,
 )
-from smart_context.llm.openai.retries import retry_after_s
+from smart_context.llm.openai.retries import Retries, retry_after_s
 
 if TYPE_CHECKING:
     import httpx
 
+T = TypeVar("T")
+Sleep = Callable[[float], Awaitable[None]]
+
 _CONNECT_S = 10.0
 _IDLE_CONNECTIONS = 20
+_UPLOAD_AND_WAIT = 2
+"""An answer may take this many times `timeout_s` to begin: the request is uploaded first."""
+
 _LARGEST_ERROR = 64 << 10
 _LONGEST_ERROR_S = 5.0
 _SLICE = 8 << 10
@@ -47,12 +54,35 @@ _EITHER_HEADER = 16
 _ROUTES = ("/chat/completions", "/embeddings")
 
 
-class Connections:
-    """The connections to endpoints: one client for each way in which they are reached."""
+class EndpointClient:
+    """Asks endpoints, again where that helps; all models of a vault and its gateway share one.
 
-    def __init__(self) -> None:
+    Its connections are pooled for each way in which endpoints are reached.
+
+    Args:
+        sleep: Waits between attempts.
+        jitter: Gives a number in [0, 1) for each wait.
+    """
+
+    def __init__(
+        self, *, sleep: Sleep = asyncio.sleep, jitter: Callable[[], float] = random.random
+    ) -> None:
+        self._retries = Retries(sleep=sleep, jitter=jitter)
         self._clients: dict[tuple[bool, bool], httpx.AsyncClient] = {}
         self._connecting = asyncio.Lock()
+
+    async def persist(
+        self,
+        attempt: Callable[[], Awaitable[T]],
+        settings: EndpointSettings,
+        before_waiting: Callable[[], Awaitable[None]],
+    ) -> T:
+        """The result of the first attempt that succeeds; see `Retries.run`.
+
+        Raises:
+            RequestFailed: If the last attempt fails, or a retry would not help.
+        """
+        return await self._retries.run(attempt, settings, before_waiting)
 
     async def send(
         self,
@@ -63,7 +93,9 @@ class Connections:
         content: bytes,
         headers: Mapping[str, str],
     ) -> "httpx.Response":
-        """The answer once its head has come, successful or refused; the caller closes it.
+        """The answer to one attempt, once its head has come, successful or refused.
+
+        The caller closes it.
 
         Args:
             settings: The endpoint; its key is added to the headers.
@@ -71,8 +103,8 @@ class Connections:
             headers: All other headers, but for those of the connection.
 
         Raises:
-            RequestFailed: If the address or the key can't be used, no answer comes, or one that
-                redirects.
+            RequestFailed: If the address or the key can't be used, no answer begins in time, or
+                it redirects.
         """
         key = settings.api_key
         if not is_address(settings.base_url):
@@ -93,14 +125,17 @@ class Connections:
                 headers=library.Headers(all_headers, encoding="latin-1"),  # as they were read
                 timeout=library.Timeout(timeout_s, connect=min(_CONNECT_S, timeout_s), pool=None),
             )
-            return await client.send(request, stream=True)
+            async with asyncio.timeout(_UPLOAD_AND_WAIT * timeout_s):
+                return await client.send(request, stream=True)
         except RequestFailed:
             raise
+        except TimeoutError:
+            raise RequestFailed(EndpointFailure(trouble="slow")) from None
         except Exception as error:  # noqa: BLE001 - whatever the library raises, nothing came
             raise RequestFailed(interrupted(error, has_begun=False)) from None
 
     async def aclose(self) -> None:
-        """Close idle connections."""
+        """Close all connections."""
         for client in self._clients.values():
             await client.aclose()
         self._clients.clear()

@@ -1,8 +1,7 @@
-"""One model at one endpoint: sends requests, retries them, and explains failures."""
+"""One model at one endpoint: sends requests, reads the answers, and explains failures."""
 
 import asyncio
 import json
-import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from typing import Any, Literal, TypeVar
@@ -10,12 +9,10 @@ from typing import Any, Literal, TypeVar
 from smart_context.base.config import EndpointSettings
 from smart_context.base.errors import ModelFailed
 from smart_context.llm.failures import EndpointFailure, ModelKind, RequestFailed, explained
-from smart_context.llm.openai.connection import Connections, bounded, check_success, decoded
-from smart_context.llm.openai.retries import Retries
+from smart_context.llm.openai.connection import EndpointClient, bounded, check_success, decoded
 
 T = TypeVar("T")
 Route = Literal["/chat/completions", "/embeddings", "/models"]
-Sleep = Callable[[float], Awaitable[None]]
 Body = Mapping[str, Any]
 
 LARGEST_BODY = 2 << 20
@@ -25,8 +22,6 @@ _LARGEST_STREAM = 256 << 20
 """The most bytes of a stream; its text is limited further where it is read."""
 
 _PATIENCE = 10
-_UPLOAD_AND_WAIT = 2
-"""An answer may take this many times `timeout_s` to begin: the request is uploaded first."""
 
 _OPTIONAL: Mapping[str, tuple[str, ...]] = {
     "stream_options": ("stream_options", "include_usage"),
@@ -47,26 +42,19 @@ _HEADERS = {
 
 
 class Endpoint:
-    """The connection to one model.
+    """Asks one model.
 
     Args:
         settings: The model's address, key and timeout.
-        sleep: Waits between requests.
-        jitter: Gives a number in [0, 1) for each wait.
+        client: The HTTP client that the models of a vault share; by default one of its own.
     """
 
     def __init__(
-        self,
-        settings: EndpointSettings,
-        kind: ModelKind,
-        *,
-        sleep: Sleep = asyncio.sleep,
-        jitter: Callable[[], float] = random.random,
+        self, settings: EndpointSettings, kind: ModelKind, client: EndpointClient | None = None
     ) -> None:
         self.settings = settings
         self._kind = kind
-        self._retries = Retries(sleep=sleep, jitter=jitter)
-        self._connections = Connections()
+        self._client = client or EndpointClient()
         self._refused_fields: set[str] = set()
 
     @property
@@ -113,8 +101,8 @@ class Endpoint:
         return explained(failure, self.settings, self._kind)
 
     async def aclose(self) -> None:
-        """Close idle connections."""
-        await self._connections.aclose()
+        """Close the client's connections; it makes new ones if others go on asking."""
+        await self._client.aclose()
 
     async def _persist(
         self,
@@ -132,7 +120,7 @@ class Endpoint:
                     if not self._takes_back(error.failure, sent):
                         raise
 
-        return await self._retries.run(accepted, self.settings, stack.aclose)
+        return await self._client.persist(accepted, self.settings, stack.aclose)
 
     def accepted(self, body: Body) -> Body:
         """A body without the optional fields that the endpoint has refused."""
@@ -158,10 +146,9 @@ class Endpoint:
     ) -> AsyncIterator[bytes]:
         method = "GET" if route == "/models" else "POST"
         content = b"" if route == "/models" else await asyncio.to_thread(_encoded, body)
-        async with _until(_UPLOAD_AND_WAIT * self.settings.timeout_s):
-            response = await self._connections.send(
-                self.settings, method, route, content=content, headers=_HEADERS
-            )
+        response = await self._client.send(
+            self.settings, method, route, content=content, headers=_HEADERS
+        )
         stack.push_async_callback(response.aclose)
         await check_success(response, self.settings.timeout_s)
         chunks = bounded(decoded(response), most_bytes)

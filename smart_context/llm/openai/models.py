@@ -1,7 +1,6 @@
 """Models behind the OpenAI API: OpenAI, Ollama, vLLM, llama.cpp and others."""
 
 import asyncio
-import random
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -25,7 +24,8 @@ from smart_context.llm.models import (
     ToolCall,
     unit_rows,
 )
-from smart_context.llm.openai.endpoint import LARGEST_BODY, Endpoint, Sleep
+from smart_context.llm.openai.connection import EndpointClient
+from smart_context.llm.openai.endpoint import LARGEST_BODY, Endpoint
 from smart_context.llm.openai.replies import StreamReader, read_completion, read_vectors
 from smart_context.llm.tokens import beginning
 
@@ -76,18 +76,11 @@ class OpenAIChatModel:
 
     Args:
         endpoint: The model's address, key and timeout.
-        sleep: Waits between requests.
-        jitter: Gives a number in [0, 1) for each wait.
+        client: The HTTP client that the models of a vault share; by default one of its own.
     """
 
-    def __init__(
-        self,
-        endpoint: EndpointSettings,
-        *,
-        sleep: Sleep = asyncio.sleep,
-        jitter: Callable[[], float] = random.random,
-    ) -> None:
-        self._endpoint = Endpoint(endpoint, "chat model", sleep=sleep, jitter=jitter)
+    def __init__(self, endpoint: EndpointSettings, client: EndpointClient | None = None) -> None:
+        self._endpoint = Endpoint(endpoint, "chat model", client)
         self._echoes = Echoes([endpoint.api_key])
 
     @property
@@ -158,7 +151,7 @@ class OpenAIChatModel:
         )
 
     async def aclose(self) -> None:
-        """Close idle connections."""
+        """Close the client's connections; it makes new ones if others go on asking."""
         await self._endpoint.aclose()
 
     def _body(
@@ -212,18 +205,11 @@ class OpenAIEmbedder:
 
     Args:
         endpoint: The model's address, key and timeout.
-        sleep: Waits between requests.
-        jitter: Gives a number in [0, 1) for each wait.
+        client: The HTTP client that the models of a vault share; by default one of its own.
     """
 
-    def __init__(
-        self,
-        endpoint: EndpointSettings,
-        *,
-        sleep: Sleep = asyncio.sleep,
-        jitter: Callable[[], float] = random.random,
-    ) -> None:
-        self._endpoint = Endpoint(endpoint, "embedding model", sleep=sleep, jitter=jitter)
+    def __init__(self, endpoint: EndpointSettings, client: EndpointClient | None = None) -> None:
+        self._endpoint = Endpoint(endpoint, "embedding model", client)
         self._most_tokens = _TEXT_TOKENS
 
     @property
@@ -254,7 +240,7 @@ class OpenAIEmbedder:
         return rows
 
     async def aclose(self) -> None:
-        """Close idle connections."""
+        """Close the client's connections; it makes new ones if others go on asking."""
         await self._endpoint.aclose()
 
     async def _vectors(self, texts: Sequence[str]) -> Matrix:

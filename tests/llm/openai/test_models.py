@@ -12,6 +12,7 @@ import pytest
 from smart_context.base.config import EndpointSettings
 from smart_context.base.errors import ModelFailed
 from smart_context.llm.models import Piece, ToolCall, Usage
+from smart_context.llm.openai.connection import EndpointClient
 from smart_context.llm.openai.models import OpenAIChatModel, OpenAIEmbedder
 from tests.fake_openai import EMBEDDINGS, FakeOpenAI, Reply, cut, failure, held, nonsense
 
@@ -52,14 +53,14 @@ def settings(endpoint, **changes):
 
 @pytest.fixture
 async def chat(endpoint, waits):
-    model = OpenAIChatModel(settings(endpoint), sleep=waits, jitter=lambda: 0.0)
+    model = OpenAIChatModel(settings(endpoint), EndpointClient(sleep=waits, jitter=lambda: 0.0))
     yield model
     await model.aclose()
 
 
 @pytest.fixture
 async def embedder(endpoint, waits):
-    model = OpenAIEmbedder(settings(endpoint), sleep=waits, jitter=lambda: 0.0)
+    model = OpenAIEmbedder(settings(endpoint), EndpointClient(sleep=waits, jitter=lambda: 0.0))
     yield model
     await model.aclose()
 
@@ -181,7 +182,7 @@ async def test_a_stream_is_begun_again_after_a_transient_refusal(endpoint, chat)
 
 async def test_no_retries_means_one_request(endpoint, waits):
     endpoint.reply_with(failure(500))
-    model = OpenAIChatModel(settings(endpoint, max_retries=0), sleep=waits)
+    model = OpenAIChatModel(settings(endpoint, max_retries=0), EndpointClient(sleep=waits))
     with pytest.raises(ModelFailed):
         await model.complete(ASK)
     await model.aclose()
@@ -212,7 +213,9 @@ async def test_a_connection_that_breaks_before_the_answer_is_made_again(endpoint
 async def test_a_server_that_is_not_there_is_named_with_a_hint(waits):
     with FakeOpenAI() as gone:
         url = gone.base_url
-    model = OpenAIChatModel(EndpointSettings(base_url=url, model="llama3"), sleep=waits)
+    model = OpenAIChatModel(
+        EndpointSettings(base_url=url, model="llama3"), EndpointClient(sleep=waits)
+    )
     with pytest.raises(ModelFailed) as failed:
         await model.complete(ASK)
     await model.aclose()
@@ -278,7 +281,7 @@ async def test_an_error_in_mid_stream_is_passed_on_in_the_vendors_words(endpoint
 
 async def test_a_slow_first_byte_runs_into_the_timeout_and_is_not_asked_again(endpoint, waits):
     endpoint.reply_with(held("late", threading.Event()))
-    model = OpenAIChatModel(settings(endpoint, timeout_s=0.5), sleep=waits)
+    model = OpenAIChatModel(settings(endpoint, timeout_s=0.5), EndpointClient(sleep=waits))
     with pytest.raises(ModelFailed, match=r"did not answer within 0\.5 s.*raise timeout_s"):
         await collected(model.stream(ASK))
     await model.aclose()
@@ -287,7 +290,7 @@ async def test_a_slow_first_byte_runs_into_the_timeout_and_is_not_asked_again(en
 
 async def test_a_stream_that_falls_silent_runs_into_the_timeout(endpoint, waits):
     endpoint.reply_with(held("one two", threading.Event(), after=1))
-    model = OpenAIChatModel(settings(endpoint, timeout_s=2), sleep=waits)
+    model = OpenAIChatModel(settings(endpoint, timeout_s=2), EndpointClient(sleep=waits))
     text, message = await text_until_failure(model.stream(ASK))
     await model.aclose()
     assert text == "one"
@@ -371,7 +374,7 @@ async def test_an_error_says_which_model_where_and_what_to_do(endpoint, chat, re
 async def test_a_vendor_that_echoes_the_key_does_not_make_us_show_it(endpoint, waits, caplog):
     caplog.set_level(logging.INFO)
     endpoint.reply_with(failure(500, f"bad {KEY} " + "x" * 5_000), failure(401, f"bad key {KEY}"))
-    model = OpenAIChatModel(settings(endpoint), sleep=waits)
+    model = OpenAIChatModel(settings(endpoint), EndpointClient(sleep=waits))
     with pytest.raises(ModelFailed) as failed:
         await model.complete(ASK)
     await model.aclose()
@@ -381,7 +384,7 @@ async def test_a_vendor_that_echoes_the_key_does_not_make_us_show_it(endpoint, w
 
 
 async def test_a_key_with_a_line_break_is_refused_before_it_is_sent(endpoint, waits):
-    model = OpenAIChatModel(settings(endpoint, api_key=f"{KEY}\n"), sleep=waits)
+    model = OpenAIChatModel(settings(endpoint, api_key=f"{KEY}\n"), EndpointClient(sleep=waits))
     with pytest.raises(ModelFailed, match="environment variable MY_KEY") as failed:
         await model.complete(ASK)
     assert KEY not in str(failed.value)
@@ -390,7 +393,7 @@ async def test_a_key_with_a_line_break_is_refused_before_it_is_sent(endpoint, wa
 
 async def test_a_password_in_the_address_is_not_shown(waits):
     url = "http://me:hunter2@127.0.0.1:1/v1"
-    model = OpenAIChatModel(EndpointSettings(base_url=url, model="m"), sleep=waits)
+    model = OpenAIChatModel(EndpointSettings(base_url=url, model="m"), EndpointClient(sleep=waits))
     with pytest.raises(ModelFailed) as failed:
         await model.complete(ASK)
     await model.aclose()
@@ -400,7 +403,9 @@ async def test_a_password_in_the_address_is_not_shown(waits):
 
 @pytest.mark.parametrize("url", ["", "ftp://x/v1", "http://[x/v1", "http://a b/", "http://x:99999"])
 async def test_an_address_that_is_none_is_an_error_not_a_traceback(url, waits):
-    model = OpenAIChatModel(EndpointSettings(base_url=url, model="m", max_retries=0), sleep=waits)
+    model = OpenAIChatModel(
+        EndpointSettings(base_url=url, model="m", max_retries=0), EndpointClient(sleep=waits)
+    )
     with pytest.raises(ModelFailed, match="base_url is not a web address"):
         await model.complete(ASK)
 
