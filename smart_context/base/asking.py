@@ -7,13 +7,19 @@ such as repairs after a crash, is nobody's and reaches everything.
 import hashlib
 import hmac
 import secrets
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 from smart_context.base.values import OWNER, PersonId
 
 _person: ContextVar[PersonId | None] = ContextVar("person_asking", default=None)
+_found: ContextVar[dict[str, tuple[float, Any]] | None] = ContextVar("found", default=None)
+
+FOUND_FOR_S = 1.0
+"""How long a request, and work that it started, goes by what it found."""
 
 
 def person_asking() -> PersonId | None:
@@ -57,6 +63,33 @@ def asking(person: PersonId | None) -> Iterator[None]:
         yield
     finally:
         _person.reset(token)
+
+
+@contextmanager
+def one_request() -> Iterator[None]:
+    """Look things up once within a block, and in the tasks and threads that it starts.
+
+    What was so when a request came in holds for all of it, but not for the next one.
+    """
+    token = _found.set({})
+    try:
+        yield
+    finally:
+        _found.reset(token)
+
+
+def found(what: str) -> Any:
+    """What this request found out shortly before; `None` if it didn't."""
+    known = _found.get()
+    at, value = known.get(what, (0.0, None)) if known else (0.0, None)
+    return value if time.monotonic() < at + FOUND_FOR_S else None
+
+
+def keep_found(what: str, value: Any) -> None:
+    """Remember for the rest of this request what was found out, if there is one."""
+    known = _found.get()
+    if known is not None:
+        known[what] = time.monotonic(), value
 
 
 def person_tag(person: PersonId) -> str:

@@ -1,7 +1,8 @@
 """Who may see what: the one decision behind commands, pages, attached files and events."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Any, Literal, NamedTuple, Protocol
@@ -63,8 +64,11 @@ class Access(Protocol):
     def stand_in(self, owned: Owned) -> str | None:
         """A name that nothing has, to use in place of another's; `None` to refuse it."""
 
-    def hears(self, person: PersonId, audience: Audience) -> bool:
-        """True if the person belongs to an event's audience; must not block."""
+    def hearing(self, audience: Audience, people: AbstractSet[PersonId]) -> Collection[PersonId]:
+        """Those of some people who belong to an event's audience; must not block.
+
+        It is asked about each event, whoever it is for, so it should not look at each person.
+        """
 
 
 class OwnerOnly:
@@ -84,10 +88,12 @@ class OwnerOnly:
         """Nothing: a stranger is refused whatever they ask for."""
         return None
 
-    def hears(self, person: PersonId, audience: Audience) -> bool:
-        """True for the owner, and for everybody of what everybody gets."""
+    def hearing(self, audience: Audience, people: AbstractSet[PersonId]) -> Collection[PersonId]:
+        """The owner, and everybody of what everybody gets."""
+        if audience is EVERYBODY:
+            return people
         reached = OWNER if isinstance(audience, Owned) else audience
-        return reached is EVERYBODY or person == reached
+        return people & {reached}
 
 
 class PersonalAccess:
@@ -129,16 +135,21 @@ class PersonalAccess:
         """For a chat, an id that no chat has."""
         return stand_in_for(owned.name) if owned.kind == "chat" else None
 
-    def hears(self, person: PersonId, audience: Audience) -> bool:
-        """True if the person belongs to an event's audience."""
-        if audience is EVERYBODY:
-            return person != NOBODY
+    def hearing(self, audience: Audience, people: AbstractSet[PersonId]) -> Collection[PersonId]:
+        """Those of some people who belong to an event's audience."""
+        reached = self._reached(audience)
+        return people - {NOBODY} if reached is EVERYBODY else people & {reached}
+
+    def _reached(self, audience: Audience) -> PersonId | Everybody | None:
         if not isinstance(audience, Owned):
-            return person == audience
+            return audience
         if audience.kind == "chat":
             whose = self._owners.known(audience.name)
-            return whose is not None and whose.may_use(person)
-        return person == person_asking() or self._contexts.is_known_as_shared(audience.name)
+            if whose is None:
+                return None
+            return EVERYBODY if whose.is_shared else whose.person
+        is_shared = self._contexts.is_known_as_shared(audience.name)
+        return EVERYBODY if is_shared else person_asking()
 
     async def _may_use_chat(self, person: PersonId, chat_id: str) -> bool:
         try:

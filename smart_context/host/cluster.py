@@ -15,6 +15,7 @@ from smart_context.host.events.events import (
     CHAT_FAILED,
     CHAT_FINISHED,
     CHAT_STARTED,
+    CHAT_THOUGHT,
     CHAT_TOKEN,
     Event,
 )
@@ -29,6 +30,9 @@ _ENDS = (CHAT_FINISHED, CHAT_FAILED)
 _BEGIN_S = 3.0
 _PIECES = 5_000
 """Of an answer whose beginning was not heard; the journal has all but the last second's."""
+
+JOINED_S = 0.1
+"""How long pieces of an answer are gathered for the other servers."""
 
 _logger = logging.getLogger(__name__)
 
@@ -57,6 +61,40 @@ class _Arriving:
         return whole
 
 
+class _Pieces:
+    """Pieces of answers for the other servers, joined, for each costs every server some work.
+
+    Args:
+        send: Sends a message to them.
+    """
+
+    def __init__(self, send: Callable[[JsonObject], None]) -> None:
+        self._send = send
+        self._waiting: dict[ChatId, tuple[JsonObject, list[str]]] = {}
+
+    def add(self, chat: ChatId, message: JsonObject) -> None:
+        """Keep a piece for a while, then send it with those that followed."""
+        payload = message["payload"]
+        known = self._waiting.get(chat)
+        if known is not None and _follows(known[0], message):
+            known[1].append(payload["text"])
+            return
+        self.flush(chat)
+        self._waiting[chat] = message, [payload["text"]]
+        asyncio.get_running_loop().call_later(JOINED_S, self.flush, chat)
+
+    def flush_all(self) -> None:
+        """Send what waits."""
+        for chat in tuple(self._waiting):
+            self.flush(chat)
+
+    def flush(self, chat: ChatId) -> None:
+        """Send what waits of a chat's answer."""
+        if (known := self._waiting.pop(chat, None)) is not None:
+            message, texts = known
+            self._send({**message, "payload": {**message["payload"], "text": "".join(texts)}})
+
+
 class Cluster:
     """Tells other servers what happens here, and clients here what happens there.
 
@@ -83,6 +121,7 @@ class Cluster:
         self._arriving: dict[ChatId, _Arriving] = {}
         self._ends: dict[ChatId, list[asyncio.Event]] = {}
         self._hears = asyncio.Event()
+        self._pieces = _Pieces(self._events.send)
         if self.is_shared:
             relay.forward_to(self._forward)
 
@@ -103,6 +142,7 @@ class Cluster:
 
     async def settle(self) -> None:
         """Wait until the others were told all; a second at most."""
+        self._pieces.flush_all()
         await self._events.settle()
 
     async def answering(self, chat_id: ChatId) -> JsonObject | None:
@@ -144,8 +184,13 @@ class Cluster:
         if event in (CHAT_STARTED, *_ENDS):  # this server answers, or has kept what was left
             self._arrived(ChatId(str(payload.get("chat_id"))))
         if not (isinstance(event, Event) and event.each_finds):
-            told = {"event": event_name(event), "payload": payload}
-            self._events.send({**told, "audience": _as_json(audience)})
+            told = {"event": event_name(event), "payload": payload, "audience": _as_json(audience)}
+            chat = ChatId(str(payload.get("chat_id")))
+            if event in (CHAT_TOKEN, CHAT_THOUGHT):
+                self._pieces.add(chat, told)
+            else:  # which must not overtake them
+                self._pieces.flush(chat)
+                self._events.send(told)
 
     def _heard(self, message: JsonObject) -> None:
         if (chat := message.get("stop")) is not None:
@@ -175,6 +220,12 @@ class Cluster:
         self._arriving.pop(chat, None)
         for ended in self._ends.get(chat, ()):
             ended.set()
+
+
+def _follows(first: JsonObject, later: JsonObject) -> bool:
+    """True for two pieces of the same text of the same answer."""
+    one, other = first["payload"], later["payload"]
+    return (first["event"], one["message_id"]) == (later["event"], other["message_id"])
 
 
 def _as_json(audience: Audience) -> Any:

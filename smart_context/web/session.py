@@ -188,6 +188,7 @@ class Sessions:
         self._host = host
         self._max_stall_s = max_stall_s
         self._sessions: set[Session] = set()
+        self._of_person: dict[PersonId, set[Session]] = {}
         self._tasks = TaskOwner("the socket")
         self._commands: set[asyncio.Task[None]] = set()
 
@@ -196,9 +197,7 @@ class Sessions:
 
     def publish(self, event: str, payload: Mapping[str, Any], audience: Audience) -> None:
         """Send an event to the clients of its audience; one that is not JSON is logged instead."""
-        hears = self._host.access.hears
-        persons = {session.person for session in self._sessions}
-        hearing = {person for person in persons if hears(person, audience)}
+        hearing = self._host.access.hearing(audience, self._of_person.keys())
         if not hearing:
             return
         try:
@@ -207,8 +206,8 @@ class Sessions:
             _log.exception("Event %s is not JSON and was not sent", event)
             return
         wire = wire_frame(frame.text)
-        for session in self._sessions:
-            if session.person in hearing:
+        for person in hearing:
+            for session in self._of_person[person]:
                 session.put_shared(frame, wire)
 
     def browsers(self) -> frozenset[str]:
@@ -240,11 +239,12 @@ class Sessions:
             browser=let_in.session_id,
         )
         self._sessions.add(session)
+        self._of_person.setdefault(session.person, set()).add(session)
         greeting = self._tasks.spawn(self._greet(session))
         try:
             await _serve(session, self._host, self._run)
         finally:
-            self._sessions.discard(session)
+            self._forget(session)
             await asyncio.wait([greeting])
             await self._part(session)
 
@@ -263,6 +263,13 @@ class Sessions:
         except TimeoutError:
             _log.info("Clients are gone or busy; not waiting for them")
         await self._tasks.close(grace_s)
+
+    def _forget(self, session: Session) -> None:
+        self._sessions.discard(session)
+        others = self._of_person[session.person]
+        others.discard(session)
+        if not others:
+            del self._of_person[session.person]
 
     def _run(self, command: Coroutine[Any, Any, None]) -> None:
         try:

@@ -4,11 +4,20 @@ from typing import Annotated, Any
 
 import pytest
 
+from smart_context.base.asking import asking
 from smart_context.base.errors import CommandFailed, InvalidParams
 from smart_context.base.values import NOBODY, OWNER, PersonId
-from smart_context.host.access import EVERYBODY, FilesNamed, Names, Owned, OwnerOnly
+from smart_context.host.access import (
+    EVERYBODY,
+    FilesNamed,
+    Names,
+    Owned,
+    OwnerOnly,
+    PersonalAccess,
+)
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.host.reading import Reading
+from smart_context.storage.guarded.storage import guarded
 from smart_context.storage.memory.storage import memory_storage
 from tests.host.conftest import Page
 
@@ -109,8 +118,36 @@ async def test_with_one_person_all_is_theirs_and_nothing_another_s():
     ],
 )
 def test_an_event_is_heard_by_its_audience(audience, hearing):
-    access = OwnerOnly()
-    assert {person for person in (OWNER, STRANGER) if access.hears(person, audience)} == hearing
+    assert OwnerOnly().hearing(audience, {OWNER, STRANGER}) == hearing
+
+
+async def test_of_several_people_those_hear_of_a_chat_who_may_use_it():
+    storage, ann = memory_storage(), PersonId("ann")
+    people = guarded(storage)
+    with asking(ann):
+        for chat in ("own", "shared"):
+            message = {"id": "a", "role": "user", "content": "x"}
+            await people.storage.chats.save(chat, {"messages": [message]})
+        people.contexts.write("contexts", "k", {})
+    await people.owners.share("shared", ann, shared=True)
+    later = guarded(storage)
+    access = PersonalAccess(later)
+    connected = {ann, STRANGER, NOBODY}
+
+    def heard(audience):
+        return access.hearing(audience, connected)
+
+    assert not heard(Owned("chat", "own")), "whose it is was not read yet"
+    for chat in ("own", "shared"):
+        await later.owners.of_chat(chat)
+    assert heard(Owned("chat", "own")) == {"ann"}
+    assert heard(Owned("chat", "shared")) == heard(EVERYBODY) == {"ann", STRANGER}
+    assert heard(STRANGER) == {STRANGER}
+    assert not heard(PersonId("away"))
+    with asking(ann):
+        assert heard(Owned("context", "k")) == {"ann"}
+        later.contexts.share("k", shared=True)
+        assert heard(Owned("context", "k")) == {"ann", STRANGER}
 
 
 async def test_an_event_goes_to_those_who_may_see_its_chat_or_says_to_whom(bench):

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from smart_context.base.asking import asking
+from smart_context.base.asking import asking, one_request
 from smart_context.base.errors import CommandFailed, NameTaken, SmartContextError, UnknownCommand
 from smart_context.base.values import OWNER, JsonObject, PersonId
 from smart_context.chat.messages import ChatId
@@ -127,7 +127,7 @@ class CommandRegistry:
         if command is None:
             raise UnknownCommand(f"no command {name!r}; system.commands lists all")
         given = command.parameters.check(name, self._with_chat(command, params, caller))
-        with asking(caller.person):
+        with asking(caller.person), one_request():
             named = command.parameters.owned(given)
             stand_ins = await check_access(self._access, caller.person, named)
             if stand_ins:

@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from weakref import WeakValueDictionary
 
 from cachetools import LRUCache
 
@@ -65,7 +66,7 @@ class Sidecars:
         self._unstored: LRUCache[_Key, ChatSidecar] = LRUCache(MAX_CHATS_IN_MEMORY)
         self._revisions: LRUCache[ChatId, int] = LRUCache(MAX_CHATS_IN_MEMORY)
         self._unreadable: set[_Key] = set()
-        self._writing = asyncio.Lock()
+        self._locks: WeakValueDictionary[ChatId, asyncio.Lock] = WeakValueDictionary()
 
     def on_changed_elsewhere(self, listener: Callable[[ChatId], None]) -> None:
         """Call a function when another process has changed what `of` returned."""
@@ -120,7 +121,7 @@ class Sidecars:
         Raises:
             StoreFailed: If the disk refuses; the state is unchanged.
         """
-        async with self._writing:
+        async with self._lock(chat_id):
             before, after = await self._change(chat_id, change, stored=stored)
         if after != before.state:
             self._on_change(chat_id, before, after)
@@ -134,7 +135,7 @@ class Sidecars:
         Raises:
             StoreFailed: If the disk refuses; the state is unchanged.
         """
-        async with self._writing:
+        async with self._lock(chat_id):
             await self._change(chat_id, lambda now: merged(instead_of, now, state), stored=stored)
 
     async def keep_state(self, chat_id: ChatId) -> None:
@@ -143,7 +144,7 @@ class Sidecars:
         Raises:
             StoreFailed: If the disk refuses; the state stays in memory.
         """
-        async with self._writing:
+        async with self._lock(chat_id):
             await self._store_chosen(chat_id)
 
     async def keep_topics(
@@ -188,8 +189,12 @@ class Sidecars:
             sidecar = replace(known.sidecar, topics=kept, seen=last, away=others)
             return replace(known, sidecar=sidecar, members=stored)
 
-        async with self._writing:
+        async with self._lock(chat_id):
             await self._written(chat_id, write)
+
+    def _lock(self, chat_id: ChatId) -> asyncio.Lock:
+        """Held by whoever writes beside a chat; others write beside other chats meanwhile."""
+        return self._locks.setdefault(chat_id, asyncio.Lock())
 
     async def _change(
         self, chat_id: ChatId, change: Callable[[FilterState], FilterState], *, stored: bool

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from smart_context.base.asking import asking, whoever_asks
+from smart_context.base.asking import asking, one_request, whoever_asks
 from smart_context.base.errors import InvalidParams
 from smart_context.base.results import FilterResult, PanelResult
 from smart_context.base.values import JsonObject, PersonId
@@ -148,7 +148,11 @@ class ChatFilter:
         await asyncio.sleep(ANNOUNCE_AFTER_S)
         own = choice_in({MODEL: await self.chats.value(chat_id, MODEL)})
         for person in self.sidecars.people(chat_id):
-            with asking(person), chosen(own):  # which the turn before may not have asked
+            with (
+                asking(person),
+                one_request(),
+                chosen(own),
+            ):  # which the turn before may not have asked
                 await self._announce_now(chat_id)
 
     async def _result(self, view: ChatView, decision: Decision) -> FilterResult:

@@ -132,7 +132,7 @@ class KnownChanges:
 
     async def _tell(self, chat_id: ChatId, listener: ChangeListener) -> None:
         try:
-            await self._owners.of_chat(chat_id)
+            await self._owners.read(chat_id)
             listener(chat_id)
         except Exception:  # noqa: BLE001 - one listener must not stop the others
             _log.exception("A listener failed on the change of chat %s", chat_id)

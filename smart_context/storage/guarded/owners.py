@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from smart_context.base.asking import person_tag
+from smart_context.base.asking import found, keep_found, person_tag
 from smart_context.base.values import OWNER, JsonObject, PersonId
 from smart_context.chat.documents.lineage import NOBODY
 from smart_context.chat.documents.ownership import OWNED_BY, Ownership, ownership_of
@@ -34,16 +34,25 @@ class Owners:
         self._known: dict[str, Ownership] = {}
 
     async def of_chat(self, chat_id: str) -> Ownership | None:
-        """Whose a chat is, a deleted one included; `None` if there is none of that id.
+        """Whose a chat is, a deleted one included, as this request found it first.
+
+        Returns:
+            `None` if there is none of that id.
 
         Raises:
             SmartContextError: The id is bad, or the chat can't be read.
         """
+        found_before: Ownership | None = found(_of_chat(chat_id))
+        return found_before or await self.read(chat_id)
+
+    async def read(self, chat_id: str) -> Ownership | None:
+        """Whose a chat is now; raises and returns the same."""
         owned = await self._stored(chat_id)
         if owned is None:
             self._known.pop(chat_id, None)
         else:
             self._known[chat_id] = owned
+        keep_found(_of_chat(chat_id), owned)
         return owned
 
     async def share(self, chat_id: str, person: PersonId, *, shared: bool) -> None:
@@ -66,7 +75,7 @@ class Owners:
             await self.chat_has(chat_id, document, person)
         else:
             await self.keep_files(chat_id, document, person)
-        await self.of_chat(chat_id)
+        await self.read(chat_id)
 
     def known(self, chat_id: str) -> Ownership | None:
         """Whose a chat was when that was last read; `None` if it never was."""

@@ -79,7 +79,8 @@ class PostgresAnswers:
                 "SELECT journal FROM answer JOIN chat ON chat = number"
                 " WHERE id = %s AND deletion = ''",
                 (chat,),
-            ).fetchone()
+            ).fetchone(),
+            repeatable=True,
         )
         return parse_journal(found[0]) if found else None
 

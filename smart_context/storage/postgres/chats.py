@@ -43,7 +43,9 @@ class PostgresVersions:
 
     def read(self, chat: ChatId, known: StoredChat | None) -> StoredChat | None:
         """The stored version; `known` itself if nothing has changed."""
-        return self._database.run(lambda connection: read_chat(connection, chat, known))
+        return self._database.run(
+            lambda connection: read_chat(connection, chat, known), repeatable=True
+        )
 
     def put(self, chat: ChatId, version: Version, read: StoredChat | None) -> StoredChat:
         """Store a version that was derived from `read`, merged with changes since then."""
@@ -69,7 +71,7 @@ class PostgresVersions:
         """One of the document's other values; the whole is not read for it."""
         name = encoded_name(key)
         found = self._database.run(
-            lambda connection: connection.execute(_VALUE, (name, chat)).fetchone()
+            lambda connection: connection.execute(_VALUE, (name, chat)).fetchone(), repeatable=True
         )
         if found is None:
             return None, None
@@ -84,7 +86,8 @@ class PostgresVersions:
             lambda connection: connection.execute(
                 "SELECT FROM chat WHERE id = %s AND deletion = '' AND revision IS NOT NULL",
                 (chat,),
-            ).fetchone()
+            ).fetchone(),
+            repeatable=True,
         )
         return found is not None
 

@@ -8,7 +8,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any, TypeVar
 
 import psycopg
@@ -92,11 +92,17 @@ class Database:
             return f"database {parts.get('dbname', '')} on {parts.get('host', 'this machine')}"
         return "the database"
 
-    def run(self, work: Work[T], *, patience_s: float = ANSWER_S) -> T:
+    def run(self, work: Work[T], *, patience_s: float = ANSWER_S, repeatable: bool = False) -> T:
         """Do work in one transaction; blocks.
 
         Work that breaks off before its commit, such as by a restart of the database, is done
         again, so it must leave nothing behind in this process.
+
+        Args:
+            work: What to do.
+            patience_s: How long each statement may take.
+            repeatable: The work is one statement at most, which may as well run twice: so it needs
+                no transaction, and one answer of the database instead of three.
 
         Raises:
             StorageAway: The database can't be reached, or does not answer.
@@ -108,10 +114,13 @@ class Database:
         for _ in range(_TRIES):
             is_done = False
             try:
-                with self._opened().connection() as connection:
+                with (
+                    self._opened().connection() as connection,
+                    nullcontext() if repeatable else connection.transaction(),
+                ):
                     _wait_for(connection, patience_s)
                     result = work(connection)
-                    is_done = True
+                    is_done = not repeatable
             except (errors.SerializationFailure, errors.DeadlockDetected) as error:
                 failure = error
             except (PoolTimeout, psycopg.OperationalError, psycopg.InterfaceError) as error:
@@ -125,9 +134,13 @@ class Database:
                 return result
         raise self._failed(failure) from failure
 
-    async def do(self, work: Work[T], *, patience_s: float = ANSWER_S) -> T:
+    async def do(
+        self, work: Work[T], *, patience_s: float = ANSWER_S, repeatable: bool = False
+    ) -> T:
         """As `run`, in a thread of the database's own, until its end."""
-        return await self.in_thread(lambda: self.run(work, patience_s=patience_s))
+        return await self.in_thread(
+            lambda: self.run(work, patience_s=patience_s, repeatable=repeatable)
+        )
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Do blocking work in a thread of the database's own, until its end."""
@@ -137,7 +150,7 @@ class Database:
 
     def prepare(self) -> None:
         """Connect, and migrate the schema where that is needed. Blocks."""
-        self.run(lambda _: None)
+        self.run(lambda _: None, repeatable=True)
 
     def check(self) -> None:
         """Return if the database answers soon.
@@ -145,7 +158,9 @@ class Database:
         Raises:
             StoreFailed: It does not, or refuses.
         """
-        self.run(lambda connection: connection.execute("SELECT 1"), patience_s=CHECK_S)
+        self.run(
+            lambda connection: connection.execute("SELECT 1"), patience_s=CHECK_S, repeatable=True
+        )
 
     def figures(self) -> Mapping[str, tuple[str, float]]:
         """The state of the connections."""
@@ -179,7 +194,7 @@ class Database:
                 self._pool = ConnectionPool(
                     self.url,
                     connection_class=PatientConnection,
-                    kwargs=KEPT_ALIVE,
+                    kwargs={**KEPT_ALIVE, "autocommit": True},
                     configure=_configure,
                     min_size=0,
                     max_size=MOST_CONNECTIONS,
@@ -241,7 +256,6 @@ def _configure(connection: Connection) -> None:
         "SELECT set_config('idle_in_transaction_session_timeout', '20s', false),"
         " set_config('lock_timeout', '6s', false), set_config('statement_timeout', '7s', false)"
     )
-    connection.commit()
 
 
 def _wait_for(connection: PatientConnection, patience_s: float) -> None:

@@ -54,7 +54,7 @@ class PostgresDocuments:
         asked = list(names), revisions, chat
         try:
             found = await self._database.do(
-                lambda connection: connection.execute(_READ, asked).fetchall()
+                lambda connection: connection.execute(_READ, asked).fetchall(), repeatable=True
             )
         except StorageAway:
             if len(before) < len(names):
@@ -111,7 +111,8 @@ class PostgresVaultDocuments:
         found = self._database.run(
             lambda connection: connection.execute(
                 "SELECT content FROM vault_document WHERE kind = %s AND name = %s", asked
-            ).fetchone()
+            ).fetchone(),
+            repeatable=True,
         )
         if found is None:
             return None
@@ -156,6 +157,7 @@ class PostgresVaultDocuments:
         found = self._database.run(
             lambda connection: connection.execute(
                 "SELECT name FROM vault_document WHERE kind = %s", (kind,)
-            ).fetchall()
+            ).fetchall(),
+            repeatable=True,
         )
         return sorted(key_of(name) for (name,) in found)

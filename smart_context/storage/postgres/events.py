@@ -68,7 +68,10 @@ class PostgresEvents:
         is_more = True
         while is_more:
             after = self._read_to or 0
-            found = await self._database.do(lambda connection: _told_since(connection, after))  # noqa: B023
+            found = await self._database.do(
+                lambda connection: _told_since(connection, after),  # noqa: B023
+                repeatable=True,
+            )
             is_more = len(found) == _MOST_AT_ONCE
             for number, node, body in found:
                 self._read_to = number

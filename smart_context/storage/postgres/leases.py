@@ -45,7 +45,7 @@ class PostgresLeases:
 
     async def _take(self, asked: dict[str, str]) -> bool:
         found = await self._database.do(
-            lambda connection: connection.execute(_TAKE, asked).fetchone()
+            lambda connection: connection.execute(_TAKE, asked).fetchone(), repeatable=True
         )
         return found is not None
 
@@ -62,5 +62,6 @@ class PostgresLeases:
             await self._database.do(
                 lambda connection: connection.execute(
                     "DELETE FROM lease WHERE name = %(name)s AND holder = %(holder)s", asked
-                )
+                ),
+                repeatable=True,
             )

@@ -79,7 +79,7 @@ class PostgresList:
             return [_row(*found) for found in connection.execute(_ROWS, (person,))]
 
         try:
-            rows = await self._database.do(work)
+            rows = await self._database.do(work, repeatable=True)
         except StorageAway:
             if person not in self._known:
                 raise
@@ -94,7 +94,7 @@ class PostgresList:
             rows = connection.execute(_REVISIONS, (list(beside), person))
             return {ChatId(id_): state for id_, state in rows}
 
-        return await self._database.do(work)
+        return await self._database.do(work, repeatable=True)
 
     async def search(self, person: PersonId, query: str, limit: int = MOST_HITS) -> list[ChatHit]:
         """The messages and titles that contain all words of the query, newest chats first."""

@@ -69,7 +69,7 @@ class PostgresLog:
     async def revision(self) -> Revision | None:
         """The number of lines that were ever added."""
         found = await self._database.do(
-            lambda connection: connection.execute(_FOUND, self._asked).fetchone()
+            lambda connection: connection.execute(_FOUND, self._asked).fetchone(), repeatable=True
         )
         return (found and found[1]) or None
 

@@ -66,7 +66,8 @@ class PostgresTrash:
                 "SELECT person FROM chat WHERE id = %s AND deletion <> ''"
                 " ORDER BY deletion DESC LIMIT 1",
                 (chat_id,),
-            ).fetchone()
+            ).fetchone(),
+            repeatable=True,
         )
         return found and PersonId(found[0])
 

@@ -60,7 +60,8 @@ class VectorRows:
         rows = self._database.run(
             lambda connection: connection.execute(
                 _READ, (self._chat, self._model), binary=True
-            ).fetchall()
+            ).fetchall(),
+            repeatable=True,
         )
         self.has_additions = any(is_addition for *_, is_addition in rows)
         if not rows:
