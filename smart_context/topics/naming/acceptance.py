@@ -26,6 +26,9 @@ _ARABIC_VERB = re.compile(
 _HEBREW_VERB = re.compile("לה[\u05d0-\u05ea]{3,}(?<!ות)(?<!ים)")
 """`להכין`, `להשתמש`: infinitives, whose first letters are hardly ever those of a noun."""
 
+_HEBREW_TO = re.compile("ל(?!בן|וח|חם|יד|ילה|ימו|קוח|שון)[\u05d0-\u05ea]{2,}(?<!ות)(?<!ים)")
+"""`לגדל`, `לרופא`: *to* and a verb, or a noun; a noun is often said without it, too."""
+
 _JOINED = re.compile("[وف](?=ال)|[بلكوف]|[ובלכמש]")
 """*And*, *in*, *to* and the like, which Arabic and Hebrew write together with the next word."""
 
@@ -56,17 +59,18 @@ def accepted(text: str, texts: Sequence[str], speakers: AbstractSet[str]) -> str
 def _noun_phrase(part: str, texts: Sequence[str]) -> str:
     """A phrase in whole words, without Arabic and Hebrew words at its edges that name nothing."""
     words = whole_phrase(part, texts).split()
-    while len(words) > 1 and _names_nothing(words[0]):
+    while len(words) > 1 and _names_nothing(words[0], texts):
         del words[0]
-    while len(words) > 1 and _names_nothing(words[-1]):
+    while len(words) > 1 and _names_nothing(words[-1], texts):
         del words[-1]
     return " ".join([*(_without_joined(word, texts) for word in words[:1]), *words[1:]])
 
 
-def _names_nothing(word: str) -> bool:
+def _names_nothing(word: str, texts: Sequence[str]) -> bool:
     """True for an Arabic or Hebrew word that looks like a verb, or serves grammar."""
     is_verb = _ARABIC_VERB.fullmatch(word) or _HEBREW_VERB.fullmatch(word)
-    return bool(is_verb) or any(word in STOP_WORDS_OF[code] for code in ("ar", "he"))
+    may_be_verb = _HEBREW_TO.fullmatch(word) and _without_joined(word, texts) == word
+    return bool(is_verb or may_be_verb) or any(word in STOP_WORDS_OF[code] for code in ("ar", "he"))
 
 
 def _without_joined(word: str, texts: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from smart_context.topics.naming.keyphrases import Phrase
 
 _PHRASES, _PAIRED = 24, 6
 _COVER, _OWN, _NOUN, _OPENING, _NAME = 0.55, 0.2, 0.4, 0.16, 0.1
-_SEVERAL, _REPEATED, _UNASKED, _FRAGMENT = 0.2, 0.07, 0.12, 0.3
+_SEVERAL, _REPEATED, _UNASKED, _FRAGMENT, _ASPECT = 0.2, 0.07, 0.12, 0.3, 0.33
 _NEAR_UNSPACED, _CHARACTER, _LONG = 0.15, 0.05, 5
 _UNION = 0.275
 _COMPOUND, _AND, _AND_NAMES, _AND_UNSPACED = 0.01, -0.05, 0.08, -0.15
@@ -103,6 +103,7 @@ def _candidate(phrase: Phrase, single: Mapping[str, Phrase], group: Group) -> Ca
         + _OPENING * (group.opening in phrase.places)
         + _NAME * phrase.is_name
         - _FRAGMENT * phrase.is_fragment
+        - _ASPECT * phrase.aspect
         + _shape(phrase, group)
     )
     places = frozenset(place for part in parts for place in part.places & inside)
@@ -137,7 +138,7 @@ def _can_pair(candidate: Candidate, phrase: Phrase, group: Group) -> bool:
         len(candidate.places) > 1 or group.opening in candidate.places or len(group.weights) < _FEW
     )
     is_word = len(phrase.words) == 1 and not phrase.is_fragment
-    return is_word and phrase.noun >= _SURE_NOUN and is_central
+    return is_word and not phrase.is_doubtful and phrase.noun >= _SURE_NOUN and is_central
 
 
 def _with_and(one: Noun, other: Noun) -> tuple[str, float]:

@@ -10,7 +10,7 @@ from smart_context.topics.naming.words.tokens import NUMBER, Kind, Run, Token, i
 
 _MOST_WORDS = 3
 _MOST_JOINING = 2
-_SURE = 0.3
+_SURE, _HALF_ASPECT = 0.3, 0.5
 _UNLIKELY_MODIFIERS = ("ed", "ly", "er", "est")
 _LONGEST_JOINED = 4
 _FRAGMENT_SHARE = 0.74
@@ -28,6 +28,7 @@ class Phrase:
     is_name: bool = False  # its words are capitalised like names
     is_spaced: bool = True  # its script puts spaces between words
     is_fragment: bool = False  # it is mostly used as part of one longer phrase
+    aspect: float = 0.0  # how much of it is what is asked of many things: 1 for `price`
     # it is a name only if it is used again: `community coming`, `sense of calm`
     is_loose: bool = False
     is_doubtful: bool = False  # it is one word that is rather a verb or an adjective
@@ -68,23 +69,39 @@ def spaced_phrases(messages: Mapping[int, tuple[Sequence[Token], Grammar]]) -> l
             words = tuple(grammar.key(word) for word in naming)
             phrase = found.setdefault(words, Phrase(words))
             phrase.spellings[_spelled(span)] += 1
+            if len(naming) == 1 and (phrase.is_doubtful or not phrase.places):
+                phrase.is_doubtful = evidence.is_doubtful(head, grammar)
             phrase.places.add(place)
             phrase.noun = max(phrase.noun, evidence.share(head, grammar))
             phrase.has_compounds = grammar.has_compounds
+            phrase.aspect = _aspect(naming, grammar)
             phrase.is_loose = len(naming) > 1 and _is_loose(span, head, grammar, evidence)
-            phrase.is_doubtful = len(naming) == 1 and evidence.is_doubtful(head, grammar)
             phrase.is_name = not grammar.has_capital_nouns and all(map(evidence.is_name, naming))
     phrases = [p for p in found.values() if len(p.places) > 1 or not p.is_loose]
     _mark_fragments(phrases)
     return phrases
 
 
+def _aspect(naming: Sequence[str], grammar: Grammar) -> float:
+    """1 if all words are aspects, a half if the main one is, else 0."""
+    if grammar.aspect_words.issuperset(naming):
+        return 1.0
+    main = naming[0] if grammar.head_first else naming[-1]
+    return _HALF_ASPECT if main in grammar.aspect_words else 0.0
+
+
 def _spans(tokens: Sequence[Token], grammar: Grammar, evidence: NounEvidence) -> Iterator[Span]:
+    shows_nouns = grammar.has_capital_nouns and any(map(is_capital, tokens))
     for run in runs_of(tokens):
         begin, end = run
         for place in range(begin, end):
-            if not evidence.is_unit(tokens[place].lower):
-                yield tokens[place : place + 1], tokens[place].lower
+            token = tokens[place]
+            may_be_noun = is_capital(token) or not (
+                shows_nouns or token.lower in grammar.adjectives
+            )
+            is_request = shows_nouns and evidence.is_other(token.lower)
+            if may_be_noun and not is_request and not evidence.is_unit(token.lower):
+                yield tokens[place : place + 1], token.lower
         if grammar.head_first:
             yield from _with_adjective(tokens, run, grammar, evidence)
         elif not grammar.has_capital_nouns:
@@ -97,8 +114,10 @@ def _with_modifiers(
 ) -> Iterator[Span]:
     """A noun with the words that modify it: `solar panels`."""
     begin, end = run
-    head = tokens[end - 1].lower
-    if evidence.share(head, grammar) < _SURE:
+    last = tokens[end - 1]
+    head = last.lower
+    is_adjective = head in grammar.adjectives and not is_capital(last)
+    if is_adjective or evidence.share(head, grammar) < _SURE:
         return
     for first in range(max(begin, end - _MOST_WORDS), end - 1):
         if _begins_name(tokens, first, begin, grammar, evidence) and all(
@@ -122,6 +141,8 @@ def _begins_name(
 
 
 def _can_modify(word: str, grammar: Grammar, evidence: NounEvidence) -> bool:
+    if grammar.modifier_endings and not evidence.is_name(word):
+        return word.endswith(grammar.modifier_endings)
     is_inflected = word.isalpha() and word.endswith("s") and not word.endswith(_SINGULARS_IN_S)
     is_unlikely = is_inflected or word.endswith(_UNLIKELY_MODIFIERS)
     return not is_unlikely or evidence.share(word, grammar) >= _SURE
@@ -147,8 +168,12 @@ def _joined(
         joint = " ".join(token.lower for token in tokens[end : end + size])
         if joint not in grammar.joins:
             continue
+        if joint in grammar.directions and tokens[end - 2].lower in grammar.prepositions:
+            continue
         first, last = _name_around(tokens, end - 1, end + size, evidence)
         noun, other = tokens[end - 1], tokens[end + size]
+        if evidence.is_unit(noun.lower) or evidence.is_unit(other.lower):
+            continue
         is_noun = other.kind is Kind.NAMING and (not grammar.has_capital_nouns or is_capital(other))
         if is_noun and all(evidence.share(word.lower, grammar) >= _SURE for word in (noun, other)):
             yield tokens[first : last + 1], noun.lower

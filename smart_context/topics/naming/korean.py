@@ -84,9 +84,12 @@ _ENDINGS = (
         "으며",
         "하며",
     ),
-    *("었다", "았다", "한다", "된다", "세", "려면", "다면", "도록", "에요", "어야", "아야"),
+    *("었다", "았다", "한다", "된다", "세", "려면", "다면", "도록", "에요", "어야", "아야", "주실"),
 )
 """Endings of verbs and adjectives."""
+
+_SHORT_VERB = re.compile("(?!마을|가을|노을)[\uac00-\ud7a3][을를은는할될실]")
+"""`잊을`, `했는`: a verb in two syllables; a noun of one syllable names no topic either."""
 
 _LONG_ENDINGS = ("고", "면", "은", "할", "될", "야", "해", "한", "니", "셔서")
 """Endings of verbs of three syllables and more; shorter words with them are often nouns."""
@@ -106,6 +109,7 @@ def korean_noun(word: str) -> str:
     if (
         _is_weak(word)
         or word.endswith(_ENDINGS)
+        or _SHORT_VERB.fullmatch(word)
         or any(_is_weak(word.removesuffix(particle)) for particle in _ALL_PARTICLES)
     ):
         return ""

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import islice
@@ -23,7 +23,7 @@ from smart_context.topics.naming.candidates import (
     with_nearness,
 )
 from smart_context.topics.naming.labels import clean_label, label_key
-from smart_context.topics.naming.phrases import phrases_of
+from smart_context.topics.naming.phrases import grammar_of_texts, phrases_of
 from smart_context.topics.naming.unspaced import is_weak, unspaced_names
 from smart_context.topics.stability import reused_labels
 
@@ -35,6 +35,9 @@ _ASKED, _ANSWERED = 1.0, 0.7
 _CONTRAST = 0.3
 _ONE_WORD = 0.12
 """How much better a name of one word must be than one of several words."""
+
+_ALIKE = 0.1
+"""How much worse than the best a name may be to differ from another topic's."""
 
 _PLAIN_WORDS = 3
 _MOST_TRIED = 100
@@ -179,21 +182,35 @@ def _label(
     """The best name of several words, or of one word if that is much better."""
     taken = {_label_words(label) for label in others}
     best: tuple[float, str] | None = None
-    for candidate in sorted(candidates, key=_is_doubtful):
+    alike: tuple[float, str] | None = None
+    for candidate, label in _accepted(candidates, said, talk):
         score = -rank(candidate)[0]
-        if best is not None and (score < best[0] - _ONE_WORD or _is_doubtful(candidate)):
+        if best and (score < best[0] - _ONE_WORD or _is_doubtful(candidate)):
             break
-        is_own = candidate.phrase is not None or "&" in candidate.text
-        if not (is_own or is_said(candidate.text, said)):
-            continue
-        label = accepted(candidate.text, talk.texts, talk.speakers)
-        if label and _label_words(label) not in taken:
+        words = _label_words(label)
+        if alike and score < alike[0] - _ALIKE:
+            break
+        if any(words < other or other < words for other in taken):
+            alike = alike or (score, label)
+        elif words not in taken:
             if " " in label or not candidate.is_spaced:
                 return label
             best = best or (score, label)
-    if best:
-        return best[1]
+    if found := best or alike:
+        return found[1]
     return _numbered(plain_name(said, talk.speakers), {label_key(label) for label in others})
+
+
+def _accepted(
+    candidates: Sequence[Candidate], said: Sequence[str], talk: Talk
+) -> Iterator[tuple[Candidate, str]]:
+    """The candidates that may be labels, best first and doubtful ones last, with their labels."""
+    for candidate in sorted(candidates, key=_is_doubtful):
+        is_own = candidate.phrase is not None or "&" in candidate.text
+        if is_own or is_said(candidate.text, said):
+            label = accepted(candidate.text, talk.texts, talk.speakers)
+            if label:
+                yield candidate, label
 
 
 def _is_doubtful(candidate: Candidate) -> bool:
@@ -213,6 +230,13 @@ def plain_name(said: Sequence[str], speakers: AbstractSet[str]) -> str:
         said: The texts of the group.
         speakers: Names that are no subjects, in lower case.
     """
+    weak = grammar_of_texts(said[:_MOST_TRIED]).weak_words
+    return _plain_name(said, speakers, weak) or _plain_name(said, speakers) or NAMELESS
+
+
+def _plain_name(
+    said: Sequence[str], speakers: AbstractSet[str], skipped: AbstractSet[str] = frozenset()
+) -> str:
     tried: dict[str, str] = {}
 
     def label_of(word: str) -> str:
@@ -228,14 +252,15 @@ def plain_name(said: Sequence[str], speakers: AbstractSet[str]) -> str:
         content = (
             word
             for word in spelled_words(text)
-            if not (is_stop_word(word) or is_weak(word) or word.isdigit()) and label_of(word)
+            if not (is_stop_word(word) or is_weak(word) or word.isdigit() or word in skipped)
+            and label_of(word)
         )
         words = list(islice(content, _PLAIN_WORDS))
         if words:
             if UNSPACED_RUN.match(words[0]):
                 return label_of(words[0])  # a pair of characters, made whole
             return clean_label(" ".join(words))
-    return NAMELESS
+    return ""
 
 
 def _centres(vectors: Matrix, groups: Sequence[Sequence[int]]) -> Matrix:

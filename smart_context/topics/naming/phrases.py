@@ -36,10 +36,10 @@ def phrases_of(
     read: dict[int, tuple[list[Token], Grammar]] = {}
     most = max(_SHORTEST, min(_LONGEST, _READ // max(1, sum(map(len, groups)))))
     begin = [texts[place][:_READ_FOR_LANGUAGE] for group in groups for place in group[:_FEW]]
-    main = _grammar(begin)
+    main = grammar_of_texts(begin)
     for group in groups:
         here = {place: plain_text(texts[place], most) for place in group}
-        known = _grammar(list(here.values()))
+        known = grammar_of_texts(list(here.values()))
         grammar = known if known.code else main
         read |= {place: (tokens_of(text, grammar), grammar) for place, text in here.items()}
         plain |= here
@@ -48,7 +48,8 @@ def phrases_of(
     return [*spaced_phrases(read), *unspaced_phrases(dense, asked)]
 
 
-def _grammar(texts: Sequence[str]) -> Grammar:
+def grammar_of_texts(texts: Sequence[str]) -> Grammar:
+    """The grammar of the language of these texts, told by their beginnings."""
     beginnings = " ".join(text[:_READ_FOR_LANGUAGE] for text in texts)
     found = grammar_of(beginnings.lower().replace("'", "' ").split())
     is_turkish = not found.code and _TURKISH.search(beginnings)

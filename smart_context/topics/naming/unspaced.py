@@ -10,7 +10,7 @@ from smart_context.base.text.word_lists import PARTICLES
 from smart_context.base.text.words import UNSPACED_RUN
 from smart_context.topics.naming.keyphrases import Phrase
 from smart_context.topics.naming.korean import is_korean, korean_noun
-from smart_context.topics.naming.words.weak_words import weak_words_of
+from smart_context.topics.naming.words.weak_words import aspect_words_of, weak_words_of
 
 _FEWEST, _MOST = 2, 6
 _REPEATED, _WHOLE, _ONCE = 0.8, 0.6, 0.4
@@ -199,7 +199,8 @@ def _holds_any(name: str, pieces: Collection[str]) -> bool:
 
 
 def _phrase(piece: str, places: set[int], noun: float) -> Phrase:
-    return Phrase((piece,), Counter([piece]), places, noun, is_spaced=False)
+    aspect = 1.0 if piece.endswith(_aspects()) else 0.0
+    return Phrase((piece,), Counter([piece]), places, noun, is_spaced=False, aspect=aspect)
 
 
 def stretches_of(text: str) -> Iterator[str]:
@@ -281,8 +282,13 @@ def _specific(found: Mapping[str, AbstractSet[int]], whole: Collection[str]) -> 
 
 
 def is_weak(word: str) -> bool:
-    """True if a Chinese or Japanese word names no topic."""
-    return word in _weak()
+    """True if a Chinese or Japanese word, or a pair of characters, names no topic."""
+    return word in _weak() or not _PARTING.isdisjoint(word)
+
+
+@cache
+def _aspects() -> tuple[str, ...]:
+    return tuple(sorted(word for code in ("zh", "ja", "ko") for word in aspect_words_of()[code]))
 
 
 @cache

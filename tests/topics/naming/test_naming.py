@@ -130,6 +130,32 @@ async def test_no_two_labels_have_the_same_words():
     assert labels != ["Family Moments"]
 
 
+@pytest.mark.parametrize(
+    ("texts", "label"),
+    [
+        (["the bread and the dough", "our dough and our bread"], "Dough"),
+        (["the bread", "our bread"], "Bread"),
+    ],
+)
+async def test_a_label_differs_from_the_others_by_more_than_a_word_left_out(texts, label):
+    embedder = FakeEmbedder(dimensions=8)
+    talk = Talk(texts=texts, vectors=await embedder.embed(["bread", "dough"]))
+    assert await labels_of(talk, [[0, 1]], embedder, taken=["Bread Oven"]) == [label]
+
+
+async def test_what_is_asked_of_a_thing_names_a_topic_only_if_no_thing_does():
+    texts = ["what is the price of the violin", "the price"]
+    vectors = np.eye(2, 8, dtype=np.float32)
+    embedder = FakeEmbedder(dimensions=8)
+    talk = Talk(texts=texts, vectors=vectors)
+    assert await labels_of(talk, [[0], [1]], embedder) == ["Violin", "Price"]
+
+
+async def test_a_group_without_a_noun_is_not_named_by_a_time():
+    talk = Talk(texts=["in March, gladly"], vectors=np.eye(1, 8, dtype=np.float32))
+    assert await labels_of(talk, [[0]], FakeEmbedder(dimensions=8)) == ["Gladly"]
+
+
 async def test_a_former_label_that_fits_is_kept_without_asking_for_others():
     embedder = FakeEmbedder(dimensions=8)
     texts = ["the bread", "some bread"]

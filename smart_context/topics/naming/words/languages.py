@@ -12,15 +12,17 @@ from smart_context.base.text.languages import language_of_words
 from smart_context.base.text.word_lists import STOP_WORDS, STOP_WORDS_OF
 from smart_context.base.values import JsonObject
 from smart_context.topics.naming.words.grammar import Grammar
-from smart_context.topics.naming.words.weak_words import weak_words_of
+from smart_context.topics.naming.words.weak_words import aspect_words_of, weak_words_of
 
 _KNOWN_SHARE = 0.2
-_SETS = ("articles", "prepositions", "before_verbs", "auxiliaries")
+_SETS = ("articles", "prepositions", "postpositions", "before_verbs", "auxiliaries")
+_WORDS = ("adjectives", "directions")
 _ENDINGS = (
     *("noun_endings", "other_endings", "adjective_endings"),
-    *("infinitive_endings", "gerund_endings", "verb_endings", "inflections"),
+    *("infinitive_endings", "gerund_endings", "doubtful_endings", "verb_endings"),
+    *("modifier_endings", "inflections"),
 )
-_HABITS = ("head_first", "has_compounds", "has_capital_nouns")
+_HABITS = ("head_first", "has_compounds", "has_capital_nouns", "parts_names")
 
 
 @cache
@@ -33,17 +35,24 @@ def grammars() -> Mapping[str, Grammar]:
 
 @cache
 def unknown_grammar() -> Grammar:
-    """The grammar of any other language: only the stop words of all languages."""
-    return Grammar(code="", stop_words=STOP_WORDS.union(*weak_words_of().values()))
+    """The grammar of any other language: only the words that name nothing in any language."""
+    return Grammar(
+        code="",
+        stop_words=STOP_WORDS.union(*weak_words_of().values()),
+        aspect_words=frozenset().union(*aspect_words_of().values()),
+    )
 
 
 def _grammar(code: str, table: Mapping[str, str | bool]) -> Grammar:
-    words = {name: str(table.get(name, "")).split() for name in (*_SETS, *_ENDINGS)}
+    known = (*_SETS, *_WORDS, *_ENDINGS)
+    words = {name: str(table.get(name, "")).split() for name in known}
     joins, expressions = (_phrases(table, name) for name in ("joins", "expressions"))
     fields: JsonObject = {
         **{name: frozenset(words[name]) for name in _SETS},
         **{name: tuple(words[name]) for name in _ENDINGS},
         **{name: bool(table.get(name)) for name in _HABITS},
+        **{name: frozenset(words[name]) for name in _WORDS},
+        "aspect_words": aspect_words_of().get(code, frozenset()),
         "joins": frozenset(joins),
         "expressions": re.compile(rf"\b(?:{'|'.join(expressions)})\b", re.IGNORECASE)
         if expressions

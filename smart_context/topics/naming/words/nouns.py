@@ -4,7 +4,14 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from smart_context.topics.naming.words.grammar import Grammar
-from smart_context.topics.naming.words.tokens import NUMBER, Kind, Run, Token, runs_of
+from smart_context.topics.naming.words.tokens import (
+    NUMBER,
+    Kind,
+    Run,
+    Token,
+    is_capital,
+    runs_of,
+)
 
 _LONGEST_RUN = 3
 _AFTER_OTHER, _PERHAPS_VERB, _AT_BEGIN = 0.5, 0.15, 0.25
@@ -30,9 +37,15 @@ class NounEvidence:
 
     def read(self, tokens: Sequence[Token], grammar: Grammar) -> None:
         """Add the evidence of one message."""
+        shows_nouns = grammar.has_capital_nouns and any(map(is_capital, tokens))
         for run in runs_of(tokens):
-            self._read_writing(tokens, run, grammar)
-            if grammar.head_first:
+            self._read_writing(tokens, run, shows_nouns=shows_nouns)
+            if tokens[run[1]].lower in grammar.postpositions:
+                last = tokens[run[1] - 1].lower
+                self._for[last] += not last.endswith(grammar.infinitive_endings)
+            elif _may_be_request(tokens, run, grammar):
+                self._against[tokens[run[0]].lower] += _AFTER_OTHER
+            elif grammar.head_first:
                 self._read_head_first(tokens, run, grammar)
             else:
                 self._read_head_last(tokens, run, grammar)
@@ -50,7 +63,9 @@ class NounEvidence:
         return self._against[word] > self._for[word]
 
     def is_doubtful(self, word: str, grammar: Grammar) -> bool:
-        """True if a lower-cased word has no sign of a noun, and one of another kind of word."""
+        """True if a lower-cased word is hardly used like a noun, and looks like another word."""
+        if word.endswith(grammar.doubtful_endings) and self._for[word] < 1:
+            return True
         if self._for[word] or self._against[word]:
             return self.is_other(word)
         return word.endswith(grammar.infinitive_endings)
@@ -69,7 +84,7 @@ class NounEvidence:
             against += _FORM * word.endswith(grammar.other_endings)
         return speaks_for / (speaks_for + against)
 
-    def _read_writing(self, tokens: Sequence[Token], run: Run, grammar: Grammar) -> None:
+    def _read_writing(self, tokens: Sequence[Token], run: Run, *, shows_nouns: bool) -> None:
         begin, end = run
         self._counted[tokens[begin].lower] += tokens[begin - 1].lower == NUMBER
         for place in range(begin, end):
@@ -84,7 +99,7 @@ class NounEvidence:
             if has_inner_capital or token.text[0] != word[0]:
                 self._names[word] += 1
                 self._for[word] += 1
-            elif grammar.has_capital_nouns:
+            elif shows_nouns:
                 self._against[word] += 1
 
     def _read_head_last(self, tokens: Sequence[Token], run: Run, grammar: Grammar) -> None:
@@ -113,6 +128,12 @@ class NounEvidence:
         first, last, size = tokens[begin].lower, tokens[end - 1].lower, end - begin
         if size == 1:
             self._for[first] += _is_noun_alone(tokens, begin, grammar)
+        elif grammar.modifier_endings:
+            words = [token.lower for token in tokens[begin:end]]
+            noun = next((w for w in words if not w.endswith(grammar.modifier_endings)), last)
+            self._for[noun] += 1
+            for word in words[words.index(noun) + 1 :]:
+                self._against[word] += _AFTER_OTHER  # `onze puppy bijt`
         elif takes_object:
             self._against[last] += 1
             self._for[tokens[end - 2].lower] += _AFTER_OTHER
@@ -134,6 +155,15 @@ class NounEvidence:
         if end - begin > 1:
             self._pairs[first, tokens[begin + 1].lower] += 1
             self._against[last] += after in grammar.articles or after == NUMBER
+
+
+def _may_be_request(tokens: Sequence[Token], run: Run, grammar: Grammar) -> bool:
+    """True if a German word begins a sentence, and a noun or a pronoun follows: `Übe ab dem`."""
+    begin, end = run
+    after = tokens[end].lower
+    is_first = end - begin == 1 and tokens[begin - 1].kind is Kind.BREAK
+    is_followed = grammar.introduces(after) or after in grammar.before_verbs
+    return grammar.has_capital_nouns and is_first and is_followed
 
 
 def _is_noun_alone(tokens: Sequence[Token], place: int, grammar: Grammar) -> bool:

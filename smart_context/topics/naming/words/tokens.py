@@ -119,6 +119,10 @@ def _words(word: str, grammar: Grammar) -> Iterator[Token]:
             yield _word(word[: inverted.start()], grammar, is_verb=True)
             yield Token(word[inverted.start() :], "", Kind.STOP)
             return
+    elif grammar.parts_names and "'" in word:
+        yield _word(word.partition("'")[0], grammar)
+        yield _COMMA  # the ending closes the name: `Ankara'dan İzmir'e`
+        return
     yield _word(word, grammar)
 
 

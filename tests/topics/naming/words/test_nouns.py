@@ -37,6 +37,8 @@ def evidence_of(code, *texts):
         pytest.param("fr", "pour cuire le pain", "pain", "cuire", id="a French infinitive"),
         pytest.param("fr", "la batterie tient-elle", "batterie", "tient", id="a French question"),
         pytest.param("es", "para plantar en macetas", "macetas", "plantar", id="Spanish"),
+        pytest.param("hi", "मेरे लैपटॉप में धीमा", "लैपटॉप", "धीमा", id="Hindi: before its particle"),
+        pytest.param("nl", "onze puppy bijt alle", "puppy", "bijt", id="Dutch: what follows it"),
         pytest.param("it", "non stendo la sfoglia", "sfoglia", "stendo", id="Italian"),
     ],
 )
@@ -44,6 +46,12 @@ def test_a_noun_is_told_from_another_word_by_its_use(code, text, noun, other):
     evidence, grammar = evidence_of(code, text)
     assert evidence.share(noun, grammar) > 0.3
     assert evidence.share(noun, grammar) > evidence.share(other, grammar) + 0.2
+
+
+def test_a_participle_is_doubtful_unless_it_is_used_like_a_noun():
+    evidence, grammar = evidence_of("en", "mine are so spoiled", "water the seedbed")
+    assert evidence.is_doubtful("spoiled", grammar)
+    assert not evidence.is_doubtful("seedbed", grammar)
 
 
 def test_the_more_a_word_is_used_as_a_noun_the_surer_it_is():
