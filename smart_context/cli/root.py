@@ -7,8 +7,7 @@ import click
 from typing_extensions import override
 
 from smart_context import __version__
-from smart_context.cli.terminal.failures import reported
-from smart_context.cli.terminal.logs import start_log
+from smart_context.cli.terminal.failures import reported, start_log
 
 VERBS = {
     "demo": "smart_context.cli.server.serve:demo",
@@ -20,18 +19,18 @@ VERBS = {
     "sessions": "smart_context.cli.server.sessions:sessions",
     "keys": "smart_context.cli.server.keys:keys",
     "connect": "smart_context.cli.server.keys:connect",
-    "mcp": "smart_context.cli.server.mcp:mcp",
+    "mcp": "smart_context.cli.server.serve:mcp",
     "storage": "smart_context.cli.server.storage:storage",
     "chats": "smart_context.cli.chats.chats:chats",
     "topics": "smart_context.cli.chats.steer:topics",
     "filter": "smart_context.cli.chats.steer:filter_",
     "role": "smart_context.cli.chats.steer:role",
-    "compact": "smart_context.cli.chats.reshape:compact",
-    "split": "smart_context.cli.chats.reshape:split",
-    "recall": "smart_context.cli.chats.recall:recall",
+    "compact": "smart_context.cli.chats.steer:compact",
+    "split": "smart_context.cli.chats.steer:split",
+    "recall": "smart_context.cli.chats.steer:recall",
     "receipt": "smart_context.cli.chats.receipt:receipt",
-    "compare": "smart_context.cli.chats.compare:compare",
-    "costs": "smart_context.cli.chats.costs:costs",
+    "compare": "smart_context.cli.chats.receipt:compare",
+    "costs": "smart_context.cli.chats.receipt:costs",
     "pack": "smart_context.cli.notes.pack:pack",
     "read": "smart_context.cli.notes.read:read",
     "contexts": "smart_context.cli.notes.contexts:contexts",

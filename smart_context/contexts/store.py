@@ -11,10 +11,9 @@ from smart_context.base.errors import PathRefused, StoreFailed
 from smart_context.base.values import JsonObject
 from smart_context.contexts.as_a_library import library_caches, library_documents
 from smart_context.contexts.embeds import EmbeddedTexts
-from smart_context.contexts.items import select_items
 from smart_context.contexts.options import ContextOptions, stored_options
 from smart_context.contexts.render import Compiled, path_of, render
-from smart_context.contexts.snapshot import Snapshot, take_snapshot
+from smart_context.contexts.snapshot import Snapshot, select_items, take_snapshot
 from smart_context.storage.ports import VaultDocuments
 from smart_context.vault.guarded.paths import status_of
 from smart_context.vault.index.vault_index import VaultIndex

@@ -27,7 +27,7 @@ from smart_context.packing.files.secret_scan import find_secret
 from smart_context.packing.packer import ContextPacker
 from smart_context.packing.plan import PackPlan
 from smart_context.packing.role_sources import RoleSources, UsableRole
-from smart_context.packing.roles.role import RoleConfig
+from smart_context.packing.roles import RoleConfig
 from smart_context.storage.ports import VaultDocuments
 from smart_context.vault.followed import FollowedVault
 from smart_context.vault.guarded.files import FileText, VaultFiles

@@ -1,7 +1,6 @@
 """Packs files, changes and a task into one prompt within a token budget."""
 
 from smart_context.packing.packer import ContextPacker
-from smart_context.packing.roles.loader import RoleLoader
-from smart_context.packing.roles.role import RoleConfig, RoleContext
+from smart_context.packing.roles import RoleConfig, RoleContext, RoleLoader
 
 __all__ = ["ContextPacker", "RoleConfig", "RoleContext", "RoleLoader"]

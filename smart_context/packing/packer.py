@@ -13,9 +13,14 @@ from smart_context.packing.fences import Markup, Style
 from smart_context.packing.files.patterns import PatternSet
 from smart_context.packing.files.sources import SizeLimits, Sources
 from smart_context.packing.plan import OVER_BUDGET, PackPlan, SectionOutcome
-from smart_context.packing.roles.role import RoleConfig, variables_of
-from smart_context.packing.sections.section_names import heading_of
-from smart_context.packing.sections.sections import GatheredSection, Gathering, GitUse, RepomixUse
+from smart_context.packing.roles import RoleConfig, variables_of
+from smart_context.packing.sections.sections import (
+    GatheredSection,
+    Gathering,
+    GitUse,
+    RepomixUse,
+    heading_of,
+)
 from smart_context.packing.templates.allowed import check_allowed
 
 if TYPE_CHECKING:  # jinja2 takes 50 ms, and only templates need it
@@ -156,7 +161,7 @@ class ContextPacker:
         """The staged or the unstaged changes as a diff; empty if git fails."""
         if self._git == "never":
             return ""
-        from smart_context.packing.git.changes import GitChanges  # noqa: PLC0415  20 ms, and only with git
+        from smart_context.packing.git import GitChanges  # noqa: PLC0415  20 ms, and only with git
 
         return GitChanges(self.repo_path).diff(staged=staged)
 

@@ -9,9 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from smart_context.base.disk.places import Place
-from smart_context.packing.roles.folder import RoleFolder
-from smart_context.packing.roles.loader import RoleLoader
-from smart_context.packing.roles.role import RoleConfig
+from smart_context.packing.roles import RoleConfig, RoleFolder, RoleLoader
 from smart_context.packing.sections.sections import STAGED_DIFF, UNSTAGED_DIFF, GitUse
 from smart_context.packing.templates.own import OwnTemplates, own_of, read_own
 from smart_context.vault.trust.files import ROLES_FOLDER, TEMPLATES_FOLDER

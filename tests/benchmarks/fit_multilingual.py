@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from smart_context.base.text.languages import language_of
-from smart_context.cli.evaluation.data.dialogues import part_of
+from smart_context.cli.evaluation.dialogues import part_of
 from smart_context.llm.minilm import files as english_files
 from smart_context.llm.minilm.convert import download
 from smart_context.llm.minilm.files import read_checked

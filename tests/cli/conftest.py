@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from smart_context.cli.server.serve import DEMO_VAULT
-from smart_context.cli.terminal.logs import LOGGERS
+from smart_context.cli.terminal.failures import LOGGERS
 from tests.preloaded import run_to_end
 
 

@@ -39,7 +39,7 @@ BOUNDED = {
 MADE_WHEN_NEEDED = {
     "host/plugins/manifest.py": 1,
     "llm/echoes.py": 3,
-    "packing/roles/loader.py": 1,
+    "packing/roles.py": 1,
     "relevance/evidence/lexical.py": 1,
     "base/text/hidden.py": 1,
     "base/text/inflections.py": 1,

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from smart_context.packing import ContextPacker, RoleConfig, RoleContext
+from smart_context.packing.sections.sections import HEADINGS, SECTION_KEYS, section_order
 
 CUT = "[Context truncated due to token limit]"
 
@@ -434,3 +435,36 @@ def test_every_style_holds_the_same_files(repo, style):
     text = plan.render()
     assert "def connect(): ...\n" in text
     assert "src/auth.py" in text
+
+
+DEFAULT = (
+    "target_file",
+    "git_diff",
+    "unstaged_diff",
+    "changed_files",
+    "imports",
+    "related",
+    "files",
+    "tree",
+)
+
+
+@pytest.mark.parametrize(
+    ("named", "first"),
+    [
+        pytest.param([], (), id="none"),
+        pytest.param(["tree", "files"], ("tree", "files"), id="two"),
+        pytest.param(["tree", "tree"], ("tree",), id="one twice"),
+        pytest.param(["nonsense", "system_prompt", "always_include"], (), id="no sections"),
+        pytest.param(["$TARGET", "Git Diff"], ("target_file", "git_diff"), id="as spoken"),
+        pytest.param(["git diff --cached", "$RELATED"], ("git_diff", "related"), id="as included"),
+        pytest.param(["target_files", "$TARGET_IMPORTS"], ("target_file", "imports"), id="plural"),
+    ],
+)
+def test_named_sections_come_first_and_the_others_in_the_default_order(named, first):
+    assert section_order(named) == (*first, *(key for key in DEFAULT if key not in first))
+
+
+def test_every_section_has_a_heading():
+    assert SECTION_KEYS == DEFAULT
+    assert set(HEADINGS) == {*DEFAULT, "always_include"}

@@ -5,14 +5,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from smart_context.base.errors import CommandFailed
-from smart_context.packing.record import (
+from smart_context.packing.request import (
+    REPOMIX_USES,
+    STYLES,
+    PackRequest,
     freshness,
+    plan_of,
     read_record,
     record_file,
     record_of,
     record_path,
 )
-from smart_context.packing.request import REPOMIX_USES, STYLES, PackRequest, plan_of
 
 
 @pytest.fixture

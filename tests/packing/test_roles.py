@@ -2,7 +2,7 @@ import pytest
 
 from smart_context.base.errors import ConfigInvalid
 from smart_context.packing import RoleContext, RoleLoader
-from smart_context.packing.roles.folder import RoleFolder
+from smart_context.packing.roles import RoleFolder
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from smart_context.chat.messages import Message, messages_of
-from smart_context.cli.evaluation.measures.growth import Growth, growth_of
-from smart_context.cli.evaluation.remembered import RememberingEmbedder
+from smart_context.cli.evaluation.measures import Growth, growth_of
 from smart_context.cli.evaluation.replay import steps_of
+from smart_context.cli.evaluation.runs import RememberingEmbedder
 from smart_context.cli.server.serve import DEMO_VAULT
 from smart_context.llm.offline.every_language import EveryLanguageEmbedder
 from smart_context.topics.embedded import EmbeddedTopicExtractor

@@ -34,18 +34,17 @@ from smart_context.chat.files.files_taken_out import (
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.messages import ChatId, messages_of
 from smart_context.cli.chats.asking import ask_about_chat, chat_made, existing_chat
+from smart_context.cli.terminal.arguments import vault_option, vault_root
 from smart_context.cli.terminal.output import (
+    ProgressBar,
     ask,
     deliver,
     json_format,
-    progress_done,
     say,
     show,
     table,
-    tell_progress,
     write_to,
 )
-from smart_context.cli.terminal.vault import vault_option, vault_root
 from smart_context.importing.recognised import FORMATS
 from smart_context.importing.taking_in import Importer, Wishes
 from smart_context.storage.ports import Blobs, Chats, Storage
@@ -276,14 +275,19 @@ def import_(
         _import_one(storage.chats, files, check_chat_id(chat_id))
         return
     wishes = Wishes(client=client or "", folder=folder, is_dry=is_dry)
-    importer = Importer(storage, wishes, tell_progress)
+    bar = ProgressBar("Importing")
+    importer = Importer(
+        storage,
+        wishes,
+        lambda name, done, share: bar.show(share, f"{done:,} chats · {name}"),
+    )
     try:
         account = asyncio.run(importer.run(files))
     except KeyboardInterrupt:
         say(f"\nStopped. {importer.account.words()} Import again to go on.", err=True)
         raise
     finally:
-        progress_done()
+        bar.wipe()
     show(account.row(), output, account.words)
     if account.failed:
         if output != "json":

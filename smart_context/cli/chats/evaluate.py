@@ -14,12 +14,10 @@ from smart_context.base.disk.files import atomic_write
 from smart_context.base.environment import environment
 from smart_context.base.errors import CommandFailed
 from smart_context.base.text.names import shown
-from smart_context.cli.evaluation.data.dialogues import PARTS, Part, part_of
-from smart_context.cli.evaluation.data.formats import KINDS, read_dialogues
+from smart_context.cli.evaluation.dialogues import KINDS, PARTS, Part, part_of, read_dialogues
+from smart_context.cli.terminal.arguments import vault_argument, vault_option, vault_root
 from smart_context.cli.terminal.failures import BadUsage
-from smart_context.cli.terminal.output import json_format, say, show, table
-from smart_context.cli.terminal.progress import draw
-from smart_context.cli.terminal.vault import vault_argument, vault_option, vault_root
+from smart_context.cli.terminal.output import draw, json_format, say, show, table
 
 if TYPE_CHECKING:  # numpy and the models are imported when a verb is used
     from collections.abc import Sequence
@@ -141,7 +139,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
     """
     if plot is not None and plot.suffix.lower() != ".svg":
         raise BadUsage(f"--plot {shown(plot)}: expected a name that ends in .svg.")
-    from smart_context.cli.evaluation.data.typed import as_chats  # noqa: PLC0415 - see above
+    from smart_context.cli.evaluation.typed import as_chats  # noqa: PLC0415 - see above
     from smart_context.plugin.settings import FilterSettings  # noqa: PLC0415 - see above
 
     chosen = next((known for known in KINDS if known == kind), None)
@@ -176,7 +174,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
 
 
 def _show_costs(read: "list[Read]", output: str) -> None:
-    from smart_context.cli.evaluation.measures.sessions import costs_of  # noqa: PLC0415 - slow
+    from smart_context.cli.evaluation.sessions import costs_of  # noqa: PLC0415 - slow
 
     found = costs_of([dialogue for _, _, dialogues in read for dialogue in dialogues])
     if not found["sessions"]:
@@ -195,7 +193,7 @@ def _show_costs(read: "list[Read]", output: str) -> None:
 async def _measure_atlas(root: Path, files: "list[Read]", cache: Path) -> dict[str, Any]:
     from smart_context.app.composition import composed, read_vault  # noqa: PLC0415 -- slow
     from smart_context.cli.evaluation.atlas import measured_atlas  # noqa: PLC0415 -- slow
-    from smart_context.cli.evaluation.remembered import RememberingEmbedder  # noqa: PLC0415
+    from smart_context.cli.evaluation.runs import RememberingEmbedder  # noqa: PLC0415
 
     async with composed(read_vault(root)) as parts:
         embedder = RememberingEmbedder(parts.models.embedder, cache)
@@ -274,7 +272,7 @@ async def _measure(
 
 async def _calibrate(root: Path, *, stores: bool) -> "tuple[Calibration, str]":
     from smart_context.app.composition import composed, read_vault  # noqa: PLC0415
-    from smart_context.cli.evaluation.fits.calibration import calibrated  # noqa: PLC0415
+    from smart_context.cli.evaluation.calibration import calibrated  # noqa: PLC0415
     from smart_context.relevance.judge.fitting import NotEnough, store_calibration  # noqa: PLC0415
     from smart_context.storage.files.vectors import FileVectors  # noqa: PLC0415
 

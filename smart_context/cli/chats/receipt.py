@@ -1,16 +1,18 @@
-"""`smart-context receipt`: what a turn sent, and why; compared, and replayed."""
+"""`smart-context receipt`, `compare` and `costs`: what turns sent, why, and what it cost."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from smart_context.base.text.names import one_line
-from smart_context.base.text.scores import cut_in_words
-from smart_context.cli.chats.asking import ask_about_chat, body_as_text
-from smart_context.cli.terminal.output import json_format, show, table
-from smart_context.cli.terminal.vault import vault_option, vault_root
+from smart_context.base.text.names import one_line, shown
+from smart_context.base.text.scores import counted, cut_in_words
+from smart_context.base.values import OWNER
+from smart_context.cli.chats.asking import ask, ask_about_chat, body_as_text, existing_chat
+from smart_context.cli.terminal.arguments import vault_argument, vault_option, vault_root
+from smart_context.cli.terminal.output import json_format, say, show, table
 
 _WORDS = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
 _TAKES: Mapping[str, str] = {
@@ -214,3 +216,158 @@ def _shown(value: object) -> str:
 
 def _tokens_of(section: Sequence[Any] | None) -> int:
     return int(section[1]) if section else 0
+
+
+_SIDES = {"left": "As chosen in the chat", "right": "Otherwise"}
+
+
+@click.command()
+@click.argument("chat")
+@click.argument("turn", required=False)
+@click.option("--message", "-m", help="Ask this, in place of the question of a turn.")
+@click.option("--topics", "-t", "labels", multiple=True, help="A topic; repeat for several.")
+@click.option("--threshold", type=click.FloatRange(-1, 1), help="Default: the chat's.")
+@click.option("--role", help="A role, as `smart-context role CHAT` lists them.")
+@click.option("--model", help="chat, fast, or a model of theirs, such as chat/gpt-4o.")
+@click.option(
+    "--keep",
+    "side",
+    type=click.Choice(["left", "right"]),
+    help="Put that answer into the chat, as a version of the answer that is there.",
+)
+@vault_option
+@json_format
+def compare(  # noqa: PLR0913, PLR0917 - click gives each option
+    chat: str,
+    turn: str | None,
+    message: str | None,
+    labels: tuple[str, ...],
+    threshold: float | None,
+    role: str | None,
+    model: str | None,
+    side: str | None,
+    vault: Path | None,
+    output: str,
+) -> None:
+    """Ask the model twice: under the choices of CHAT, and under others; by default, with all.
+
+    TURN is the id of a turn, of its question or of its answer, which then is the left answer.
+    Default: the newest turn. Nothing enters the chat without --keep.
+    """
+    given = {
+        "turn": turn,
+        "message": message,
+        "topics": list(labels) or None,
+        "threshold": threshold,
+        "role": role,
+        "model": model,
+    }
+    wanted = {name: value for name, value in given.items() if value is not None}
+    found = asyncio.run(_asked(vault_root(vault), chat, wanted, side))
+    show(found, output, lambda: _comparison_as_text(found))
+    if side is not None:
+        say(f"The {side} answer is in the chat.", err=True)
+
+
+async def _asked(
+    root: Path, chat: str, wanted: Mapping[str, Any], side: str | None
+) -> dict[str, Any]:
+    from smart_context.app.composition import running_host  # noqa: PLC0415 - slow
+    from smart_context.host.commands.registry import Caller  # noqa: PLC0415 - slow
+
+    async with running_host(root) as host:
+        if "message" not in wanted:
+            await existing_chat(host.store, chat)
+        caller, call = Caller(OWNER), host.commands.call
+        found = await call("smart_context.compare", {"chat_id": chat, **wanted}, caller)
+        if side is not None:
+            kept = {"comparison_id": found["comparison_id"], "side": side}
+            await call("smart_context.keep_answer", kept, caller)
+        return found
+
+
+def _comparison_as_text(found: Mapping[str, Any]) -> str:
+    return "\n\n".join(_side_as_text(found, side) for side in _SIDES)
+
+
+def _side_as_text(found: Mapping[str, Any], side: str) -> str:
+    answer = found[side]
+    only = len(found[f"only_{side}"])
+    facts = [f"{answer['sent']:,} tokens sent"]
+    if answer["seconds"] is not None:
+        facts.append(f"{answer['seconds']:.1f} s")
+    if price := ((answer["receipt"] or {}).get("spent") or {}).get("price"):
+        facts.append(f"{price:,.4f} {shown(answer['receipt']['cost']['price']['currency'])}")
+    if only:
+        facts.append(f"{counted(only, 'message')} only here")
+    ending = f"[failed] {answer['error']}" if "error" in answer else ""
+    ending = ending or ("[stopped]" if "stopped" in answer else "")
+    heading = f"== {_SIDES[side]}: {', '.join(facts)}"
+    return "\n".join(filter(None, (heading, answer["text"], ending)))
+
+
+@click.command()
+@vault_argument
+@click.option(
+    "--by",
+    type=click.Choice(["day", "model", "chat", "client"]),
+    default="day",
+    show_default=True,
+    help="What to sum up by.",
+)
+@json_format
+def costs(vault: Path | None, by: str, output: str) -> None:
+    """Sum up what the chats of VAULT sent, what the filter saved, and the money.
+
+    Money needs prices: [llm.prices] in your config.toml or the vault's file.
+    """
+    found = ask(vault_root(vault), "smart_context.costs", by=by)
+    show(found, output, lambda: _costs_as_text(found, by))
+
+
+def _costs_as_text(found: Mapping[str, Any], by: str) -> str:
+    if not found["total"]["turns"]:
+        return "No costs yet: each answer adds some."
+    listed = [
+        *((_cost_name(row, by), row) for row in found[f"by_{by}"]),
+        ("total", found["total"]),
+    ]
+    rows = [
+        (
+            f"{row['turns']:,}",
+            f"{row['sent']:,}",
+            f"{row['unchanged']:,}",
+            f"{row['answered']:,}",
+            f"{row['saved']:,}",
+            _money(row, found["currency"]),
+            name,
+        )
+        for name, row in listed
+    ]
+    heads = ("TURNS", "SENT", "UNCHANGED", "ANSWERED", "SAVED", "COST", by.upper())
+    return "\n\n".join(filter(None, (table(heads, rows), *_notes_on_costs(found))))
+
+
+def _cost_name(row: Mapping[str, Any], by: str) -> str:
+    if by == "chat":
+        return one_line(f"{row['title']} ({row['chat']})")
+    return one_line(row[by]) or ("the page" if by == "client" else "unknown")
+
+
+def _money(row: Mapping[str, Any], currency: str) -> str:
+    if row["price"] is None:
+        return "unknown"
+    return f"{'at least ' if row['unpriced'] else ''}{row['price']:,.4f} {one_line(currency)}"
+
+
+def _notes_on_costs(found: Mapping[str, Any]) -> list[str]:
+    total = found["total"]
+    notes = []
+    if total["estimated"]:
+        notes.append(
+            f"In {total['estimated']:,} of {total['turns']:,} turns the endpoint did not count: "
+            "SENT is estimated there, and ANSWERED left out."
+        )
+    if not found["has_prices"]:
+        notes.append("For money, set prices under [llm.prices] in your config.toml.")
+    return notes

@@ -1,15 +1,16 @@
-"""`smart-context topics`, `filter` and `role`: what a chat is about, and what would be sent."""
+"""What a chat is about and sends: `topics`, `filter`, `role`, `compact`, `split` and `recall`."""
 
 from pathlib import Path
 from typing import Any
 
 import click
 
-from smart_context.base.text.names import one_line, shown
-from smart_context.base.text.scores import cut_in_words
-from smart_context.cli.chats.asking import ask, ask_about_chat, body_as_text
+from smart_context.base.errors import StoreFailed
+from smart_context.base.text.names import lines_shown, one_line, shown
+from smart_context.base.text.scores import counted, cut_in_words
+from smart_context.cli.chats.asking import ask, ask_about_chat, body_as_text, chat_made
+from smart_context.cli.terminal.arguments import vault_option, vault_root
 from smart_context.cli.terminal.output import json_format, show, table
-from smart_context.cli.terminal.vault import vault_option, vault_root
 
 
 @click.command()
@@ -202,4 +203,179 @@ def _preview_as_text(result: dict[str, Any]) -> str:
         )
         + (f"\nRole {role}: {result['parts']['role']} tokens" if role else "")
         + (f"\n{result['problem']}" if result["problem"] else "")
+    )
+
+
+@click.command()
+@click.argument("chat")
+@click.option("--topic", "-t", "topics", multiple=True, help="A topic; repeat for several.")
+@click.option(
+    "--summary",
+    "file",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    help="A file with the summary, `-` for standard input; without it, the fast model writes one.",
+)
+@click.option("--instructions", default="", help="What the summary should keep.")
+@click.option("--apply", "applies", is_flag=True, help="Put the summary in their place.")
+@vault_option
+@json_format
+def compact(
+    chat: str,
+    topics: tuple[str, ...],
+    file: Path | None,
+    instructions: str,
+    applies: bool,
+    vault: Path | None,
+    output: str,
+) -> None:
+    """Show what a summary of topics of CHAT would replace; with --apply, put it in their place.
+
+    Without --topic, all topics are summed up. The chat page's Undo takes the summary back.
+    """
+    root = vault_root(vault)
+    asked: dict[str, Any] = {"instructions": instructions, "apply": applies}
+    if file is not None:
+        asked["summary"] = _text_of(file)
+    labels = list(topics) or _labels(ask_about_chat(root, "smart_context.get_topics", chat))
+    result = ask_about_chat(root, "smart_context.compact_topics", chat, topics=labels, **asked)
+    show(result, output, lambda: _compacted_as_text(result))
+
+
+@click.command()
+@click.argument("chat")
+@click.option("--topic", "-t", "topics", multiple=True, required=True, help="Repeat for several.")
+@click.option("--title", default="", help="The new chat's title; by default the topics' labels.")
+@click.option("--move", is_flag=True, help="Hide what was copied in CHAT, if of no other topic.")
+@vault_option
+@json_format
+def split(
+    chat: str,
+    topics: tuple[str, ...],
+    title: str,
+    move: bool,
+    vault: Path | None,
+    output: str,
+) -> None:
+    """Copy the messages of topics of CHAT into a new chat."""
+    params: dict[str, Any] = {"topics": list(topics), "title": title, "move": move}
+    made = ask_about_chat(vault_root(vault), "smart_context.split", chat, **params)
+    show(made, output, lambda: chat_made(made))
+
+
+def _text_of(file: Path) -> str:
+    try:
+        with click.open_file(str(file), encoding="utf-8", errors="replace") as opened:
+            return str(opened.read())
+    except OSError as error:
+        raise StoreFailed(f"{one_line(str(file))} can't be read: {error.strerror}") from error
+
+
+def _labels(found: dict[str, Any]) -> list[str]:
+    return [topic["label"] for topic in found["topics"] if not topic.get("sticky")]
+
+
+def _compacted_as_text(result: dict[str, Any]) -> str:
+    rows = [(kept["message_id"], kept["why"]) for kept in result["kept"]]
+    blocks = [lines_shown(result["summary"]) if result["summary"] else "Nothing to sum up."]
+    if result["unsupported"]:
+        listed = "\n".join(f"  {one_line(claim)}" for claim in result["unsupported"])
+        blocks.append(f"In no message:\n{listed}")
+    if rows:
+        blocks.append(table(("STAYS", "WHY"), rows))
+    summed_up = counted(len(result["summed_up"]), "message")
+    did = f"{summed_up} summed up" if "message_id" in result else f"{summed_up} to sum up"
+    blocks.append(f"{did} · {result['tokens_before']:,} → {result['tokens_after']:,} tokens")
+    if result.get("problem"):
+        blocks.append(result["problem"])
+    if "message_id" not in result and result["summed_up"]:
+        blocks.append("Nothing was changed; --apply does it.")
+    return "\n\n".join(blocks)
+
+
+@click.command()
+@click.argument("chat")
+@click.option("--query", help="Find what was said about this, in all chats.")
+@click.option("--from", "from_chat", metavar="CHAT", help="Recall this chat.")
+@click.option(
+    "--topic",
+    "topics",
+    multiple=True,
+    metavar="TOPIC",
+    help="With --from a topic of that chat, by label; repeat for several. Alone, a topic of all "
+    "chats, by the id that `topics --all` shows.",
+)
+@click.option("--max-tokens", type=click.IntRange(1), help="The budget. Default: 2000.")
+@click.option("--list", "is_listed", is_flag=True, help="List what CHAT recalls.")
+@click.option("--forget", metavar="ID", help="No longer send a recall.")
+@vault_option
+@json_format
+def recall(  # noqa: PLR0913, PLR0917 - click gives each option
+    chat: str,
+    query: str | None,
+    from_chat: str | None,
+    topics: tuple[str, ...],
+    max_tokens: int | None,
+    is_listed: bool,
+    forget: str | None,
+    vault: Path | None,
+    output: str,
+) -> None:
+    """Send with each message of CHAT what was said in other chats.
+
+    The best messages that fit the budget are sent as they are then: only references are kept.
+    """
+    source = _source(query, from_chat, topics)
+    if bool(source) + is_listed + (forget is not None) != 1 or (max_tokens and not source):
+        raise click.UsageError("Give --query, --from or --topic; or --list; or --forget ID.")
+    root = vault_root(vault)
+    if source:
+        if max_tokens:
+            source["max_tokens"] = max_tokens
+        made = ask_about_chat(root, "smart_context.recall", chat, **source)
+        show(made, output, lambda: _recalled_as_text(made))
+        return
+    if forget is not None:
+        left = ask_about_chat(root, "smart_context.forget_recall", chat, recall_id=forget)
+    else:
+        left = ask_about_chat(root, "smart_context.recalls", chat)
+    show(left, output, lambda: _listed_as_text(left))
+
+
+def _source(query: str | None, from_chat: str | None, topics: tuple[str, ...]) -> dict[str, Any]:
+    """What the command is asked to recall; empty for nothing."""
+    alone = bool(topics) and from_chat is None
+    if (query is not None) + (from_chat is not None) + alone > 1 or (alone and len(topics) > 1):
+        raise click.UsageError("Give one of --query, --from CHAT [--topic LABEL] and --topic ID.")
+    if query is not None:
+        return {"query": query}
+    if from_chat is not None:
+        return {"from_chat": from_chat, **({"topics": list(topics)} if topics else {})}
+    return {"topic_id": topics[0]} if topics else {}
+
+
+def _recalled_as_text(result: dict[str, Any]) -> str:
+    left_out = f"; {result['left_out']:,} left out" if result["left_out"] else ""
+    return (
+        f"{result['recall_id']}: {counted(result['messages'], 'message')} of "
+        f"{counted(result['chats'], 'chat')}, {counted(result['tokens'], 'token')}{left_out}."
+    )
+
+
+def _listed_as_text(result: dict[str, Any]) -> str:
+    rows = [
+        (
+            row["recall_id"],
+            row["chats"],
+            row["messages"],
+            row["tokens"],
+            row["left_out"],
+            ", ".join(row["missing"]),
+            row["label"],
+        )
+        for row in result["recalls"]
+    ]
+    if not rows:
+        return "This chat recalls nothing."
+    return table(
+        ("RECALL", "CHATS", "MESSAGES", "TOKENS", "LEFT OUT", "MISSING CHATS", "ABOUT"), rows
     )

@@ -7,9 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smart_context.chat.messages import Message, MessageId
-from smart_context.cli.evaluation.data.dialogues import Dialogue
-from smart_context.cli.evaluation.measures.growth import Groups, Growth, growth_of, narrowest
-from smart_context.cli.evaluation.measures.measures import Agreement, Counts
+from smart_context.cli.evaluation.dialogues import Dialogue
+from smart_context.cli.evaluation.measures import (
+    Agreement,
+    Counts,
+    Groups,
+    Growth,
+    growth_of,
+    narrowest,
+)
 from smart_context.topics.extraction import TopicExtractor
 from smart_context.topics.identity import with_ids
 from smart_context.topics.values import Extraction, Previous, Topic

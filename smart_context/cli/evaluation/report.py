@@ -4,16 +4,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from smart_context.base.values import JsonObject
-from smart_context.cli.evaluation.data.formats import Kind
-from smart_context.cli.evaluation.measures.growth import Growth
-from smart_context.cli.evaluation.measures.measures import (
+from smart_context.cli.evaluation.dialogues import Kind
+from smart_context.cli.evaluation.measures import (
     DEPTHS,
     Counts,
     Findings,
+    Growth,
     RecalledEvidence,
     mean_match,
 )
-from smart_context.cli.evaluation.measures.picture import reliability_of
+from smart_context.cli.evaluation.picture import reliability_of
 
 _ROWS = (
     ("dialogues", ("dialogues",)),

@@ -12,14 +12,14 @@ import numpy as np
 
 from smart_context.base.errors import ModelFailed
 from smart_context.chat.messages import ChatId, Message, MessageId
-from smart_context.cli.evaluation.data.dialogues import Dialogue
-from smart_context.cli.evaluation.measures.growth import Growth
-from smart_context.cli.evaluation.measures.measures import (
+from smart_context.cli.evaluation.dialogues import Dialogue
+from smart_context.cli.evaluation.measures import (
     Agreement,
     Asked,
     Baselines,
     Counts,
     Findings,
+    Growth,
     Kept,
     Sample,
     best_match,

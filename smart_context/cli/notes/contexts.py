@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,15 +14,109 @@ from smart_context.base.config.storage import may_name_storage
 from smart_context.base.errors import CommandFailed, StoreFailed
 from smart_context.base.text.names import encodable, one_line, shown
 from smart_context.base.text.scores import counted
-from smart_context.cli.notes.context_options import context_options, options_given
 from smart_context.cli.notes.notes import found_as_link, opened_index
+from smart_context.cli.terminal.arguments import WordCommand, vault_option, vault_root
 from smart_context.cli.terminal.failures import BadUsage
-from smart_context.cli.terminal.output import ask, deliver, json_format, say, show, write_to
-from smart_context.cli.terminal.rows import print_rows, rows_format
-from smart_context.cli.terminal.vault import vault_option, vault_root
-from smart_context.cli.terminal.words import WordCommand
-from smart_context.contexts import SmartContext, SmartContexts
+from smart_context.cli.terminal.output import (
+    ask,
+    deliver,
+    json_format,
+    print_rows,
+    rows_format,
+    say,
+    show,
+    table,
+    write_to,
+)
+from smart_context.contexts import Compiled, ContextOptions, SmartContext, SmartContexts, Snapshot
+from smart_context.llm.tokens import count_tokens
 from smart_context.storage.ports import VaultDocuments
+
+MAX_NAMED = 50
+"""The most names of a kind that are shown; of the others, only the number."""
+
+
+_OPTIONS = (
+    click.option(
+        "--depth", "link_depth", type=click.IntRange(0), help="Follow links this many steps."
+    ),
+    click.option("--inlinks/--no-inlinks", default=None, help="Also follow links to a note."),
+    click.option(
+        "--exclude-heading",
+        "excluded_headings",
+        multiple=True,
+        metavar="PATTERN",
+        help="Leave out sections with this heading; * is any text. Repeat.",
+    ),
+    click.option("--max-len", type=click.IntRange(0), help="The most characters; 0 is no limit."),
+    click.option(
+        "--order", type=click.Choice(["shortest", "listed"]), help="The order within a depth."
+    ),
+    click.option(
+        "--expand-embeds/--no-expand-embeds",
+        default=None,
+        help="Put the text of ![[embeds]] in their place.",
+    ),
+    click.option(
+        "--max-links",
+        "max_links_per_item",
+        type=click.IntRange(0),
+        help="The most links followed from one note.",
+    ),
+    click.option(
+        "--follow-excluded/--no-follow-excluded",
+        "follow_links_in_excluded",
+        default=None,
+        help="Follow links in sections left out by --exclude-heading. Default: yes.",
+    ),
+    click.option(
+        "--template-file",
+        type=click.Path(path_type=Path, exists=True, dir_okay=False),
+        metavar="FILE",
+        help='JSON by depth, as {"0": {"before": "…", "after": "…"}}; -1 wraps the whole.',
+    ),
+)
+NAMES = (
+    "link_depth",
+    "inlinks",
+    "excluded_headings",
+    "max_len",
+    "order",
+    "expand_embeds",
+    "max_links_per_item",
+    "follow_links_in_excluded",
+)
+
+
+def context_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a named context to a verb; options not given are not set."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def options_given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The given options of a context, as it takes them.
+
+    Raises:
+        CommandFailed: If the file of templates can't be used.
+    """
+    given = {name: options[name] for name in NAMES if options[name] not in {None, ()}}
+    if options["template_file"] is not None:
+        given["templates"] = _templates(options["template_file"])
+    return given
+
+
+def _templates(path: Path) -> Any:
+    from smart_context.contexts.options import stored_options  # noqa: PLC0415  only for a file
+
+    try:
+        return stored_options({"templates": json.loads(path.read_bytes())})["templates"]
+    except (ValueError, RecursionError) as error:
+        raise CommandFailed(
+            f'{path}: expected {{"0": {{"before": "…", "after": "…"}}}}, found {error}.'
+        ) from error
+
 
 LARGE_CHARACTERS = 400_000
 """About 100,000 tokens: copying more needs a confirmation."""
@@ -118,7 +212,7 @@ def build(items: tuple[str, ...], **options: Any) -> None:
         compiled_options = context.options(options_given(options))
         snapshot = found.snapshot_of(context.context_items, compiled_options)
         compiled = context.compile(snapshot, **options_given(options))
-    from smart_context.cli.notes.context_account import (  # noqa: PLC0415  the bar comes first
+    from smart_context.cli.notes.contexts import (  # noqa: PLC0415  the bar comes first
         account_as_text,
         account_of,
         remarks_on,
@@ -308,3 +402,98 @@ def _copy(text: str, *, is_sure: bool) -> None:
             raise CommandFailed(f"To copy {len(text):,} characters, repeat with --yes.")
         ask(f"Copy {len(text):,} characters?")
     say(f"Copied by {copy(text)}.", err=True)
+
+
+def account_of(
+    snapshot: Snapshot, compiled: Compiled, options: ContextOptions, model: str
+) -> dict[str, Any]:
+    """The report as JSON; sizes in characters, and in tokens as `model` counts them."""
+    skipped, truncated = set(compiled.stats.skipped_items), set(compiled.stats.truncated_items)
+    return {
+        "items": [
+            {
+                "depth": depth,
+                "item": key,
+                "characters": len(text),
+                "of_characters": snapshot.lengths.get(key, len(text)),
+                "tokens": count_tokens(text, model or None),
+                "truncated": key in truncated,
+            }
+            for depth, texts in sorted(snapshot.items.items())
+            for key, text in texts.items()
+            if key not in skipped
+        ],
+        "skipped": [
+            {"item": key, "characters": snapshot.lengths.get(key)}
+            for key in compiled.stats.skipped_items
+        ],
+        "missing": list(snapshot.missing_items),
+        "ambiguous": [
+            {"item": source, "link": link, "taken": found[0], "or": found[1:]}
+            for source, link, found in snapshot.ambiguous_links
+        ],
+        "excluded_headings": dict(snapshot.exclusions),
+        "characters": compiled.stats.final_length,
+        "max_len": options.max_len or None,
+        "tokens": count_tokens(compiled.context, model or None),
+    }
+
+
+def account_as_text(account: dict[str, Any]) -> str:
+    """The report as a table with remarks."""
+    rows = [
+        (row["depth"], row["characters"], row["tokens"], _state(row), shown(row["item"]))
+        for row in account["items"]
+    ]
+    blocks = [table(("DEPTH", "CHARACTERS", "TOKENS", "IN", "ITEM"), rows)] if rows else []
+    if remarks := remarks_on(account):
+        blocks.append("\n".join(remarks))
+    return "\n\n".join([*blocks, sum_of(account)])
+
+
+def remarks_on(account: dict[str, Any]) -> list[str]:
+    """The items left out and why, and ambiguous links; one line each."""
+    limit = account["max_len"]
+    return [
+        *_named([f"missing: {shown(name)}: not found, or not text" for name in account["missing"]]),
+        *_named([_skipped(row, limit) for row in account["skipped"]]),
+        *_named(
+            [
+                f"ambiguous: [[{shown(row['link'])}]] in {shown(row['item'])} was read as "
+                f"{shown(row['taken'])}, not {', '.join(map(shown, row['or']))}"
+                for row in account["ambiguous"]
+            ]
+        ),
+        *(
+            f"excluded: {counted(count, 'section')} headed '{shown(pattern)}'"
+            for pattern, count in account["excluded_headings"].items()
+        ),
+    ]
+
+
+def sum_of(account: dict[str, Any]) -> str:
+    """The total, in one line."""
+    count, out = len(account["items"]), len(account["skipped"])
+    limit = f" of {account['max_len']:,}" if account["max_len"] else ""
+    left = f", {out:,} skipped" if out else ""
+    return (
+        f"{counted(count, 'item')}{left} · "
+        f"{account['characters']:,}{limit} characters · {account['tokens']:,} tokens"
+    )
+
+
+def _state(row: dict[str, Any]) -> str:
+    return f"cut from {row['of_characters']:,}" if row["truncated"] else "whole"
+
+
+def _skipped(row: dict[str, Any], limit: int | None) -> str:
+    length = "" if row["characters"] is None else f"{row['characters']:,} characters "
+    room = "" if limit is None else f" of --max-len {limit:,}"
+    return f"skipped: {shown(row['item'])}: {length}exceed the rest{room}"
+
+
+def _named(lines: Sequence[str]) -> Iterator[str]:
+    yield from lines[:MAX_NAMED]
+    if len(lines) > MAX_NAMED:
+        kind = lines[0].partition(":")[0]
+        yield f"{kind}: and {len(lines) - MAX_NAMED:,} more"

@@ -15,10 +15,8 @@ import click
 
 from smart_context.base.text.names import one_line
 from smart_context.cli.notes.notes import Named, note_filter, note_options, opened_index
-from smart_context.cli.terminal.output import say
-from smart_context.cli.terminal.rows import Row, print_rows, rows_format
-from smart_context.cli.terminal.vault import vault_option
-from smart_context.cli.terminal.words import WordCommand
+from smart_context.cli.terminal.arguments import WordCommand, vault_option
+from smart_context.cli.terminal.output import Row, print_rows, rows_format, say
 from smart_context.vault.index.vault_index import VaultIndex
 from smart_context.vault.markdown.links import fold, linkpath
 

@@ -12,9 +12,8 @@ from smart_context.base.config import read_memory_dir
 from smart_context.base.disk.places import place_below
 from smart_context.base.errors import CommandFailed
 from smart_context.base.text.names import shown
-from smart_context.cli.terminal.output import say
-from smart_context.cli.terminal.progress import ProgressBar
-from smart_context.cli.terminal.vault import vault_root
+from smart_context.cli.terminal.arguments import vault_root
+from smart_context.cli.terminal.output import ProgressBar, say
 from smart_context.storage.files.caches import FileCaches
 from smart_context.vault.guarded.paths import confine
 from smart_context.vault.index.vault_index import VaultIndex

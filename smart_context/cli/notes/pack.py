@@ -3,7 +3,9 @@
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +13,28 @@ import click
 
 from smart_context.base.environment import user_folder
 from smart_context.base.errors import CommandFailed
-from smart_context.base.text.names import shown
-from smart_context.cli.notes.pack_account import (
-    as_document,
-    as_text,
-    check_as_document,
-    check_as_text,
-)
+from smart_context.base.text.names import encodable, one_line, shown
+from smart_context.base.text.scores import counted
 from smart_context.cli.terminal.failures import FAILED
-from smart_context.cli.terminal.output import deliver, say, show_json, write_to
+from smart_context.cli.terminal.output import deliver, say, show_json, table, write_to
 from smart_context.packing.plan import PackPlan
-from smart_context.packing.request import REPOMIX_USES, STYLES, PackRequest, plan_of
+from smart_context.packing.request import (
+    NO_BUDGET,
+    REPOMIX_USES,
+    STYLES,
+    Freshness,
+    PackRequest,
+    freshness,
+    plan_of,
+    read_record,
+    record_file,
+    record_of,
+    record_path,
+)
+
+MAX_NAMED = 20
+"""The most files that are named; of the others, only the number is shown."""
+
 
 _TEMPLATES = ("planning.j2", "implement.j2", "review_strict.j2")
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
@@ -192,8 +205,6 @@ def _relative(path: str, repo: Path) -> str:
 
 def _patterns_of(prompt: Path, repo: Path) -> tuple[str, ...]:
     """Patterns that keep the stored prompt and its record out of the next one."""
-    from smart_context.packing.record import record_path  # noqa: PLC0415  only for -o
-
     return tuple(
         "/" + path.relative_to(repo).as_posix().translate(_SPECIAL)
         for path in (prompt, record_path(prompt))
@@ -240,11 +251,6 @@ def _deliver(plan: PackPlan, request: PackRequest, options: dict[str, Any]) -> N
 
 def _store(plan: PackPlan, request: PackRequest, target: Path) -> None:
     from smart_context.base.disk.files import atomic_write  # noqa: PLC0415  only for -o
-    from smart_context.packing.record import (  # noqa: PLC0415  only for -o
-        record_file,
-        record_of,
-        record_path,
-    )
 
     write_to(target, plan.render())
     if target.is_file():  # a device or a pipe gets no record
@@ -253,8 +259,6 @@ def _store(plan: PackPlan, request: PackRequest, target: Path) -> None:
 
 
 def _check(prompt: Path, options: dict[str, Any]) -> None:
-    from smart_context.packing.record import freshness, read_record  # noqa: PLC0415  only here
-
     prompt = prompt.resolve()
     record = read_record(prompt)
     if record.request.repomix != options["repomix"]:
@@ -272,3 +276,138 @@ def _check(prompt: Path, options: dict[str, Any]) -> None:
         say(check_as_text(prompt.name, found, len(record.sources)))
     if found.is_stale:
         sys.exit(FAILED)
+
+
+def as_text(plan: PackPlan, *, with_tree: bool = False) -> str:
+    """The sections as a table, the files left out and why, and the total."""
+    rows = [
+        (
+            section.heading,
+            section.tokens,
+            _kept_as_text(section.is_kept, section.is_protected),
+            section.reason,
+        )
+        for section in plan.sections
+    ]
+    blocks = [table(("SECTION", "TOKENS", "IN", "WHY NOT"), rows)] if rows else []
+    if with_tree:
+        tree = [(tokens, shown(path)) for path, tokens in plan.token_tree()]
+        blocks.append(table(("TOKENS", "PATH"), tree))
+    named = {why for _, why in _left_out(plan)}
+    warnings = [warning for warning in plan.warnings if warning not in named]
+    notes = [f"warning: {one_line(warning)}" for warning in (*warnings, *_warnings_of(plan))]
+    notes += [f"size limit: {note}" for note in _size_notes(plan)]
+    notes += _named([f"left out: {shown(path)}: {one_line(why)}" for path, why in _left_out(plan)])
+    if notes:
+        blocks.append("\n".join(notes))
+    return "\n\n".join([*blocks, _total(plan)])
+
+
+def as_document(plan: PackPlan, *, with_tree: bool = False) -> dict[str, Any]:
+    """The report as JSON."""
+    document: dict[str, Any] = {
+        "sha256": plan.digest(),
+        "tokens": plan.tokens,
+        "token_budget": None if plan.token_budget == NO_BUDGET else plan.token_budget,
+        "is_whole": plan.is_whole,
+        "sections": [
+            {
+                "key": section.key,
+                "heading": section.heading,
+                "tokens": section.tokens,
+                "in": section.is_kept,
+                "protected": section.is_protected,
+                "reason": section.reason,
+            }
+            for section in plan.sections
+        ],
+        "files": [
+            {
+                "path": encodable(file.path),
+                "section": file.section,
+                "tokens": file.tokens,
+                "in": file.is_kept,
+                "reason": file.reason,
+            }
+            for file in plan.files()
+        ],
+        "warnings": [one_line(warning) for warning in (*plan.warnings, *_warnings_of(plan))],
+        "size_limits": [one_line(note) for note in _size_notes(plan)],
+        "sources": {encodable(path): digest for path, digest in plan.sources().items()},
+    }
+    if with_tree:
+        tree = plan.token_tree()
+        document["token_tree"] = [
+            {"path": encodable(path), "tokens": tokens} for path, tokens in tree
+        ]
+    return document
+
+
+def check_as_text(name: str, found: "Freshness", count: int) -> str:
+    """The state of a stored prompt: up to date, or what has changed."""
+    files = counted(count, "file")
+    if not found.is_stale:
+        told = f"{shown(name)} is up to date ({files})."
+    else:
+        told = f"{shown(name)} is out of date. Pack it again."
+    changes = [
+        *(f"changed: {shown(path)}" for path in found.changed),
+        *(f"new: {shown(path)}" for path in found.added),
+        *(f"gone: {shown(path)}" for path in found.gone),
+    ]
+    if found.is_stale and not changes:
+        changes = ["changed: the role, the template, the tree or the staged changes"]
+    if found.is_edited:
+        changes.append(f"{shown(name)} itself was edited since it was packed")
+    return "\n".join([told, *(f"  {line}" for line in _named(changes))])
+
+
+def check_as_document(found: "Freshness") -> dict[str, Any]:
+    """The same as JSON."""
+    return asdict(found)
+
+
+def _kept_as_text(is_kept: bool, is_protected: bool) -> str:
+    if not is_kept:
+        return "dropped"
+    return "always" if is_protected else "yes"
+
+
+def _warnings_of(plan: PackPlan) -> Iterator[str]:
+    if not plan.sections:
+        yield "nothing matched the request, so the prompt is empty"
+    if plan.is_cut or plan.is_over_budget:
+        fate = "the end was cut off" if plan.is_cut else "they were kept whole"
+        yield f"required sections are over the token budget of {plan.token_budget}; {fate}"
+
+
+_LIFTED_BY = {
+    "file": "--max-file-size",
+    "total": "--max-total-size",
+    "required": "--max-total-size",
+}
+
+
+def _size_notes(plan: PackPlan) -> Iterator[str]:
+    """The number of files over each size limit, and how to raise it."""
+    files = [file for section in plan.sections for file in section.files if file.limit]
+    for (limit, words), count in Counter((file.limit, file.detail) for file in files).items():
+        counted = "1 file is" if count == 1 else f"{count:,} files are"
+        yield f"{counted} {words}; raise {_LIFTED_BY[limit or 'file']} (0 = no limit)"
+
+
+def _left_out(plan: PackPlan) -> Iterator[tuple[str, str]]:
+    for section in plan.sections:
+        yield from ((file.path, file.detail) for file in section.files if file.detail)
+
+
+def _named(lines: Sequence[str]) -> list[str]:
+    left = len(lines) - MAX_NAMED
+    return [*lines[:MAX_NAMED], *([f"and {left} more"] if left > 0 else [])]
+
+
+def _total(plan: PackPlan) -> str:
+    budget = "" if plan.token_budget == NO_BUDGET else f" of {plan.token_budget}"
+    count = sum(1 for _ in plan.kept_texts())
+    files = counted(count, "file")
+    return f"{plan.tokens}{budget} tokens, {files}"

@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from smart_context.base.text.names import encodable
+from smart_context.cli.terminal.arguments import vault_option, vault_root
 from smart_context.cli.terminal.output import deliver, json_format, show_json
-from smart_context.cli.terminal.vault import vault_option, vault_root
 from smart_context.vault.assigns import build_context_assign_string
 from smart_context.vault.reader import read_include_files, read_requested_files
 

@@ -8,11 +8,8 @@ import click
 
 from smart_context.base.config import read_memory_dir
 from smart_context.base.errors import CommandFailed
-from smart_context.cli.terminal.output import cut, say
-from smart_context.cli.terminal.progress import ProgressBar
-from smart_context.cli.terminal.rows import print_rows, rows_format
-from smart_context.cli.terminal.vault import vault_option, vault_root
-from smart_context.cli.terminal.words import WordCommand
+from smart_context.cli.terminal.arguments import WordCommand, vault_option, vault_root
+from smart_context.cli.terminal.output import ProgressBar, cut, print_rows, rows_format, say
 from smart_context.vault.guarded.paths import confine
 from smart_context.vault.guarded.walk import readable_files
 from smart_context.vault.search import by_closeness, may_be_searched, query_of, search_notes

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import click
 
 from smart_context.base.times import utc_stamp
+from smart_context.cli.terminal.arguments import vault_option, vault_root
 from smart_context.cli.terminal.failures import BadUsage
 from smart_context.cli.terminal.output import json_format, say, show, table
-from smart_context.cli.terminal.vault import vault_option, vault_root
 
 if TYPE_CHECKING:
     from smart_context.base.values import PersonId

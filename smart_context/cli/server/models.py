@@ -11,8 +11,8 @@ import click
 
 from smart_context.base.config import CATEGORIES, EndpointSettings
 from smart_context.base.errors import CommandFailed
+from smart_context.cli.terminal.arguments import vault_option, vault_root
 from smart_context.cli.terminal.output import answer_to, json_format, say, show, table
-from smart_context.cli.terminal.vault import vault_option, vault_root
 
 _SHOWN = 20
 _CATEGORY = click.Choice(CATEGORIES)

@@ -15,8 +15,8 @@ from smart_context.base.disk.folders import read_inside
 from smart_context.base.disk.places import place_of
 from smart_context.base.errors import CommandFailed
 from smart_context.base.text.names import shown
+from smart_context.cli.terminal.arguments import CONFIG_NAME, vault_option, vault_root
 from smart_context.cli.terminal.output import json_format, say, show, table
-from smart_context.cli.terminal.vault import CONFIG_NAME, vault_option, vault_root
 
 PLUGIN_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 

@@ -1,6 +1,7 @@
-"""`smart-context serve` and `smart-context demo`."""
+"""`smart-context serve`, `demo` and `mcp`: the processes that go on until they are ended."""
 
 import gc
+import importlib.util
 import shutil
 import sys
 import tempfile
@@ -15,9 +16,9 @@ from smart_context.base.disk.folders import PRIVATE_FILE, PRIVATE_FOLDER
 from smart_context.base.errors import CommandFailed
 from smart_context.base.event_loop import run
 from smart_context.base.text.names import shown
+from smart_context.cli.terminal.arguments import vault_argument, vault_root
 from smart_context.cli.terminal.failures import BadUsage
 from smart_context.cli.terminal.output import say
-from smart_context.cli.terminal.vault import vault_argument, vault_root
 from smart_context.web.limits import MIN_TOKEN_CHARS
 
 DEFAULT_PORT = 8377
@@ -137,3 +138,29 @@ def _run(root: Path, *, port: int, host: str, token: str | None, no_browser: boo
 
     gc.freeze()  # else a tenth of a second goes to the libraries' objects each few turns
     run(serve_vault(root, host=host, port=port, token=token, on_ready=announce))
+
+
+INSTALL = "pip install 'smart-context[mcp]'"
+
+
+@click.command()
+@vault_argument
+@click.option("--write", is_flag=True, help="Also let agents set filters, pin and hide messages.")
+def mcp(vault: Path | None, write: bool) -> None:
+    """Give agents the chats and notes of VAULT by MCP, on stdin and stdout.
+
+    It works without the server and beside it. Agents only read, unless you allow more.
+    """
+    root = vault_root(vault)
+    if importlib.util.find_spec("mcp") is None:
+        raise CommandFailed(f"MCP is not installed. Run: {INSTALL}")
+    run(_serve(root, write=write))
+
+
+async def _serve(root: Path, *, write: bool) -> None:
+    from smart_context.app.composition import running_host  # noqa: PLC0415 - keeps --help fast
+    from smart_context.mcp_server.protocol import serve_stdio  # noqa: PLC0415 - the same
+    from smart_context.mcp_server.toolbox import Toolbox  # noqa: PLC0415 - the same
+
+    async with running_host(root) as host:
+        await serve_stdio(Toolbox(host, is_writable=write))

@@ -8,9 +8,9 @@ import click
 from smart_context.base.text.names import shown
 from smart_context.base.text.scores import counted
 from smart_context.base.times import utc_stamp
+from smart_context.cli.terminal.arguments import vault_argument, vault_root
 from smart_context.cli.terminal.failures import BadUsage
 from smart_context.cli.terminal.output import json_format, say, show, table
-from smart_context.cli.terminal.vault import vault_argument, vault_root
 
 
 @click.group(invoke_without_command=True)

@@ -10,9 +10,9 @@ from smart_context.base.config import STARTER_CONFIG
 from smart_context.base.disk.files import atomic_write
 from smart_context.base.errors import CommandFailed
 from smart_context.base.text.names import shown
+from smart_context.cli.terminal.arguments import CONFIG_NAME, vault_argument, vault_root
 from smart_context.cli.terminal.failures import FAILED
 from smart_context.cli.terminal.output import json_format, say, show
-from smart_context.cli.terminal.vault import CONFIG_NAME, vault_argument, vault_root
 
 _SIGNS = {"ok": "✓", "note": "·", "failed": "✗"}
 

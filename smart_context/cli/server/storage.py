@@ -12,10 +12,9 @@ from smart_context.base.config.storage import NO_DRIVER, is_database, without_pa
 from smart_context.base.errors import CommandFailed
 from smart_context.base.text.names import shown
 from smart_context.base.text.scores import counted
+from smart_context.cli.terminal.arguments import vault_option, vault_root
 from smart_context.cli.terminal.failures import BadUsage
-from smart_context.cli.terminal.output import json_format, say, show
-from smart_context.cli.terminal.progress import ProgressBar
-from smart_context.cli.terminal.vault import vault_option, vault_root
+from smart_context.cli.terminal.output import ProgressBar, json_format, say, show
 
 if TYPE_CHECKING:
     from smart_context.app.storage_verbs import DatabaseReport

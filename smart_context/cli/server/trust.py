@@ -9,8 +9,8 @@ import click
 
 from smart_context.base.errors import CommandFailed
 from smart_context.base.text.names import shown
+from smart_context.cli.terminal.arguments import vault_argument, vault_root
 from smart_context.cli.terminal.output import ask, json_format, say, show
-from smart_context.cli.terminal.vault import vault_argument, vault_root
 
 if TYPE_CHECKING:  # importing it would make --help slow
     from smart_context.vault.trust.parts import Grant, Part

@@ -1,12 +1,12 @@
-"""Prints to stdout and stderr; nothing else does.
+"""Prints texts, rows and progress to stdout and stderr; nothing else does.
 
 Names, titles and texts may contain hostile control characters. So text for people is printed with
 escapes for control and invisible characters; JSON has its own escapes. A document that is the
 result itself (a prompt, a context, an export) is written unchanged to a file or a pipe.
 """
 
-import shutil
 import sys
+import time
 import unicodedata
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from smart_context.base.text.names import json_shown, lines_shown, one_line
+from smart_context.base.text.names import encodable, json_shown, lines_shown, one_line, shown
 
 json_format = click.option(
     "--format",
@@ -24,9 +24,6 @@ json_format = click.option(
     show_default=True,
     help="text for people, json for programs.",
 )
-
-
-_BAR = 24
 
 
 def say(text: str, *, err: bool = False) -> None:
@@ -85,20 +82,6 @@ def ask(question: str, *, default: bool = False) -> None:
         click.Abort: If the answer is no.
     """
     click.confirm(lines_shown(question), default=default, abort=True, err=True)
-
-
-def tell_progress(name: str, done: int, share: float) -> None:
-    """On a terminal, draw how much of the files was read; nothing is left when all was."""
-    if sys.stderr.isatty():
-        bar = "█" * round(share * _BAR)
-        told = f"{bar:░<{_BAR}} {share:4.0%} · {done:,} chats · {one_line(name)}"
-        click.echo(f"\r\x1b[K{told[: shutil.get_terminal_size().columns - 1]}", nl=False, err=True)
-
-
-def progress_done() -> None:
-    """Take the bar of `tell_progress` away."""
-    if sys.stderr.isatty():
-        click.echo("\r\x1b[K", nl=False, err=True)
 
 
 def answer_to(question: str, *, default: str = "", is_secret: bool = False) -> str:
@@ -166,10 +149,13 @@ def cut(text: str, columns: int) -> str:
 
 
 def _room_for_last(widths: Sequence[int]) -> int:
+    return max(20, _terminal_columns() - sum(widths[:-1]) - 2 * (len(widths) - 1))
+
+
+def _terminal_columns() -> int:
     import shutil  # noqa: PLC0415  6 ms, and only terminals have a width
 
-    columns = shutil.get_terminal_size((100, 24)).columns
-    return max(20, columns - sum(widths[:-1]) - 2 * (len(widths) - 1))
+    return shutil.get_terminal_size((100, 24)).columns
 
 
 def _padded(text: str, columns: int) -> str:
@@ -186,3 +172,112 @@ def _write(content: bytes) -> None:
     while rest:  # with PYTHONUNBUFFERED, a pipe accepts only parts
         rest = rest[sys.stdout.buffer.write(rest) :]
     sys.stdout.flush()
+
+
+PATIENCE_S = 1.0
+_BETWEEN_S = 0.1
+_WIDTH = 24
+
+
+class ProgressBar:
+    """A progress bar, shown after one second and wiped at the end.
+
+    Args:
+        what: The work, such as `Reading notes`.
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._due = time.monotonic() + PATIENCE_S
+        self._is_drawn = False
+
+    def __call__(self, done: int, total: int) -> None:
+        """Report progress."""
+        self.show(done / max(total, 1), f"{done:,} of {total:,}")
+
+    def show(self, share: float, told: str) -> None:
+        """Report a share, from 0 to 1, and what is done in words."""
+        now = time.monotonic()
+        if now < self._due or not sys.stderr.isatty():
+            return
+        self._due = now + _BETWEEN_S
+        self._is_drawn = True
+        bar = ("#" * int(share * _WIDTH)).ljust(_WIDTH)
+        draw(f"{self._what} [{bar}] {told}")
+
+    def wipe(self) -> None:
+        """Remove the line."""
+        if self._is_drawn:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def draw(line: str, *, ends: bool = False) -> None:
+    """Draw a line over the previous one; `ends` marks the last one."""
+    sys.stderr.write(
+        "\r\x1b[K" + cut(one_line(line), _terminal_columns() - 1) + ("\n" if ends else "")
+    )
+    sys.stderr.flush()
+
+
+FORMATS = ("text", "json", "tsv", "csv")
+
+rows_format = click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default=FORMATS[0],
+    show_default=True,
+    help="text for people; the others, for programs, name their columns.",
+)
+
+Cell = str | int | list[str]
+Row = Sequence[Cell]
+
+
+def print_rows(
+    columns: Sequence[str],
+    rows: Sequence[Row],
+    form: str,
+    as_text: Callable[[], str] | None = None,
+) -> None:
+    """Print rows; as text, nothing if there are none.
+
+    Text has one row per line, with headings if there are several columns. In TSV, tabs, line ends
+    and backslashes in cells are escaped; lists are joined by `; `.
+    """
+    if form == "json":
+        show_json([dict(zip(columns, row, strict=True)) for row in rows])
+    elif form == "csv":
+        deliver(_as_csv(columns, rows))
+    elif form == "tsv":
+        lines = [columns, *([_escaped(_plain(cell)) for cell in row] for row in rows)]
+        deliver("".join("\t".join(line) + "\n" for line in lines))
+    elif rows:
+        say(as_text() if as_text is not None else _as_text(columns, rows))
+
+
+def _as_csv(columns: Sequence[str], rows: Sequence[Row]) -> str:
+    import csv  # noqa: PLC0415  3 ms, only for CSV
+    import io  # noqa: PLC0415  as above
+
+    written = io.StringIO(newline="")
+    writer = csv.writer(written, lineterminator="\n")
+    writer.writerows([columns, *([encodable(_plain(cell)) for cell in row] for row in rows)])
+    return written.getvalue()
+
+
+def _as_text(columns: Sequence[str], rows: Sequence[Row]) -> str:
+    if len(columns) == 1:
+        return "\n".join(shown(_plain(row[0]), limit=None) for row in rows)
+    cells = [[shown(_plain(cell), limit=None) for cell in row] for row in rows]
+    return table([column.upper() for column in columns], cells)
+
+
+def _plain(cell: Cell) -> str:
+    return "; ".join(cell) if isinstance(cell, list) else str(cell)
+
+
+def _escaped(cell: str) -> str:
+    cell = cell.replace("\\", "\\\\").replace("\t", "\\t")
+    return encodable(cell.replace("\n", "\\n").replace("\r", "\\r"))

@@ -13,18 +13,19 @@ from smart_context.importing.found import (
     FoundChat,
     FoundMessage,
     NotReadable,
+    add_blocks,
     answered,
     call,
     mapping,
     moment,
     objects,
     parsed,
+    text_in,
     text_of,
     text_part,
     thought,
     title_of,
 )
-from smart_context.importing.readers.blocks import add_blocks, text_in
 
 Rows = Sequence[Mapping[str, Any]]
 

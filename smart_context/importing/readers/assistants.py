@@ -11,6 +11,7 @@ from smart_context.importing.found import (
     FoundChat,
     FoundMessage,
     NotReadable,
+    add_blocks,
     call,
     mapping,
     moment,
@@ -20,7 +21,6 @@ from smart_context.importing.found import (
     thought,
     title_of,
 )
-from smart_context.importing.readers.blocks import add_blocks
 
 _HIDDEN = {"user_editable_context", "model_editable_context", "reasoning_recap"}
 _NAMED_ONLY = {"is_anonymous", "rating"}

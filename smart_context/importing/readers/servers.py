@@ -20,12 +20,12 @@ from smart_context.importing.found import (
     moment,
     objects,
     parsed,
+    text_in,
     text_of,
     text_part,
     thought,
     title_of,
 )
-from smart_context.importing.readers.blocks import text_in
 
 _OPENING = re.compile(r'<details type="(reasoning|tool_calls|code_interpreter)"[^<>]*>')
 _ATTRIBUTE = re.compile(r'(?<![a-z])([a-z]+)="([^"]*)"')

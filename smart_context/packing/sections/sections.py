@@ -12,27 +12,73 @@ from typing import TYPE_CHECKING, Literal
 
 from smart_context.packing.budget import PromptSection
 from smart_context.packing.fences import Markup, left_out_note, tree_of
-from smart_context.packing.files.once import FilesOnce
 from smart_context.packing.files.secret_scan import secret_in
 from smart_context.packing.files.sources import (
     SECRET,
     TOO_LARGE,
     UNREADABLE,
     Allowance,
+    FilesOnce,
     SourceFile,
     Sources,
     normal,
 )
-from smart_context.packing.roles.role import RoleContext
-from smart_context.packing.sections.section_names import (
-    HEADINGS,
-    REQUIRED,
-    heading_of,
-    section_order,
-)
+from smart_context.packing.roles import RoleContext
 
-if TYPE_CHECKING:  # 20 ms, and only with git
-    from smart_context.packing.git.changes import GitChanges
+if TYPE_CHECKING:
+    from smart_context.packing.git import GitChanges
+
+
+REQUIRED = "always_include"
+HEADINGS: Mapping[str, str] = {
+    REQUIRED: "Required Context",
+    "target_file": "Target Files",
+    "git_diff": "Git Diff (Staged)",
+    "unstaged_diff": "Git Diff (Unstaged)",
+    "changed_files": "Changed Files",
+    "imports": "Imports",
+    "related": "Related Files",
+    "files": "Repository Context",
+    "tree": "Repository Tree",
+}
+SECTION_KEYS = tuple(key for key in HEADINGS if key != REQUIRED)
+_SPOKEN_KEYS = {
+    "target": "target_file",
+    "targets": "target_file",
+    "target_files": "target_file",
+    "diff": "git_diff",
+    "git_diff_cached": "git_diff",
+    "staged_diff": "git_diff",
+    "changed": "changed_files",
+    "target_imports": "imports",
+    "related_files": "related",
+    "include": "files",
+    "repository": "files",
+    "repository_context": "files",
+    "repository_tree": "tree",
+}
+_NOT_LETTERS = re.compile(r"[^a-z]+")
+
+
+def section_order(priority_order: Sequence[str]) -> tuple[str, ...]:
+    """The section keys, most important first.
+
+    Names in a role are mapped to keys; unknown names are ignored, and sections that the role does
+    not name follow in the default order.
+    """
+    keys = [_key_of(name) for name in priority_order]
+    return tuple(dict.fromkeys([*(key for key in keys if key in SECTION_KEYS), *SECTION_KEYS]))
+
+
+def heading_of(key: str) -> str:
+    """The heading of a section that is not in `HEADINGS`."""
+    return key.replace("_", " ").replace("-", " ").title()
+
+
+def _key_of(name: str) -> str:
+    plain = _NOT_LETTERS.sub("_", name.lower()).strip("_")
+    return _SPOKEN_KEYS.get(plain, plain)
+
 
 RepomixUse = Literal["never", "auto", "always"]
 GitUse = Literal["never", "guarded"]
@@ -112,7 +158,7 @@ class Gathering:
 
     @cached_property
     def _changes(self) -> "GitChanges":
-        from smart_context.packing.git.changes import GitChanges  # noqa: PLC0415  20 ms, and only with git
+        from smart_context.packing.git import GitChanges  # noqa: PLC0415  20 ms, and only with git
 
         return GitChanges(self.sources.root)
 

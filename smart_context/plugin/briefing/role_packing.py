@@ -13,8 +13,7 @@ from smart_context.base.errors import ConfigInvalid, PathRefused
 from smart_context.base.values import CountTokens
 from smart_context.packing import RoleConfig
 from smart_context.packing.files.patterns import PatternSet
-from smart_context.packing.git.changes import GitChanges
-from smart_context.packing.git.folder import work_tree_of
+from smart_context.packing.git import GitChanges, work_tree_of
 from smart_context.packing.role_sources import RoleSources, asks_git
 from smart_context.packing.sections.sections import STAGED_DIFF, UNSTAGED_DIFF
 from smart_context.plugin.briefing.role_part import NO_ROLE, RolePart, pack_role

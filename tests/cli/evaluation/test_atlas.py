@@ -4,7 +4,7 @@ import pytest
 
 from smart_context.base.errors import CommandFailed
 from smart_context.cli.evaluation.atlas import measured_atlas
-from smart_context.cli.evaluation.data.formats import read_dialogues
+from smart_context.cli.evaluation.dialogues import read_dialogues
 from tests.cli.evaluation.files import SEGMENTS, SUBJECTS, SubjectEmbedder, write
 
 pytestmark = pytest.mark.anyio

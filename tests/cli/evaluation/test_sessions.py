@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from smart_context.cli.evaluation.measures.sessions import Asked, Session, cost_of_session
+from smart_context.cli.evaluation.sessions import Asked, Session, cost_of_session
 
 A, B = (0, 0), (0, 1)
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from smart_context.cli.notes import notes
 from smart_context.cli.root import smart_context as program
-from smart_context.cli.terminal import progress
+from smart_context.cli.terminal import output
 
 HOME = """---
 aliases: [Start]
@@ -242,17 +242,17 @@ def test_a_canvas_with_half_a_character_is_printed_all_the_same(ask, vault):
 
 
 def test_a_first_look_that_takes_long_shows_how_far_it_is_on_a_terminal_only(vault, monkeypatch):
-    monkeypatch.setattr(progress, "PATIENCE_S", 0)
+    monkeypatch.setattr(output, "PATIENCE_S", 0)
     written = io.StringIO()
     written.isatty = lambda: True
-    monkeypatch.setattr(progress.sys, "stderr", written)
+    monkeypatch.setattr(output.sys, "stderr", written)
     with notes.opened_index(vault):
         pass
     assert "Reading notes [" in written.getvalue()
     assert written.getvalue().endswith("\r\x1b[K")
     written.isatty = lambda: False
     shown = written.getvalue()
-    progress.ProgressBar("x")(1, 2)
+    output.ProgressBar("x")(1, 2)
     assert written.getvalue() == shown
 
 

@@ -2,9 +2,8 @@ import os
 
 import pytest
 
-from smart_context.packing.files.once import FilesOnce
 from smart_context.packing.files.patterns import PatternSet
-from smart_context.packing.files.sources import Sources
+from smart_context.packing.files.sources import FilesOnce, Sources
 
 
 @pytest.fixture

@@ -1,1 +1,0 @@
-"""Dialogues with known answers: formats, parts, typed topics."""

@@ -1,1 +1,0 @@
-"""Fits scale and judge to another embedding model."""

@@ -1,0 +1,359 @@
+"""The measured values, which can be added, their means, and those of simple methods beside them.
+
+The simple methods get as many tokens as the filter keeps.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, fields, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from smart_context.base.text.bm25 import Bm25
+from smart_context.base.text.words import words
+from smart_context.chat.messages import MessageId
+from smart_context.llm.models import Matrix
+from smart_context.topics.values import Topic
+
+_LARGE, _MOST_LOST = 6, 0.3
+
+Groups = Sequence[AbstractSet[MessageId]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """The measures of one chat, or of several: sums, with shares for the mean."""
+
+    steps: int = 0  # the number of extractions after the first
+    # for each step, the share of the messages with a topic that left it
+    changed: tuple[float, ...] = ()
+    # how often a topic of six messages or more lost more than 30 % of them in one step
+    apart: int = 0
+    labels: int = 0  # how often a topic kept half of its messages
+    relabelled: int = 0  # how often its label was another one all the same
+    # for each chat, the share of the pairs in one topic at half-time that still are at the end
+    together: tuple[float, ...] = ()
+    most: int = 0  # the most topics at the top
+    duplicates: int = 0  # how often two topics held the same messages
+    # for each chat with known subjects, how much larger the adjusted Rand index is at the end than
+    # that of the same chat grouped as a whole
+    gained: tuple[float, ...] = ()
+
+    def __add__(self, other: "Growth") -> "Growth":
+        """The measures of the chats of both."""
+        return Growth(
+            steps=self.steps + other.steps,
+            changed=self.changed + other.changed,
+            apart=self.apart + other.apart,
+            labels=self.labels + other.labels,
+            relabelled=self.relabelled + other.relabelled,
+            together=self.together + other.together,
+            most=max(self.most, other.most),
+            duplicates=self.duplicates + other.duplicates,
+            gained=self.gained + other.gained,
+        )
+
+
+def growth_of(steps: Sequence[Sequence[Topic]]) -> Growth:
+    """The measures of a chat, from its topics after each question; the first may be empty."""
+    found = Growth(
+        most=max((sum(not t.parent_id for t in topics) for topics in steps), default=0),
+        duplicates=sum(map(_duplicates, steps)),
+    )
+    for before, after in pairwise(steps):
+        if before:
+            found += _step(narrowest(before), narrowest(after))
+    if not steps:
+        return found
+    half, end = ([set(t.message_ids) for t in narrowest(steps[n])] for n in (_half(steps), -1))
+    pairs = sum(len(group) * (len(group) - 1) // 2 for group in half)
+    still = sum(len(one & other) * (len(one & other) - 1) // 2 for one in half for other in end)
+    return replace(found, together=(still / pairs,)) if pairs else found
+
+
+def narrowest(topics: Sequence[Topic]) -> list[Topic]:
+    """The topics that have no parts."""
+    wholes = {topic.parent_id for topic in topics if topic.parent_id}
+    return [topic for topic in topics if (topic.id or topic.label) not in wholes]
+
+
+def _half(steps: Sequence[object]) -> int:
+    return (len(steps) - 1) // 2
+
+
+def _step(before: Sequence[Topic], after: Sequence[Topic]) -> Growth:
+    """The changes from one extraction to the next; topics are the same by their messages."""
+    same = _matched(before, after)
+    lost = [
+        len({*topic.message_ids} - {*same[n].message_ids} if n in same else topic.message_ids)
+        for n, topic in enumerate(before)
+    ]
+    kept = [
+        same[n].label == topic.label
+        for n, topic in enumerate(before)
+        if n in same and 2 * lost[n] <= len(topic.message_ids)
+    ]
+    total = sum(len(topic.message_ids) for topic in before)
+    return Growth(
+        steps=1,
+        changed=(sum(lost) / max(total, 1),),
+        apart=sum(
+            len(topic.message_ids) >= _LARGE and gone > _MOST_LOST * len(topic.message_ids)
+            for topic, gone in zip(before, lost, strict=True)
+        ),
+        labels=len(kept),
+        relabelled=kept.count(False),
+    )
+
+
+def _matched(before: Sequence[Topic], after: Sequence[Topic]) -> dict[int, Topic]:
+    """The later topic that each earlier one is: those that share most messages first."""
+    shared = sorted(
+        (-len({*one.message_ids} & {*other.message_ids}), n, m)
+        for n, one in enumerate(before)
+        for m, other in enumerate(after)
+    )
+    same: dict[int, Topic] = {}
+    taken: set[int] = set()
+    for size, n, m in shared:
+        if size and n not in same and m not in taken:
+            same[n] = after[m]
+            taken.add(m)
+    return same
+
+
+def _duplicates(topics: Sequence[Topic]) -> int:
+    sets = [frozenset(topic.message_ids) for topic in topics if topic.message_ids]
+    return len(sets) - len(set(sets))
+
+
+DEPTHS = (10, 20, 50)
+"""The numbers of best messages that are searched for evidence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """How well the kept messages match the right ones, each from 0 to 1."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """The numbers of right, found and wanted messages."""
+
+    right: int = 0  # found and wanted
+    found: int = 0  # all found
+    wanted: int = 0  # all wanted
+
+    @classmethod
+    def of(cls, found: AbstractSet[Any], wanted: AbstractSet[Any]) -> "Counts":
+        """The counts of two sets."""
+        return cls(right=len(found & wanted), found=len(found), wanted=len(wanted))
+
+    def __add__(self, other: "Counts") -> "Counts":
+        """The sums of both."""
+        return Counts(
+            right=self.right + other.right,
+            found=self.found + other.found,
+            wanted=self.wanted + other.wanted,
+        )
+
+    @property
+    def match(self) -> Match:
+        """The counts as shares; 0 where there is nothing to share."""
+        return Match(
+            precision=self.right / max(self.found, 1),
+            recall=self.right / max(self.wanted, 1),
+            f1=2 * self.right / max(self.found + self.wanted, 1),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """The tokens of one selection."""
+
+    tokens: int  # the tokens of the messages that stay
+    total: int  # the tokens of all messages
+    fell_back: bool  # no message reached the threshold, so all stay
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sample:
+    """Scores of one selection, with the known answer."""
+
+    scores: NDArray[np.floating[Any]]  # shape (n,), on the user's scale
+    belongs: NDArray[np.bool_]  # shape (n,), True for messages that belong to the topic
+    are_probabilities: bool = False  # the scores are probabilities
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The result of a typed topic that the dialogue mentions."""
+
+    match: Match  # the messages that reach the threshold, compared with those that belong
+    is_found: bool  # True if any message reaches the threshold
+    evidence: float  # the share of the evidence that is sent
+    tokens: float  # the share of the tokens that is sent
+    # the share of the evidence that simple methods find with as many tokens
+    baselines: Mapping[str, float]
+    hits: tuple[int, ...]  # the number of pieces of evidence among the best, at each of `DEPTHS`
+    wanted: int  # the number of pieces of evidence
+    is_trap: bool  # True if the question is left out of pooled figures
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """Found topics, compared with the subjects of a dialogue."""
+
+    adjusted_rand: float  # 1 for the same groups, 0 on average for random ones
+    coverage: float  # the mean over the subjects of the F1 of the topic that fits best
+    topics_each: float  # the number of topics per subject
+    largest: float  # the share of the messages in the largest topic
+    is_single: bool  # True if there is only one topic
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecalledEvidence:
+    """What a new chat recalls for a question."""
+
+    dialogue: str  # the dialogue that the question is about
+    shares: Mapping[str, float]  # the share of its evidence that is sent, by method
+
+
+@dataclass(kw_only=True)
+class Findings:
+    """All measurements of some dialogues.
+
+    Attributes:
+        recalls: For each question, the share of its evidence at each of `DEPTHS`.
+        matches: For each selected topic, how well it matches.
+        kept: For each selection, its tokens.
+        sticky: Sticky facts, compared with the needed ones.
+        follow_ups: For all selections, `found` counts those with a follow-up, `wanted` those with
+            the messages it refers to, `right` those with both.
+        samples: The scores that the picture shows.
+        asked: The result of each typed topic that the dialogue mentions.
+        absent: For each topic that it never mentions, True if no message is found.
+        short: For each short label that it speaks of, True if a message is found.
+        agreements: For each dialogue with known subjects, how the topics fit them.
+        growth: How the topics stay while the dialogues grow; empty unless they are replayed.
+        recalled: For each question, what a new chat recalls of all dialogues.
+    """
+
+    dialogues: int = 0
+    messages: int = 0
+    recalls: list[tuple[float, ...]] = field(default_factory=list)
+    matches: list[Match] = field(default_factory=list)
+    kept: list[Kept] = field(default_factory=list)
+    sticky: Counts = Counts()
+    follow_ups: Counts = Counts()
+    samples: list[Sample] = field(default_factory=list)
+    asked: list[Asked] = field(default_factory=list)
+    absent: list[bool] = field(default_factory=list)
+    absent_samples: list[Sample] = field(default_factory=list)
+    short: list[bool] = field(default_factory=list)
+    agreements: list[Agreement] = field(default_factory=list)
+    growth: Growth = field(default_factory=Growth)
+    recalled: list[RecalledEvidence] = field(default_factory=list)
+
+    def add(self, other: "Findings") -> None:
+        """Add the measurements of other dialogues."""
+        for each in fields(self):
+            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
+
+
+def recalls_of(scores: NDArray[np.floating[Any]], evidence: Sequence[int]) -> tuple[float, ...]:
+    """The share of the evidence in the best 10, 20 and 50; among equal scores, the first wins.
+
+    Args:
+        scores: Shape (n,).
+        evidence: Positions, at least one.
+    """
+    order = np.argsort(-scores, kind="stable")
+    rank = np.empty(len(order), dtype=np.intp)
+    rank[order] = np.arange(len(order))
+    return tuple(float((rank[list(evidence)] < depth).mean()) for depth in DEPTHS)
+
+
+def best_match(kept: AbstractSet[Any], candidates: Iterable[AbstractSet[Any]]) -> int:
+    """The index of the set that matches best, by F1; the first of equals."""
+    return max(enumerate(candidates), key=lambda c: (Counts.of(kept, c[1]).match.f1, -c[0]))[0]
+
+
+def mean_match(matches: Collection[Match]) -> Match | None:
+    """The mean of each figure; `None` without matches."""
+    if not matches:
+        return None
+    count = len(matches)
+    return Match(
+        precision=sum(m.precision for m in matches) / count,
+        recall=sum(m.recall for m in matches) / count,
+        f1=sum(m.f1 for m in matches) / count,
+    )
+
+
+Floats = NDArray[np.float32]
+_NEIGHBOUR = np.float32(0.5)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Baselines:
+    """The messages of a dialogue, ready to be ranked."""
+
+    vectors: Matrix  # shape (n, d), unit rows
+    tokens: NDArray[np.intp]  # shape (n,)
+    index: Bm25
+
+    @classmethod
+    def of(cls, texts: Sequence[str], vectors: Matrix, tokens: Sequence[int]) -> "Baselines":
+        """The baselines of messages with these texts, vectors and token counts."""
+        return cls(vectors=vectors, tokens=np.array(tokens), index=Bm25(map(words, texts)))
+
+    def recalls(
+        self, text: str, query: Floats, evidence: Sequence[int], budget: int
+    ) -> Mapping[str, float]:
+        """For each method, the share of the evidence in its best messages within the budget.
+
+        Args:
+            text: The query.
+            query: Its vector.
+            evidence: Positions of the evidence.
+        """
+        found: dict[str, float] = {}
+        for name, order in self.orders(text, query).items():
+            kept = order[np.cumsum(self.tokens[order]) <= budget]
+            found[name] = float(np.isin(list(evidence), kept).mean())
+        return found
+
+    def orders(self, text: str, query: Floats) -> Mapping[str, NDArray[np.intp]]:
+        """For each method, the positions of all messages, best first."""
+        close = np.asarray(self.vectors @ query, dtype=np.float32)
+        lexical = self.index.scores(words(text))
+        return {
+            name: np.argsort(-score(close, lexical), kind="stable") for name, score in _WAYS.items()
+        }
+
+
+def _standard(values: Floats) -> Floats:
+    return np.asarray((values - values.mean()) / (values.std() + 1e-6), dtype=np.float32)
+
+
+def _with_neighbours(values: Floats) -> Floats:
+    mixed = values.copy()
+    mixed[1:] += _NEIGHBOUR * values[:-1]
+    mixed[:-1] += _NEIGHBOUR * values[1:]
+    return mixed
+
+
+_WAYS: Mapping[str, Callable[[Floats, Floats], Floats]] = {
+    "newest": lambda close, _: np.arange(len(close), dtype=np.float32),
+    "bm25": lambda _, lexical: lexical,
+    "cosine": lambda close, _: close,
+    "both": lambda close, lexical: _with_neighbours(_standard(close) + _standard(lexical)),
+}

@@ -1,1 +1,0 @@
-"""Measures, baselines and pictures."""

@@ -1,1 +1,0 @@
-"""Asks git for changes, safely even in untrusted repositories."""

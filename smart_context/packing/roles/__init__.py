@@ -1,1 +1,0 @@
-"""Roles: the instructions and files for one kind of task."""

@@ -1,0 +1,59 @@
+import json
+import logging
+
+import pytest
+
+from smart_context.cli.terminal.failures import FORMAT, TRACEBACK_HINT, Escaping, JsonLines, OneLine
+
+FORGED = "x\n12:00:00 all is well\r\x1b[2K\x9b2J\u2028\u202e\x00"
+FORMATTERS = pytest.mark.parametrize("formatter", [Escaping(FORMAT), OneLine(FORMAT)])
+
+
+def record(message, *args, error=None):
+    raised = None
+    if error is not None:
+        try:
+            raise error
+        except type(error) as caught:
+            raised = (type(caught), caught, caught.__traceback__)
+    return logging.LogRecord("smart_context.web", logging.ERROR, "", 1, message, args, raised)
+
+
+@FORMATTERS
+def test_what_a_request_holds_can_neither_begin_a_line_nor_steer_the_terminal(formatter):
+    line = formatter.format(record("Refused GET %s", FORGED))
+    assert line.isprintable()
+    assert r"x\n12:00:00 all is well\r\x1b" in line
+
+
+@FORMATTERS
+def test_nor_can_the_words_of_an_error(formatter):
+    text = formatter.format(record("failed", error=ValueError(FORGED)))
+    first, *rest = text.split("\n")
+    assert first.isprintable()
+    assert all(line.startswith("    ") and line.isprintable() for line in rest)
+
+
+def test_a_traceback_is_shown_only_when_it_is_asked_for():
+    failed = record("%s failed", "x.y", error=ValueError("bad"))
+    line = OneLine(FORMAT).format(failed)
+    assert line.endswith(f" x.y failed: ValueError: bad{TRACEBACK_HINT}")
+    assert "Traceback" in Escaping(FORMAT).format(failed)
+
+
+def test_letters_of_all_languages_are_left_as_they_are():
+    assert OneLine(FORMAT).format(record("é 日本 🙂")).endswith("é 日本 🙂")
+
+
+def test_programs_get_one_object_a_line_whatever_it_says():
+    line = JsonLines().format(record("Refused %s", FORGED, error=ValueError("é\n日本")))
+    assert line.isascii()
+    assert "\n" not in line
+    told = json.loads(line)
+    assert told.pop("traceback").endswith("ValueError: é\n日本")
+    assert told.pop("time").endswith("+00:00")
+    assert told == {
+        "level": "ERROR",
+        "logger": "smart_context.web",
+        "message": f"Refused {FORGED}",
+    }
