@@ -9,7 +9,7 @@ from smart_context.chat.files.attachments import AttachmentResolver
 from smart_context.chat.history import ContextBuilderOptions, build_context
 from smart_context.chat.messages import Message
 from smart_context.host.models import NOTHING
-from smart_context.host.request.results import with_results_within
+from smart_context.host.request.shortening import with_results_within
 from smart_context.host.request.window import (
     ATTACHED_SHARE,
     DIGEST_PART_SHARE,
@@ -18,7 +18,7 @@ from smart_context.host.request.window import (
     window_of,
 )
 from smart_context.llm.models import ChatModel
-from smart_context.llm.tally import utf8_bytes
+from smart_context.llm.tokens import utf8_bytes
 from smart_context.topics.summaries.digest import PART_TOKENS, SUMMARY_TOKENS, DigestLimits, digest
 
 _SAFELY = 0.95

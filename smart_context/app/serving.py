@@ -13,15 +13,13 @@ from pydantic import TypeAdapter
 from starlette.applications import Starlette
 
 from smart_context import __version__
-from smart_context.app.browsers import session_file
-from smart_context.app.client_commands import ClientCommands
+from smart_context.app.browsers import ClientCommands, session_file
 from smart_context.app.composition import composed, make_host, read_vault, settings_files
 from smart_context.app.doors import check_access_settings, door_of
-from smart_context.app.following import Follower, stamps_of
+from smart_context.app.following import Follower, TrustCommands, stamps_of
 from smart_context.app.import_commands import Imports
 from smart_context.app.model_commands import ModelCommands
 from smart_context.app.settings import SettingsCommands
-from smart_context.app.trusting import TrustCommands
 from smart_context.base.config import VaultConfig
 from smart_context.base.threads import in_daemon_thread
 from smart_context.gateway.edge.gateway import make_gateway

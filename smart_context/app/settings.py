@@ -28,7 +28,7 @@ from smart_context.base.config import (
 )
 from smart_context.base.config.addresses import AddressRefused, plain_address
 from smart_context.base.config.document import MAX_BYTES
-from smart_context.base.config.prices import CACHE_TTL_S
+from smart_context.base.config.endpoints import CACHE_TTL_S
 from smart_context.base.config.provider_keys import provider_keys
 from smart_context.base.config.vault import MOST_INSTRUCTIONS
 from smart_context.base.disk.files import Conflict, read_file, replace_unless_changed

@@ -1,11 +1,16 @@
-"""Runs blocking work in threads, off the event loop."""
+"""The event loop that the server runs on, and threads for blocking work off it."""
 
 import asyncio
 import contextvars
+import socket
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor, Future
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
+
+from typing_extensions import override
 
 T = TypeVar("T")
 
@@ -54,3 +59,40 @@ async def in_daemon_thread(work: Callable[[], T], *, name: str) -> T:
     context = contextvars.copy_context()
     threading.Thread(target=context.run, args=(run,), name=name, daemon=True).start()
     return await asyncio.wrap_future(outcome)
+
+
+R = TypeVar("R")
+
+if sys.platform == "win32":
+    _SystemsLoop = asyncio.ProactorEventLoop
+else:
+    _SystemsLoop = asyncio.SelectorEventLoop
+
+
+class EventLoop(_SystemsLoop):
+    """The system's event loop, with name look-ups in threads of their own.
+
+    A name server that does not answer blocks for ten seconds or more. In asyncio's few threads,
+    look-ups would delay writing files and the end of the program.
+    """
+
+    @override
+    async def getaddrinfo(
+        self,
+        host: bytes | str | None,
+        port: bytes | str | int | None,
+        *,
+        family: int = 0,
+        type: int = 0,
+        proto: int = 0,
+        flags: int = 0,
+    ) -> list[Any]:
+        """`socket.getaddrinfo` in a thread of its own."""
+        look_up = partial(socket.getaddrinfo, host, port, family, type, proto, flags)
+        return await in_daemon_thread(look_up, name="names")
+
+
+def run(main: Coroutine[Any, Any, R]) -> R:
+    """`asyncio.run` on this loop."""
+    with asyncio.Runner(loop_factory=EventLoop) as runner:
+        return runner.run(main)

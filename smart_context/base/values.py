@@ -1,6 +1,7 @@
-"""Names for the shapes of values that pass between packages."""
+"""The shapes of values that pass between packages, and JSON objects as bytes."""
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from typing import Any, NewType
 
 JsonObject = dict[str, Any]
@@ -25,3 +26,25 @@ OWN_KEY = "token"
 def text_in(value: object) -> str:
     """A value that should be a string; empty if it is anything else."""
     return value if isinstance(value, str) else ""
+
+
+def encoded(document: Mapping[str, object], *, indent: int | None = None) -> bytes:
+    """A JSON object as bytes; `parsed` reads back even text that UTF-8 can't hold.
+
+    Args:
+        indent: Spaces for each level; `None` writes one compact line.
+    """
+    if indent:
+        text = json.dumps(document, ensure_ascii=False, indent=indent) + "\n"
+    else:
+        text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "surrogatepass")
+
+
+def parsed(content: bytes) -> JsonObject | None:
+    """The JSON object in these bytes; `None` if they hold anything else."""
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None

@@ -8,8 +8,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 from urllib.parse import quote
 
-from smart_context.base.text.fences import fence_for
-from smart_context.base.text.names import one_line
+from smart_context.base.text.names import fence_for, one_line
 from smart_context.base.values import JsonObject
 from smart_context.chat.documents.branches import Versions
 from smart_context.chat.files.files_taken_out import NOT_IN_NAMES

@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Literal, NewType, cast, get_args
+from typing import Any, Literal, NamedTuple, NewType, cast, get_args
 
 from smart_context.base.values import JsonObject, text_in
 
@@ -232,3 +232,11 @@ def _objects(value: object) -> tuple[Mapping[str, Any], ...]:
         if isinstance(value, list | tuple)
         else ()
     )
+
+
+class Arrived(NamedTuple):
+    """What has arrived of an answer: its message, its text after the steps, and the steps."""
+
+    message_id: MessageId
+    text: str
+    steps: tuple[Part, ...] = ()

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from smart_context.base.config import VaultConfig
+from smart_context.base.disk.files import sweep
+from smart_context.base.environment import user_folder
 from smart_context.base.errors import Fault, SmartContextError
 from smart_context.base.processes.child import Children
 from smart_context.base.threads import in_daemon_thread
@@ -16,9 +19,8 @@ from smart_context.chat.messages import ChatId, Message
 from smart_context.host.access import EVERYBODY, Access, Audience, OwnerOnly, PersonalAccess
 from smart_context.host.chosen_model import MODEL, CurrentSettings, choice_in
 from smart_context.host.cluster import Cluster
-from smart_context.host.commands.chat import ChatCommands
+from smart_context.host.commands.chat import ChatCommands, CopyCommands
 from smart_context.host.commands.compaction import Compactions
-from smart_context.host.commands.copies import CopyCommands
 from smart_context.host.commands.files import FileCommands
 from smart_context.host.commands.memory import MemoryCommands
 from smart_context.host.commands.registry import Client, CommandRegistry
@@ -56,19 +58,33 @@ from smart_context.host.turns.pipeline import Pipeline
 from smart_context.host.turns.repair import Repair
 from smart_context.host.turns.turns import Turns
 from smart_context.host.turns.unsaved import UnsavedAnswers
-from smart_context.host.upkeep import clear_up
 from smart_context.llm.tokens import count_tokens
 from smart_context.storage.guarded.storage import People
 from smart_context.storage.ports import Storage
 from smart_context.vault.followed import FollowedVault
 from smart_context.vault.trust.vault import VaultTrust
 
+FIRST_AFTER_S = 60.0
+EACH_S = 24 * 3600.0
+
+_log = logging.getLogger(__name__)
+
+
+async def clear_up(storage: Callable[[float], Sequence[str]]) -> None:
+    """Remove what killed writers left, and attached files that no chat uses, once a day."""
+    await asyncio.sleep(FIRST_AFTER_S)
+    while True:
+        await in_daemon_thread(lambda: sweep(user_folder()), name="unfinished files")
+        removed = await in_daemon_thread(lambda: storage(time.time()), name="unused files")
+        if removed:
+            _log.info("removed %d attached files that no chat used", len(removed))
+        await asyncio.sleep(EACH_S)
+
+
 __all__ = ["Client", "Host", "HostOptions", "Models"]
 
 TURNS_STOP_S = 1.5
 PLUGINS_STOP_S = 1.0
-
-_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,7 +255,7 @@ class Host:
                 async with asyncio.timeout(PLUGINS_STOP_S):
                     await self.plugins.stop()
             except TimeoutError:
-                _logger.warning("the plugins did not stop within %g s", PLUGINS_STOP_S)
+                _log.warning("the plugins did not stop within %g s", PLUGINS_STOP_S)
             while self._undo:
                 self._undo.pop()()
             await self.compactions.close(timeout_s=0.5)
@@ -256,9 +272,9 @@ class Host:
         """
         async with self._changing:
             if config.memory_dir != self.config.memory_dir:
-                _logger.warning("memory_dir changed; restart for it to take effect")
+                _log.warning("memory_dir changed; restart for it to take effect")
             if config.storage != self.config.storage:
-                _logger.warning("the storage changed; restart for it to take effect")
+                _log.warning("the storage changed; restart for it to take effect")
             has_other_models = models is not None and models is not self.models
             self._current.config = config
             self._current.models = models or self.models
@@ -269,7 +285,7 @@ class Host:
     def report_faults(self, faults: Sequence[Fault]) -> None:
         """Report faults of the settings file; the old settings stay in use."""
         lines = [str(fault) for fault in faults]
-        _logger.error("the settings file has faults and is not used: %s", "; ".join(lines))
+        _log.error("the settings file has faults and is not used: %s", "; ".join(lines))
         self.emit(CONFIG_READ, {"faults": lines}, EVERYBODY)
 
     def emit(
@@ -326,7 +342,7 @@ class Host:
 
     async def client_disconnected(self, client: Client) -> None:
         """Log it; answers go on, since they are stored and others may be watching."""
-        _logger.info("client %s disconnected", client.id)
+        _log.info("client %s disconnected", client.id)
 
     def _register_commands(self, repair: Callable[[ChatId], Awaitable[None]]) -> None:
         commands, store, settled = self.commands, self.store, self.services.relay.settled

@@ -1,17 +1,34 @@
 """One turn: a user's message on its way to a saved answer."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeVar
 
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.messages import ChatId, Message, MessageId
-from smart_context.host.request.client_request import ClientRequest
 from smart_context.host.request.request import Request
 from smart_context.host.request.sent import AddedTexts
 from smart_context.host.request.tools import Tool
 from smart_context.host.request.window import Window
 from smart_context.llm.models import PromptMessage, Usage
+
+ReceiptKind = Literal["turn", "aside", "held by the provider"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientRequest:
+    """A request that came in through the gateway."""
+
+    client: str  # the program, as far as it is known
+    endpoint: str  # the address that is asked; empty if we answer ourselves
+    # `turn`: the filter applies; `aside`: a task of the program's own, such as a title; `held by
+    # the provider`: the provider has the history, so nothing can be left out
+    kind: ReceiptKind
+    model: str  # the model that is asked
+    # what follows the question, such as an agent's tool calls and their results so far; all of it
+    # goes
+    following: tuple[Message, ...] = ()
+
 
 T = TypeVar("T")
 

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from smart_context.base.text.fences import fence_for
-from smart_context.base.text.names import one_line
+from smart_context.base.text.names import fence_for, one_line
 from smart_context.packing.budget import PromptSection
 
 Style = Literal["markdown", "xml", "plain"]

@@ -18,9 +18,8 @@ from smart_context.plugin.briefing.briefing import Briefings
 from smart_context.plugin.briefing.chat_contexts import ChatContexts
 from smart_context.plugin.briefing.chat_recalls import ChatRecalls
 from smart_context.plugin.briefing.chat_roles import ChatRoles, role_problem
-from smart_context.plugin.briefing.recall_sources import RecallSources, TopicOfAll
-from smart_context.plugin.briefing.recalled_messages import RecalledMessages
-from smart_context.plugin.briefing.role_packing import RolePacking
+from smart_context.plugin.briefing.recall_sources import RecalledMessages, RecallSources, TopicOfAll
+from smart_context.plugin.briefing.role_part import RolePacking
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.undo import UndoSteps
 from smart_context.plugin.forecast.commands import PreviewCommands
@@ -30,13 +29,11 @@ from smart_context.plugin.forecast.plans import RequestPlanner
 from smart_context.plugin.forecast.request_costs import RequestCosts
 from smart_context.plugin.hooks import Hooks
 from smart_context.plugin.model_in_use import Cache, ModelInUse
-from smart_context.plugin.notes.context_changes import ContextChanges
-from smart_context.plugin.notes.file_offer import FileOffer
-from smart_context.plugin.notes.file_tools import FileTools
+from smart_context.plugin.notes.context_documents import ContextChanges
+from smart_context.plugin.notes.file_tools import FileOffer, FileTools
 from smart_context.plugin.notes.named_contexts import NamedContexts
-from smart_context.plugin.notes.slash_commands import SlashCommands
 from smart_context.plugin.notes.suggestions import Suggestions
-from smart_context.plugin.notes.vault_notes import VaultNotes
+from smart_context.plugin.notes.vault_notes import SlashCommands, VaultNotes
 from smart_context.plugin.receipts.commands import ReceiptCommands
 from smart_context.plugin.receipts.comparing import Comparisons
 from smart_context.plugin.receipts.recording import ReceiptRecorder
@@ -47,12 +44,10 @@ from smart_context.plugin.selection.selector import ChatView, ContextSelector, D
 from smart_context.plugin.selection.waiting import Waiting
 from smart_context.plugin.selection.window_budget import WindowBudget
 from smart_context.plugin.settings import FilterSettings
-from smart_context.plugin.topics.belongings import Belongings
-from smart_context.plugin.topics.commands import ExtractionCommands
 from smart_context.plugin.topics.compacting import TopicCompaction
-from smart_context.plugin.topics.editing import TopicEditing
+from smart_context.plugin.topics.editing import ExtractionCommands, TopicEditing
 from smart_context.plugin.topics.members import keep_similar
-from smart_context.plugin.topics.splitting import Splitting
+from smart_context.plugin.topics.splitting import Belongings, Splitting
 from smart_context.plugin.topics.updates import TOPICS_UPDATED, TopicUpdates
 from smart_context.relevance.archive.archive import ChatArchive
 from smart_context.relevance.judge.fitting import stored_judge, stored_scale

@@ -14,13 +14,13 @@ from smart_context.plugin.briefing.briefing import Briefings
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.undo import Step, Summary, UndoSteps
 from smart_context.plugin.forecast.costs import TokenLedger
-from smart_context.plugin.notes.context_changes import ContextChanges
-from smart_context.plugin.notes.file_offer import FileOffer
+from smart_context.plugin.notes.context_documents import ContextChanges
+from smart_context.plugin.notes.file_tools import FileOffer
 from smart_context.plugin.receipts.recording import ReceiptRecorder
 from smart_context.plugin.selection.chat_filter import ChatFilter, with_selection
 from smart_context.plugin.selection.selector import ChatView, ContextSelector, protected_ids
 from smart_context.plugin.selection.waiting import Waiting
-from smart_context.plugin.topics.belongings import Belongings
+from smart_context.plugin.topics.splitting import Belongings
 from smart_context.plugin.topics.updates import TopicUpdates
 from smart_context.relevance.archive.archive import ChatArchive
 from smart_context.relevance.vectors.cache import EmbeddingCache

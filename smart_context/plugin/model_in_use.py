@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from smart_context.base.config.prices import Price
+from smart_context.base.config.endpoints import Price
 from smart_context.host.models import Models
 from smart_context.host.plugins.api import PluginContext
 from smart_context.host.request.window import Window

@@ -5,8 +5,7 @@ Pure.
 
 import json
 
-from smart_context.chat.answers import Arrived
-from smart_context.chat.messages import MessageId, Part
+from smart_context.chat.messages import Arrived, MessageId, Part
 
 ONLY_IN_MEMORY = "The end of this answer is only in memory: it is lost if the server ends now."
 """What the user is told while storage refuses pieces; why follows."""

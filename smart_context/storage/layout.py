@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from smart_context.chat.documents.document import NotAChat
-from smart_context.chat.documents.raw import raw_version
+from smart_context.chat.documents.document import NotAChat, raw_version
 from smart_context.chat.ids import chat_id_of
 from smart_context.chat.messages import ChatId
 from smart_context.storage.deletions import parsed_deletion

@@ -16,10 +16,16 @@ from smart_context.base.errors import StorageAway
 from smart_context.base.threads import run_uncancelled
 from smart_context.base.values import JsonObject
 from smart_context.chat.documents.branches import count_in_branches
-from smart_context.chat.documents.document import Version, copy_json
+from smart_context.chat.documents.document import (
+    Since,
+    Version,
+    copy_json,
+    followed_by,
+    part_since,
+    whole,
+)
 from smart_context.chat.documents.lineage import ANYBODY, Lineage
 from smart_context.chat.documents.merge import changed, saved
-from smart_context.chat.documents.parts import Since, followed_by, part_since, whole
 from smart_context.chat.ids import check_chat_id, unknown_chat
 from smart_context.chat.listed.rows import checked_title
 from smart_context.chat.messages import ChatId, Message

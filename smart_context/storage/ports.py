@@ -18,13 +18,12 @@ from pydantic import TypeAdapter
 from smart_context.base.caches import Caches
 from smart_context.base.shared import Shared
 from smart_context.base.values import JsonObject, PersonId
-from smart_context.chat.answers import Arrived
+from smart_context.chat.documents.document import Since, whole
 from smart_context.chat.documents.lineage import ANYBODY
-from smart_context.chat.documents.parts import Since, whole
 from smart_context.chat.files.attached_file import AttachedFile
 from smart_context.chat.listed.rows import ChatRow, DeletedChat
 from smart_context.chat.listed.search import MOST_HITS, ChatHit
-from smart_context.chat.messages import ChatId, Message, MessageId, Part
+from smart_context.chat.messages import Arrived, ChatId, Message, MessageId, Part
 from smart_context.llm.models import Matrix
 
 T = TypeVar("T")
@@ -197,7 +196,7 @@ class ChatTrash(Protocol):
 class Chats(Protocol):
     """The chats of one vault.
 
-    Whose a chat is stands in its document (`chat/documents/ownership.py`). `save` leaves that as it
+    Whose a chat is stands in its document (`chat/documents/document.py`). `save` leaves that as it
     is; lists, searches and the trash go by it.
 
     Every method raises `ChatIdInvalid` for a bad id and `StoreFailed` when storage refuses. Those

@@ -24,7 +24,7 @@ ELSEWHERE = {
     "cli/server/serve.py": "the modes of files that it copies",
     "cli/server/setup.py": "a new vault",
     "cli/terminal/output.py": "a file that the user names on the command line",
-    "host/upkeep.py": "the folder of the user's settings",
+    "host/host.py": "the folder of the user's settings",
     "packing/files/sources.py": "an error of reading notes",
     "packing/git.py": "a repository's own files",
     "packing/roles.py": "roles",
@@ -72,7 +72,7 @@ def test_only_those_import_what_opens_files_who_say_which():
     [
         "from smart_context.base.disk.files import read_file",
         "from smart_context.base.disk import folders",
-        "import smart_context.base.disk.json_file",
+        "import smart_context.base.disk.files",
         "def later():\n    from smart_context.base.disk.databases import open_database",
     ],
 )

@@ -19,8 +19,7 @@ import time
 import tracemalloc
 from pathlib import Path
 
-from smart_context.vault.index.passages import VaultPassages
-from smart_context.vault.index.words_file import WORDS_FILE
+from smart_context.vault.index.passages import WORDS_FILE, VaultPassages
 from tests.benchmarks.vaults import make_vault
 from tests.vaults import kept_index
 

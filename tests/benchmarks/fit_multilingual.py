@@ -29,9 +29,9 @@ from smart_context.llm.minilm.convert import download
 from smart_context.llm.minilm.files import read_checked
 from smart_context.llm.models import unit_rows
 from smart_context.llm.multilingual import convert, files
-from smart_context.llm.multilingual.choice import parts_of
 from smart_context.llm.multilingual.encoder import E5_LANGUAGES, OTHER, e5_from, with_bias
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
+from smart_context.llm.offline.every_language import parts_of
 
 WRITTEN = Path(__file__).parents[1] / "topics" / "languages" / "choose.json"
 ENGLISH = ("tiage", "dialseg", "mtb")

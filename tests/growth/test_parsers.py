@@ -9,9 +9,8 @@ from smart_context.topics.naming.acceptance import accepted
 from smart_context.topics.naming.naming import plain_name
 from smart_context.topics.summaries.claims import unsupported
 from smart_context.vault.guarded.ignore import parse_ignore
-from smart_context.vault.markdown.canvas import canvas_outline
 from smart_context.vault.markdown.front_matter import links_in_properties, names_in, properties_of
-from smart_context.vault.markdown.notes import outline_of
+from smart_context.vault.markdown.notes import canvas_outline, outline_of
 from tests.growth.clock import MOST_GROWTH, growth
 
 

@@ -5,9 +5,8 @@ from contextlib import suppress
 
 import pytest
 
-from smart_context.base.config.document import TomlUnreadable, parse_toml
-from smart_context.base.config.lines import lines_of_keys
-from smart_context.base.text.fences import fence_for
+from smart_context.base.config.document import TomlUnreadable, lines_of_keys, parse_toml
+from smart_context.base.text.names import fence_for
 from smart_context.base.text.words import content_words, words
 from smart_context.chat.documents.document import NotAChat, read_version
 from smart_context.chat.listed.search import snippet

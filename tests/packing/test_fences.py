@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.base.text.fences import fence_for
+from smart_context.base.text.names import fence_for
 from smart_context.packing.budget import PromptSection
 from smart_context.packing.fences import Markup, left_out_note, tree_of
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from smart_context.chat.documents.ownership import OWNED_BY, Ownership
+from smart_context.chat.documents.document import OWNED_BY, Ownership
 from smart_context.storage.guarded.owners import Owners
 from smart_context.storage.memory.storage import memory_storage
 

@@ -2,9 +2,14 @@
 
 from smart_context.base.config.endpoints import CATEGORIES, Endpoints, EndpointSettings
 from smart_context.base.config.settings import SettingSpec
-from smart_context.base.config.starter import STARTER_CONFIG
 from smart_context.base.config.user import USER_CONFIG_NAME, UserConfig, read_user_config
-from smart_context.base.config.vault import CONFIG_NAME, VaultConfig, read_config, read_memory_dir
+from smart_context.base.config.vault import (
+    CONFIG_NAME,
+    STARTER_CONFIG,
+    VaultConfig,
+    read_config,
+    read_memory_dir,
+)
 from smart_context.base.environment import environment, user_folder
 
 __all__ = [

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from smart_context.base.config.table import Table, found, number_fault
+from smart_context.base.config.document import Table, found, number_fault
 
 SettingType = Literal["number", "integer", "boolean", "string", "list"]
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from smart_context.base.config.document import settings_in
-from smart_context.base.config.table import Table
+from smart_context.base.config.document import Table, settings_in
 from smart_context.base.environment import environment, user_folder
 from smart_context.base.errors import ConfigInvalid, Fault
 

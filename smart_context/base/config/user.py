@@ -11,12 +11,17 @@ from types import MappingProxyType
 from typing import Any
 
 from smart_context.base.config.access import BY_TOKEN, AccessSettings, read_access
-from smart_context.base.config.document import settings_in
-from smart_context.base.config.endpoints import Endpoints, read_endpoints
-from smart_context.base.config.prices import NO_PRICES, Prices, read_cache_ttl, read_prices
+from smart_context.base.config.document import Table, settings_in
+from smart_context.base.config.endpoints import (
+    NO_PRICES,
+    Endpoints,
+    Prices,
+    read_cache_ttl,
+    read_endpoints,
+    read_prices,
+)
 from smart_context.base.config.settings import SettingSpec, read_settings
 from smart_context.base.config.storage import IN_FILES, StorageSettings, read_storage
-from smart_context.base.config.table import Table
 from smart_context.base.config.vault import (
     read_agents_may_write,
     read_instructions,

@@ -12,16 +12,94 @@ import os
 import re
 import secrets
 import stat
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
-from smart_context.base.disk.folders import PRIVATE_FILE, Folder, NotPlain, opened
-from smart_context.base.disk.locks import HAS_LOCKS, try_lock, unlock
+from pydantic import TypeAdapter, ValidationError
+
+from smart_context.base.disk.folders import (
+    PRIVATE_FILE,
+    Folder,
+    NotPlain,
+    TooLarge,
+    opened,
+    read_inside,
+)
 from smart_context.base.disk.places import Place, folder_of, place_of
-from smart_context.base.disk.refusals import could_not
+from smart_context.base.errors import StoreFailed
+from smart_context.base.text.names import shown
+from smart_context.base.values import JsonObject, encoded, parsed
+
+HAS_LOCKS = sys.platform != "win32"
+"""False where every lock is given to everybody."""
+
+if sys.platform == "win32":
+
+    def try_lock(descriptor: int, *, shared: bool = False) -> bool:  # noqa: ARG001 - as below
+        """Always true: the system has no such lock."""
+        return True
+
+    def unlock(descriptor: int) -> None:
+        """Nothing: the system has no such lock."""
+
+else:
+    import fcntl
+
+    def try_lock(descriptor: int, *, shared: bool = False) -> bool:
+        """Lock the file until it is closed; false if another opener has locked it.
+
+        With `shared`, false only if the other lock is exclusive. True where the file system has no
+        locks.
+        """
+        try:
+            fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+        return True
+
+    def unlock(descriptor: int) -> None:
+        """Unlock the file before it is closed."""
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+def could_not(verb: str, path: Path | Place, error: OSError) -> StoreFailed:
+    """The error for users when a file could not be `read` or `written`."""
+    name = shown(path)
+    if isinstance(error, NotPlain):
+        return StoreFailed(
+            f"{shown(error.filename)} is {error.strerror}. Put the {error.wanted} itself there."
+        )
+    if isinstance(error, TooLarge):
+        return StoreFailed(f"{name} {error.strerror}. Move it elsewhere or split it.")
+    kept = "What was there before is unchanged." if verb == "written" else "Nothing was changed."
+    reason = error.strerror or str(error)
+    return StoreFailed(f"{name} could not be {verb}: {reason}. {kept} {advice(error)}")
+
+
+def advice(error: Exception) -> str:
+    """What the user can do when the disk refuses."""
+    number = error.errno if isinstance(error, OSError) else None
+    return _ADVICE.get(number or 0, "Check the folder and try again.")
+
+
+_ADVICE = {
+    errno.ENOSPC: "The disk is full: free some space and try again.",
+    errno.EDQUOT: "Your disk quota is used up: free some space and try again.",
+    errno.EFBIG: "The file would be larger than this system allows.",
+    errno.EROFS: "The disk is mounted read-only.",
+    errno.EACCES: "Check who may read and write the file and its folder.",
+    errno.EPERM: "Check who may read and write the file and its folder.",
+    errno.ELOOP: "It is a link; put the file itself there.",
+}
+
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.tmp", re.DOTALL)
@@ -305,3 +383,84 @@ def _wait_for_lock(descriptor: int) -> None:
 
 def _signature(found: os.stat_result) -> Signature:
     return Signature(found.st_mtime_ns, found.st_size, found.st_ino)
+
+
+def read_object(path: Path | Place, *, max_bytes: int = MAX_FILE_BYTES) -> JsonObject:
+    """The object in a JSON file; empty if missing, damaged, too large or refused.
+
+    The file stays as it is, so nothing is lost until the caller writes it.
+    """
+    try:
+        return parsed(read_inside(path, max_bytes=max_bytes)) or {}
+    except (OSError, ValueError):
+        return {}
+
+
+def write_object(
+    path: Path | Place, document: Mapping[str, object], *, indent: int | None = None
+) -> Signature:
+    """Write a JSON object as `atomic_write` does.
+
+    Raises:
+        StoreFailed: The disk refuses; the old file is intact.
+    """
+    return atomic_write(path, encoded(document, indent=indent))
+
+
+_MAX_SHARED_BYTES = 1024 * 1024
+_MAX_TRIES = 100
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedFile(Generic[T]):
+    """A value in a JSON file, which is only replaced if nobody changed it meanwhile."""
+
+    place: Place  # the file; its folders are made by the first write
+    adapter: TypeAdapter[T]  # reads and writes the value
+    empty: T  # the value of a file that is missing or damaged
+
+    def __str__(self) -> str:
+        return str(self.place)
+
+    def read(self) -> tuple[Signature | None, T]:
+        """The value with the state of its file; `None` as the state when there is no file.
+
+        Raises:
+            StoreFailed: If it can't be read.
+        """
+        found = read_file(self.place, max_bytes=_MAX_SHARED_BYTES)
+        return (None, self.empty) if found is None else (found[0], self._parse(found[1]))
+
+    def update(self, change: Callable[[T], T]) -> tuple[Signature | None, T]:
+        """Change the current value; tries again when another program changed it meanwhile.
+
+        Args:
+            change: Returns the new value for the current one; may be called more than once.
+
+        Returns:
+            The new value, with the state of its file.
+
+        Raises:
+            StoreFailed: If it can't be written; the old one is intact.
+        """
+        for _ in range(_MAX_TRIES):
+            before, value = self.read()
+            changed = change(value)
+            if changed == value:
+                return before, value
+            try:
+                after = replace_unless_changed(
+                    self.place, self.adapter.dump_json(changed, indent=1), before
+                )
+            except Conflict:
+                continue
+            return after, changed
+        raise StoreFailed(f"{self} could not be written: other programs keep changing it.")
+
+    def _parse(self, content: bytes) -> T:
+        try:
+            return self.adapter.validate_json(content)
+        except ValidationError:
+            return self.empty

@@ -1,4 +1,4 @@
-"""Escapes untrusted names and texts, so that nothing in them acts or deceives.
+"""Escapes untrusted names and texts, and fences texts, so that nothing in them acts or deceives.
 
 Terminals obey control characters, and readers trust what they see. Dangerous characters become
 escapes as in Python; words of all languages and emoji stay as they are.
@@ -120,3 +120,13 @@ def _escape(character: str) -> str:
 def _json_escape(character: str) -> str:
     units = character.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
+
+
+_BACKTICKS = re.compile("`{3,}")
+
+
+def fence_for(text: str) -> str:
+    """A run of backticks longer than any in the text, of at least three."""
+    if "```" not in text:
+        return "```"
+    return "`" * (max(len(run) for run in _BACKTICKS.findall(text)) + 1)

@@ -1,4 +1,4 @@
-"""A chat's document as a value.
+"""A chat's document as a value: whole, its tail, its text as written, and whose it is. Pure.
 
 A `Version` never changes, and versions of one chat share equal entries. So the cost of a version
 depends on what changed: an entry is encoded once, turned into a `Message` once, and then compared
@@ -7,13 +7,15 @@ by identity. Callers get copies.
 
 import json
 import math
+import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, cast
+from json import JSONDecoder
+from typing import Any, NamedTuple, cast
 
-from smart_context.base.values import JsonObject
+from smart_context.base.values import OWNER, JsonObject, PersonId
 from smart_context.chat.messages import Message
 
 MAX_DEPTH = 200
@@ -330,3 +332,151 @@ def _kind(value: object) -> str:
     return {dict: "an object", list: "a list", str: "a text", type(None): "null"}.get(
         type(value), repr(value)[:40]
     )
+
+
+Since = Callable[[Version], int]
+"""Gives the position of the first message that a change needs."""
+
+
+def whole(_version: Version) -> int:
+    """All messages."""
+    return 0
+
+
+def no_messages(version: Version) -> int:
+    """None: only other values of the document change."""
+    return len(version.entries)
+
+
+def since_message(message_id: str, *, and_before: int = 0) -> Since:
+    """The messages from this one on, and the `and_before` ones before it; all if it is missing."""
+
+    def first(version: Version) -> int:
+        for position in range(len(version.entries) - 1, -1, -1):
+            value = version.entries[position].value
+            if type(value) is not dict:
+                return 0
+            if value.get("id") == message_id:
+                return max(position - and_before, 0)
+        return 0
+
+    return first
+
+
+def since_unfinished(version: Version) -> int:
+    """The messages from the first unfinished answer on; none if all are finished."""
+    values = (entry.value for entry in version.entries)
+    unfinished = (n for n, v in enumerate(values) if type(v) is not dict or "generating" in v)
+    return next(unfinished, len(version.entries))
+
+
+def part_since(version: Version, first: int) -> Version:
+    """The document without the messages before position `first`."""
+    return Version(version.entries[first:], version.other, version.place, version.encoded)
+
+
+def followed_by(version: Version, first: int, rest: Version) -> Version:
+    """The messages before `first`, then those of `rest`, with the other keys of `rest`."""
+    entries = (*version.entries[:first], *rest.entries)
+    joined = Version(entries, rest.other, rest.place, rest.encoded)
+    if first and len(version.messages) == len(version.entries):
+        added = [entry.message(position) for position, entry in enumerate(rest.entries, first)]
+        if None not in added:  # the messages before are not parsed again
+            joined.__dict__["messages"] = (*version.messages[:first], *added)
+    return joined
+
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+
+
+def raw_version(content: bytes) -> Version:
+    """The document in a file; numbers, escapes and the order of keys stay as they are written.
+
+    White space between the parts does not.
+
+    Raises:
+        NotAChat: As `read_version`.
+    """
+    version = read_version(content)
+    text = content.decode("utf-8-sig")
+    pairs = list(_members(text))
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):  # a key is there twice, and the last one counts
+        return version
+    written = dict(pairs)
+    lines = [line for _, line in _items(written.get("messages", "[]"))]
+    entries = [
+        MessageEntry(entry.value, line.encode())
+        for entry, line in zip(version.entries, lines, strict=True)
+    ]
+    encoded = {key: (value, written[key].encode()) for key, value in version.other.items()}
+    return Version(tuple(entries), version.other, version.place, encoded)
+
+
+def _members(text: str) -> Iterator[tuple[str, str]]:
+    """The keys of the object that a text holds, each with the text of its value."""
+    place = _after_space(text, text.index("{") + 1)
+    while text[place] != "}":
+        name, place = _value(text, place)
+        place = _after_space(text, place)  # of the colon
+        begin = _after_space(text, place + 1)
+        _, end = _value(text, begin)
+        yield name, text[begin:end]
+        place = _next(text, end)
+
+
+def _items(text: str) -> Iterator[tuple[Any, str]]:
+    """The items of the list that a text holds, each with its text."""
+    place = _after_space(text, 1)
+    while text[place] != "]":
+        value, end = _value(text, place)
+        yield value, text[place:end]
+        place = _next(text, end)
+
+
+def _next(text: str, place: int) -> int:
+    """The place of what follows: after a comma, or the closing bracket."""
+    place = _after_space(text, place)
+    return _after_space(text, place + 1) if text[place] == "," else place
+
+
+def _after_space(text: str, place: int) -> int:
+    found = _SPACE.match(text, place)
+    return found.end() if found else place
+
+
+def _value(text: str, place: int) -> tuple[Any, int]:
+    return _decoder.raw_decode(text, place)
+
+
+_decoder = JSONDecoder()
+
+
+OWNED_BY = "owned_by"
+"""The key of a document's owner, `{"person", "shared"}`; a chat without it is `OWNER`'s."""
+
+
+class Ownership(NamedTuple):
+    """Whose a chat is."""
+
+    person: PersonId = OWNER  # who made it: only they delete, rename and share it
+    is_shared: bool = False  # all people may read it and write in it
+
+    def may_use(self, person: PersonId) -> bool:
+        """True if a person may read the chat and write in it."""
+        return self.is_shared or person == self.person
+
+    def value(self) -> JsonObject | None:
+        """The value to store under `OWNED_BY`; `None` if nothing need be stored."""
+        if self == Ownership():
+            return None
+        return {"person": self.person, **({"shared": True} if self.is_shared else {})}
+
+
+def ownership_of(value: object) -> Ownership:
+    """Whose a chat is, from the value under `OWNED_BY`; the owner's if it is damaged."""
+    if not isinstance(value, Mapping):
+        return Ownership()
+    person, shared = value.get("person"), value.get("shared")
+    named = PersonId(person) if isinstance(person, str) and person else OWNER
+    return Ownership(named, shared is True)

@@ -10,8 +10,7 @@ from typing import Protocol
 from smart_context.base.errors import InvalidParams
 from smart_context.base.times import moment_of
 from smart_context.base.values import OWNER, JsonObject, PersonId
-from smart_context.chat.documents.document import Version
-from smart_context.chat.documents.ownership import OWNED_BY, Ownership, ownership_of
+from smart_context.chat.documents.document import OWNED_BY, Ownership, Version, ownership_of
 from smart_context.chat.messages import SOURCE, ChatId, Message
 
 UNTITLED = "New chat"

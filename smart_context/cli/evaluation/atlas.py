@@ -21,7 +21,7 @@ from smart_context.cli.evaluation.replay import adjusted_rand
 from smart_context.llm.models import Embedder, Matrix
 from smart_context.llm.multilingual.files import MULTILINGUAL
 from smart_context.plugin.atlas.reading import NOTHING_READ, read_chat, with_kept
-from smart_context.plugin.choices.sidecar import ChatSidecar
+from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.relevance.vectors.warm import message_key
 from smart_context.topics.atlas.linkage import linked
 from smart_context.topics.atlas.merging import merged

@@ -14,7 +14,7 @@ from smart_context.base.values import OWNER
 from smart_context.chat.messages import ChatId, Message
 from smart_context.cli.evaluation.typed import absent_labels
 from smart_context.llm.models import Embedder, Matrix
-from smart_context.plugin.choices.sidecar import MEMBERS
+from smart_context.plugin.choices.sidecars import MEMBERS
 from smart_context.plugin.topics.updates import ChatEmbedder
 from smart_context.relevance.judge.calibrate import Scale
 from smart_context.relevance.judge.fitting import Calibration, fitted

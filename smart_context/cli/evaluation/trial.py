@@ -28,7 +28,7 @@ from smart_context.cli.evaluation.measures import (
 from smart_context.cli.evaluation.replay import agreement, replayed
 from smart_context.llm.models import Embedder
 from smart_context.llm.tokens import count_tokens
-from smart_context.plugin.choices.sidecar import ChatSidecar
+from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.selector import ChatView, ContextSelector, Decision
 from smart_context.plugin.settings import FilterSettings
@@ -37,7 +37,7 @@ from smart_context.relevance.judge.calibrate import Scale
 from smart_context.relevance.judge.judging import Judge
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.relevance.vectors.cache import EmbeddingCache
-from smart_context.storage.memory.vectors import MemoryVectors
+from smart_context.storage.memory.documents import MemoryVectors
 from smart_context.topics.extraction import TopicExtractor
 from smart_context.topics.stored import to_stored
 from smart_context.topics.values import Extraction

@@ -14,8 +14,8 @@ import click
 
 from smart_context.base.disk.folders import PRIVATE_FILE, PRIVATE_FOLDER
 from smart_context.base.errors import CommandFailed
-from smart_context.base.event_loop import run
 from smart_context.base.text.names import shown
+from smart_context.base.threads import run
 from smart_context.cli.terminal.arguments import vault_argument, vault_root
 from smart_context.cli.terminal.failures import BadUsage
 from smart_context.cli.terminal.output import say

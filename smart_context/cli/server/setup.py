@@ -55,7 +55,7 @@ def doctor(vault: Path | None, wants_proof: bool, output: str) -> None:
     root = vault_root(vault)
     findings = asyncio.run(examine(root))
     if wants_proof:
-        from smart_context.app.proof import prove  # noqa: PLC0415 - only when asked for
+        from smart_context.app.examination import prove  # noqa: PLC0415 - only when asked for
 
         findings.append(asyncio.run(prove(root)).as_finding())
     rows = [

@@ -12,8 +12,7 @@ from smart_context.base.errors import SmartContextError
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject
 from smart_context.chat.documents.branches import branches_of
-from smart_context.chat.documents.document import Version
-from smart_context.chat.documents.parts import since_message
+from smart_context.chat.documents.document import Version, since_message
 from smart_context.chat.ids import new_message_id
 from smart_context.chat.messages import (
     CUT,

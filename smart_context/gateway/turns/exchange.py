@@ -29,9 +29,8 @@ from smart_context.gateway.turns.outcome import (
     note_sent,
 )
 from smart_context.host.events.events import PIPELINE_END, Emit
-from smart_context.host.request.client_request import ClientRequest, ReceiptKind
 from smart_context.host.request.request import Request
-from smart_context.host.turn import Turn
+from smart_context.host.turn import ClientRequest, ReceiptKind, Turn
 from smart_context.host.turns.arriving import AnswerNews
 from smart_context.host.turns.pipeline import Pipeline
 from smart_context.host.turns.turns import Turns

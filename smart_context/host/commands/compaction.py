@@ -34,7 +34,7 @@ from smart_context.host.tasks import TaskOwner
 from smart_context.host.turn import Turn
 from smart_context.host.turns.turns import Turns
 from smart_context.llm.models import PromptMessage
-from smart_context.llm.tally import counting, utf8_bytes
+from smart_context.llm.tokens import counting, utf8_bytes
 from smart_context.storage.ports import Storage
 
 _FEWEST = 2

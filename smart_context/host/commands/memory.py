@@ -7,9 +7,8 @@ from typing import Annotated, Any
 
 from smart_context.base.errors import CommandFailed
 from smart_context.base.values import JsonObject
-from smart_context.chat.documents.document import set_value
+from smart_context.chat.documents.document import no_messages, set_value
 from smart_context.chat.documents.lineage import ANYBODY
-from smart_context.chat.documents.parts import no_messages
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.listed.rows import folder_of
 from smart_context.chat.listed.search import fold

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from smart_context.base.asking import whoever_asks
-from smart_context.base.config.prices import CACHE_TTL_S, Prices
+from smart_context.base.config.endpoints import CACHE_TTL_S, Prices
 from smart_context.base.errors import NameTaken
 from smart_context.base.values import PersonId
 from smart_context.chat.messages import Message

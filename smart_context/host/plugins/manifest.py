@@ -6,9 +6,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from smart_context.base.config.document import TomlUnreadable, read_toml
+from smart_context.base.config.document import (
+    Faults,
+    Table,
+    TomlUnreadable,
+    found,
+    number_fault,
+    read_toml,
+)
 from smart_context.base.config.settings import SettingSpec, SettingType
-from smart_context.base.config.table import Faults, Table, found, number_fault
 from smart_context.base.errors import Fault, ManifestInvalid
 
 MANIFEST_NAME = "plugin.toml"

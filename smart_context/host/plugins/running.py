@@ -16,12 +16,12 @@ from smart_context.host.panels import OwnFiles
 from smart_context.host.plugins.api import Plugin, PluginContext
 from smart_context.host.plugins.loader import (
     FoundPlugin,
+    PluginModules,
     checked_plugin,
     find_plugins,
     import_plugin,
 )
 from smart_context.host.plugins.manifest import Manifest
-from smart_context.host.plugins.modules import PluginModules
 from smart_context.host.services import Services
 from smart_context.host.tasks import was_cancelled
 from smart_context.vault.trust.parts import FileSet

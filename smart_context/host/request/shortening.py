@@ -4,7 +4,8 @@ Plugins choose what goes to the model. When that is too much, because of a long 
 of tools, or what plugins added, parts go in the order of `_STEPS` until the rest fits.
 """
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from smart_context.base.errors import RequestTooLong
@@ -12,11 +13,69 @@ from smart_context.base.values import CountTokens
 from smart_context.chat.compaction import within_budget
 from smart_context.chat.messages import Message, Part
 from smart_context.host.request.request import Request
-from smart_context.host.request.results import RESULT_LEFT_OUT, cut_result
 from smart_context.host.request.sent import schemas_text
 from smart_context.host.request.tokens import message_tokens, prompt_tokens, texts_of
-from smart_context.host.request.window import NEWEST_RESULTS_SHARE, Window
-from smart_context.llm.tally import counting, utf8_bytes
+from smart_context.host.request.window import NEWEST_RESULTS_SHARE, RESULTS_SHARE, Window
+from smart_context.llm.tokens import counting, utf8_bytes
+
+RESULT_LEFT_OUT = (
+    "[Left out: this result no longer fits into the model's window. "
+    "Ask again for the part that you need.]"
+)
+
+
+def with_results_within(history: Sequence[Message], window: Window) -> list[Message]:
+    """Cut the results of tools in a history to their share of the window."""
+    room = window.share_of_room(RESULTS_SHARE)
+    kept: list[Message] = []
+    for message in reversed(history):
+        if isinstance(message.content, str) and message.role != "tool":
+            kept.append(message)
+            continue
+        parts = list(message.parts)
+        is_cut = False
+        for index in range(len(parts) - 1, -1, -1):
+            whole = parts[index]
+            parts[index], tokens = _within(whole, message.role, room, window.count)
+            is_cut = is_cut or parts[index] is not whole
+            room -= tokens
+        kept.append(message.with_content(parts) if is_cut else message)
+    kept.reverse()
+    return kept
+
+
+def _within(part: Part, role: str, room: int, count: CountTokens) -> tuple[Part, int]:
+    """The part with its result cut to `room` tokens, and the tokens that it takes."""
+    name = "result" if part.get("type") == "tool_call" else "text" if role == "tool" else ""
+    result = part.get(name)
+    if result is None:
+        return part, 0
+    text = (
+        result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, default=str)
+    )
+    if utf8_bytes(text) <= max(room, len(RESULT_LEFT_OUT)):
+        return part, min(utf8_bytes(text), room)
+    if (tokens := count(text)) <= room:
+        return part, tokens
+    less = cut_result(text, room, count)
+    return {**part, name: less}, min(count(less), room)
+
+
+def cut_result(text: str, most_tokens: int, count: CountTokens) -> str:
+    """The beginning of a tool's result with a notice, in at most `most_tokens`."""
+    tokens = count(text)
+    if tokens <= most_tokens:
+        return text
+    length = len(text)
+    while tokens > most_tokens and length:
+        length = length * most_tokens * 9 // (tokens * 10)
+        notice = f"[Cut: {length:,} of {len(text):,} characters; ask for a smaller part.]"
+        cut = f"{text[:length]}\n{notice}"
+        tokens = count(cut)
+        if tokens <= most_tokens:
+            return cut
+    return RESULT_LEFT_OUT
+
 
 ATTACHED_LEFT_OUT = "\n\n[The attached texts are left out: they don't fit into the model's window.]"
 _LEAST_OF_A_RESULT = 100

@@ -7,22 +7,146 @@ tool, bad arguments or a failure it is an error text for the model.
 import asyncio
 import json
 import logging
+import math
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from typing import Any
 from weakref import WeakSet
 
 from smart_context.base.errors import ModelFailed, SmartContextError
 from smart_context.base.text.names import storable
 from smart_context.base.values import JsonObject
-from smart_context.host.request.tool_arguments import (
-    MAX_CHARACTERS,
-    ArgumentsInvalid,
-    check_arguments,
-    read_arguments,
-)
 from smart_context.host.tasks import was_cancelled
 from smart_context.llm.models import ChatModel, ToolCall
+
+Schema = Mapping[str, Any]
+
+MAX_CHARACTERS = 200_000
+"""Most characters of the arguments of one call."""
+
+MAX_DEPTH = 32
+"""Most levels of nested lists and objects."""
+
+_MOST_FAULTS = 8
+_LONGEST_SHOWN = 40
+_KINDS: Mapping[str, type | tuple[type, ...]] = {
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+    "null": type(None),
+}
+
+
+class ArgumentsInvalid(ValueError):
+    """Arguments that a tool can't be called with; the message is for the model."""
+
+
+def read_arguments(text: str) -> JsonObject:
+    """Parse the arguments as a model wrote them; no schema is checked.
+
+    Raises:
+        ArgumentsInvalid: If they are not a JSON object, too large, or nested too deeply.
+    """
+    if len(text) > MAX_CHARACTERS:
+        raise ArgumentsInvalid(
+            f"The arguments have {len(text):,} characters; at most {MAX_CHARACTERS:,} are taken."
+        )
+    try:
+        value = json.loads(text, parse_constant=_refuse) if text.strip() else {}
+    except (ValueError, RecursionError) as error:
+        raise ArgumentsInvalid(f"The arguments are not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise ArgumentsInvalid("The arguments are not a JSON object.")
+    if _is_deeper(value, MAX_DEPTH):
+        raise ArgumentsInvalid(f"The arguments are nested more than {MAX_DEPTH} levels deep.")
+    return value
+
+
+def check_arguments(arguments: JsonObject, schema: Schema) -> None:
+    """Check arguments against a schema; unknown keys are faults.
+
+    Raises:
+        ArgumentsInvalid: With the first faults and their places, such as `lines[2].to`.
+    """
+    declared = {"properties": {}, "additionalProperties": False, **schema, "type": "object"}
+    faults = list(islice(_faults(arguments, declared, ""), _MOST_FAULTS + 1))
+    if len(faults) > _MOST_FAULTS:
+        faults[_MOST_FAULTS:] = ["and more"]
+    if faults:
+        raise ArgumentsInvalid("; ".join(faults))
+
+
+def _faults(value: object, schema: Schema, place: str) -> Iterator[str]:
+    where = place or "the arguments"
+    kinds = schema.get("type", ())
+    kinds = (kinds,) if isinstance(kinds, str) else tuple(kinds)
+    if kinds and not any(_is_of_kind(value, kind) for kind in kinds):
+        yield f"{where}: expected {' or '.join(kinds)}, found {_shown(value)}"
+        return
+    allowed = schema.get("enum")
+    if allowed is not None and not any(_is_same(value, one) for one in allowed):
+        yield f"{where}: expected one of {_shown(list(allowed), 400)}, found {_shown(value)}"
+    if isinstance(value, dict):
+        yield from _faults_of_object(value, schema, f"{place}." if place else "")
+    elif isinstance(value, list) and isinstance(items := schema.get("items"), Mapping):
+        for number, entry in enumerate(value):
+            yield from _faults(entry, items, f"{place}[{number}]")
+
+
+def _faults_of_object(value: JsonObject, schema: Schema, prefix: str) -> Iterator[str]:
+    known: Mapping[str, Schema] = schema.get("properties", {})
+    others = schema.get("additionalProperties", "properties" not in schema)
+    for name in schema.get("required", ()):
+        if name not in value:
+            yield f"{prefix}{name}: missing"
+    for name, entry in value.items():
+        if name in known:
+            yield from _faults(entry, known[name], f"{prefix}{name}")
+        elif isinstance(others, Mapping):
+            yield from _faults(entry, others, f"{prefix}{name}")
+        elif not others:
+            names = ", ".join(known) or "none"
+            yield f"{prefix}{name[:_LONGEST_SHOWN]}: unknown; known are: {names}"
+
+
+def _is_of_kind(value: object, kind: str) -> bool:
+    """True if a value is of a kind; booleans are not numbers, and numbers are finite."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return False
+    return isinstance(value, _KINDS.get(kind, object)) and (
+        not isinstance(value, bool) or kind not in {"integer", "number"}
+    )
+
+
+def _is_same(value: object, other: object) -> bool:
+    return value == other and isinstance(value, bool) == isinstance(other, bool)
+
+
+def _shown(value: object, longest: int = _LONGEST_SHOWN) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= longest else f"{text[:longest]}…"
+
+
+def _is_deeper(value: object, most: int) -> bool:
+    level = [value]
+    for _ in range(most):
+        level = [
+            entry
+            for holder in level
+            if isinstance(holder, list | dict)
+            for entry in (holder if isinstance(holder, list) else holder.values())
+        ]
+    return any(isinstance(entry, list | dict) for entry in level)
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is not JSON")
+
 
 TOOL_TIMEOUT_S = 60.0
 MAX_RESULT_CHARACTERS = 100_000

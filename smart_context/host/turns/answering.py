@@ -11,10 +11,9 @@ from smart_context.base.errors import ChatBusy, CommandFailed, ModelFailed, Smar
 from smart_context.base.threads import run_uncancelled
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject, PersonId
-from smart_context.chat.answers import Arrived
-from smart_context.chat.documents.parts import Since, since_message
+from smart_context.chat.documents.document import Since, since_message
 from smart_context.chat.ids import new_message_id
-from smart_context.chat.messages import ChatId, Message, MessageId
+from smart_context.chat.messages import Arrived, ChatId, Message, MessageId
 from smart_context.host.chosen_model import choice_in, choose
 from smart_context.host.events.events import Emit
 from smart_context.host.models import HistoryBuilder

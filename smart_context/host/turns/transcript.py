@@ -5,11 +5,11 @@ from typing import Any
 
 from smart_context.base.errors import CommandFailed
 from smart_context.base.values import JsonObject
-from smart_context.chat.answers import Arrived
 from smart_context.chat.documents.branches import branches_of, leave
 from smart_context.chat.ids import new_message_id
 from smart_context.chat.messages import (
     EXTRACTED,
+    Arrived,
     Message,
     MessageId,
     Part,

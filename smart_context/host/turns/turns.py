@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from smart_context.base.errors import ChatBusy
 from smart_context.base.values import JsonObject, PersonId
-from smart_context.chat.documents.parts import Since, whole
+from smart_context.chat.documents.document import Since, whole
 from smart_context.chat.ids import new_message_id
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.tasks import Stops

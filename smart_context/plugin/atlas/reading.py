@@ -18,7 +18,7 @@ from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId, Message
 from smart_context.importing.taking_in import IMPORTED
 from smart_context.llm.models import Matrix
-from smart_context.plugin.choices.sidecar import ChatSidecar
+from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.relevance.vectors.warm import common_length, message_key
 from smart_context.topics.atlas.finding import hashes_of
 from smart_context.topics.atlas.values import NO_TIME, ChatEntry, ChatTopic, Key

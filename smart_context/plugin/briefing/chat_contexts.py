@@ -14,8 +14,12 @@ from smart_context.contexts import SmartContexts
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.model_in_use import ModelInUse
-from smart_context.plugin.notes.context_changes import ContextChanges
-from smart_context.plugin.notes.context_documents import NamesContext, own_context, share_document
+from smart_context.plugin.notes.context_documents import (
+    ContextChanges,
+    NamesContext,
+    own_context,
+    share_document,
+)
 from smart_context.plugin.notes.context_prompt import (
     NOTHING,
     ContextContent,

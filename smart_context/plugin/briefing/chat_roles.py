@@ -11,8 +11,7 @@ from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.ids import check_chat_id
 from smart_context.packing import RoleLoader
 from smart_context.packing.role_sources import RoleSources
-from smart_context.plugin.briefing.role_packing import RolePacking
-from smart_context.plugin.briefing.role_part import NO_ROLE, RolePart
+from smart_context.plugin.briefing.role_part import NO_ROLE, RolePacking, RolePart
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.model_in_use import ModelInUse

@@ -14,7 +14,7 @@ from smart_context.base.text.names import one_line
 from smart_context.base.values import CountTokens
 from smart_context.chat.messages import ChatId
 from smart_context.plugin.choices.recalls import Reference
-from smart_context.plugin.notes.room import Room
+from smart_context.plugin.notes.context_prompt import Room
 
 MARK = "said"
 LONGEST_TITLE = 80

@@ -10,7 +10,7 @@ from smart_context.base.asking import whoever_asks
 from smart_context.base.text.scores import counted
 from smart_context.base.values import PersonId
 from smart_context.chat.messages import ChatId, MessageId
-from smart_context.plugin.choices.sidecar import ChatSidecar
+from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 from smart_context.topics.moves import Move, put_back
 from smart_context.topics.values import Topic

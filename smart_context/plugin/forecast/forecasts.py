@@ -18,8 +18,7 @@ from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.request.sent import NOTHING_ADDED, AddedTexts
 from smart_context.host.request.tokens import PER_IMAGE, tokens_around
 from smart_context.plugin.briefing.briefing import Briefing, Briefings
-from smart_context.plugin.choices.sidecar import ChatSidecar
-from smart_context.plugin.choices.sidecars import Sidecars
+from smart_context.plugin.choices.sidecars import ChatSidecar, Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.forecast.costs import Costs, TokenLedger, TokensByPart, history_tokens
 from smart_context.plugin.forecast.hidden_text import (

@@ -22,7 +22,7 @@ from smart_context.llm.models import PromptMessage
 from smart_context.plugin.briefing.briefing import Briefing
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.forecast.forecasts import Forecast
-from smart_context.plugin.notes.file_offer import FileOffer
+from smart_context.plugin.notes.file_tools import FileOffer
 from smart_context.plugin.selection.selector import ChatView, protected_ids
 
 _NO_FIELDS: Mapping[str, Any] = MappingProxyType({})

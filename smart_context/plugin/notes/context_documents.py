@@ -1,17 +1,18 @@
-"""Named contexts as clients get them: what goes in at each depth, and why the rest is left out."""
+"""Named contexts as clients get them: what goes in at each depth, why the rest is left out."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
 from smart_context.base.errors import PathRefused
 from smart_context.base.values import CountTokens, JsonObject
 from smart_context.contexts import SmartContext, SmartContexts, Snapshot, Stats
 from smart_context.contexts.render import path_of
-from smart_context.host.access import Names, Owned
+from smart_context.host.access import EVERYBODY, Audience, Names, Owned
 from smart_context.llm.tokens import estimate
 from smart_context.plugin.notes.context_prompt import MAX_CHARACTERS, ContextShare, bounded
 from smart_context.vault.guarded.files import Unreadable, read_text
 from smart_context.vault.guarded.paths import confine
+from smart_context.vault.index.cache import VaultChanges
 from smart_context.vault.markdown.links import similar_paths
 from smart_context.vault.markdown.notes import Outline
 
@@ -206,3 +207,37 @@ def _tokens(texts: Iterable[str], count_tokens: CountTokens) -> Sequence[int]:
         counted += len(text)
         counts.append(count_tokens(text) if counted <= _COUNTED_EXACTLY else estimate(text))
     return counts
+
+
+CONTEXTS_CHANGED = "smart_context.contexts_changed"
+"""Event: a context was saved, deleted, attached or detached, or notes of the vault changed."""
+
+
+class ContextChanges:
+    """Announces changed contexts and notes."""
+
+    def __init__(self, emit: Callable[[str, JsonObject, Audience | None], None]) -> None:
+        self._emit = emit
+        self._listeners: list[Callable[[], None]] = []
+
+    def listen(self, listener: Callable[[], None]) -> None:
+        """Call a function at each change, before clients are told."""
+        self._listeners.append(listener)
+
+    def chat_changed(self, chat_id: str) -> None:
+        """Announce that a chat uses other contexts, or its own has other notes."""
+        self._announce({"chat_id": chat_id}, None)
+
+    def context_changed(self, key: str) -> None:
+        """Announce that a context was saved or deleted: any chat may be affected."""
+        self._announce({"key": key}, owner_of(key))
+
+    def notes_changed(self, changes: VaultChanges) -> None:
+        """Announce that files of the vault have changed."""
+        has_other_files = bool(changes.added or changes.removed)
+        self._announce({"notes_changed": True, "has_other_files": has_other_files}, EVERYBODY)
+
+    def _announce(self, payload: JsonObject, audience: Audience | None) -> None:
+        for listener in self._listeners:
+            listener()
+        self._emit(CONTEXTS_CHANGED, payload, audience)

@@ -11,13 +11,15 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from smart_context.base.errors import CommandFailed
 from smart_context.base.text.names import one_line
 from smart_context.base.threads import in_daemon_thread
 from smart_context.base.values import JsonObject
+from smart_context.host.models import Models
 from smart_context.host.request.tools import Tool
+from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.notes.context_prompt import fenced
 from smart_context.plugin.notes.file_excerpts import excerpt, matches
 from smart_context.vault.assigns import build_context_assign_string
@@ -256,3 +258,27 @@ def _object(
         },
         "required": [name for name in fields if name not in optional],
     }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileOffer:
+    """Offers a vault's files to the chat model."""
+
+    files: FileTools
+    # `off` offers none; `fenced` always uses plain text instead of tool calls
+    mode: Literal["auto", "fenced", "off"]
+    models: Callable[[], Models]  # gives the models in use; the embedded chat model takes no tools
+
+    def tools(self, state: FilterState) -> Sequence[Tool]:
+        """The tools for one turn of a chat, which share its limits; none if files are off."""
+        return self.files.for_turn() if self.is_open and state.file_tools else ()
+
+    @property
+    def is_fenced(self) -> bool:
+        """True if the settings want calls and results as plain text."""
+        return self.is_open and self.mode == "fenced"
+
+    @property
+    def is_open(self) -> bool:
+        """True if settings and model allow tools; each chat can be without them."""
+        return self.mode != "off" and not self.models().chat_is_embedded

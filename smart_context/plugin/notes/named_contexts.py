@@ -12,8 +12,8 @@ from smart_context.contexts.options import stored_options
 from smart_context.host.access import Access
 from smart_context.host.commands.memory import NOBODY_ELSE
 from smart_context.host.commands.registry import Caller
-from smart_context.plugin.notes.context_changes import ContextChanges
 from smart_context.plugin.notes.context_documents import (
+    ContextChanges,
     NamesContext,
     NamesOwnContext,
     chat_of,

@@ -1,15 +1,20 @@
-"""The vault's notes as the plugin uses them: named contexts, and the tree of files."""
+"""The vault's notes as the plugin uses them: contexts, the tree of files, slash commands."""
 
+import re
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import TypeVar
 
+from smart_context.base.values import JsonObject
 from smart_context.contexts import SmartContexts
 from smart_context.plugin.notes.note_tree import NoteTree
 from smart_context.storage.ports import VaultDocuments
 from smart_context.vault.followed import FollowedVault
 from smart_context.vault.index.cache import VaultChanges
 from smart_context.vault.index.vault_index import VaultIndex
+from smart_context.vault.markdown.front_matter import front_matter_end
 
 LISTING_FRESH_S = 3.0
 """How long a list of files is reused in a vault that can't be watched."""
@@ -65,3 +70,36 @@ class VaultNotes:
 
 def _tree_of(index: VaultIndex) -> NoteTree:
     return NoteTree(index.files_below(""))
+
+
+FOLDER = "Commands"
+MOST_COMMANDS = 100
+MOST_CHARACTERS = 20_000
+_LONGEST_HINT = 80
+_NOT_IN_NAMES = re.compile(r"[^\w-]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlashCommands:
+    """The command that lists them."""
+
+    notes: VaultNotes
+
+    async def slash_commands(self) -> JsonObject:
+        """List the texts that the notes in the folder `Commands` put into the message box."""
+        tree = await self.notes.tree()
+        prefix = f"{FOLDER}/"
+        paths = [path for path in tree.paths if path.startswith(prefix) and path.endswith(".md")]
+        return {"commands": await self.notes.ask(lambda found: _read(found, paths))}
+
+
+def _read(contexts: SmartContexts, paths: list[str]) -> list[JsonObject]:
+    found: dict[str, JsonObject] = {}
+    for path in paths[:MOST_COMMANDS]:
+        name = _NOT_IN_NAMES.sub("-", PurePosixPath(path).stem).strip("-").lower()
+        note = contexts.index.read(path)
+        text = note[0][front_matter_end(note[0]) :].strip() if note else ""
+        if name and text and len(text) <= MOST_CHARACTERS:
+            hint = text.partition("\n")[0][:_LONGEST_HINT]
+            found.setdefault(name, {"name": name, "text": text, "hint": hint})
+    return list(found.values())

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from smart_context.base.config.prices import Prices
+from smart_context.base.config.endpoints import Prices
 from smart_context.base.errors import CommandFailed, InvalidParams, SmartContextError
 from smart_context.base.values import JsonObject
 from smart_context.chat.ids import check_chat_id

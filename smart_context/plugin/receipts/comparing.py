@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from cachetools import TTLCache
 
-from smart_context.base.config.prices import Prices
+from smart_context.base.config.endpoints import Prices
 from smart_context.base.errors import ChatBusy, CommandFailed, InvalidParams, SmartContextError
 from smart_context.base.text.names import storable
 from smart_context.base.times import utc_stamp

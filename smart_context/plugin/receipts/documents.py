@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from smart_context.base.config.prices import NO_PRICES, Prices
+from smart_context.base.config.endpoints import NO_PRICES, Prices
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import Message
 from smart_context.chat.tool_pairs import called_tools

@@ -21,12 +21,6 @@ from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.forecast.costs import NO_TOKENS, TokensByPart
 from smart_context.plugin.forecast.forecasts import Forecast
 from smart_context.plugin.notes.context_prompt import ContextShare
-from smart_context.plugin.receipts.next_cost import Before, with_costs
-from smart_context.plugin.receipts.prompt_prefix import (
-    SentRequest,
-    sent_request,
-    shared_prefix_tokens,
-)
 from smart_context.plugin.receipts.receipt import (
     TOOL,
     Receipt,
@@ -34,8 +28,15 @@ from smart_context.plugin.receipts.receipt import (
     ReceiptSection,
     sent_digest,
 )
-from smart_context.plugin.receipts.requests import list_name, parameters_of, stored_rounds
-from smart_context.plugin.receipts.spent import spent_tokens
+from smart_context.plugin.receipts.requests import (
+    SentRequest,
+    list_name,
+    parameters_of,
+    sent_request,
+    shared_prefix_tokens,
+    stored_rounds,
+)
+from smart_context.plugin.receipts.spent import Before, spent_tokens, with_costs
 from smart_context.plugin.selection.absences import absences
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.settings import FilterSettings

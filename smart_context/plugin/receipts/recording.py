@@ -24,9 +24,9 @@ from smart_context.plugin.receipts.making import (
     receipt_of_passed_on,
     receipt_of_turn,
 )
-from smart_context.plugin.receipts.next_cost import Before
-from smart_context.plugin.receipts.prompt_prefix import SentRequest, sent_request
 from smart_context.plugin.receipts.receipt import Receipt
+from smart_context.plugin.receipts.requests import SentRequest, sent_request
+from smart_context.plugin.receipts.spent import Before
 from smart_context.plugin.receipts.stored import StoredReceipts
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.settings import FilterSettings

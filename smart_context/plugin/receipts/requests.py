@@ -1,12 +1,17 @@
-"""The bodies of a turn's requests as its receipt stores them, and as clients get them."""
+"""The bodies of a turn's requests, stored in its receipt, and what they share with the last one."""
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
-from smart_context.base.values import JsonObject
+from smart_context.base.values import CountTokens, JsonObject
 from smart_context.host.request.sent import LISTS, request_body
-from smart_context.plugin.receipts.receipt import MAX_PROMPT_BYTES, Receipt
+from smart_context.host.request.tokens import texts_of
+from smart_context.llm.models import PromptMessage
+from smart_context.plugin.receipts.receipt import MAX_PROMPT_BYTES, Digest, Receipt, canonical
+from smart_context.plugin.selection.last_request import shared_beginning
 
 MAX_PARAMETERS_CHARACTERS = 256 * 1024
 """Larger parameters are not stored; the tools of a coding agent take 30,000 to 120,000."""
@@ -82,3 +87,80 @@ def _round(receipt: Receipt, stored: Mapping[str, Any]) -> JsonObject:
 
 def _body(parameters: Mapping[str, Any], messages: Sequence[Any], name: str) -> JsonObject:
     return request_body(parameters, messages, name) if name else dict(parameters)
+
+
+@dataclass(frozen=True, eq=False)
+class SentRequest:
+    """A request that was sent."""
+
+    messages: Sequence[PromptMessage] = ()  # its messages, or items of the Responses API
+    texts: Sequence[str] = ()  # each message in its canonical form
+    tokens: Sequence[int] = ()  # the tokens of the texts in each message
+    read: Digest = field(default_factory=Digest)
+
+    @cached_property
+    def digest(self) -> dict[str, Any]:
+        """Its digest, and its size; empty if nothing was sent."""
+        return self.read.to_dict() if self.messages else {}
+
+    @property
+    def stored(self) -> tuple[PromptMessage, ...]:
+        """Its messages if they are short enough to store, else none."""
+        if self.digest.get("characters", 0) > MAX_PROMPT_BYTES:
+            return ()
+        size = sum(len(text.encode("utf-8", "surrogatepass")) + 1 for text in self.texts) + 1
+        return tuple(self.messages) if size <= MAX_PROMPT_BYTES else ()
+
+
+def sent_request(
+    messages: Sequence[PromptMessage], before: SentRequest, count_tokens: CountTokens
+) -> SentRequest:
+    """A request; messages that were in the previous one are not read again."""
+    same = _same_beginning(before.messages, messages)
+    # A text that is in both requests is mostly one object, so it is found without being read.
+    known = {id(m.get("content")): place for place, m in enumerate(before.messages[same:], same)}
+    texts, tokens = [*before.texts[:same]], [*before.tokens[:same]]
+    for message in messages[same:]:
+        place = known.get(id(message.get("content")))
+        if place is not None and before.messages[place] == message:
+            texts.append(before.texts[place])
+            tokens.append(before.tokens[place])
+        else:
+            texts.append(canonical(message))
+            tokens.append(_tokens(message, count_tokens))
+    begins_as_before = same == len(before.messages)
+    read = before.read.going_on(texts[same:]) if begins_as_before else Digest().going_on(texts)
+    return SentRequest(messages, texts, tokens, read)
+
+
+def _same_beginning(before: Sequence[PromptMessage], messages: Sequence[PromptMessage]) -> int:
+    """The number of equal messages at the beginning; texts that are one object cost nothing."""
+    pairs = enumerate(zip(before, messages, strict=False))
+    shorter = min(len(before), len(messages))
+    return next((n for n, (old, new) in pairs if old != new), shorter)
+
+
+def shared_prefix_tokens(
+    before: SentRequest, after: SentRequest, count_tokens: CountTokens
+) -> int | None:
+    """The tokens from the beginning of a request to where it differs from the previous one.
+
+    Returns:
+        `None` if there is nothing to compare.
+    """
+    if not (before.messages and after.messages):
+        return None
+    shorter = min(len(before.texts), len(after.texts))
+    same = next((n for n in range(shorter) if before.texts[n] != after.texts[n]), shorter)
+    found = sum(after.tokens[:same])
+    if same == shorter:
+        return found
+    old, new = before.messages[same], after.messages[same]
+    if old.get("role") == new.get("role"):
+        first = list(zip(texts_of(old), texts_of(new), strict=False))[:1]
+        found += sum(count_tokens(text) for pair in first if (text := shared_beginning(*pair)))
+    return found
+
+
+def _tokens(message: PromptMessage, count_tokens: CountTokens) -> int:
+    return sum(count_tokens(text) for text in texts_of(message) if text)

@@ -12,10 +12,9 @@ from cachetools import LRUCache
 
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId
-from smart_context.plugin.receipts.next_cost import last_request_of
 from smart_context.plugin.receipts.receipt import Receipt
 from smart_context.plugin.receipts.requests import client_fields
-from smart_context.plugin.receipts.spent import Spent
+from smart_context.plugin.receipts.spent import Spent, last_request_of
 from smart_context.plugin.selection.last_request import LastRequest
 from smart_context.storage.ports import Limits, Log, Logs, Revision
 

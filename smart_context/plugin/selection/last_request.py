@@ -12,7 +12,7 @@ from itertools import compress, count
 from operator import ne
 from typing import Any, NamedTuple
 
-from smart_context.base.config.prices import Price
+from smart_context.base.config.endpoints import Price
 from smart_context.base.values import CountTokens, JsonObject
 
 Head = tuple[tuple[str, int], ...]

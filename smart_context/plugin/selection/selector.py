@@ -17,7 +17,7 @@ from smart_context.chat.messages import STAYS, ChatId, Message, MessageId, witho
 from smart_context.chat.tool_pairs import NOBODY, find_tool_pairs, has_tool_calls
 from smart_context.chat.topic_summaries import standing_for, summarized_by
 from smart_context.host.request.prompt import without_silent
-from smart_context.plugin.choices.sidecar import ChatSidecar
+from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.window_budget import WindowBudget, over_budget
 from smart_context.plugin.settings import FilterSettings

@@ -9,7 +9,7 @@ from smart_context.chat.compaction import sent_text, within_budget
 from smart_context.chat.messages import Message, MessageId
 from smart_context.host.request.tokens import PER_MESSAGE, message_tokens
 from smart_context.host.request.window import Window
-from smart_context.llm.tally import counting, utf8_bytes
+from smart_context.llm.tokens import counting, utf8_bytes
 from smart_context.relevance.reasons import KINDS, ReasonKind
 from smart_context.relevance.select import Selection
 

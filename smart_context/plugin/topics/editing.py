@@ -1,6 +1,7 @@
-"""Commands that edit topics, set the threshold, and undo the last choice."""
+"""Commands that find and edit topics, set the threshold, and undo the last choice."""
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,10 +22,10 @@ from smart_context.plugin.choices.undo import (
     UndoSteps,
     difference_in_words,
 )
-from smart_context.plugin.notes.context_changes import ContextChanges
+from smart_context.plugin.notes.context_documents import ContextChanges
 from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.plugin.selection.selector import ContextSelector
-from smart_context.plugin.topics.updates import TOPICS_UPDATED, store_topics
+from smart_context.plugin.topics.updates import TOPICS_UPDATED, TopicUpdates, store_topics
 from smart_context.storage.ports import Chats
 from smart_context.topics.identity import with_ids
 from smart_context.topics.moves import in_order
@@ -194,3 +195,43 @@ class TopicEditing:
             count = topic.count or await self.selector.count_about(chat_id, said, topic.label)
             counted.append(replace(topic, count=count))
         return tuple(counted)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractionCommands:
+    """Starts extractions on demand, and locates topics."""
+
+    topics: TopicUpdates
+    chat_filter: ChatFilter
+    latest: Callable[[Hashable, Coroutine[Any, Any, None]], asyncio.Task[None]]
+
+    async def refresh_topics(
+        self, chat_id: str, wait: bool = False, regroup: bool = False
+    ) -> Mapping[str, Any]:
+        """Find the topics of a chat now, in the background unless asked to wait.
+
+        `regroup` groups the whole chat again; else topics stay, and only new messages join.
+        """
+        checked = check_chat_id(chat_id)
+        task = self.latest(("topics", checked), self.topics.update(checked, regroup=regroup))
+        if wait:
+            await asyncio.wait([task])  # a newer extraction may cancel it
+            return await self.chat_filter.topics(checked)
+        return {"state": "running"}
+
+    async def topic_map(self, chat_id: str) -> JsonObject:
+        """Where each topic is in a chat: the ids of all messages, and places among them."""
+        view = await self.chat_filter.view(check_chat_id(chat_id))
+        place_of = {message.id: place for place, message in enumerate(view.messages)}
+        return {
+            "chat_id": chat_id,
+            "message_ids": list(place_of),
+            "topics": [
+                {
+                    "id": topic.id,
+                    "label": topic.label,
+                    "places": [place_of[i] for i in topic.message_ids if i in place_of],
+                }
+                for topic in view.sidecar.topics
+            ],
+        }

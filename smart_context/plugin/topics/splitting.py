@@ -1,23 +1,91 @@
-"""The command that gives topics of a chat a chat of their own."""
+"""The command that gives topics of a chat a chat of their own, and what goes along with them."""
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from smart_context.base.errors import CommandFailed, InvalidParams
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject
 from smart_context.chat.copies import SPLIT_FROM, SPLITS, copy_of, with_companions
+from smart_context.chat.documents.document import no_messages
 from smart_context.chat.documents.lineage import NOBODY
-from smart_context.chat.documents.parts import no_messages
 from smart_context.chat.ids import check_chat_id, new_chat_id, new_message_id
-from smart_context.chat.messages import ChatId, Message, MessageId, give_ids
+from smart_context.chat.messages import ChatId, Message, MessageId, give_ids, messages_of
 from smart_context.chat.topic_summaries import summarized_by
+from smart_context.plugin.choices.sidecars import ChatSidecar, Sidecars
+from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.plugin.selection.selector import ChatView, ContextSelector
-from smart_context.plugin.topics.belongings import Belongings
 from smart_context.plugin.topics.members import NamedTopics, named_topics
+from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.storage.ports import Chats
+from smart_context.topics.stored import stored_sticky_ids, stored_topics, to_stored
+from smart_context.topics.values import Extraction, Topic
+
+Renamed = Mapping[MessageId, MessageId]
+"""The messages that went into another chat, each with its id there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Belongings:
+    """Gives a new chat what belongs to the messages that were copied into it."""
+
+    chats: Chats
+    sidecars: Sidecars
+    cache: EmbeddingCache
+
+    async def bring(
+        self, source: ChatId, target: ChatId, ids: Renamed, *, picked: Sequence[str] = ()
+    ) -> None:
+        """Give a stored chat the topics, marks and vectors of the messages that it was made of.
+
+        Pins and hidden messages, the role, contexts and names of topics come along; no topic is
+        picked but those named. Nothing is embedded again.
+        """
+        public = await self.chats.value(source, "topics")
+        sidecar = await self.sidecars.of(source)
+        known = stored_topics(public, sidecar.topics)
+        topics = [topic for topic in (_of(topic, ids) for topic in known) if topic.count]
+        sticky = [ids[i] for i in stored_sticky_ids(public) if i in ids]
+
+        def store(document: JsonObject) -> None:
+            present = messages_of(document)
+            document["topics"] = to_stored(Extraction(topics=tuple(topics)), sticky, present)
+
+        await self.chats.update(target, store, creates=False)
+        seen = ids.get(MessageId(sidecar.seen)) or next(reversed(list(ids.values())), "")
+        if topics:
+            await self.sidecars.keep_topics(target, topics, seen=seen)
+        state = _state(sidecar, ids, picked)
+        await self.sidecars.restore(target, state, instead_of=FilterState(), stored=True)
+        await self.cache.copy(source, target, ids)
+
+
+def _of(topic: Topic, ids: Renamed) -> Topic:
+    """A topic with those of its messages that came along; one without known messages stays."""
+    if not topic.message_ids:
+        return topic
+    mine = tuple(ids[each] for each in topic.message_ids if each in ids)
+    return replace(topic, message_ids=mine, count=len(mine))
+
+
+def _state(sidecar: ChatSidecar, ids: Renamed, picked: Sequence[str]) -> FilterState:
+    before = sidecar.state
+    edits = replace(before.edits, settled=_renamed(before.edits.settled, ids))
+    state = replace(
+        before,
+        active_topics=(),
+        pinned=_renamed(before.pinned, ids),
+        hidden=_renamed(before.hidden, ids),
+        edits=edits,
+    )
+    return state.switch(enabled=True).select(picked) if picked else state
+
+
+def _renamed(named: Sequence[MessageId], ids: Renamed) -> tuple[MessageId, ...]:
+    return tuple(ids[each] for each in named if each in ids)
+
 
 LONGEST_TITLE = 200
 

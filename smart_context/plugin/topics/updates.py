@@ -12,12 +12,10 @@ from smart_context.base.errors import SmartContextError
 from smart_context.base.text.languages import main_language
 from smart_context.base.values import JsonObject
 from smart_context.chat.documents.branches import ids_in_branches
-from smart_context.chat.documents.document import Version
-from smart_context.chat.documents.parts import no_messages
+from smart_context.chat.documents.document import Version, no_messages
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.llm.models import Embedder, Matrix
-from smart_context.plugin.choices.sidecar import ChatSidecar
-from smart_context.plugin.choices.sidecars import Sidecars
+from smart_context.plugin.choices.sidecars import ChatSidecar, Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.choices.undo import Step, TopicMoves, UndoSteps
 from smart_context.relevance.vectors.cache import EmbeddingCache

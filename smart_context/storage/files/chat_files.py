@@ -12,6 +12,7 @@ from pathlib import Path
 from smart_context.base.disk.files import (
     Conflict,
     Signature,
+    could_not,
     locked,
     read_in,
     replace_unless_changed,
@@ -20,7 +21,6 @@ from smart_context.base.disk.files import (
 )
 from smart_context.base.disk.folders import Folder, opened
 from smart_context.base.disk.places import Place, folder_of
-from smart_context.base.disk.refusals import could_not
 from smart_context.base.errors import ChatIdInvalid, StoreFailed
 from smart_context.chat.documents.document import NotAChat, Version, read_version
 from smart_context.chat.documents.merge import merge

@@ -18,9 +18,8 @@ from smart_context.chat.messages import ChatId
 from smart_context.storage.deletions import check_deletion
 from smart_context.storage.files.changes import FileChanges
 from smart_context.storage.files.chat_files import ChatFiles, Damaged, Stored
-from smart_context.storage.files.deleted import FileTrash
 from smart_context.storage.files.listing import FileList
-from smart_context.storage.files.trash import move_back, move_to_trash
+from smart_context.storage.files.trash import FileTrash, move_back, move_to_trash
 from smart_context.storage.merging import ChatLocks, MergingChats
 
 T = TypeVar("T")

@@ -20,9 +20,8 @@ from smart_context.base.disk.files import (
 from smart_context.base.disk.folders import names_inside, opened, read_inside
 from smart_context.base.disk.places import Place, folder_of
 from smart_context.base.errors import StoreFailed
-from smart_context.base.json_objects import encoded, parsed
 from smart_context.base.threads import run_uncancelled
-from smart_context.base.values import JsonObject
+from smart_context.base.values import JsonObject, encoded, parsed
 from smart_context.chat.ids import check_chat_id, sidecar_name
 from smart_context.storage.keys import key_of, name_of
 from smart_context.storage.ports import Conflict, Document, Revision

@@ -1,17 +1,35 @@
-"""JSON objects and logs in memory."""
+"""All that is kept beside chats, in memory: documents, logs, files, vectors and caches."""
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+import sqlite3
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
+from secrets import token_hex
 from typing import Any
 
+import numpy as np
+
+from smart_context.base.threads import run_uncancelled
 from smart_context.base.values import JsonObject
+from smart_context.chat.files.attached_file import AttachedFile, examined, image_uri, text_in
+from smart_context.chat.files.costly_files import ReadText
 from smart_context.chat.ids import check_chat_id, sidecar_name
 from smart_context.chat.messages import ChatId
+from smart_context.llm.models import Matrix
 from smart_context.storage.keys import name_of
 from smart_context.storage.memory.held import Held
-from smart_context.storage.ports import Conflict, Document, Limits, Revision
+from smart_context.storage.ports import (
+    KEPT_S,
+    Conflict,
+    Document,
+    Limits,
+    Revision,
+    Stored,
+    no_vectors,
+)
 
 _DOCUMENT, _LOG = "document", "log"
 
@@ -151,3 +169,188 @@ def _as_stored(value: Mapping[str, Any]) -> JsonObject:
     """What the next reader will see, shared with nobody."""
     stored: JsonObject = json.loads(json.dumps(value))
     return stored
+
+
+_NAMED = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
+
+
+@dataclass(slots=True)
+class _Blob:
+    file: AttachedFile
+    content: bytes
+    text: bytes | None
+    used_at: float
+
+
+class MemoryBlobs:
+    """The files that were attached to messages; satisfies `Blobs`."""
+
+    def __init__(self, held: Held, read_text: ReadText) -> None:
+        self._held = held
+        self._read_text = read_text
+
+    async def put(self, name: str, content: bytes) -> AttachedFile:
+        """Store a file."""
+        file, text = await run_uncancelled(lambda: examined(name, content, self._read_text))
+        self._held.blobs[file.storage_key] = _Blob(file, content, text, time.time())
+        return file
+
+    async def info(self, key: str) -> AttachedFile | None:
+        """A file's name, type and size; `None` when it is gone."""
+        blob = self._blob(key)
+        return None if blob is None else blob.file
+
+    async def read(self, id: str) -> str | None:  # noqa: A002  the seed's name
+        """The text of a file; `None` when it has none, or is gone."""
+        blob = self._blob(id)
+        if blob is None or blob.text is None:
+            return None if blob is None else text_in(id, blob.content)
+        return blob.text.decode("utf-8", "replace")
+
+    async def content(self, key: str) -> bytes | None:
+        """All of a file; `None` when it is gone."""
+        blob = self._blob(key)
+        return None if blob is None else blob.content
+
+    async def data_uri(self, key: str) -> str | None:
+        """An image as a model takes it; `None` for anything else, and for one that is too large."""
+        return image_uri(await self.content(key))
+
+    async def keep(self, key: str) -> None:
+        """Note that a file is used again, so that it is not removed as unused."""
+        if blob := self._blob(key):
+            blob.used_at = time.time()
+
+    def remove_unused(self, now: float) -> Sequence[str]:
+        """Remove the files that nothing has named for a week; returns their keys."""
+        named = {key for text in self._texts() for key in _NAMED.findall(text)}
+        blobs = self._held.blobs
+        old = {key for key, blob in blobs.items() if blob.used_at < now - KEPT_S}
+        for key in (unused := sorted(old - named)):
+            del blobs[key]
+        return unused
+
+    def _blob(self, key: str) -> _Blob | None:
+        blob: _Blob | None = self._held.blobs.get(key)
+        return blob
+
+    def _texts(self) -> Iterator[str]:
+        held = self._held
+        deletions = [deletion.chat for deletion in held.trash]
+        for chat in (*held.chats.values(), *deletions):
+            yield chat.version.encode().decode("utf-8", "replace")
+        for beside in (*held.beside.values(), *(d.beside for d in held.trash)):
+            yield repr(beside)
+        yield repr(held.of_vault)
+
+
+@dataclass(slots=True)
+class MemoryCaches:
+    """Files and databases by name; satisfies `Caches`."""
+
+    _files: dict[str, bytes] = field(default_factory=dict)
+    _databases: dict[str, tuple[str, sqlite3.Connection]] = field(default_factory=dict)
+
+    def can_keep(self) -> bool:
+        """Always true."""
+        return True
+
+    def has(self, name: str) -> bool:
+        """True if something is kept under the name."""
+        return name in self._files or name in self._databases
+
+    def read(self, name: str) -> bytes:
+        """The content of a file."""
+        try:
+            return self._files[name]
+        except KeyError as error:
+            raise FileNotFoundError(name) from error
+
+    def write(self, name: str, content: bytes) -> None:
+        """Replace a file."""
+        self._files[name] = content
+
+    def database(
+        self,
+        name: str,
+        *,
+        timeout_s: float,
+        max_bytes: int | None = None,  # noqa: ARG002 - nobody else writes to it
+        check_same_thread: bool = True,
+    ) -> sqlite3.Connection:
+        """A connection to a database, which stays until it is removed."""
+        if name not in self._databases:
+            address = f"file:{token_hex(8)}?mode=memory&cache=shared"
+            keeping = sqlite3.connect(address, uri=True, check_same_thread=False)
+            self._databases[name] = address, keeping
+        return sqlite3.connect(
+            self._databases[name][0],
+            uri=True,
+            timeout=timeout_s,
+            check_same_thread=check_same_thread,
+        )
+
+    def remove_database(self, name: str) -> None:
+        """Remove a database that is not open."""
+        if found := self._databases.pop(name, None):
+            found[1].close()
+
+
+_KIND = "vectors"
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    model: str
+    keys: tuple[str, ...]
+    rows: Matrix
+    has_additions: bool = False
+
+
+class MemoryVectors:
+    """The vectors beside the chats; satisfies `Vectors`."""
+
+    def __init__(self, held: Held | None = None) -> None:
+        self._held = held or Held()
+
+    def of(self, chat_id: ChatId, model: str) -> "HeldVectors":
+        """Those of a chat by a model."""
+        return HeldVectors(self._held, check_chat_id(chat_id), model)
+
+
+@dataclass(slots=True)
+class HeldVectors:
+    """The vectors of one chat; satisfies `ChatVectors`."""
+
+    _held: Held
+    _chat: ChatId
+    _model: str
+    has_additions: bool = field(default=False, init=False)
+
+    def read(self) -> Stored:
+        """The vectors as they were given; none if they are another model's."""
+        kept = self._kept()
+        self.has_additions = kept is not None and kept.has_additions
+        return no_vectors() if kept is None else ([*kept.keys], kept.rows.copy())
+
+    def replace(self, keys: Sequence[str], vectors: Matrix) -> None:
+        """Store these in place of all."""
+        self._keep(keys, vectors, has_additions=False)
+
+    def append(self, keys: Sequence[str], vectors: Matrix) -> None:
+        """Add vectors; those of another width take the place of the others."""
+        kept = self._kept()
+        if kept is not None and kept.rows.shape[1] == vectors.shape[1]:
+            keys, vectors = (*kept.keys, *keys), np.concatenate([kept.rows, vectors])
+        self._keep(keys, vectors, has_additions=True)
+
+    def _kept(self) -> _Kept | None:
+        kept = self._held.beside[self._chat].get(_KIND)
+        is_ours = isinstance(kept, _Kept) and kept.model == self._model
+        return kept if is_ours else None
+
+    def _keep(self, keys: Sequence[str], vectors: Matrix, *, has_additions: bool) -> None:
+        rows = vectors.astype(np.float32)
+        kept = _Kept(self._model, tuple(keys), rows, has_additions)
+        self._held.beside[self._chat][_KIND] = kept
+        self.has_additions = has_additions

@@ -7,8 +7,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from smart_context.base.values import PersonId
-from smart_context.chat.documents.document import Version
-from smart_context.chat.documents.ownership import OWNED_BY, ownership_of
+from smart_context.chat.documents.document import OWNED_BY, Version, ownership_of
 from smart_context.chat.messages import ChatId
 
 Watcher = Callable[[ChatId, object, bool], None]

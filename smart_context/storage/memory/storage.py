@@ -3,17 +3,16 @@
 from smart_context.chat.files.costly_files import ReadText
 from smart_context.chat.files.file_text import text_of
 from smart_context.storage.alone import NoOthers, OwnLeases
-from smart_context.storage.memory.answers import MemoryAnswers
-from smart_context.storage.memory.blobs import MemoryBlobs
-from smart_context.storage.memory.caches import MemoryCaches
-from smart_context.storage.memory.chats import memory_chats
+from smart_context.storage.memory.chats import MemoryAnswers, memory_chats
 from smart_context.storage.memory.documents import (
+    MemoryBlobs,
+    MemoryCaches,
     MemoryDocuments,
     MemoryLogs,
     MemoryVaultDocuments,
+    MemoryVectors,
 )
 from smart_context.storage.memory.held import Held
-from smart_context.storage.memory.vectors import MemoryVectors
 from smart_context.storage.ports import Storage
 
 

@@ -11,9 +11,8 @@ import time
 from collections.abc import Sequence
 
 from smart_context.base.errors import StoreFailed
-from smart_context.chat.answers import Arrived
 from smart_context.chat.ids import check_chat_id
-from smart_context.chat.messages import ChatId, MessageId, Part
+from smart_context.chat.messages import Arrived, ChatId, MessageId, Part
 from smart_context.storage.journals import ONLY_IN_MEMORY, journal_head, journal_line, parse_journal
 from smart_context.storage.ports import AnswerClaimed
 from smart_context.storage.postgres.database import Connection, Database

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from smart_context.base.json_objects import encoded, parsed
+from smart_context.base.values import encoded, parsed
 from smart_context.chat.files.attached_file import (
     AttachedFile,
     examined,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from smart_context.chat.messages import ChatId
-from smart_context.storage.listeners import Listeners
+from smart_context.storage.alone import Listeners
 from smart_context.storage.ports import ChangeListener
 from smart_context.storage.postgres.database import Connection, Database
 from smart_context.storage.postgres.listening import Listener

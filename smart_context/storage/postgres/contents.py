@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from smart_context.chat.documents.document import Version, read_json
-from smart_context.chat.documents.raw import raw_version
+from smart_context.chat.documents.document import Version, raw_version, read_json
 from smart_context.llm.models import Matrix
 from smart_context.storage.deletions import parsed_deletion
 from smart_context.storage.layout import (

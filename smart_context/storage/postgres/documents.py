@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from smart_context.base.errors import StorageAway, StoreFailed
-from smart_context.base.json_objects import encoded, parsed
-from smart_context.base.values import JsonObject
+from smart_context.base.values import JsonObject, encoded, parsed
 from smart_context.chat.ids import check_chat_id, sidecar_name
 from smart_context.storage.keys import key_of, name_of
 from smart_context.storage.ports import Conflict, Document, Revision

@@ -7,8 +7,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from cachetools import LRUCache
 
 from smart_context.vault.guarded.walk import FileStamp
-from smart_context.vault.index.rows import IndexEntry
-from smart_context.vault.index.store import IndexStore
+from smart_context.vault.index.store import IndexEntry, IndexStore
 from smart_context.vault.markdown.links import Names, Resolution, keys_of
 from smart_context.vault.markdown.notes import Link, Outline
 

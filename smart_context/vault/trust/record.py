@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from smart_context.base.config import CATEGORIES
-from smart_context.base.disk.files import locked
+from smart_context.base.disk.files import locked, write_object
 from smart_context.base.disk.folders import Folder, opened
-from smart_context.base.disk.json_file import write_object
 from smart_context.base.disk.places import Place
 from smart_context.base.errors import StoreFailed
-from smart_context.base.json_objects import parsed
+from smart_context.base.values import parsed
 from smart_context.vault.trust.parts import NOTHING_GRANTED, Grant, Kind, Pin
 
 RECORD_NAME = "trust.json"

@@ -11,8 +11,8 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from smart_context.base.asking import person_tag
+from smart_context.base.disk.files import SharedFile
 from smart_context.base.disk.places import Place
-from smart_context.base.disk.shared_file import SharedFile
 from smart_context.base.errors import CommandFailed
 from smart_context.base.shared import Shared
 from smart_context.base.values import OWN_KEY, OWNER, PersonId

@@ -16,7 +16,7 @@ from smart_context.base.config import (
     read_config,
     read_memory_dir,
 )
-from smart_context.base.config.lines import lines_of_keys
+from smart_context.base.config.document import lines_of_keys
 from smart_context.base.errors import ConfigInvalid
 
 SETTINGS = {

@@ -3,8 +3,7 @@
 import pytest
 
 from smart_context.base.errors import CommandFailed
-from smart_context.chat.answers import Arrived
-from smart_context.chat.messages import Message, messages_of
+from smart_context.chat.messages import Arrived, Message, messages_of
 from smart_context.host.turns import transcript
 
 

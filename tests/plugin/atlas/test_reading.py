@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from smart_context.chat.messages import Message
 from smart_context.plugin.atlas.atlases import PersonsAtlas
 from smart_context.plugin.atlas.reading import ReadChat, read_chat, with_kept
-from smart_context.plugin.choices.sidecar import ChatSidecar
+from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.topics.atlas.values import Archive, ChatEntry
 from smart_context.topics.values import Topic
 

@@ -10,8 +10,7 @@ import pytest
 
 from smart_context.base.disk.files import read_file
 from smart_context.base.errors import StoreFailed
-from smart_context.plugin.choices.sidecar import ChatSidecar
-from smart_context.plugin.choices.sidecars import Sidecars
+from smart_context.plugin.choices.sidecars import ChatSidecar, Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.storage.files import documents as module
 from smart_context.storage.files.documents import FileDocuments

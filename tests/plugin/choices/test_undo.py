@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from smart_context.plugin.choices.sidecar import ChatSidecar
+from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.choices.topic_edits import TopicEdits
 from smart_context.plugin.choices.undo import (

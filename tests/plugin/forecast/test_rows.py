@@ -8,7 +8,7 @@ import pytest
 
 from smart_context.chat.compaction import summary_message
 from smart_context.chat.messages import Message
-from smart_context.plugin.choices.sidecar import ChatSidecar
+from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.plugin.forecast.rows import ONE_LINE, candidate_rows, rows_by_id
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.selection.status_line import status_line

@@ -1,12 +1,15 @@
 """What a model gets when it asks for files, through the product's own plugin."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from smart_context.llm.models import ToolCall
 from smart_context.llm.offline.scripted import Scripted, ScriptedChatModel
+from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.notes import file_tools
+from smart_context.plugin.notes.file_tools import FileOffer
 
 pytestmark = pytest.mark.anyio
 
@@ -196,3 +199,39 @@ async def test_the_preview_is_what_is_sent(notes, served, setting):
         assert preview["prompt"] == running.asked
         assert ("```read_file" in running.asked[0]["content"]) is (setting == "fenced")
         assert bool(running.model.asked[-1].tools) is (setting == "auto")
+
+
+class Files:
+    def for_turn(self):
+        return ["a tool"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "is_embedded", "offered", "is_fenced"),
+    [
+        pytest.param("auto", False, True, False, id="by tool calls"),
+        pytest.param("fenced", False, True, True, id="as plain text"),
+        pytest.param("off", False, False, False, id="switched off"),
+        pytest.param("auto", True, False, False, id="the embedded model takes no tools"),
+        pytest.param("fenced", True, False, False, id="not even as plain text"),
+    ],
+)
+def test_files_are_offered_as_settings_and_model_allow(mode, is_embedded, offered, is_fenced):
+    models = SimpleNamespace(chat_is_embedded=is_embedded)
+    offer = FileOffer(files=Files(), mode=mode, models=lambda: models)
+    assert bool(offer.tools(FilterState())) == offered
+    assert offer.is_fenced == is_fenced
+
+
+def test_the_model_is_asked_for_each_time():
+    models = SimpleNamespace(chat_is_embedded=True)
+    offer = FileOffer(files=Files(), mode="auto", models=lambda: models)
+    assert not offer.tools(FilterState())
+    models.chat_is_embedded = False
+    assert offer.tools(FilterState())
+
+
+def test_a_chat_can_be_without_them():
+    models = SimpleNamespace(chat_is_embedded=False)
+    offer = FileOffer(files=Files(), mode="auto", models=lambda: models)
+    assert offer.tools(FilterState(file_tools=False)) == ()

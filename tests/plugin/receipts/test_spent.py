@@ -2,7 +2,7 @@
 
 import pytest
 
-from smart_context.base.config.prices import NO_PRICES, Price, Prices
+from smart_context.base.config.endpoints import NO_PRICES, Price, Prices
 from smart_context.plugin.receipts.receipt import Receipt, ReceiptRow
 from smart_context.plugin.receipts.spent import Spent, Sum
 from smart_context.relevance.reasons import ReasonKind

@@ -6,7 +6,7 @@ import numpy as np
 
 from smart_context.chat.compaction import summary_message
 from smart_context.chat.messages import ChatId, Message, MessageId
-from smart_context.plugin.choices.sidecar import ChatSidecar
+from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.choices.undo import Undoable
 from smart_context.plugin.selection.documents import filter_result

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from smart_context.base.errors import ModelFailed
 from smart_context.chat.messages import ChatId, Message, MessageId
-from smart_context.plugin.choices.sidecar import ChatSidecar
+from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.selector import ChatView, ContextSelector, with_pinned_restored
 from smart_context.plugin.settings import FilterSettings
 from smart_context.relevance.reasons import ReasonKind
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.relevance.vectors.cache import EmbeddingCache
-from smart_context.storage.memory.vectors import MemoryVectors
+from smart_context.storage.memory.documents import MemoryVectors
 
 pytestmark = pytest.mark.anyio
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from smart_context.chat.compaction import summary_message
 from smart_context.chat.messages import ChatId, Message, MessageId
-from smart_context.plugin.choices.sidecar import ChatSidecar
+from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.selection.status_line import status_line

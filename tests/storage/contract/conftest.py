@@ -3,7 +3,7 @@
 import pytest
 
 from smart_context.storage.files.storage import file_storage
-from smart_context.storage.memory.caches import MemoryCaches
+from smart_context.storage.memory.documents import MemoryCaches
 from smart_context.storage.memory.held import Held
 from smart_context.storage.memory.storage import memory_storage
 from smart_context.storage.postgres.storage import postgres_storage

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from smart_context.base.errors import CommandFailed
-from smart_context.chat.answers import Arrived
+from smart_context.chat.messages import Arrived
 from smart_context.storage.ports import KEPT_S, AnswerClaimed, Conflict, Limits
 from tests.chat.made_documents import said
 

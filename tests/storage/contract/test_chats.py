@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from smart_context.base.errors import ChatIdInvalid, CommandFailed, InvalidParams
 from smart_context.base.values import OWNER, PersonId
-from smart_context.chat.documents.parts import since_message
+from smart_context.chat.documents.document import since_message
 from tests.chat.made_documents import appending, ids, json_documents, message, said
 from tests.patience import PATIENCE_S
 

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 import pytest
 
-from smart_context.chat.answers import Arrived
+from smart_context.chat.messages import Arrived
 from smart_context.storage.files.answers import (
     ANSWER_SUFFIX,
     FileAnswers,

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 
 from smart_context.base.errors import ChatIdInvalid, CommandFailed, InvalidParams, StoreFailed
 from smart_context.base.values import OWNER
-from smart_context.chat.documents.parts import since_message
+from smart_context.chat.documents.document import since_message
 from smart_context.chat.messages import Message
 from smart_context.storage.files.chats import FileChats
 from tests.chat.made_documents import (

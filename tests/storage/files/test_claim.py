@@ -2,8 +2,8 @@ import os
 
 import pytest
 
-from smart_context.storage.files import claim as answer_claim
-from smart_context.storage.files.claim import (
+from smart_context.storage.files import answers as answer_claim
+from smart_context.storage.files.answers import (
     RESERVED_BYTES,
     claim_answer,
     is_claimed,

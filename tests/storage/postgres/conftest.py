@@ -1,6 +1,6 @@
 import pytest
 
-from smart_context.storage.memory.caches import MemoryCaches
+from smart_context.storage.memory.documents import MemoryCaches
 from smart_context.storage.postgres.storage import postgres_storage
 from tests.postgres_server import new_database
 

@@ -1,7 +1,7 @@
 import psycopg
 import pytest
 
-from smart_context.chat.answers import Arrived
+from smart_context.chat.messages import Arrived
 from smart_context.storage.ports import AnswerClaimed
 from tests.postgres_server import PostgresServer
 

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from smart_context.base.errors import StorageAway, StoreFailed
-from smart_context.chat.documents.parts import whole
+from smart_context.chat.documents.document import whole
 from smart_context.storage.postgres import rows
 from tests.patience import PATIENCE_S
 

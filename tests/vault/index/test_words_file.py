@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from smart_context.base.text.bm25 import Bm25
 from smart_context.storage.files.caches import FileCaches
 from smart_context.vault.index import passages as passages_module
-from smart_context.vault.index.passages import VaultPassages
-from smart_context.vault.index.words_file import (
+from smart_context.vault.index.passages import (
     WORDS_FILE,
     KeptWords,
+    VaultPassages,
     read_words,
     write_words,
 )

@@ -3,9 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smart_context.vault.markdown import notes
-from smart_context.vault.markdown.canvas import canvas_outline
 from smart_context.vault.markdown.front_matter import properties_of
-from smart_context.vault.markdown.notes import outline_of
+from smart_context.vault.markdown.notes import canvas_outline, outline_of
 
 
 def _targets(text):

@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from pydantic import TypeAdapter
 
+from smart_context.base.disk.files import SharedFile
 from smart_context.base.disk.places import Place
-from smart_context.base.disk.shared_file import SharedFile
 from smart_context.base.errors import StoreFailed
 from smart_context.base.shared import Shared
 from smart_context.base.threads import in_daemon_thread

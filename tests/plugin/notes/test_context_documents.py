@@ -1,6 +1,6 @@
 """The news that contexts or notes have changed."""
 
-from smart_context.plugin.notes.context_changes import ContextChanges
+from smart_context.plugin.notes.context_documents import ContextChanges
 from smart_context.vault.index.cache import VaultChanges
 
 

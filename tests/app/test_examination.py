@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from smart_context.app.proof import prints, prove
+from smart_context.app.examination import prints, prove
 from tests.trusting import trust
 
 pytestmark = pytest.mark.anyio

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from smart_context.host.plugins.modules import PluginModules
+from smart_context.host.plugins.loader import PluginModules
 from smart_context.vault.trust.files import file_digest
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from smart_context.plugin.receipts.prompt_prefix import (
+from smart_context.plugin.receipts.requests import (
     SentRequest,
     sent_request,
     shared_prefix_tokens,
