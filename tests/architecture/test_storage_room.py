@@ -189,7 +189,7 @@ def opened_by(tmp_path, *options):
 def test_a_run_of_the_product_opens_its_memory_folder_in_storage_only(tmp_path):
     found = opened_by(tmp_path)
     assert [name for name in found if not name.startswith("storage/files/")] == []
-    opens = ("blobs", "caches", "chat_files", "claim", "documents", "logs", "trash", "vectors")
+    opens = ("answers", "blobs", "caches", "chat_files", "documents", "logs", "trash", "vectors")
     assert {f"storage/files/{name}.py" for name in opens} <= found
 
 
