@@ -1,6 +1,7 @@
 """What every test may ask for."""
 
 import gc
+import os
 import sys
 
 import hypothesis
@@ -8,6 +9,7 @@ import pytest
 
 # Else each worker compiles all modules, and writes the assertions of all tests again, in every run.
 sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # workers, and programs that tests start, have none
 
 pytest_plugins = ["tests.vaults"]
 pytest.register_assert_rewrite("tests.product.whole_bodies")
@@ -34,8 +36,6 @@ def own_settings_folder(tmp_path_factory):
     """Keeps what tests record of trust and of browsers out of the user's own folder."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
-        # With it every command would compile the sources again: half a second each.
-        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
         yield
 
 

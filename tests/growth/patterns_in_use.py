@@ -19,24 +19,32 @@ _DEEPEST = 3
 
 
 class UsedPattern(NamedTuple):
-    """A pattern by the name of the module's variable that holds it, and `search`, `match`, …"""
+    """A pattern by the name of the module's variable that holds it, and all who hold it."""
 
     name: str
     pattern: re.Pattern
-    methods: frozenset[str]
+    holders: frozenset[tuple[str, str]]
+
+    @property
+    def methods(self) -> frozenset[str]:
+        """`search`, `match`, …; none if no use is seen."""
+        methods = _methods_by_place()
+        places = {*self.holders, *(("", variable) for _, variable in self.holders)}
+        return frozenset().union(*(methods.get(place, frozenset()) for place in places))
 
 
-@cache
 def used_patterns() -> list[UsedPattern]:
-    """All that a module holds, in collections too; without methods if none is seen."""
-    methods = _methods_by_place()
+    """All that a module holds, in collections too.
+
+    How they are used is read from the sources only when a test asks: to list them costs little.
+    """
     found: dict[int, UsedPattern] = {}
     for module in _modules():
         for variable, place, pattern in _patterns_of(module):
             name = f"{module.__name__.removeprefix('smart_context.')}.{place}"
             known = found.get(id(pattern), UsedPattern(name, pattern, frozenset()))
-            more = methods[module.__name__, variable] | methods["", variable]
-            found[id(pattern)] = known._replace(methods=known.methods | more)
+            holders = known.holders | {(module.__name__, variable)}
+            found[id(pattern)] = known._replace(holders=holders)
     return list(found.values())
 
 
@@ -84,6 +92,7 @@ def _trees() -> list[tuple[Path, ast.Module]]:
     return [(path, ast.parse(path.read_text(encoding="utf-8"))) for path in paths]
 
 
+@cache
 def _methods_by_place() -> dict[tuple[str, str], frozenset[str]]:
     """How each variable of a module is used there, or as an attribute of the module elsewhere."""
     methods = defaultdict(frozenset)

@@ -23,14 +23,18 @@ NOTES = {
     "line.md": "word " * (SIZE // 5),
     "cards.canvas": "[" * SIZE,
 }
-IDS = json.dumps(
-    {"version": 1, **{key: [f"{key}{n}" for n in range(180_000)] for key in ("pinned", "hidden")}}
-)
-SIDE_CARS = {"deep": "[" * SIZE, "digits": "9" * SIZE, "ids": IDS}
+MARKS = ("pinned", "hidden")
+SIDE_CARS = {
+    "deep": lambda: "[" * SIZE,
+    "digits": lambda: "9" * SIZE,
+    "ids": lambda: json.dumps(
+        {"version": 1, **{key: [f"{key}{n}" for n in range(180_000)] for key in MARKS}}
+    ),
+}
 CHATS = {
-    "long": ["word " * (SIZE // 5)],
-    "lines": ["word" + "\n" * SIZE + "x"],
-    "many": [f"word {number}" for number in range(100_000)],
+    "long": lambda: ["word " * (SIZE // 5)],
+    "lines": lambda: ["word" + "\n" * SIZE + "x"],
+    "many": lambda: [f"word {number}" for number in range(100_000)],
 }
 
 
@@ -42,10 +46,11 @@ def vault(tmp_path_factory):
     for number in range(200):
         (vault / f"front{number}.md").write_text(f"---\na{' ' * 60_000}\n---\nword")
     (vault / ".gitignore").write_text("".join(f"*a{n}*b*c*d\n" for n in range(16_000)))
-    for chat_id, texts in {**CHATS, **{chat_id: ["word"] for chat_id in SIDE_CARS}}.items():
-        messages = [{"id": f"m{n}", "role": "user", "content": t} for n, t in enumerate(texts)]
+    for chat_id, texts in {**CHATS, **dict.fromkeys(SIDE_CARS, lambda: ["word"])}.items():
+        messages = [{"id": f"m{n}", "role": "user", "content": t} for n, t in enumerate(texts())]
         write_chat(vault, chat_id, messages)
-    for chat_id, text in SIDE_CARS.items():
+    for chat_id, make in SIDE_CARS.items():
+        text = make()
         for suffix in ("filter", "topics", "embeddings"):
             (vault / ".memory" / f"{chat_id}.{suffix}.json").write_text(text)
     return vault

@@ -6,13 +6,16 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from types import NoneType, UnionType
 from typing import (
     Annotated,
     Any,
+    Literal,
     NotRequired,
     Protocol,
     Required,
+    Union,
     get_args,
     get_origin,
     get_type_hints,
@@ -20,6 +23,7 @@ from typing import (
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 from pydantic.errors import PydanticSchemaGenerationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from typing_extensions import TypedDict
 
@@ -76,6 +80,27 @@ def _replaced(value: Any, ids: Mapping[str, str]) -> Any:
 
 _MAX_FAULTS = 20
 _PLAIN_KINDS = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+_PLAIN_TYPES = frozenset({Any, NoneType, bool, float, int, str})
+_PLAIN_GROUPS = frozenset({Union, UnionType, dict, list})
+
+
+class _Checker:
+    """Checks parameters of a shape, by an adapter that is made when it is first needed.
+
+    Making one takes half a millisecond; a server has more than a hundred commands, and uses few.
+    """
+
+    def __init__(self, shape: tuple[tuple[str, Any], ...], *, takes_extra: bool) -> None:
+        self._shape = dict(shape)
+        self._config = ConfigDict(
+            strict=True, extra="allow" if takes_extra else "forbid", arbitrary_types_allowed=False
+        )
+
+    @cached_property
+    def adapter(self) -> TypeAdapter[dict[str, Any]]:
+        # Built at run time from a signature; type checkers can't follow that.
+        params: Any = with_config(self._config)(TypedDict("Params", self._shape))  # type: ignore[operator]
+        return TypeAdapter(params)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -85,7 +110,7 @@ class Parameters:
     names: frozenset[str]  # all but the caller's
     caller_name: str  # the parameter that gets the caller; empty if there is none
     naming: Mapping[str, Names]  # the parameters that name something owned
-    _adapter: TypeAdapter[dict[str, Any]]
+    _checker: _Checker
     _defaults: Mapping[str, Any]
 
     @classmethod
@@ -116,14 +141,16 @@ class Parameters:
                 fields[name] = NotRequired[hint]
                 defaults[name] = parameter.default
         try:
-            adapter = _adapter(tuple(fields.items()), takes_extra=takes_extra)
+            checker = _checker(tuple(fields.items()), takes_extra=takes_extra)
+            if not all(_is_plain(hints.get(name, Any)) for name in fields):
+                _ = checker.adapter  # so that a type that can't be checked is told of now
         except (PydanticSchemaGenerationError, TypeError) as error:
             raise TypeError(f"{handler!r}: a parameter's type can't be checked: {error}") from error
         return cls(
             names=frozenset(fields),
             caller_name=caller_name,
             naming={name: found for name in fields if (found := _naming(name, hints.get(name)))},
-            _adapter=adapter,
+            _checker=checker,
             _defaults=defaults,
         )
 
@@ -135,7 +162,7 @@ class Parameters:
                 are not shown.
         """
         try:
-            return self._adapter.validate_python(dict(params))
+            return self._checker.adapter.validate_python(dict(params))
         except ValidationError as error:
             found = error.errors(include_url=False, include_context=False, include_input=False)
             faults = [_fault(detail) for detail in found[:_MAX_FAULTS]]
@@ -151,7 +178,7 @@ class Parameters:
 
     def schema(self) -> dict[str, Any]:
         """The JSON Schema of the parameters, with defaults."""
-        schema = self._adapter.json_schema()
+        schema = self._checker.adapter.json_schema()
         schema.pop("title", None)
         for name, default in self._defaults.items():
             if default is None or isinstance(default, bool | int | float | str):
@@ -180,17 +207,27 @@ def _hints(handler: Callable[..., Any]) -> Mapping[str, Any]:
         raise TypeError(f"{handler!r}: an annotation can't be read: {error}") from error
 
 
+def _is_plain(hint: Any) -> bool:
+    """Whether a type can be checked for certain."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return all(map(_only_tells, parts[1:])) and _is_plain(parts[0])
+    if origin in _PLAIN_GROUPS:
+        return all(map(_is_plain, parts))
+    return origin is Literal or (origin is None and hint in _PLAIN_TYPES)
+
+
+def _only_tells(mark: object) -> bool:
+    """Whether what a type is annotated with says something, and demands nothing."""
+    if isinstance(mark, FieldInfo):
+        return not mark.metadata and mark.discriminator is None
+    return isinstance(mark, Names)
+
+
 @lru_cache(maxsize=256)
-def _adapter(
-    shape: tuple[tuple[str, Any], ...], *, takes_extra: bool
-) -> TypeAdapter[dict[str, Any]]:
-    """One for all commands with the same parameters: making it takes half a millisecond."""
-    config = ConfigDict(
-        strict=True, extra="allow" if takes_extra else "forbid", arbitrary_types_allowed=False
-    )
-    # Built at run time from a signature; type checkers can't follow that.
-    params: Any = with_config(config)(TypedDict("Params", dict(shape)))  # type: ignore[operator]
-    return TypeAdapter(params)
+def _checker(shape: tuple[tuple[str, Any], ...], *, takes_extra: bool) -> _Checker:
+    """One for all commands with the same parameters."""
+    return _Checker(shape, takes_extra=takes_extra)
 
 
 def _fault(detail: ErrorDetails) -> str:

@@ -2,9 +2,10 @@
 
 import asyncio
 from functools import partial
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
+from pydantic import Field
 
 from smart_context.base.errors import CommandFailed, InvalidParams, NameTaken, UnknownCommand
 from smart_context.base.values import OWNER
@@ -169,7 +170,18 @@ async def unchecked(a: Page):
     pass
 
 
-@pytest.mark.parametrize("handler", [only_by_place, any_number, odd, unchecked, lambda: None])
+async def unchecked_within(a: list[dict[str, Page | None]]):
+    pass
+
+
+async def told_apart(a: Annotated[int | str, Field(discriminator="kind")]):
+    pass
+
+
+@pytest.mark.parametrize(
+    "handler",
+    [only_by_place, any_number, odd, unchecked, unchecked_within, told_apart, lambda: None],
+)
 def test_a_handler_whose_parameters_cannot_be_checked_is_refused(handler):
     with pytest.raises(TypeError):
         registry(handler)
