@@ -170,6 +170,7 @@ def register_status(host: Host) -> None:
             "chat_is_restricted": models.chat_is_embedded and "chat" in config.restricted,
             "chat_window": window.tokens if window else None,
             "chat_takes_images": config.chat is not None and config.chat.images,
+            "settings_faults": len(host.faults),
             "plugins": [asdict(state) for state in host.plugins.states()],
         }
 

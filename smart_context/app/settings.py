@@ -7,13 +7,13 @@ says so; comments, order and unknown keys of the file stay.
 
 import asyncio
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import tomlkit
-from tomlkit.exceptions import TOMLKitError
+from tomlkit.exceptions import ParseError, TOMLKitError
 
 from smart_context.app.composition import read_vault, trust_of
 from smart_context.app.following import Follower
@@ -34,7 +34,7 @@ from smart_context.base.config.vault import MOST_INSTRUCTIONS
 from smart_context.base.disk.files import Conflict, read_file, replace_unless_changed
 from smart_context.base.disk.places import Place, place_of
 from smart_context.base.environment import environment
-from smart_context.base.errors import CommandFailed, ConfigInvalid, InvalidParams
+from smart_context.base.errors import CommandFailed, ConfigInvalid, Fault, InvalidParams
 from smart_context.base.values import JsonObject
 from smart_context.host.commands.registry import Caller, check_owner
 from smart_context.host.host import Host
@@ -191,7 +191,9 @@ class SettingsCommands:
         scope: Literal["user", "vault"] = "user",
         revision: str = "",
     ) -> JsonObject:
-        """Change settings; `null` takes a value out of the file.
+        """Change settings; `null` takes a value out of the file, an unknown one, too.
+
+        A file with faults takes only changes that mend some of them and add none.
 
         Args:
             values: By dotted name. `llm.api_key` is the key for the endpoint that `llm.base_url`
@@ -204,7 +206,7 @@ class SettingsCommands:
         try:
             await asyncio.to_thread(change_settings, root, values, scope, revision)
         except ConfigInvalid as error:
-            raise InvalidParams(str(error)) from error
+            raise InvalidParams("; ".join(map(str, error.faults))) from error
         await self._follower.load_now()
         return await asyncio.to_thread(self._settings)
 
@@ -221,7 +223,8 @@ def settings_of(root: Path) -> JsonObject:
     Returns:
         `revision` of both files; `values` by dotted name; `sources` of each (`default`, `user`,
         `vault`); `schema`, a row for each setting; `files`, the path of each scope; `keys`, where
-        the key of each endpoint is kept, without the keys; `providers` to choose from.
+        the key of each endpoint is kept, without the keys; `providers` to choose from; `faults`
+        of the files, for which the settings from before stay in force.
 
     Raises:
         CommandFailed: If a file can't be read.
@@ -245,6 +248,11 @@ def settings_of(root: Path) -> JsonObject:
         "files": {scope: str(place) for scope, place in _places(root).items()},
         "keys": _keys(values),
         "providers": known_providers(),
+        "faults": [
+            {"scope": scope, **asdict(fault)}
+            for scope in texts
+            for fault in _faults(root, scope, texts[scope])
+        ],
     }
 
 
@@ -263,17 +271,17 @@ def change_settings(root: Path, values: Mapping[str, Any], scope: Scope, revisio
     values = dict(values)
     key = values.pop("llm.api_key", None)
     known = known_settings(declared_settings(root))
-    _check_names(values, known, scope)
     place = _places(root)[scope]
     found = read_file(place, max_bytes=MAX_BYTES)
     texts = {name: _read(other) for name, other in _places(root).items()}
+    _check_names(values, known, scope, _parsed(place, texts[scope]))
     if revision and revision != _revision(texts):
         raise CommandFailed(
             "The settings were changed elsewhere since you opened them. Load them again; "
             "nothing was saved."
         )
     text = _changed(place, texts[scope], values)
-    _check(root, scope, text)
+    _check(root, scope, texts[scope], text)
     before = _restricted(root) if scope == "vault" else frozenset()
     keyed = None if key is None else _keyed_address(text, texts, scope, key)
     if text != texts[scope]:
@@ -281,11 +289,11 @@ def change_settings(root: Path, values: Mapping[str, Any], scope: Scope, revisio
             replace_unless_changed(place, text.encode(), found[0] if found else None)
         except Conflict as conflict:
             raise CommandFailed(
-                f"{place} was changed by another program just now. Try again; nothing was saved."
+                "Another program changed your settings just now. Try again; nothing was saved."
             ) from conflict
     if keyed is not None:
         _store_key(keyed, key)
-    if scope == "vault":
+    if scope == "vault" and not _faults(root, scope, text):
         _trust_new(root, before, values)
 
 
@@ -335,9 +343,13 @@ def known_providers() -> list[JsonObject]:
     ]
 
 
-def _check_names(values: Mapping[str, Any], known: Mapping[str, Setting], scope: Scope) -> None:
-    for name in values:
+def _check_names(
+    values: Mapping[str, Any], known: Mapping[str, Setting], scope: Scope, table: JsonObject
+) -> None:
+    for name, value in values.items():
         setting = known.get(name) or known.get(".".join(name.split(".")[:3]))
+        if setting is None and value is None and _at(table, name) is not _MISSING:
+            continue  # what is unknown may be taken out
         if setting is None or (name not in known and not setting.is_object):
             raise InvalidParams(f"There is no setting {name!r}; system.settings lists all.")
         if scope not in setting.scopes:
@@ -375,12 +387,29 @@ def _toml(value: Any) -> Any:
         raise InvalidParams(f"A settings file can't hold this value: {error}") from None
 
 
-def _check(root: Path, scope: Scope, text: str) -> None:
+def _check(root: Path, scope: Scope, before: str, text: str) -> None:
+    """Refuse a text with faults, unless it only has fewer of those from before.
+
+    Raises:
+        ConfigInvalid: With the new faults; without one, with those that stand in the way.
+    """
+    left = _faults(root, scope, text)
+    known = {(fault.key, fault.message) for fault in _faults(root, scope, before) if left}
+    added = [fault for fault in left if (fault.key, fault.message) not in known]
+    if added or (left and len(left) >= len(known)):
+        raise ConfigInvalid(Path(str(_places(root)[scope])), added or left)
+
+
+def _faults(root: Path, scope: str, text: str) -> Sequence[Fault]:
     declared = declared_settings(root)
-    if scope == "user":
-        read_user_config(user_folder(), declared, text=text)
-    else:
-        read_config(root, plugin_settings=declared, text=text)
+    try:
+        if scope == "user":
+            read_user_config(user_folder(), declared, text=text)
+        else:
+            read_config(root, plugin_settings=declared, text=text)
+    except ConfigInvalid as error:
+        return error.faults
+    return ()
 
 
 def _restricted(root: Path) -> frozenset[str]:
@@ -426,14 +455,18 @@ def _read(place: Place) -> str:
     try:
         return "" if found is None else found[1].decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise CommandFailed(f"{place} is not UTF-8. Save it in that encoding.") from None
+        raise CommandFailed(f"{place.name} is not UTF-8. Save it in that encoding.") from None
 
 
 def _document(place: Place, text: str) -> tomlkit.TOMLDocument:
     try:
         return tomlkit.parse(text)
     except (TOMLKitError, RecursionError, ValueError) as error:
-        raise CommandFailed(f"{place} is not valid TOML: {error}. Mend it first.") from None
+        line = f" from line {error.line} on" if isinstance(error, ParseError) else ""
+        raise CommandFailed(
+            f"The settings file {place.name} can't be read{line}, so the earlier settings still "
+            "apply. Correct it, then try again."
+        ) from error
 
 
 def _parsed(place: Place, text: str) -> JsonObject:

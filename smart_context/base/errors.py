@@ -39,6 +39,7 @@ class Fault:
     message: str  # what was expected and what was found
     line: int | None = None  # the line, counted from 1; `None` if unknown
     key: str = ""  # the dotted key, such as `llm.timeout_s`; empty when there is none
+    is_unknown: bool = False  # nothing reads that key, so it may as well go
 
     def __str__(self) -> str:
         """The fault as a line of a list."""

@@ -135,6 +135,7 @@ class Host:
         pipeline: Takes turns through their phases, those of clients of the API as well.
         turns: The answers that are under way.
         compactions: Puts summaries into chats.
+        faults: Those of the settings files, because of which earlier settings are in use.
     """
 
     def __init__(
@@ -151,6 +152,7 @@ class Host:
         self._options = options = options or HostOptions()
         self._current = CurrentSettings(config=config, models=models)
         self._counts = TokenCounts()
+        self.faults: list[str] = []
         self.access = access = _access_of(options)
         self.has_people = options.people is not None
         bus = EventBus(handler_timeout_s=options.handler_timeout_s)
@@ -279,12 +281,13 @@ class Host:
             self._current.config = config
             self._current.models = models or self.models
             await self.plugins.start(config, restart=has_other_models)
+        self.faults = []
         self.emit(CONFIG_READ, {}, EVERYBODY)
         self.emit(PLUGINS_CHANGED, await self.plugins.list_plugins(), EVERYBODY)
 
     def report_faults(self, faults: Sequence[Fault]) -> None:
         """Report faults of the settings file; the old settings stay in use."""
-        lines = [str(fault) for fault in faults]
+        self.faults = lines = [str(fault) for fault in faults]
         _log.error("the settings file has faults and is not used: %s", "; ".join(lines))
         self.emit(CONFIG_READ, {"faults": lines}, EVERYBODY)
 

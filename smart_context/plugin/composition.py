@@ -462,7 +462,10 @@ def _topic_commands(
 ) -> tuple[CommandHandler, ...]:
     filters = FilterCommands(chat_filter=filtering.chat_filter)
     extraction = ExtractionCommands(
-        topics=topics, chat_filter=filtering.chat_filter, latest=context.latest
+        topics=topics,
+        chat_filter=filtering.chat_filter,
+        selector=filtering.selector,
+        latest=context.latest,
     )
     compaction = TopicCompaction(
         chats=context.chats,

@@ -34,7 +34,7 @@ import { startReceipts } from "../panel/receipts-list.js";
 import { ReceiptLinks } from "../receipts/receipt-links.js";
 import { Scroll } from "../messages/reading/scroll.js";
 import { SidePanels } from "../panel/side-panels.js";
-import { reasonOf } from "../lib/text.js";
+import { decoded, reasonOf } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 import { startInstructions } from "../frame/instructions.js";
 import { startChatImport } from "../messages/chat-import.js";
@@ -155,17 +155,25 @@ async function sync() {
 }
 
 /**
+ * Puts a message on the page; one that is far away is shown on a page of its own.
+ * @param {string} id
+ */
+async function load(id) {
+  if (await (isDetached ? document.getElementById(`m-${id}`) : messages.loadNear(id))) return;
+  const there = `/chats/${encodeURIComponent(chatId)}?at=${encodeURIComponent(id)}#m-${encodeURIComponent(id)}`;
+  // who came here by a link to it goes back to where that link was
+  if (decoded(location.hash) !== `#m-${id}`) location.assign(there);
+  else if (location.search !== new URL(there, location.href).search) location.replace(there);
+}
+
+/**
  * Gets the messages from the server, and shows one of them.
  * @param {string} id
  * @param {number} [top]  Where in the window; usually near its top.
  */
 async function showMessage(id, top) {
-  if (isDetached) {
-    location.assign(`/chats/${encodeURIComponent(chatId)}?at=${encodeURIComponent(id)}#m-${encodeURIComponent(id)}`);
-    return null;
-  }
   await sync();
-  await messages.loadUntil(id);
+  await load(id);
   const message = document.getElementById(`m-${id}`);
   if (!message) return null;
   if (top === undefined || message.hasAttribute("data-folded")) highlight.goTo(message);
@@ -294,11 +302,11 @@ startTrust(wire);
 startModels(wire);
 new SidePanels(find("#side"), chatId).start(wire);
 scroll.start(() => isDetached || highlight.hasAllSent || messages.loadOlder().catch((error) => toast(reasonOf(error))));
-addEventListener("hashchange", () => highlight.goToTarget());
+addEventListener("hashchange", () => highlight.goToTarget(load));
 startNoteSheet();
-startMap({ scroll, wire, chatId, highlight, load: async (id) => isDetached || messages.loadUntil(id) });
+startMap({ scroll, wire, chatId, highlight, load });
 queueMicrotask(() => {
-  highlight.goToTarget();
+  highlight.goToTarget(load);
   scroll.showSoon();
 });
 wire.connect();

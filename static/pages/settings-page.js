@@ -9,7 +9,8 @@ import { listModels, narrowModels } from "../lib/model-list.js";
 import { reasonOf, visible } from "../lib/text.js";
 
 /** @typedef {{ name: string, base_url: string, models: string[] }} Found */
-/** @typedef {{ revision: string, values: Record<string, any>, sources: Record<string, string>, keys: Record<string, string> }} Settings */
+/** @typedef {{ scope: string, key: string, line: number | null, message: string, is_unknown: boolean }} Fault */
+/** @typedef {{ revision: string, values: Record<string, any>, sources: Record<string, string>, keys: Record<string, string>, faults: Fault[] }} Settings */
 
 const SAID_MS = 3000;
 const FEW_WORDS = 8;
@@ -37,6 +38,7 @@ function valueOf(row) {
 /** Shows what is set now. @param {Settings} settings */
 function show(settings) {
   main.dataset.revision = settings.revision;
+  showFaults(settings.faults);
   for (const row of document.querySelectorAll("[data-setting]")) {
     const name = row.getAttribute("data-setting") ?? "";
     if (!(name in settings.values)) continue;
@@ -47,6 +49,32 @@ function show(settings) {
     row.setAttribute("data-source", settings.sources[name]);
     showSource(row);
   }
+}
+
+/** Shows what is wrong in the files; what nothing reads can be taken out. @param {readonly Fault[]} faults */
+function showFaults(faults) {
+  const section = one(".settings-faults");
+  const rows = faults.map((fault) => {
+    const row = document.createElement("li");
+    row.append(faultInWords(fault));
+    if (!fault.is_unknown) return row;
+    const button = document.createElement("button");
+    Object.assign(button, { type: "button", className: "quiet", textContent: "Take it out" });
+    button.setAttribute("aria-label", `Take ${visible(fault.key)} out`);
+    button.addEventListener("click", () => attempt(section, () => change({ [fault.key]: null }, fault.scope)));
+    row.append(" ", button);
+    return row;
+  });
+  one(".faults-list", section).replaceChildren(...rows);
+  section.hidden = !faults.length;
+}
+
+/** @param {Fault} fault */
+function faultInWords({ scope: where, key, line, message, is_unknown: isUnknown }) {
+  const meant = /did you mean '([^']+)'/.exec(message)?.[1];
+  const said = isUnknown ? `There is no setting “${key}”.${meant ? ` Did you mean “${meant}”?` : ""}` : `${key}: ${message}.`;
+  const file = where === "vault" ? "this vault’s file" : "the file for all vaults";
+  return visible(line ? `${said} Line ${line} of ${file}.` : said);
 }
 
 /**
@@ -339,6 +367,7 @@ wire.on("system.config_read", async () => {
   show(settings);
   showModel(status.chat_model, status.chat_is_embedded);
 });
+if (form) showFaults(JSON.parse(one(".faults-list").dataset.faults ?? "[]"));
 startFrame();
 startLooks();
 startTrust(wire);

@@ -12,7 +12,7 @@ export function startNotices(wire) {
     tell(plugins ?? []);
   });
   wire.on("system.config_read", ({ faults }) => {
-    if (faults?.length) toast(`The settings file has errors, so the old settings still apply: ${faults.join("; ")}`);
+    document.querySelector(".settings-fault")?.toggleAttribute("hidden", !faults?.length);
   });
 }
 

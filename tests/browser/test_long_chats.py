@@ -1,5 +1,7 @@
 """A chat of ten thousand messages opens, is scrolled, filtered and written in like any other."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -44,6 +46,11 @@ def test_a_chat_of_ten_thousand_messages_is_used_like_any_other(new_page, server
     send(page, "and now?")
     expect(shown.last).to_contain_text("You said: and now?")
     assert len(asked(endpoint)) == 5000
+
+    page.evaluate("location.hash = '#m-m7'")  # what is far away is not reached by loading all
+    expect(page).to_have_url(re.compile(r"\?at=m7#m-m7$"))
+    expect(page.locator("#m-m7")).to_be_in_viewport()
+    expect(page.locator("#m-m9701")).to_have_count(0)
 
 
 def test_news_that_come_while_the_reader_scrolls_do_not_take_them_back(new_page, server):

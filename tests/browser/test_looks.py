@@ -95,6 +95,12 @@ def test_each_script_and_each_medium_has_what_it_needs(new_page, server):
     expect(kept).to_be_visible()
     picked = page.locator(".bubble:has(:checked)").evaluate(dot)
     assert kept.locator(".speaker").evaluate(dot) == picked
+    page.get_by_role("button", name="Clear the filter").click()
+    page.reload()  # also the topics of a model that named no messages have theirs
+    hue = page.locator(".bubble", has_text="cats sleep").get_attribute("data-hue")
+    expect(page.locator("#m-m4")).to_have_attribute("data-hue", hue)
+    pick(page, "cats sleep")
+    expect(page.locator("[data-folded]")).not_to_have_count(0)
 
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
@@ -126,6 +132,7 @@ def test_what_is_in_context_is_told_in_one_line_beside_its_buttons(new_page, ser
     pick(page, page.locator(".bubble-label").first.inner_text())
     expect(page.locator("[data-panel=undo]")).to_be_visible()
     expect(status(page)).to_have_text(re.compile("of . messages in context"))
+    status(page).evaluate("line => (line.textContent = '129 of 302 messages in context')")
     assert status(page).bounding_box()["height"] == before["height"]
 
 

@@ -58,6 +58,18 @@ def test_words_of_a_choice_and_the_look_are_kept(new_page, empty):
     expect(page.get_by_label("Compare by")).to_have_value("plain")
 
 
+def test_what_no_setting_reads_is_named_on_the_pages_and_taken_out_there(new_page, empty):
+    file = empty.vault / ".vault.toml"
+    page = open_page(new_page, empty, "/new")
+    file.write_text('[vault]\nname = "Notes"  # mine\n[future]\nshiny = true\n')
+    page.get_by_role("link", name="Mend it").click()
+    expect(page.get_by_text("There is no setting “future”. Line 3")).to_be_visible()
+    assert_accessible(page)
+    page.get_by_role("button", name="Take future out").click()
+    expect(page.get_by_text("There is no setting")).to_be_hidden()
+    assert file.read_text() == '[vault]\nname = "Notes"  # mine\n'
+
+
 def test_a_model_of_this_computer_is_chosen_from_a_list(new_page, empty):
     page = open_page(new_page, empty, "/new")
     with FakeOpenAI() as endpoint:

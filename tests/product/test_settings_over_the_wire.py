@@ -1,6 +1,7 @@
 """From an empty folder to an answering model, and every setting, without an editor or a restart."""
 
 import stat
+from html import unescape
 
 import pytest
 
@@ -146,7 +147,37 @@ def test_a_settings_file_at_fault_is_named_on_the_page(server):
     status, page = server.request("GET", "/settings", headers={"Accept": "text/html"})[:2]
     path.unlink()
     assert status == 404
-    assert "config.toml is not valid TOML" in page
+    assert "config.toml can't be read from line 1 on" in unescape(page)
+    assert str(server.config) not in page
+
+
+def test_what_nobody_knows_is_named_and_taken_out_and_mistakes_are_mended_one_by_one(server):
+    path = server.vault / ".vault.toml"
+    path.write_text(
+        '[vault]\nnam = "Notes" # mine\n[plugins.smart_context]\nrecent_messages = "two"\n'
+        "[plugins.absent]\ncolour = 1\n[future]\nshiny = true\n"
+    )
+    named = {fault["key"]: fault["is_unknown"] for fault in server.ask("system.settings")["faults"]}
+    assert named == {
+        "vault.nam": True,
+        "plugins.smart_context.recent_messages": False,
+        "future": True,
+    }
+
+    def change(name, value):
+        return server.command("system.change_settings", values={name: value}, scope="vault")[0]
+
+    assert change("plugins.smart_context.keep_pairs", False) == 422  # it would not be in force
+    assert change("plugins.smart_context.keep_pairs", "no") == 422
+    assert change("plugins.smart_context.nothing", None) == 422
+    assert change("vault.nam", None) == 200
+    assert change("plugins.smart_context.recent_messages", 2) == 200
+    assert server.ask("system.status")["settings_faults"] == 1
+    assert change("future", None) == 200
+    assert server.ask("system.status")["settings_faults"] == 0
+    assert change("plugins.smart_context.keep_pairs", True) == 200
+    assert "[plugins.absent]\ncolour = 1\n" in path.read_text()
+    path.unlink()
 
 
 def test_a_change_made_elsewhere_meanwhile_is_said_and_not_lost(server):

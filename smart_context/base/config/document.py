@@ -157,13 +157,14 @@ class Faults:
         self._lines = lines
         self._found: list[Fault] = []
 
-    def add(self, path: KeyPath, message: str) -> None:
+    def add(self, path: KeyPath, message: str, *, is_unknown: bool = False) -> None:
         """Note that the key at `path` is wrong; a missing key has its table's line."""
         line = next(
             (self._lines[path[:n]] for n in range(len(path), 0, -1) if path[:n] in self._lines),
             None,
         )
-        self._found.append(Fault(message=message, line=line, key=dotted(path)))
+        fault = Fault(message=message, line=line, key=dotted(path), is_unknown=is_unknown)
+        self._found.append(fault)
 
     def listed(self) -> tuple[Fault, ...]:
         """All of them, in the order of the file; those without a line come last."""
@@ -193,7 +194,8 @@ class Table:
         """Note every key that is not among `names`, without its value."""
         for name in self.values:
             if name not in names:
-                self.fault(name, unknown_key(name, names))
+                message = unknown_key(name, names)
+                self.faults.add((*self.path, name), message, is_unknown=True)
 
     def table(self, name: str) -> "Table":
         """The table of that name; an empty one when it is absent."""

@@ -99,10 +99,9 @@ def read_config(
 
     No endpoint is in use yet, and no key is looked up: see `smart_context.vault.trust.admission`.
 
-    A table `[plugins.X]` is checked against `plugin_settings["X"]`. For an unknown plugin only
-    `enabled` is accepted, since its folder may not have been synced yet (the host reports it as
-    missing). Other keys are faults, unless `plugins/X/` exists with an unreadable manifest, which
-    is reported when the plugin is loaded.
+    A table `[plugins.X]` is checked against `plugin_settings["X"]`. That of an unknown plugin can't
+    be, and stays as it is: its folder may not have been synced yet, or its manifest may be
+    unreadable, which the host reports. A name that is nearly a known plugin's is a fault.
 
     Args:
         root: The vault's folder.
@@ -212,10 +211,7 @@ def _known_part(
     elif (root / "plugins" / name).is_dir():
         pass
     elif close := difflib.get_close_matches(name, known, n=1, cutoff=0.8):
-        table.faults.add(table.path, f"no such plugin; did you mean {close[0]!r}?")
-    elif len(table.values) > len(enabled.values):
-        message = f"no such plugin: expected one of {', '.join(sorted(known)) or 'none'}"
-        table.faults.add(table.path, f"{message} or a folder plugins/{name}; found neither")
+        table.faults.add(table.path, f"no such plugin; did you mean {close[0]!r}?", is_unknown=True)
     return enabled
 
 

@@ -25,6 +25,7 @@ from smart_context.plugin.choices.undo import (
 from smart_context.plugin.notes.context_documents import ContextChanges
 from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.plugin.selection.selector import ContextSelector
+from smart_context.plugin.topics.members import placed_topics
 from smart_context.plugin.topics.updates import TOPICS_UPDATED, TopicUpdates, store_topics
 from smart_context.storage.ports import Chats
 from smart_context.topics.identity import with_ids
@@ -203,6 +204,7 @@ class ExtractionCommands:
 
     topics: TopicUpdates
     chat_filter: ChatFilter
+    selector: ContextSelector
     latest: Callable[[Hashable, Coroutine[Any, Any, None]], asyncio.Task[None]]
 
     async def refresh_topics(
@@ -232,6 +234,6 @@ class ExtractionCommands:
                     "label": topic.label,
                     "places": [place_of[i] for i in topic.message_ids if i in place_of],
                 }
-                for topic in view.sidecar.topics
+                for topic in await placed_topics(view, self.selector)
             ],
         }

@@ -95,16 +95,32 @@ async def keep_similar(
     kept = await _kept(view, selector, [topic.label for topic in topics])
     if not kept:
         return None
-    found = [
-        replace(topic, message_ids=tuple(i for i, label in kept.items() if label == topic.label))
-        for topic in topics
-    ]
+    found = [replace(topic, message_ids=_of(topic.label, kept)) for topic in topics]
     await sidecars.keep_topics(chat_id, found)
     return {
         "chat_id": chat_id,
         "topics": list(view.topics),
         "total_messages": len(view.messages),
     }
+
+
+async def placed_topics(view: ChatView, selector: ContextSelector) -> Sequence[Topic]:
+    """The topics of a chat with their messages: similar ones where the extraction named none.
+
+    If those can't be found, a topic has none.
+    """
+    topics = stored_topics(list(view.topics), view.sidecar.topics)
+    if not topics or any(topic.message_ids for topic in topics):
+        return topics
+    try:
+        kept = await _kept(view, selector, [topic.label for topic in topics])
+    except CommandFailed:
+        return topics
+    return [replace(topic, message_ids=_of(topic.label, kept)) for topic in topics]
+
+
+def _of(label: str, kept: Mapping[MessageId, str]) -> tuple[MessageId, ...]:
+    return tuple(message_id for message_id, topic in kept.items() if topic == label)
 
 
 async def _similar(view: ChatView, selector: ContextSelector, label: str) -> set[MessageId]:

@@ -20,7 +20,6 @@ export class Highlight {
   #list;
   #folds;
   #reading;
-  #fetchUntil;
   /** @type {ReadonlySet<string> | null} */
   #ids = null;
   /** @type {PanelState | null} */
@@ -43,7 +42,6 @@ export class Highlight {
   constructor(list, scroll, fetchUntil) {
     this.#list = list;
     this.#reading = new Reading(scroll, fetchUntil);
-    this.#fetchUntil = fetchUntil;
     this.#folds = new Folds(list.querySelectorAll(".fold"), (line) => {
       const { top } = line.getBoundingClientRect();
       this.#show();
@@ -86,11 +84,14 @@ export class Highlight {
     });
   }
 
-  /** Scrolls to the message in the page's address, unfolding it if necessary; an older one is fetched first. */
-  async goToTarget() {
+  /**
+   * Scrolls to the message in the page's address, unfolding it if necessary.
+   * @param {(id: string) => Promise<unknown>} load  Puts it on the page.
+   */
+  async goToTarget(load) {
     const { hash } = location;
     const id = decoded(hash.slice(1));
-    if (id.startsWith("m-") && !document.getElementById(id)) await this.#fetchUntil(id.slice(2));
+    if (id.startsWith("m-") && !document.getElementById(id)) await load(id.slice(2));
     const target = id && document.getElementById(id);
     if (target instanceof HTMLElement && hash === location.hash) this.goTo(target);
   }

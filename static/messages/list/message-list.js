@@ -7,6 +7,8 @@ import { messagesIn, reconcile } from "../../lib/reconcile.js";
 
 const SETTLING_FRAMES = 5;
 const MOST_AT_ONCE = 400;
+/** Older messages that are loaded to reach one of them; one that is farther up has a page of its own. */
+const MOST_ON_THE_WAY = 1200;
 
 export class MessageList {
   #scroll;
@@ -176,6 +178,20 @@ export class MessageList {
     } finally {
       this.#isLoadingOlder = false;
     }
+  }
+
+  /**
+   * Loads older messages, up to a given one, unless that is far away or not in the chat.
+   * @param {string} id
+   * @returns {Promise<boolean>}  False if it is far away.
+   */
+  async loadNear(id) {
+    if (this.#element(id)) return true;
+    const around = await fetchFragment(`${this.#address}/messages?at=${encodeURIComponent(id)}`);
+    if (!messagesIn(around).some((message) => message.dataset.messageId === id)) return true;
+    if (Number(this.#list.dataset.older) - Number(around.dataset.older) > MOST_ON_THE_WAY) return false;
+    await this.loadUntil(id);
+    return true;
   }
 
   /** Loads older messages, up to a given one. @param {string} id */

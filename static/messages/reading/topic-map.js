@@ -175,7 +175,7 @@ function show(shape, { isSent }, hue) {
  * @property {import("../../wire.js").Wire} wire
  * @property {string} chatId
  * @property {import("../list/highlight.js").Highlight} highlight
- * @property {(id: string) => Promise<unknown>} load  Puts an older message on the page.
+ * @property {(id: string) => Promise<unknown>} load  Puts a message on the page.
  */
 
 /** Starts the map, if the page has one. @param {Page} page */
@@ -186,7 +186,6 @@ export function startMap({ scroll, wire, chatId, highlight, load }) {
     await load(id);
     const message = document.getElementById(`m-${id}`);
     if (message) highlight.goTo(message);
-    else location.assign(`?at=${encodeURIComponent(id)}#m-${encodeURIComponent(id)}`);
   };
   new TopicMap(nav, scroll.element, wire, chatId, { goTo, step: (step) => highlight.step(step) }).start();
 }

@@ -350,7 +350,7 @@ def test_embedded_and_absent_categories_have_no_endpoint(tmp_path):
     ("text", "is_fault"),
     [
         pytest.param("[plugins.absent]\nenabled = true", False, id="not synced yet"),
-        pytest.param("[plugins.absent]\ncolour = 1", True, id="keys that can't be checked"),
+        pytest.param("[plugins.absent]\ncolour = 1", False, id="keys that can't be checked"),
         pytest.param("[plugins.smart_contxt]\nenabled = true", True, id="a slip of the pen"),
         pytest.param("[plugins.there]\nenabled = true\ncolour = 1", False, id="unread manifest"),
         pytest.param("[plugins.there]\nenabled = 1", True, id="enabled is checked even so"),
