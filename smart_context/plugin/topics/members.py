@@ -107,10 +107,10 @@ async def keep_similar(
 async def placed_topics(view: ChatView, selector: ContextSelector) -> Sequence[Topic]:
     """The topics of a chat with their messages: similar ones where the extraction named none.
 
-    If those can't be found, a topic has none.
+    A topic has none if those can't be found, or before the first extraction.
     """
     topics = stored_topics(list(view.topics), view.sidecar.topics)
-    if not topics or any(topic.message_ids for topic in topics):
+    if not view.sidecar.seen or not topics or any(topic.message_ids for topic in topics):
         return topics
     try:
         kept = await _kept(view, selector, [topic.label for topic in topics])
