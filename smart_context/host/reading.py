@@ -8,11 +8,12 @@ from collections.abc import Collection
 
 from smart_context.base.asking import is_stand_in
 from smart_context.base.values import JsonObject, PersonId
+from smart_context.chat.documents.branches import BRANCHES, REMOVED
 from smart_context.chat.documents.lineage import NOBODY
 from smart_context.chat.files.attached_file import AttachedFile
 from smart_context.chat.listed.rows import ChatRow, DeletedChat
 from smart_context.chat.listed.search import ChatHit
-from smart_context.chat.messages import Message
+from smart_context.chat.messages import Message, messages_of
 from smart_context.host.access import Access, Kind, Owned
 from smart_context.host.commands.registry import Caller
 from smart_context.storage.ports import Storage
@@ -52,6 +53,19 @@ class Reading:
         if not await self._may(caller, "chat", chat_id):
             return {"messages": []}
         return await self._chats.load(chat_id, reader=NOBODY)
+
+    async def parts(self, caller: Caller, chat_id: str) -> tuple[tuple[Message, ...], JsonObject]:
+        """A chat's messages, and its document, of which nothing is copied that only they say.
+
+        So the document has messages only if it has other versions, which are found by them.
+        """
+        if not await self._may(caller, "chat", chat_id):
+            return (), {}
+        messages, others = await self._chats.snapshot(chat_id)
+        if not (others.get(BRANCHES) or others.get(REMOVED)):
+            return messages, others
+        document = await self._chats.load(chat_id, reader=NOBODY)
+        return messages_of(document), document
 
     async def messages(self, caller: Caller, chat_id: str) -> tuple[Message, ...]:
         """A chat's messages, oldest first; none if there is no such chat."""

@@ -182,7 +182,25 @@ async def test_what_is_anothers_reads_as_what_does_not_exist():
     assert (await reading.document(own, "c"))["messages"]
     assert await reading.document(other, "c") == await reading.document(own, "absent")
     assert await reading.messages(other, "c") == await reading.messages(own, "absent") == ()
+    assert await reading.parts(other, "c") == await reading.parts(own, "absent") == ((), {})
     assert (await reading.has_chat(own, "c"), await reading.has_chat(other, "c")) == (True, False)
     assert (await reading.file(own, file.storage_key))[1] == b"words"
     assert await reading.file(other, file.storage_key) is None
     assert await reading.file(own, "0" * 64) is None
+
+
+async def test_a_page_reads_the_messages_once_and_the_document_only_for_its_versions():
+    storage = memory_storage()
+    reading = Reading(storage, OwnerOnly())
+    message = {"id": "a", "role": "user", "content": "x"}
+    other = {"id": "b1", "created_at": "", "messages": [{**message, "id": "b"}]}
+    for chat, more in (("plain", {"title": "T"}), ("forked", {"branches": [other]})):
+        await storage.chats.save(chat, {"messages": [message], **more})
+
+    messages, document = await reading.parts(Caller(OWNER), "plain")
+    assert [said.id for said in messages] == ["a"]
+    assert document == {"title": "T"}
+    assert messages[0] is (await reading.parts(Caller(OWNER), "plain"))[0][0]
+    messages, document = await reading.parts(Caller(OWNER), "forked")
+    assert [said.id for said in messages] == ["a"]
+    assert document == {"messages": [message], "branches": [other]}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from smart_context.chat.messages import ChatId
+from smart_context.chat.messages import ChatId, messages_of
 from smart_context.host.access import OwnerOnly
 from smart_context.host.commands.registry import CommandRegistry
 from smart_context.host.reading import Reading
@@ -46,6 +46,10 @@ class MemoryStore:
         if self.failure:
             raise self.failure
         return deepcopy(self.chats.get(chat_id, {"messages": []}))
+
+    async def snapshot(self, chat_id):
+        document = await self.load(chat_id)
+        return messages_of(document), {k: v for k, v in document.items() if k != "messages"}
 
     async def rows(self, person):
         return [

@@ -16,7 +16,7 @@ from cachetools import LRUCache
 
 from smart_context.base.asking import asking, person_tag, whoever_asks
 from smart_context.base.errors import StoreFailed
-from smart_context.base.values import OWNER, PersonId
+from smart_context.base.values import PersonId
 from smart_context.chat.messages import ChatId
 from smart_context.plugin.choices.state import FilterState, merged
 from smart_context.plugin.choices.topic_edits import TopicEdits
@@ -143,9 +143,9 @@ class Sidecars:
         return known.sidecar
 
     def people(self, chat_id: ChatId) -> Sequence[PersonId]:
-        """Those whose choices for a chat were last in use; the owner if nobody's were."""
+        """Those whose choices for a chat were last in use."""
         found = [person for chat, person in [*self._known, *self._unstored] if chat == chat_id]
-        return list(dict.fromkeys(found)) or [OWNER]
+        return list(dict.fromkeys(found))
 
     async def check(self, chat_id: ChatId) -> None:
         """Read the side-car again if it was read before, to notice changes by other processes."""

@@ -26,10 +26,10 @@ the content security policy is a second line of defence.
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeVar, cast
 from urllib.parse import quote
 
 from cachetools import LRUCache
@@ -48,7 +48,7 @@ from smart_context.chat.exported import ENDINGS, Form, exported, file_name
 from smart_context.chat.files.files_taken_out import embedded
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.listed.rows import ChatRow
-from smart_context.chat.messages import PRIVATE, instructions_in, messages_of
+from smart_context.chat.messages import PRIVATE, Message, instructions_in, messages_of
 from smart_context.host.chosen_model import choice_in
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.host.reading import Reading
@@ -70,6 +70,8 @@ from smart_context.web.pages.views.message_window import window_asked_for
 from smart_context.web.pages.views.relatives import relatives_of
 from smart_context.web.pages.views.settings_view import fields_by_section
 from smart_context.web.pages.views.summary_views import compaction_view
+
+T = TypeVar("T")
 
 _LISTED_CHATS = 500
 _NEW, _NEW_S = "smart_context_new", 24 * 3600
@@ -177,11 +179,12 @@ class _Pages:
 
     async def chat(self, request: Request) -> Response:
         chat_id, caller = request.path_params["chat_id"], _caller(request)
-        document, problem = await self._load(caller, chat_id)
-        if document is None:
+        found, problem = await self._parts(caller, chat_id)
+        if found is None:
             return await self._failed(problem)
+        document = found[1]
         messages, panel, chats = await asyncio.gather(
-            run_in_threadpool(self._window_values, document, request),
+            run_in_threadpool(self._window_values, *found, request),
             self._plugin(request).panel(chat_id, document.get("topics")),
             self._reading.rows(caller),
         )
@@ -214,10 +217,10 @@ class _Pages:
         )
 
     async def messages(self, request: Request) -> Response:
-        document, problem = await self._load(_caller(request), request.path_params["chat_id"])
-        if document is None:
+        found, problem = await self._parts(_caller(request), request.path_params["chat_id"])
+        if found is None:
             return PlainTextResponse(problem, status_code=404, headers=NO_STORE)
-        values = await run_in_threadpool(self._window_values, document, request)
+        values = await run_in_threadpool(self._window_values, *found, request)
         states = message_states(values["window"].messages, None, values["compaction"], folds=False)
         return await self._page("messages/messages.html", states=states, **values)
 
@@ -365,8 +368,9 @@ class _Pages:
         chats = await self._reading.rows(caller)
         return str(chats[0].id) if chats else ""
 
-    def _window_values(self, document: Mapping[str, Any], request: Request) -> dict[str, Any]:
-        messages = messages_of(document)
+    def _window_values(
+        self, messages: Sequence[Message], document: Mapping[str, Any], request: Request
+    ) -> dict[str, Any]:
         window = window_asked_for(messages, request.query_params)
         self._messages.expect(message.text for message in window.messages)
         return {
@@ -380,17 +384,30 @@ class _Pages:
             "file_pass": admitted(request.scope).file_pass,
         }
 
+    async def _parts(
+        self, caller: Caller, chat_id: str
+    ) -> tuple[tuple[tuple[Message, ...], JsonObject] | None, str]:
+        """A chat's messages and document, or `None` and the reason."""
+        return await _or_why(self._reading.parts, caller, chat_id)
+
     async def _load(self, caller: Caller, chat_id: str) -> tuple[JsonObject | None, str]:
         """The chat's document, or `None` and the reason."""
-        try:
-            return await self._reading.document(caller, check_chat_id(chat_id)), ""
-        except ChatIdInvalid:
-            return None, _UNKNOWN_CHAT
-        except SmartContextError as error:
-            return None, str(error)
+        return await _or_why(self._reading.document, caller, chat_id)
 
     async def _failed(self, problem: str, title: str = "") -> Response:
         return await self._page("pages/failed.html", status_code=404, problem=problem, title=title)
+
+
+async def _or_why(
+    read: Callable[[Caller, str], Awaitable[T]], caller: Caller, chat_id: str
+) -> tuple[T | None, str]:
+    """What is read of a chat, or `None` and the reason."""
+    try:
+        return await read(caller, check_chat_id(chat_id)), ""
+    except ChatIdInvalid:
+        return None, _UNKNOWN_CHAT
+    except SmartContextError as error:
+        return None, str(error)
 
 
 def _caller(request: Request) -> Caller:

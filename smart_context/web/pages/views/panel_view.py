@@ -7,6 +7,9 @@ from typing import Any
 from smart_context.base.results import PanelResult, TopicResult
 from smart_context.topics.identity import Colour, colours_of, hue_of, new_topic_id
 
+MOST_IDS = 2_000
+"""Most messages whose ids a page brings along; of more its script asks, once the page is shown."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicView:
@@ -42,6 +45,7 @@ class PanelView:
 def panel_view(found: PanelResult) -> PanelView:
     """The panel from what the plugin gives."""
     topics, gone = bubbles(found["topics"], found["active_topics"])
+    left_out = {"message_ids", "kept_by"} if len(found["message_ids"]) > MOST_IDS else set()
     return PanelView(
         topics=topics,
         gone=gone,
@@ -49,7 +53,7 @@ def panel_view(found: PanelResult) -> PanelView:
         is_on=found["embedding_search"],
         status=found["status"],
         message_ids=frozenset(found["message_ids"]),
-        state=found,
+        state={key: value for key, value in found.items() if key not in left_out},
     )
 
 

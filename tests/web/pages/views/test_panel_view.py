@@ -1,4 +1,4 @@
-from smart_context.web.pages.views.panel_view import early_panel, panel_view
+from smart_context.web.pages.views.panel_view import MOST_IDS, early_panel, panel_view
 
 TOPICS = [
     {"label": "LangGraph", "count": 4, "id": "t1"},
@@ -56,3 +56,11 @@ def test_a_topic_keeps_its_hue_when_it_is_renamed_and_when_others_come():
     hues = [early_panel(shown).topics[0].hue for shown in (topics, renamed)]
 
     assert hues[0] == hues[1]
+
+
+def test_the_ids_of_very_many_messages_are_not_sent_with_the_page():
+    few, many = ([f"m{n}" for n in range(count)] for count in (MOST_IDS, MOST_IDS + 1))
+    assert panel_view({**KNOWN, "message_ids": few}).state["message_ids"] == few
+    view = panel_view({**KNOWN, "message_ids": many, "kept_by": {"Async": many}})
+    assert view.state.keys() & {"message_ids", "kept_by"} == set()
+    assert view.message_ids == {*many}
