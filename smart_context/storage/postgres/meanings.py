@@ -19,11 +19,14 @@ from smart_context.storage.postgres.migrating import MEANINGS_LOCK, has_meanings
 FEW = 20_000
 """Up to this many messages of a person, all of them are read instead, with their words."""
 
-SCANNED = 10_000
+SCANNED = 7_000
 """What the index costs for each message of others between two of the person, in messages compared.
 
-Measured in docs/scale.md: at 100,000 messages of a million, both ways take the same time.
+Measured in docs/scale.md: of 300,000 messages, both ways take the same time for 50,000.
 """
+
+LEAST_SEARCHED = 400
+"""Candidates of the index. With fewer it missed all of the nearest at times, and cost no less."""
 
 _WIDEST = 4_000
 """The most dimensions that an index of half floats can have."""
@@ -67,7 +70,7 @@ WHERE n.distance < 'NaN' ORDER BY n.distance
 
 _SCANNING = """
 SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true),
-    set_config('hnsw.ef_search', least(1000, %s)::text, true),
+    set_config('hnsw.ef_search', least(1000, greatest(%s, %s))::text, true),
     set_config('hnsw.max_scan_tuples', '2147483647', true),
     set_config('hnsw.scan_mem_multiplier', '16', true),
     set_config('enable_sort', 'off', true), set_config('enable_seqscan', 'off', true)
@@ -139,7 +142,7 @@ class Meanings:
                 return None
             statement = _EXACT
             if count**2 > SCANNED * of_all and len(query) <= _WIDEST:
-                connection.execute(_SCANNING, (limit,))
+                connection.execute(_SCANNING, (limit, LEAST_SEARCHED))
                 statement = _INDEXED.format(len(query))
             found = connection.execute(_FOUND.format(statement).encode(), asked, binary=True)
             return [
