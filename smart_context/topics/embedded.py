@@ -232,6 +232,7 @@ def _said(
     texts = [message.text[:MOST_READ] for message in spoken]
     plain = [is_courtesy(message.text) or names_nothing(message.text) for message in spoken]
     closes = _closes(spoken, vectors, model)
+    is_english, is_multilingual = _is_english(texts), model.startswith(MULTILINGUAL)
     bare = [*map(or_, plain, closes)]
     end = max((n for n, m in enumerate(spoken) if m.role == "user" and not bare[n]), default=-1)
     follows = [
@@ -244,7 +245,8 @@ def _said(
         refers_back=[refers_back(text) for text in texts],
         says_nothing=_says_nothing(spoken, bare),
         ordinary=ordinary_direction(model),
-        is_read=_is_read(texts, model),
+        is_read=is_multilingual or is_english,
+        is_mapped=is_multilingual and not is_english,
     )
 
 
@@ -325,10 +327,8 @@ def _without_crumbs(subject: Subject) -> Subject:
     return Subject(places=subject.places, parts=parts if len(parts) > 1 else ())
 
 
-def _is_read(texts: Sequence[str], model: str) -> bool:
-    """True if the embedding model knows the language of most of the texts."""
-    if model.startswith(MULTILINGUAL):
-        return True
+def _is_english(texts: Sequence[str]) -> bool:
+    """True if most of the texts are in English, or in no language that is known."""
     known = Counter(language_of(text[:_READ_FOR_LANGUAGE]) for text in texts[:_MOST_READ])
     del known[""]
     return 2 * known["en"] >= known.total()

@@ -68,6 +68,7 @@ def grown_groups(
         points=_points(said, unit_of),
         new_from=_first_new(messages, spoken, unit_of, before, previous.seen),
         largest=most_of_one(len(spoken)),
+        share=said.share_asked(directions),
     )
     after = grown(units, before)
     stays = (own != NO_GROUP) & (after[unit_of] == before[unit_of])

@@ -1,7 +1,10 @@
-"""Topics stay themselves while a chat grows: the demonstration's chats, and a German one."""
+"""Topics stay themselves while a chat grows: the demonstration's chats, and other languages."""
 
 import json
+from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from smart_context.chat.messages import Message, messages_of
@@ -10,6 +13,7 @@ from smart_context.cli.evaluation.replay import steps_of
 from smart_context.cli.evaluation.runs import RememberingEmbedder
 from smart_context.cli.server.serve import DEMO_VAULT
 from smart_context.llm.offline.every_language import EveryLanguageEmbedder
+from smart_context.topics.clusters.grouping import Said
 from smart_context.topics.embedded import EmbeddedTopicExtractor
 
 pytestmark = pytest.mark.anyio
@@ -115,6 +119,18 @@ GERMAN_LATER = (
     ),
     ("Und jetzt?", "Jetzt kannst du backen."),
 )
+
+
+LANGUAGES = Path(__file__).with_name("languages")
+OPENINGS = {"Mein Vermieter": "rent", "Unsere Katze": "cat", "أريد السفر": "travel"}
+RETURNING = {
+    OPENINGS[opening]: chat
+    for name in ("growing_choose", "growing_report")
+    for chat in json.loads((LANGUAGES / f"{name}.json").read_bytes())
+    for opening in OPENINGS
+    if chat["utterances"][0].startswith(opening)
+}
+"""Chats whose three subjects take turns and return, with follow-ups that name none of them."""
 
 
 @pytest.fixture(scope="module")
@@ -244,3 +260,26 @@ async def test_taxes_stay_taxes_in_a_german_chat(extractor):
         assert sorted(map(sorted, old)) == sorted(map(sorted, wanted.values()))
     assert {t.label for t in steps[0]} <= {t.label for t in steps[-1]}
     assert len(tops(steps[-1])) == 3
+
+
+@pytest.mark.parametrize("first", OPENINGS.values())
+async def test_subjects_that_return_have_one_topic_each_in_other_languages(extractor, first):
+    chat = RETURNING[first]
+    messages = said(*chat["utterances"], prefix="m")
+    steps = await steps_of(messages, extractor)
+    wanted = {frozenset(f"m{place}" for place in group) for group in chat["groups"]}
+    assert {frozenset(held) for held in tops(steps[-1]).values()} == wanted
+    assert sum(growth_of(steps).changed) == 0
+
+
+async def test_less_likeness_is_asked_for_in_other_languages_unless_all_questions_are_alike():
+    english = Said(vectors=apart(0.1), lexical=np.zeros((6, 1), dtype=np.float32), goes_on=[])
+    german = replace(english, is_mapped=True)
+    assert english.share_asked(english.vectors) == 1
+    assert 0.45 <= german.share_asked(apart(0.0)) < german.share_asked(apart(0.1)) < 1
+    assert german.share_asked(apart(0.6)) == 1
+
+
+def apart(alike):
+    """Six unit rows, each two of them as similar as this."""
+    return np.linalg.cholesky(np.full((6, 6), alike) + (1 - alike) * np.eye(6)).astype(np.float32)

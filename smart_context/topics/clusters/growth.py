@@ -54,6 +54,7 @@ class Units:
         points: Shape (u,), True for those whose words point to earlier ones.
         new_from: The first unit that is new.
         largest: The most messages of a group that units may join.
+        share: What is asked of mean similarities, as a share of what is asked in English.
     """
 
     rows: Matrix
@@ -63,6 +64,7 @@ class Units:
     points: NDArray[np.bool_]
     new_from: int
     largest: float = math.inf
+    share: float = 1.0
 
     def links(self, some: Labels, others: Labels) -> Matrix:
         """Shape (len(some), len(others)): the similarities of units."""
@@ -116,7 +118,7 @@ def _joined(units: Units, start: Labels, free: Labels, *, first_new: int) -> Lab
     links[wide:, wide:] = units.links(free, free)
     links[held[:, np.newaxis] + held > units.largest] = _NEVER
     np.fill_diagonal(links, _NEVER)
-    root = _roots(links, weights, held, units.largest)
+    root = _roots(links, weights, held, units.largest, least=units.share * _ALIKE)
     found = start.copy()
     numbers = np.concatenate((known, np.full(len(free), NO_GROUP)))
     roots = root[wide:]
@@ -127,14 +129,19 @@ def _joined(units: Units, start: Labels, free: Labels, *, first_new: int) -> Lab
 
 
 def _roots(
-    links: Matrix, weights: NDArray[np.float32], held: NDArray[np.floating], largest: float
+    links: Matrix,
+    weights: NDArray[np.float32],
+    held: NDArray[np.floating],
+    largest: float,
+    *,
+    least: float,
 ) -> Labels:
     """The group of each group or unit after all merges; changes its arguments."""
     total = len(weights)
     root = np.arange(total)
     while total > 1:
         one, other = sorted(map(int, divmod(int(links.argmax()), total)))
-        if links[one, other] < _ALIKE:
+        if links[one, other] < least:
             break
         share = weights[one] / (weights[one] + weights[other])
         both = share * links[one] + (1 - share) * links[other]
@@ -166,7 +173,7 @@ def _part_unlike(units: Units, before: Labels, joined: Labels, *, first_new: int
         members = np.flatnonzero(joined == group)
         is_told = units.points[members[1:]].any()
         leaves = (before[members] != NO_GROUP).any()
-        least = _ALIKE_ELSEWHERE if leaves else _ALIKE_ALONE
+        least = units.share * (_ALIKE_ELSEWHERE if leaves else _ALIKE_ALONE)
         is_unlike = hold_together(units.rows[members]) < least
         if len(members) > 1 and not is_told and is_unlike:
             joined[members] = number + np.arange(len(members))
@@ -222,7 +229,7 @@ def _place_for(units: Units, joined: Labels, group: int, members: Labels, *, fir
     is_between = is_lone and 0 < members[0] < count - 1 and len(np.unique(joined[near])) == 1
     is_minor = is_lone and size <= _MINOR_SHARE * units.sizes.sum()
     least = _BETWEEN if is_between else _BESIDE_IF_MINOR if is_minor else _BESIDE
-    if links and max(links) >= least:
+    if links and max(links) >= units.share * least:
         return fits[int(np.argmax(links))]
     if len(np.unique(joined)) > _MOST_GROUPS:
         return NO_GROUP

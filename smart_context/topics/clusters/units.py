@@ -53,8 +53,8 @@ def unit_rows(rows: Matrix, units: Labels) -> Matrix:
 def hold_together(rows: Matrix) -> float:
     """The mean similarity of two different units; 0 for a single one."""
     count = len(rows)
-    links = rows @ rows.T
-    return float(links.sum() - np.trace(links)) / max(1, count * (count - 1))
+    total = rows.sum(axis=0)
+    return float(total @ total - np.vdot(rows, rows)) / max(1, count * (count - 1))
 
 
 def merges(
