@@ -7,7 +7,6 @@ import zlib
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache, cached_property, partial
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +24,7 @@ from smart_context.llm.multilingual.encoder import (
 from smart_context.llm.multilingual.files import MULTILINGUAL
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
 
-_FILE = Path(__file__).with_name("foreign_words.npy")
+_FILE = files.FOLDER / "foreign_words.npy"
 _STEP = 16
 _LENGTHS = (2, 3, 4, 5)
 _WORD = re.compile(r"[^\W\d_]{3,}")
