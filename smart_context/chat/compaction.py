@@ -133,11 +133,13 @@ def within_budget(
     left = max_tokens - sum(cost(history[position]) for position in kept)
     end = len(history)
     while end > 0:
-        run = _run_around(history, end - 1)
+        run = range(end - 1, end)  # nearly always
+        if history[end - 1].role == "tool":
+            run = _run_around(history, end - 1)
         end = run.start
         if end in kept:
             continue
-        tokens = sum(cost(history[position]) for position in run)
+        tokens = sum([cost(history[position]) for position in run])
         if tokens <= left:
             left -= tokens
             kept.update(run)

@@ -134,6 +134,8 @@ def _is_beginning(spelling: _Spelling, text: str, place: int) -> bool:
             return True
         found = [form.match(text, at) for form in letter for at in places]
         places = {match.end() for match in found if match is not None}
+        if not places:
+            break
     return False
 
 

@@ -12,6 +12,7 @@ from smart_context.host.models import Models
 from smart_context.host.turn import Turn
 from smart_context.plugin.briefing.briefing import Briefings
 from smart_context.plugin.choices.sidecars import Sidecars
+from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.choices.undo import Step, Summary, UndoSteps
 from smart_context.plugin.forecast.costs import TokenLedger
 from smart_context.plugin.notes.context_documents import ContextChanges
@@ -68,7 +69,7 @@ class Hooks:
 
     async def brief(self, turn: Turn) -> None:
         """Add the chat's role and contexts to the system prompt."""
-        state = (await self.sidecars.of(turn.chat_id)).state
+        state = await self._state_of(turn)
         briefing = await self.briefings.of(turn.chat_id, turn.message, state)
         self.receipts.briefed(turn, turn.system_prompt, briefing)
         turn.system_prompt = briefing.system_prompt(turn.system_prompt)
@@ -84,10 +85,15 @@ class Hooks:
         """Let the model ask for files of the vault."""
         if turn.client is not None:
             return
-        state = (await self.sidecars.of(turn.chat_id)).state
+        state = await self._state_of(turn)
         if tools := self.offer.tools(state):
             turn.tools.extend(tools)
             turn.request = replace(turn.request, as_text=self.offer.is_fenced)
+
+    async def _state_of(self, turn: Turn) -> FilterState:
+        """The choices that a turn goes by: those that decided about its history."""
+        decided = self.receipts.state_of(turn)
+        return decided or (await self.sidecars.of(turn.chat_id)).state
 
     async def start_extraction(self, turn: Turn) -> None:
         """Find the chat's topics in the background, once the turn has all it needs.

@@ -249,7 +249,7 @@ class Vault:
         names = {"turn": "t1", "question": "m1", "answer": "m2"}
         settings = {"threshold": 0.4, "recent_messages": 2}
         told = {"at": "2026-11-25", "outcome": "finished", "models": {}, "usage": {"prompt": 7}}
-        await receipts.add(CHAT, Receipt(**names, **told, settings=settings))
+        await receipts.add(CHAT, Receipt(**names, **told, settings=settings), None)
 
     async def call(self, person, name, /, **params):
         return await self.host.commands.call(name, params, Caller(person))

@@ -110,7 +110,7 @@ def row_of(chat_id: ChatId, version: Version, signature: Written) -> ChatRow:
     return ChatRow(
         id=chat_id,
         title=title_of(version),
-        message_count=sum(type(entry.value) is dict for entry in version.entries),
+        message_count=[type(entry.value) for entry in version.entries].count(dict),
         updated_at=_updated_at(version, signature),
         preview=_preview(version),
         client=_client(version),

@@ -31,6 +31,7 @@ from smart_context.plugin.forecast.plans import RequestPlanner
 from smart_context.plugin.receipts.commands import named_receipt
 from smart_context.plugin.receipts.documents import one_line_texts, receipt_document
 from smart_context.plugin.receipts.making import PendingReceipt, settings_document
+from smart_context.plugin.receipts.spent import last_request_of
 from smart_context.plugin.receipts.receipt import Receipt
 from smart_context.plugin.receipts.recording import ReceiptRecorder
 from smart_context.plugin.receipts.replay import Asked, Replays, asked_by, settings_in
@@ -154,7 +155,7 @@ class Comparisons:
             found.chat_id, lambda document: _keep(document, found, answer, receipt.answer, now)
         )
         if answer.turn is not None:
-            await self.recorder.keep(found.chat_id, receipt)
+            await self.recorder.keep(found.chat_id, receipt, last_request_of(receipt))
             self.find_topics(found.chat_id)
         return {"chat_id": found.chat_id, "message_ids": [found.question.id, receipt.answer]}
 
@@ -312,7 +313,7 @@ class Comparisons:
             finally:
                 answer.turn.response = answer.text or None
                 if answer.turn.sent:
-                    _, answer.receipt = await self.recorder.made(answer.turn, pending)
+                    _, answer.receipt, _ = await self.recorder.made(answer.turn, pending)
         except SmartContextError as error:
             answer.error = str(error)
 

@@ -38,6 +38,7 @@ from smart_context.plugin.receipts.requests import (
 )
 from smart_context.plugin.receipts.spent import Before, spent_tokens, with_costs
 from smart_context.plugin.selection.absences import absences
+from smart_context.plugin.selection.last_request import LastRequest
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.settings import FilterSettings
 from smart_context.relevance.reasons import Reason, ReasonKind
@@ -232,8 +233,8 @@ def receipt_of_turn(
     models: Mapping[str, str],
     before: Before,
     count_tokens: CountTokens,
-) -> Receipt:
-    """The receipt of a turn that is over.
+) -> tuple[Receipt, LastRequest | None]:
+    """The receipt of a turn that is over, and what it tells about the next request.
 
     Args:
         requests: The chat's previous request, empty if unknown, and this one.
@@ -293,8 +294,11 @@ def receipt_of_passed_on(
     models: Mapping[str, str],
     before: Before,
     count_tokens: CountTokens,
-) -> Receipt:
-    """The receipt of another program's request that was passed on unchanged."""
+) -> tuple[Receipt, None]:
+    """The receipt of another program's request that was passed on unchanged.
+
+    It tells nothing about the next one.
+    """
     made = Receipt(
         **_named(turn, before, models),
         settings=settings_document(FilterState(), FilterSettings()),
@@ -304,7 +308,7 @@ def receipt_of_passed_on(
             "history": sum(requests[1].tokens),
         },
     )
-    return _ended(made, turn, requests, before, count_tokens)
+    return _ended(made, turn, requests, before, count_tokens), None
 
 
 def _ended(
@@ -429,18 +433,17 @@ def _rows(
     decision = forecast.decision
     sent = {message.id for message in history}
     decided = _decided_rows(forecast, sent)
-    rows = {row.id: row for row in decided}
-    absent = absences(forecast.view.messages, decision.candidates)
-    if not absent and len(rows) == len(forecast.view.messages) and sent.issubset(rows):
+    rows: dict[str, ReceiptRow] = {row.id: row for row in decided}
+    messages = forecast.view.messages
+    absent = absences(messages, decision.candidates)
+    if not absent and len(rows) == len(messages) and sent.issubset(rows):
         return tuple(decided)
-    others = [(m, absent[m.id].reason) for m in forecast.view.messages if m.id in absent]
     added = Reason(kind=ReasonKind.ADDED)
+    gone = [m for m in messages if m.id in absent]
+    others = [(m, added if m.id in sent else absent[m.id].reason) for m in gone]
     others += [(m, added) for m in history if not (m.id in absent or m.id in rows)]
-    for message, reason in others:
-        found = _as_sent(reason, is_sent=message.id in sent)
-        rows[message.id] = _row(message, found, count_tokens(message.text))
-    order = dict.fromkeys((*(message.id for message in forecast.view.messages), *rows))
-    return tuple(rows[message_id] for message_id in order if message_id in rows)
+    rows |= {m.id: _row(m, reason, count_tokens(m.text)) for m, reason in others}
+    return (*[rows.pop(m.id) for m in messages if m.id in rows], *rows.values())
 
 
 def _decided_rows(forecast: Forecast, sent: AbstractSet[MessageId]) -> list[ReceiptRow]:

@@ -17,6 +17,7 @@ from smart_context.host.turn import Turn
 from smart_context.llm.models import PromptMessage
 from smart_context.llm.tokens import count_tokens
 from smart_context.plugin.briefing.briefing import Briefing
+from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.forecast.forecasts import Forecasts
 from smart_context.plugin.model_in_use import ModelInUse
 from smart_context.plugin.receipts.making import (
@@ -28,6 +29,7 @@ from smart_context.plugin.receipts.receipt import Receipt
 from smart_context.plugin.receipts.requests import SentRequest, sent_request
 from smart_context.plugin.receipts.spent import Before
 from smart_context.plugin.receipts.stored import StoredReceipts
+from smart_context.plugin.selection.last_request import LastRequest
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.settings import FilterSettings
 from smart_context.storage.ports import Chats
@@ -69,6 +71,11 @@ class ReceiptRecorder:
             view=view, decision=decision, settings=settings, asked_at=self.clock()
         )
 
+    def state_of(self, turn: Turn) -> FilterState | None:
+        """The choices under which a turn's history was decided; `None` if it was not."""
+        pending = self._pending.get(turn.id)
+        return pending.view.sidecar.state if pending else None
+
     def briefed(self, turn: Turn, system_prompt: str, briefing: Briefing) -> None:
         """Record what is added at `pipeline.prompt`, and the system prompt before it."""
         pending = self._pending.get(turn.id)
@@ -90,23 +97,25 @@ class ReceiptRecorder:
         is_passed_on = pending is None and turn.client is not None
         if (pending is None and not is_passed_on) or (turn.aborted and not turn.sent):
             return
-        sent, receipt = await self.made(turn, pending)
+        sent, receipt, last = await self.made(turn, pending)
         if sent.messages:
             self._last_requests[turn.chat_id] = sent
         # An aside often comes before the first turn, which makes the chat.
         if is_passed_on or await self.chats.exists(turn.chat_id):
-            await self.keep(turn.chat_id, receipt)
+            await self.keep(turn.chat_id, receipt, last)
 
-    async def keep(self, chat_id: ChatId, receipt: Receipt) -> None:
-        """Store a receipt; a disk that refuses is only logged."""
+    async def keep(self, chat_id: ChatId, receipt: Receipt, last: LastRequest | None) -> None:
+        """Store a receipt with its `last_request_of`; a disk that refuses is only logged."""
         try:
-            await self.files.add(chat_id, receipt)
+            await self.files.add(chat_id, receipt, last)
             self.emit(RECEIPT_KEPT, {"chat_id": chat_id, "turn": receipt.turn})
         except SmartContextError as error:
             self.logger.warning("the receipt of turn %s is not stored: %s", receipt.turn, error)
 
-    async def made(self, turn: Turn, pending: PendingReceipt | None) -> tuple[SentRequest, Receipt]:
-        """The request of a turn that is over, and its receipt.
+    async def made(
+        self, turn: Turn, pending: PendingReceipt | None
+    ) -> tuple[SentRequest, Receipt, LastRequest | None]:
+        """The request of a turn that is over, its receipt, and what that tells of the next one.
 
         Args:
             pending: What it decided; `None` if another program's request was passed on.
@@ -127,21 +136,24 @@ class ReceiptRecorder:
         def counted(text: str) -> int:
             return count_tokens(text, name)
 
-        def made() -> tuple[SentRequest, Receipt]:
+        def made() -> tuple[SentRequest, Receipt, LastRequest | None]:
             known = previous
             if not isinstance(known, SentRequest):
                 known = sent_request(known, SentRequest(), counted)
             sent = sent_request(turn.sent, known, counted)
-            return sent, make(
+            receipt, last = make(
                 requests=(known, sent),
                 models={"chat": name, "embedding": models.embedder.name},
                 before=before,
                 count_tokens=counted,
             )
+            return sent, receipt, last
 
         return await asyncio.to_thread(made)
 
-    async def _maker(self, turn: Turn, pending: PendingReceipt | None) -> Callable[..., Receipt]:
+    async def _maker(
+        self, turn: Turn, pending: PendingReceipt | None
+    ) -> Callable[..., tuple[Receipt, LastRequest | None]]:
         """A function that makes the receipt, after the messages' tokens are counted."""
         if pending is None:
             return partial(receipt_of_passed_on, turn)

@@ -191,8 +191,11 @@ class Before:
 
 def with_costs(
     made: Receipt, turn: Turn, briefing: Briefing, before: Before, count_tokens: CountTokens
-) -> Receipt:
-    """A receipt with its cost, and with what the cost of the next one is computed from."""
+) -> tuple[Receipt, LastRequest | None]:
+    """A receipt with its cost, and with what the cost of the next one is computed from.
+
+    The latter comes besides as `last_request_of` would read it from the receipt.
+    """
     head = head_of(briefing.texts, count_tokens)
     told = {
         "asked": before.asked_at,
@@ -202,7 +205,7 @@ def with_costs(
     last, cached = before.last, before.cached
     current = last_request_of(replace(made, for_next=told))
     if current is None:
-        return made
+        return made, None
     sent = _next(current, current.sent)
     filtered, everything = (
         sent if ids is current.sent else _next(current, ids)
@@ -211,7 +214,8 @@ def with_costs(
     paid = paid_after(
         last.paid if last else Paid(), cached, (sent, filtered, everything), before.cache.share
     )
-    told["paid"] = [round(total, 1) for total in paid]
+    paid = Paid(*[round(total, 1) for total in paid])
+    told["paid"] = list(paid)
     shared = sent.shared(cached) if cached else Shared()
     if cached and made.repeated_tokens is not None:
         shared = shared._replace(unchanged=made.repeated_tokens)
@@ -222,7 +226,7 @@ def with_costs(
         "saved": made.left_out_tokens,
         "unchanged_of_all": everything.unchanged(cached.sent, cached)[0] if cached else 0,
     }
-    return replace(made, cost=cost, for_next=told)
+    return replace(made, cost=cost, for_next=told), replace(current, paid=paid)
 
 
 def last_request_of(receipt: Receipt) -> LastRequest | None:

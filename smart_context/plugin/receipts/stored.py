@@ -63,16 +63,17 @@ class StoredReceipts:
             lambda newest: tuple(filter(None, map(Spent.of, islice(newest, MAX_TURNS)))),
         )
 
-    async def add(self, chat_id: ChatId, receipt: Receipt) -> None:
+    async def add(self, chat_id: ChatId, receipt: Receipt, last: LastRequest | None) -> None:
         """Append a receipt; the newest 200 turns and 32 MiB are kept.
+
+        Args:
+            last: Its `last_request_of`.
 
         Raises:
             StoreFailed: If storage refuses; the earlier receipts are intact.
         """
         log = self._of(chat_id)
-        line, last = await asyncio.to_thread(
-            lambda: (receipt.to_line().encode("utf-8", "surrogatepass"), last_request_of(receipt))
-        )
+        line = await asyncio.to_thread(lambda: receipt.to_line().encode("utf-8", "surrogatepass"))
         await log.append(line)
         revision = await log.revision()
         if last:

@@ -30,7 +30,7 @@ FILTER_CHANGED: Event[Any] = Event("smart_context.filter_changed", each_finds=Tr
 _ATTEMPTS = 5
 """How often to decide while changes keep coming; the last change then announces the filter."""
 
-_READ = ("topics", SOURCE, HELD)
+_READ = ("topics", SOURCE, HELD, MODEL)
 """The keys of a chat's document that the filter depends on."""
 
 _NEXT_MESSAGE = Message(id=MessageId("draft"), role="user", content="…")
@@ -67,15 +67,18 @@ class ChatFilter:
     async def view(self, chat_id: ChatId) -> ChatView:
         """The chat as its next message would find it."""
         stored, others = await self.chats.snapshot(chat_id, *_READ)
-        messages = _finished(stored)
+        messages, model = _finished(stored), choice_in(others)
+        with chosen(model):  # whose window its history fits
+            history = await self.history(messages, of_client=is_of_client(others))
         return ChatView(
             chat_id=chat_id,
             messages=messages,
-            history=await self.history(messages, of_client=is_of_client(others)),
+            history=history,
             topics=_topics_of(others),
             sidecar=await self.sidecars.of(chat_id),
             is_of_client=is_of_client(others),
             is_held=others.get(HELD) is True,
+            model=model,
         )
 
     async def history(self, messages: Sequence[Message], *, of_client: bool) -> tuple[Message, ...]:
@@ -146,13 +149,8 @@ class ChatFilter:
         Changes come in bursts of which only the last counts, and a turn's own filter goes first.
         """
         await asyncio.sleep(ANNOUNCE_AFTER_S)
-        own = choice_in({MODEL: await self.chats.value(chat_id, MODEL)})
         for person in self.sidecars.people(chat_id):
-            with (
-                asking(person),
-                one_request(),
-                chosen(own),
-            ):  # which the turn before may not have asked
+            with asking(person), one_request():
                 await self._announce_now(chat_id)
 
     async def _people(self, chat_id: ChatId) -> Sequence[PersonId]:
@@ -181,10 +179,11 @@ class ChatFilter:
             attempts += 1
             revision = self.sidecars.revision(chat_id)
             view = await self.view(chat_id)
-            decision = await self.waiting.decide(view)
-            result = await self._result(view, decision)
-            for cost_of in self._costs:
-                result["cost"] = await cost_of(view, decision)
+            with chosen(view.model):  # which the turn before may not have asked
+                decision = await self.waiting.decide(view)
+                result = await self._result(view, decision)
+                for cost_of in self._costs:
+                    result["cost"] = await cost_of(view, decision)
             stored = await self.chats.messages(chat_id)
             has_changed = revision != self.sidecars.revision(chat_id)
             is_current = not has_changed and _finished(stored) == view.messages

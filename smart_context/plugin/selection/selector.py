@@ -6,8 +6,8 @@ Page, command line and turns all ask this one function, so what is shown is what
 import asyncio
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypedDict
 
 import numpy as np
 from cachetools import LRUCache
@@ -91,6 +91,7 @@ class ChatView:
     is_of_client: bool = False
     # the provider held the history of the last request, so nothing was left out
     is_held: bool = False
+    model: str = ""  # the chat's own model; empty for that of the settings
 
     @property
     def sticky_ids(self) -> frozenset[MessageId]:
@@ -125,12 +126,14 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Chosen:
-    """What the filter chose of a chat, whatever the window; kept until chat or choices change."""
+    """What the filter chose of a chat; kept until chat or choices change."""
 
     view: ChatView
     candidates: tuple[Message, ...]
     selection: Selection
     problem: str
+    # what of it is sent, for each model and most tokens of the history
+    decisions: dict[tuple[str, int] | None, Decision] = field(default_factory=dict)
 
     def is_for(self, view: ChatView) -> bool:
         """True if the filter sees the same in a chat; messages are mostly the same objects."""
@@ -200,6 +203,13 @@ class ContextSelector:
         settings = settings or self.settings_of(view.sidecar.state)
         limit = settings.similarity_threshold if threshold is None else threshold
         chosen = await self._chosen(view, settings, limit)
+        most = None if view.is_of_client else self._budget.limit(**_beside(view))
+        known = chosen.decisions.get(most)
+        if known is None:
+            known = chosen.decisions[most] = self._decided(view, chosen)
+        return known
+
+    def _decided(self, view: ChatView, chosen: _Chosen) -> Decision:
         candidates, selection = chosen.candidates, chosen.selection
         fitting = self._fitting(view, selection, candidates)
         kept = frozenset(fitting.kept)
@@ -267,15 +277,8 @@ class ContextSelector:
         """The selection within the window; another program sees to that itself."""
         if view.is_of_client:
             return selection
-        state = view.sidecar.state
-        return self._budget.applied(
-            selection,
-            candidates,
-            keep=protected_ids(view),
-            has_contexts=bool(state.contexts),
-            has_role=bool(state.role),
-            recalled=sum(recall.max_tokens for recall in state.recalls),
-        )
+        keep = protected_ids(view)
+        return self._budget.applied(selection, candidates, keep=keep, **_beside(view))
 
     async def topics_about(self, view: ChatView, text: str) -> list[str]:
         """The labels of the topics on top that a text is clearly about; none if that fails."""
@@ -338,6 +341,23 @@ class ContextSelector:
         else:
             return _for_candidates(scores, said, candidates), ""
         return None, f"{problem} All messages stay in context."
+
+
+class _Beside(TypedDict):
+    """What else takes room in the window."""
+
+    has_contexts: bool
+    has_role: bool
+    recalled: int
+
+
+def _beside(view: ChatView) -> _Beside:
+    state = view.sidecar.state
+    return {
+        "has_contexts": bool(state.contexts),
+        "has_role": bool(state.role),
+        "recalled": sum(recall.max_tokens for recall in state.recalls),
+    }
 
 
 def queries_of(view: ChatView) -> tuple[list[TopicQuery], list[TopicQuery]]:

@@ -34,6 +34,19 @@ class WindowBudget:
         window = self.window()
         return budget if window is None else window.for_role(budget)
 
+    def limit(self, *, has_contexts: bool, has_role: bool, recalled: int) -> tuple[str, int] | None:
+        """The model that is asked, and the most tokens of the history; `None` if unknown."""
+        window = self.window()
+        if window is None:
+            return None
+        limit = self._limit(window, has_contexts=has_contexts, has_role=has_role, recalled=recalled)
+        return window.model, limit
+
+    def _limit(self, window: Window, *, has_contexts: bool, has_role: bool, recalled: int) -> int:
+        contexts = window.for_contexts(self.contexts) if has_contexts else 0
+        recalled = window.for_contexts(recalled) if recalled else 0
+        return window.for_history(contexts=contexts + recalled, has_role=has_role)
+
     def applied(
         self,
         selection: Selection,
@@ -54,9 +67,7 @@ class WindowBudget:
         window = self.window()
         if window is None:
             return selection
-        contexts = window.for_contexts(self.contexts) if has_contexts else 0
-        recalled = window.for_contexts(recalled) if recalled else 0
-        limit = window.for_history(contexts=contexts + recalled, has_role=has_role)
+        limit = self._limit(window, has_contexts=has_contexts, has_role=has_role, recalled=recalled)
         chosen = frozenset(selection.kept)
         kept = [message for message in candidates if message.id in chosen]
         if _surely_fits(kept, limit):
