@@ -48,3 +48,10 @@ def parsed(content: bytes) -> JsonObject | None:
     except (ValueError, RecursionError):
         return None
     return document if isinstance(document, dict) else None
+
+
+def id_in(value: object) -> str:
+    """The id in a field that holds a text or an object; empty if there is none."""
+    if isinstance(value, Mapping):
+        value = value.get("id")
+    return value.strip() if isinstance(value, str) else ""

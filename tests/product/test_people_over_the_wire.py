@@ -289,8 +289,8 @@ def key_of(server, person):
         return call(page, "system.new_client_key", client="laptop").json()["result"]["key"]
 
 
-def response_of(provider, name, path):
-    body = {"id": name, "object": "response", "status": "completed", "output": []}
+def response_of(provider, name, path, **more):
+    body = {"id": name, "object": "response", "status": "completed", "output": [], **more}
     provider.reply_with(Reply(body=json.dumps(body).encode()), path=path)
 
 
@@ -308,11 +308,15 @@ def test_a_response_that_a_provider_holds_is_its_persons_alone(tmp_path):
                     return client.request(method, f"/v1{path}", json=body or None)
 
             aside = "### Task: a title"  # of a program, which is in no chat
+            begun = {"conversation": {"id": "conv_of_alice"}}  # by the provider
             for name, asked in (("resp_of_alice", "Where to?"), ("resp_beside", aside)):
-                response_of(provider, name, "/responses")
+                response_of(provider, name, "/responses", **begun)
                 assert ask("alice", "POST", "/responses", input=asked).json()["id"] == name
 
             count = len(provider.requests)
+            for given in ("conv_of_alice", {"id": "conv_of_alice"}, ["conv_of_alice"], "conv_no"):
+                for path in ("/responses", "/responses/input_tokens"):
+                    assert ask("bob", "POST", path, input="", conversation=given).status_code == 404
             for name in ("resp_of_alice", "resp_beside", "resp_of_nobody"):
                 refused = [
                     ask("bob", "GET", f"/responses/{name}"),
@@ -323,11 +327,14 @@ def test_a_response_that_a_provider_holds_is_its_persons_alone(tmp_path):
                 ]
                 assert {answer.status_code for answer in refused} == {404}
                 assert len({answer.text for answer in refused}) == 1
-            assert len(provider.requests) == count
+            new = provider.requests[count:]
+            assert not [each for each in new if each.path.startswith("/responses")]
 
             for name in ("resp_of_alice", "resp_beside"):
                 response_of(provider, name, f"/responses/{name}")
                 assert ask("alice", "GET", f"/responses/{name}").json()["id"] == name
+            response_of(provider, "resp_held", "/responses", **begun)
+            assert ask("alice", "POST", "/responses", input="And?", **begun).status_code == 200
             response_of(provider, "resp_more", "/responses")
             goes_on = {"input": "And?", "previous_response_id": "resp_of_alice"}
             assert ask("alice", "POST", "/responses", **goes_on).json()["id"] == "resp_more"

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from smart_context.base.values import text_in
+from smart_context.base.values import id_in, text_in
 from smart_context.chat.messages import Part
 from smart_context.gateway.answers.events import EventReader
 from smart_context.gateway.requests.body import MAX_ANSWER_VALUES, has_more_values, read_value
@@ -86,6 +86,7 @@ class Gathered:
         choices: By their number; there is one unless more were requested.
         usage: Tokens as the provider counted them; `None` if it did not say.
         response: The provider's id of the response.
+        conversation: The provider's id of the conversation that it holds; empty for none.
         error: What broke it off; empty if nothing did.
         is_whole: The provider has sent its end.
         model: The model that answered, as the provider names it.
@@ -95,6 +96,7 @@ class Gathered:
         self.choices: dict[int, Choice] = defaultdict(Choice)
         self.usage: Usage | None = None
         self.response = ""
+        self.conversation = ""
         self.error = ""
         self.is_whole = False
         self.model = ""
@@ -107,6 +109,7 @@ class Gathered:
     def clean(self, echoes: Echoes) -> None:
         """Remove our keys, in case the provider has repeated them."""
         self.response, self.model = echoes.text(self.response), echoes.text(self.model)
+        self.conversation = echoes.text(self.conversation)
         self.error = echoes.error(self.error)
         for choice in self.choices.values():
             choice.texts = [echoes.text(choice.text)]
@@ -188,6 +191,7 @@ class Gathered:
 
     def _response(self, response: Mapping[str, Any], *, is_end: bool = True) -> str:
         self.response = text_in(response.get("id")) or self.response
+        self.conversation = id_in(response.get("conversation")) or self.conversation
         self.model = text_in(response.get("model")) or self.model
         if not is_end:
             return ""

@@ -37,7 +37,7 @@ from smart_context.gateway.turns.incoming import (
     PATHS,
     Incoming,
     RecentLists,
-    previous_response,
+    held_things,
     read_incoming,
 )
 from smart_context.host.access import Owned, unknown
@@ -165,7 +165,7 @@ class Gateway:
         key, caller, echoes = let_in.key, Caller(let_in.person), self._echoes()
         incoming = await self._read(kind, raw, headers, key, echoes)
         if self._host.access.has_people:
-            await self._check_response(key, incoming.previous_response)
+            await self._check_held(key, *_held_by_provider(incoming))
         watch = DisconnectWatch(receive, self._stopping)
         try:
             if incoming.model.startswith(OWN_CHAT):
@@ -249,8 +249,8 @@ class Gateway:
             raise GatewayError(_NOT_FOUND, "No provider is configured that could hold responses.")
         raw = await read_bytes(receive)
         if self._host.access.has_people:
-            named = response_in(path) or previous_response(read_body(raw))
-            await self._check_response(let_in.key, named)
+            named = response_in(path)
+            await self._check_held(let_in.key, *([named] if named else held_things(read_body(raw))))
         query = scope.get("query_string", b"").decode("latin-1")
         call = Call(
             endpoint=endpoint,
@@ -261,14 +261,17 @@ class Gateway:
         )
         await self._relayed(call, receive, send)
 
-    async def _check_response(self, key: str, response: str) -> None:
-        """Refuse what another's key got of the provider, which knows all people as one.
+    async def _check_held(self, key: str, *held: str) -> None:
+        """Refuse responses and conversations that a provider holds, unless the key got them.
+
+        The provider knows all people as one.
 
         Raises:
-            GatewayError: The same for a response that does not exist.
+            GatewayError: The same for one that does not exist.
         """
-        if response and not await self._parts.finder.has_got(key, response):
-            raise GatewayError(_NOT_FOUND, f"There is no response {response!r}.")
+        for name in held:
+            if not await self._parts.finder.has_got(key, name):
+                raise GatewayError(_NOT_FOUND, f"There is no response or conversation {name!r}.")
 
     async def _relayed(self, call: Call, receive: Receive, send: Send) -> None:
         watch = DisconnectWatch(receive, self._stopping)
@@ -292,6 +295,13 @@ def make_gateway(host: Host, admitted: AdmissionOf, client: EndpointClient) -> G
         turns=host.turns,
     )
     return Gateway(host, parts, admitted, Upstream(client))
+
+
+def _held_by_provider(incoming: Incoming) -> tuple[str, ...]:
+    """What the provider is to go on with; in chat completions a conversation is the client's."""
+    if incoming.kind == "responses":
+        return held_things(incoming.body)
+    return (incoming.previous_response,) if incoming.previous_response else ()
 
 
 def _explained(error: Exception) -> GatewayError:

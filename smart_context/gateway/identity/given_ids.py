@@ -4,9 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
 
-from smart_context.base.values import OWN_KEY
+from smart_context.base.values import OWN_KEY, id_in
 from smart_context.gateway.requests.body import Body
 from smart_context.gateway.requests.units import Unit
 
@@ -107,20 +106,14 @@ def _in_headers(headers: Mapping[str, str]) -> GivenId | None:
 
 def _in_body(body: Body) -> GivenId | None:
     for name in ("prompt_cache_key", "conversation"):
-        if value := _id_in(body.get(name)):
+        if value := id_in(body.get(name)):
             return _given(name, value)
     metadata = body.get("metadata")
     if isinstance(metadata, Mapping):
         for name in _METADATA:
-            if value := _id_in(metadata.get(name)):
+            if value := id_in(metadata.get(name)):
                 return _given(f"metadata.{name}", value)
     return None
-
-
-def _id_in(value: Any) -> str:
-    if isinstance(value, Mapping):
-        value = value.get("id")
-    return value.strip() if isinstance(value, str) else ""
 
 
 def _given(place: str, value: str) -> GivenId:

@@ -104,7 +104,8 @@ class Issued:
     """The answers that one key's chats got through the gateway.
 
     Attributes:
-        by_response: The chat of each response, by the provider's id; empty for those of no chat.
+        by_response: The chat of each response, by the provider's id; empty for those of no chat,
+            and for conversations that the provider holds.
     """
 
     def __init__(self) -> None:

@@ -78,13 +78,13 @@ class ChatFinder:
         except StoreFailed as error:
             _logger.warning("the answer's chat may not be found again: %s", error)
 
-    async def has_got(self, key: str, response: str) -> bool:
-        """True if a response of the provider's went to this key."""
-        return response in (await self._record(key)).issued.by_response
+    async def has_got(self, key: str, held: str) -> bool:
+        """True if a response or conversation of the provider's went to this key."""
+        return held in (await self._record(key)).issued.by_response
 
-    async def note_response(self, key: str, response: str) -> None:
-        """Remember a response that has no place in a chat; see `note`."""
-        await self._change((await self._record(key)).got(response))
+    async def note_held(self, key: str, held: str) -> None:
+        """Remember what the provider holds and has no place in a chat; see `note`."""
+        await self._change((await self._record(key)).got(held))
 
     async def _record(self, key: str) -> IssuedRecord:
         record = self._records.setdefault(key, IssuedRecord(self._logs, key))

@@ -286,9 +286,10 @@ class Exchange:
         """Save the answer as far as it has arrived, and the receipt."""
         state = self._state
         with self._closing:
-            response = self._echoes.text(outcome.gathered.response)
-            if response and self._incoming.kind == "responses":
-                await self._parts.finder.note_response(self._incoming.key, response)
+            if self._incoming.kind == "responses":
+                for held in (outcome.gathered.response, outcome.gathered.conversation):
+                    if held := self._echoes.text(held):
+                        await self._parts.finder.note_held(self._incoming.key, held)
             if isinstance(state, Aside):
                 await self._note(state.turn, outcome, state.sent)
                 await self._parts.pipeline.publish(PIPELINE_END, state.turn)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from smart_context.base.values import text_in
+from smart_context.base.values import id_in, text_in
 from smart_context.gateway.identity.given_ids import (
     RETRY_HEADER,
     GivenId,
@@ -84,6 +84,13 @@ class Incoming:
     def item_count(self) -> int:
         """The number of messages or items in the request."""
         return sum(unit.size for unit in self.units)
+
+
+def held_things(body: Body) -> tuple[str, ...]:
+    """The ids of the response and conversation that a request of the Responses API continues."""
+    conversation = body.get("conversation")
+    named = id_in(conversation) or (str(conversation) if conversation else "")
+    return tuple(filter(None, (previous_response(body), named)))
 
 
 def previous_response(body: Body) -> str:

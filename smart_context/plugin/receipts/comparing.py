@@ -31,10 +31,10 @@ from smart_context.plugin.forecast.plans import RequestPlanner
 from smart_context.plugin.receipts.commands import named_receipt
 from smart_context.plugin.receipts.documents import one_line_texts, receipt_document
 from smart_context.plugin.receipts.making import PendingReceipt, settings_document
-from smart_context.plugin.receipts.spent import last_request_of
 from smart_context.plugin.receipts.receipt import Receipt
 from smart_context.plugin.receipts.recording import ReceiptRecorder
 from smart_context.plugin.receipts.replay import Asked, Replays, asked_by, settings_in
+from smart_context.plugin.receipts.spent import last_request_of
 from smart_context.relevance.reasons import ReasonKind
 
 COMPARISON = "smart_context.comparison"
