@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from smart_context.base.errors import ModelFailed
 from smart_context.chat.messages import ChatId, Message, MessageId
+from smart_context.host.request.window import Window
 from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.selector import ChatView, ContextSelector, with_pinned_restored
+from smart_context.plugin.selection.window_budget import WindowBudget
 from smart_context.plugin.settings import FilterSettings
 from smart_context.relevance.reasons import ReasonKind
 from smart_context.relevance.scorer import RelevanceScorer
@@ -210,6 +212,23 @@ async def test_an_embedder_that_does_not_answer_in_time_costs_the_filter(selecto
     decision = await selector(embedder=Silent(), patience_s=0.01).decide(view)
     assert kept(decision) == ["m0", "m1"]
     assert decision.problem.startswith("The embedding model did not answer within")
+
+
+async def test_what_is_sent_is_decided_once_for_each_state_and_window(selector):
+    known = [Window(tokens=1_000, model="m", count=len)]
+    filter_of = selector(budget=WindowBudget(window=lambda: known[0]))
+    cats = FilterState(active_topics=("cats",))
+    view = view_of(said("0.6 of cats", "x" * 500, "x" * 500), state=cats)
+    decided = await filter_of.decide(view)
+    assert await filter_of.decide(view) is decided
+    for changed in (
+        view_of(said("0.6 of cats", "x" * 500), state=cats),
+        view_of(view.messages, state=FilterState()),
+    ):
+        assert await filter_of.decide(changed) is not decided
+    everything = await filter_of.decide(view_of(view.messages))
+    known[0] = Window(tokens=100, model="m", count=len)
+    assert len(kept(await filter_of.decide(view_of(view.messages)))) < len(kept(everything))
 
 
 async def test_another_threshold_can_be_tried_without_setting_it(selector):
