@@ -13,6 +13,7 @@ from smart_context.base.text.languages import main_language
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.llm.models import Matrix
 from smart_context.relevance.evidence.background import Background, BackgroundMaker, author_of
+from smart_context.relevance.evidence.features import are_together
 from smart_context.relevance.evidence.lexical import ChatWords
 from smart_context.relevance.judge.calibrate import Scale, scale_for
 from smart_context.relevance.judge.judging import Judge, judge_for
@@ -59,6 +60,20 @@ class _WarmChat:
             self.maker is not None and self.maker.new(messages) <= _FEW_NEW
         )
         return has_background and self.words.is_ready(messages, labels, language)
+
+    async def said(
+        self, messages: Sequence[Message], labels: Sequence[str], language: str
+    ) -> list[str]:
+        """The labels of which some message says all words."""
+
+        def look_up() -> list[str]:
+            self.words.place(messages, language)
+            return [label for label in labels if are_together(self.words.holding(label))]
+
+        async with self.lock:
+            if self.words.is_ready(messages, labels, language):
+                return look_up()
+            return await asyncio.to_thread(look_up)
 
     def prepared(
         self,
@@ -160,7 +175,9 @@ class RelevanceScorer:
         labels = tuple(topic.label for topic in topics)
         language = main_language([message.text for message in messages])
         # first: they tell the model's dimension
-        label_vectors = await self._cache.queries(labels, language=language)
+        warm = self._warm_chat(chat_id)
+        said = await warm.said(messages, labels, language)
+        label_vectors = await self._cache.queries(labels, language=language, said=said)
         vectors = await self._cache.vectors(
             chat_id, messages, more_follow=more_follow, on_progress=on_progress
         )
@@ -168,7 +185,6 @@ class RelevanceScorer:
         if (mode or self._mode) == "plain":
             return score_plain(labels, label_vectors, vectors)
         judge = self._judge if self._judge and self._judge.fits(vectors) else None
-        warm = self._warm_chat(chat_id)
 
         def prepare() -> Background | None:
             return warm.prepared(messages, labels, language, vectors, judge)

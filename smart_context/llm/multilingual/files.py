@@ -5,6 +5,8 @@ from pathlib import Path
 MULTILINGUAL = "embedded/multilingual-2/"
 """How the name of an embedder begins that knows all of them; another number for other vectors."""
 
+E5_LANGUAGES = frozenset({"he", "hi", "tr"})
+"""The languages that multilingual-e5-small reads."""
 
 FOLDER = Path(__file__).parent
 WEIGHTS = "weights.safetensors"

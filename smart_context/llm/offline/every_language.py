@@ -16,12 +16,11 @@ from smart_context.llm.minilm.files import FOLDER, VOCABULARY, read_checked
 from smart_context.llm.models import Matrix
 from smart_context.llm.multilingual import files
 from smart_context.llm.multilingual.encoder import (
-    E5_LANGUAGES,
     UniversalEncoder,
     into_english,
     load_e5,
 )
-from smart_context.llm.multilingual.files import MULTILINGUAL
+from smart_context.llm.multilingual.files import E5_LANGUAGES, MULTILINGUAL
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
 
 _FILE = files.FOLDER / "foreign_words.npy"

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
@@ -34,6 +35,7 @@ class LabelEvidence:
     null_mean: float  # the mean cosine of the label and the null labels
     null_spread: float  # the standard deviation of these cosines
     in_other_language: bool = False  # the chat is in another language than English
+    is_read_roughly: bool = False  # for its model, unrelated texts of its language are rather near
 
 
 _LOCAL = (
@@ -212,6 +214,12 @@ CHAT_FEATURES = (
 OTHER_LANGUAGE = "other_language"
 """1 if the chat is in another language than English: it decides only if a topic is mentioned."""
 
+READ_ROUGHLY = "read_roughly"
+"""1 if more evidence is needed than elsewhere, since unrelated texts are rather near."""
+
+SAID_TOGETHER = "said_together"
+"""1 if a message says all words of the label, whatever the embedding model makes of them."""
+
 _PRODUCTS = (
     *(("best", "coverage"), ("lexical_best", "best"), ("best", "best"), ("coverage", "words")),
     *(("null_best", "coverage"), ("unusual_best", "coverage"), ("words", "null_best")),
@@ -248,7 +256,14 @@ def _whole(evidence: LabelEvidence, local: Mapping[str, Floats]) -> dict[str, fl
         "dated": 0.0 if evidence.dated is None else float(evidence.dated.max()),
         "spoken_by": float(evidence.spoken_by.max()),
         OTHER_LANGUAGE: float(evidence.in_other_language),
+        READ_ROUGHLY: float(evidence.is_read_roughly),
+        SAID_TOGETHER: float(are_together(evidence.words)),
     }
+
+
+def are_together(words: tuple[tuple[float, Places], ...]) -> bool:
+    """True if some message has all words; false for a label without any."""
+    return bool(words) and len(reduce(np.intersect1d, (places for _, places in words))) > 0
 
 
 def with_products(whole: Mapping[str, float]) -> Floats:

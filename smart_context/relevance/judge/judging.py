@@ -8,11 +8,22 @@ import numpy as np
 
 from smart_context.llm.models import Matrix
 from smart_context.relevance.evidence.background import Floats
-from smart_context.relevance.evidence.features import CHAT_FEATURES, FEATURES, with_products
+from smart_context.relevance.evidence.features import (
+    CHAT_FEATURES,
+    FEATURES,
+    READ_ROUGHLY,
+    SAID_TOGETHER,
+    with_products,
+)
 from smart_context.relevance.judge.calibrate import SCALES, Scale
 from smart_context.relevance.judge.weights import FILE, Weights, read_weights
 
 _CLIP = np.float32(6)
+_DOUBT = 0.405
+"""Makes .5 of .4, in log-odds."""
+
+_SAID = 0.5
+"""The least probability of a topic all of whose words a message says: `asyncio.gather`."""
 
 POSTERIOR_FEATURES = (
     *("close", "unusual", "lexical", "centre", "centre_window", "window", "stretch_best"),
@@ -67,7 +78,9 @@ def judge_for(model: str, scale: Scale | None = None, weights: Path = FILE) -> J
 def presence(whole: Mapping[str, float], judge: Judge) -> float:
     """The probability that the chat mentions the topic."""
     factor, shift = judge.presence
-    return float(sigmoid(np.float32(factor * presence_evidence(whole, judge.weights) + shift)))
+    evidence = presence_evidence(whole, judge.weights) - _DOUBT * whole[READ_ROUGHLY]
+    found = float(sigmoid(np.float32(factor * evidence + shift)))
+    return max(found, _SAID) if whole[SAID_TOGETHER] else found
 
 
 def presence_evidence(whole: Mapping[str, float], weights: Weights) -> float:

@@ -8,7 +8,7 @@ chat is idle.
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -120,18 +120,28 @@ class EmbeddingCache:
                 return await asyncio.to_thread(entry.chat.rows, keys)
         return await asyncio.to_thread(lambda: self._read(chat_id).rows(keys))
 
-    async def queries(self, texts: Sequence[str], *, language: str = "") -> Matrix:
+    async def queries(
+        self, texts: Sequence[str], *, language: str = "", said: Collection[str] = ()
+    ) -> Matrix:
         """Shape (len(texts), d): unit rows of labels and other queries; cached in memory only.
 
         Args:
             language: The main language of the chat, in which a short label is understood if the
                 model tells languages apart.
+            said: Texts that the chat itself says. They are in its language, even if that is
+                English and they are spelled unlike it: `asyncio`.
 
         Raises:
             ModelFailed: If the embedder fails.
         """
-        if language not in {"", "en"} and self.model.startswith(MULTILINGUAL):
-            texts = [with_language(text, language) if text.strip() else text for text in texts]
+        if language and self.model.startswith(MULTILINGUAL):
+            is_certain = language != "en"
+            texts = [
+                with_language(text, language)
+                if text.strip() and (is_certain or text in said)
+                else text
+                for text in texts
+            ]
         async with self._query_lock:
             wanted = [text for text in dict.fromkeys(texts) if text.strip()]
             for _ in range(2):  # again if the model's dimension changed under its name

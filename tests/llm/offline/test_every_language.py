@@ -66,6 +66,16 @@ async def test_a_label_of_another_language_is_told_by_its_spelling(embedder, wor
     await plain.aclose()
 
 
+async def test_a_label_that_an_english_chat_says_is_read_as_english(embedder):
+    plain = EmbeddedEmbedder()
+    said = await embedder.embed([with_language(word, "en") for word in ("asyncio", "сырники")])
+    read = await plain.embed(["asyncio", "сырники"])
+    assert np.allclose(said[0], read[0], atol=0.01)
+    assert not np.allclose(said[1], read[1], atol=0.01)
+    assert not np.allclose(await embedder.embed(["asyncio"]), read[0], atol=0.01)
+    await plain.aclose()
+
+
 async def test_a_short_label_is_read_in_the_language_of_its_chat(embedder):
     label, chat = "fiets", "De ketting van mijn fiets loopt er steeds af."
     alone, among, said = await embedder.embed([label, with_language(label, "nl"), chat])

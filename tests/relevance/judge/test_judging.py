@@ -5,10 +5,12 @@ from smart_context.relevance.evidence.features import (
     CHAT_FEATURES,
     FEATURES,
     OTHER_LANGUAGE,
+    READ_ROUGHLY,
+    SAID_TOGETHER,
     with_products,
 )
 from smart_context.relevance.judge.calibrate import MINILM, Scale
-from smart_context.relevance.judge.judging import Judge, judge_for
+from smart_context.relevance.judge.judging import Judge, judge_for, presence
 from smart_context.relevance.judge.weights import FILE, null_labels, read_weights, write_weights
 
 
@@ -51,3 +53,13 @@ def test_a_judge_reads_another_models_cosines_as_the_embedded_ones():
     cosines = np.array([scale.unrelated, scale.probable, scale.sure], dtype=np.float32)
     expected = [MINILM.unrelated, MINILM.probable, MINILM.sure]
     assert judge.as_embedded(cosines).tolist() == pytest.approx(expected)
+
+
+def test_a_topic_that_is_said_is_likely_and_one_in_a_roughly_read_language_less():
+    judge = judge_for("all-MiniLM-L6-v2")
+    whole = dict.fromkeys((*CHAT_FEATURES, OTHER_LANGUAGE, READ_ROUGHLY, SAID_TOGETHER), 0.0)
+    usual = presence(whole, judge)
+    doubted = presence({**whole, READ_ROUGHLY: 1.0}, judge)
+    assert doubted < usual < 0.5
+    assert presence({**whole, SAID_TOGETHER: 1.0}, judge) == 0.5
+    assert presence({**whole, SAID_TOGETHER: 1.0, READ_ROUGHLY: 1.0}, judge) == 0.5
