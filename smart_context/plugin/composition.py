@@ -1,12 +1,11 @@
-"""Builds the plugin's parts, each from parts that are built before it."""
+"""Builds the plugin's parts, each from the parts that it needs."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
-from smart_context.base.values import PersonId
-from smart_context.chat.messages import ChatId, MessageId
+from smart_context.chat.messages import ChatId
 from smart_context.host.commands.registry import CommandHandler
 from smart_context.host.plugins.api import PluginContext
 from smart_context.llm.models import Embedder
@@ -18,7 +17,7 @@ from smart_context.plugin.briefing.briefing import Briefings
 from smart_context.plugin.briefing.chat_contexts import ChatContexts
 from smart_context.plugin.briefing.chat_recalls import ChatRecalls
 from smart_context.plugin.briefing.chat_roles import ChatRoles, role_problem
-from smart_context.plugin.briefing.recall_sources import RecalledMessages, RecallSources, TopicOfAll
+from smart_context.plugin.briefing.recall_sources import RecalledMessages, RecallSources
 from smart_context.plugin.briefing.role_part import RolePacking
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.undo import UndoSteps
@@ -50,7 +49,9 @@ from smart_context.plugin.topics.members import keep_similar
 from smart_context.plugin.topics.splitting import Belongings, Splitting
 from smart_context.plugin.topics.updates import TOPICS_UPDATED, TopicUpdates
 from smart_context.relevance.archive.archive import ChatArchive
+from smart_context.relevance.judge.calibrate import Scale
 from smart_context.relevance.judge.fitting import stored_judge, stored_scale
+from smart_context.relevance.judge.judging import Judge
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.storage.guarded.documents import PersonalContexts
@@ -70,461 +71,407 @@ class PluginParts:
     extraction: BackgroundExtraction
 
 
-@dataclass(frozen=True, slots=True)
-class _Filtering:
-    """The user's choices, and the filter that follows from them."""
-
-    undo: UndoSteps
-    sidecars: Sidecars
-    cache: EmbeddingCache
-    archive: ChatArchive
-    budget: WindowBudget
-    selector: ContextSelector
-    ledger: TokenLedger
-    waiting: Waiting
-    roles: RoleSources
-    chat_filter: ChatFilter
-
-
-@dataclass(frozen=True, slots=True)
-class _Material:
-    """What goes with messages: notes, contexts and roles."""
-
-    changes: ContextChanges
-    notes: VaultNotes
-    contexts: ChatContexts
-    recalls: ChatRecalls
-    roles: ChatRoles
-    briefings: Briefings
-
-
-@dataclass(frozen=True, slots=True)
-class _Accounts:
-    """Previews of what messages would cost, and receipts of what they did cost."""
-
-    previews: PreviewCommands
-    recorder: ReceiptRecorder
-    receipts: ReceiptCommands
-
-
 async def compose(context: PluginContext) -> PluginParts:
-    """Build the plugin's parts, in the order in which they need each other."""
-    settings = FilterSettings.from_mapping(context.settings)
-    model = ModelInUse(context)
-    files = StoredReceipts(context.storage.logs, context.logger)
-    planner = RequestPlanner(context, _file_offer(context, settings, model))
-    filtering = await _filtering(context, settings, model, planner, files)
-
-    async def topic_of_all(
-        topic_id: str, person: PersonId
-    ) -> tuple[str, list[tuple[ChatId, MessageId]]]:
-        return await atlas.named_messages(topic_id, person)  # built below, of what this is part of
-
-    material = _material(context, settings, model, filtering, topic_of_all)
-    editing, topics = _topics(context, filtering, material, files)
-    accounts = _accounts(context, settings, model, planner, filtering, material, files)
-    belongings = Belongings(chats=context.chats, sidecars=filtering.sidecars, cache=filtering.cache)
-    comparisons = Comparisons(
-        replays=accounts.receipts.replays,
-        recorder=accounts.recorder,
-        planner=planner,
-        requests=context.requests,
-        draft_of=context.requests.draft,
-        keep_file=context.files.keep,
-        prices=lambda: context.prices,
-        emit=context.emit,
-        find_topics=lambda chat_id: context.latest(("topics", chat_id), topics.update(chat_id)),
+    """Build the plugin's parts, each when the first that needs it is built."""
+    documents, embedder = context.storage.vault_documents, context.models.embedder
+    parts = _Parts(
+        context,
+        scale=await asyncio.to_thread(stored_scale, documents, embedder.name),
+        judge=await asyncio.to_thread(stored_judge, documents, embedder.name),
     )
-    hooks = Hooks(
-        chats=context.chats,
-        models=model.models,
-        latest=context.latest,
-        sidecars=filtering.sidecars,
-        undo=filtering.undo,
-        cache=filtering.cache,
-        archive=filtering.archive,
-        ledger=filtering.ledger,
-        selector=filtering.selector,
-        waiting=filtering.waiting,
-        chat_filter=filtering.chat_filter,
-        topics=topics,
-        context_changes=material.changes,
-        offer=planner.offer,
-        briefings=material.briefings,
-        receipts=accounts.recorder,
-        belongings=belongings,
-    )
-    filtering.sidecars.on_changed_elsewhere(hooks.chosen_elsewhere)
-    atlas = _atlas(context, settings, model, filtering, topics)
-    splitting = Splitting(
-        chats=context.chats,
-        chat_filter=filtering.chat_filter,
-        selector=filtering.selector,
-        belongings=belongings,
-    )
-    handlers: tuple[CommandHandler, ...] = (
-        *(comparisons.compare, comparisons.keep_answer, splitting.split),
-        *(atlas.atlas, atlas.atlas_messages, atlas.pause_atlas),
-        *_topic_commands(context, filtering, editing, topics),
-        *_account_commands(accounts),
-        *_note_commands(context, settings, model, filtering, material),
-    )
+    parts.changes.listen(parts.forecasts.forget_briefings)
+    parts.chat_filter.tell_costs(parts.costs.of)
+    parts.sidecars.on_changed_elsewhere(parts.hooks.chosen_elsewhere)
     return PluginParts(
-        hooks=hooks,
-        commands={handler.__name__: handler for handler in handlers},
-        cache=filtering.cache,
-        notes=material.notes,
-        extraction=atlas.background,
+        hooks=parts.hooks,
+        commands={handler.__name__: handler for handler in parts.commands()},
+        cache=parts.cache,
+        notes=parts.notes,
+        extraction=parts.background,
     )
 
 
-def _file_offer(context: PluginContext, settings: FilterSettings, model: ModelInUse) -> FileOffer:
-    notes = context.notes
-    files = FileTools(
-        context.vault, without=notes.without, nearest=notes.find, attachments=context.files
-    )
-    return FileOffer(files=files, mode=settings.file_tools, models=model.models)
+class _Parts:
+    """Each part of the plugin, by the name under which others ask for it."""
 
-
-async def _filtering(
-    context: PluginContext,
-    settings: FilterSettings,
-    model: ModelInUse,
-    planner: RequestPlanner,
-    files: StoredReceipts,
-) -> _Filtering:
-    undo = UndoSteps()
-    sidecars = Sidecars(context.documents, context.logger, on_change=undo.record)
-    embedder = context.models.embedder
-    cache = EmbeddingCache(context.storage.vectors, embedder)
-    documents = context.storage.vault_documents
-    scale = await asyncio.to_thread(stored_scale, documents, embedder.name)
-    judge = await asyncio.to_thread(stored_judge, documents, embedder.name)
-    archive = ChatArchive(
-        context.chats, context.storage.vectors, context.storage.caches, cache, scale=scale
-    )
-    scorer = RelevanceScorer(cache, mode=settings.relevance, scale=scale, judge=judge)
-    budget = WindowBudget(window=model.window, contexts=settings.context_budget_tokens)
-    selector = ContextSelector(scorer, settings, context.logger, budget)
-    ledger = TokenLedger(model.count_tokens)
-
-    async def tokens_of(view: ChatView, decision: Decision) -> Sequence[int]:
-        as_text = planner.gives_tools_as_text() and not view.is_of_client
-        found = await with_costs(ledger, view, decision, model.count_tokens, as_text=as_text)
-        counted: list[int] = found.costs.tokens.tolist()
-        return counted
-
-    async def cache_of(chat_id: ChatId) -> Cache:
-        fields = await files.newest_client_fields(chat_id)
-        return model.cache(str(fields.get("model") or ""))
-
-    waiting = Waiting(
-        selector=selector,
-        settings=settings,
-        last_request=files.last_request,
-        tokens_of=tokens_of,
-        cache_of=cache_of,
-    )
-    roles = RoleSources(context.trust, lambda: context.user_roles)
-    chat_filter = ChatFilter(
-        chats=context.chats,
-        sidecars=sidecars,
-        selector=selector,
-        waiting=waiting,
-        build_history=context.build_history,
-        emit=context.emit,
-        undoable=undo.undoable,
-        role_problem=partial(role_problem, roles),
-    )
-    return _Filtering(
-        undo,
-        sidecars,
-        cache,
-        archive,
-        budget,
-        selector,
-        ledger,
-        waiting,
-        roles,
-        chat_filter,
-    )
-
-
-def _material(
-    context: PluginContext,
-    settings: FilterSettings,
-    model: ModelInUse,
-    filtering: _Filtering,
-    topic_of_all: TopicOfAll,
-) -> _Material:
-    changes = ContextChanges(context.emit)
-    notes = VaultNotes(
-        context.notes, context.storage.vault_documents, on_change=changes.notes_changed
-    )
-    contexts = ChatContexts(
-        notes=notes,
-        chat_filter=filtering.chat_filter,
-        sidecars=filtering.sidecars,
-        changes=changes,
-        budget=settings.context_budget_tokens,
-        within=filtering.budget.for_contexts,
-        model=model,
-        logger=context.logger,
-    )
-    roles = ChatRoles(
-        sources=filtering.roles,
-        packing=RolePacking(context.vault, context.notes.without, filtering.roles),
-        sidecars=filtering.sidecars,
-        chat_filter=filtering.chat_filter,
-        within=filtering.budget.for_role,
-        model=model,
-        logger=context.logger,
-    )
-    recalls = _recalls(context, model, filtering, changes, topic_of_all)
-    briefings = Briefings(
-        chats=context.chats,
-        general=lambda: context.instructions,
-        count_tokens=model.count_tokens,
-        roles=roles,
-        contexts=contexts,
-        recalls=recalls,
-        child=context.child,
-    )
-    return _Material(changes, notes, contexts, recalls, roles, briefings)
-
-
-def _recalls(
-    context: PluginContext,
-    model: ModelInUse,
-    filtering: _Filtering,
-    changes: ContextChanges,
-    topic_of_all: TopicOfAll,
-) -> ChatRecalls:
-    messages = RecalledMessages(
-        chats=context.chats,
-        sidecars=filtering.sidecars,
-        access=context.access,
-        logger=context.logger,
-    )
-    return ChatRecalls(
-        sources=RecallSources(
-            messages=messages,
-            chat_filter=filtering.chat_filter,
-            selector=filtering.selector,
-            archive=filtering.archive,
-            topic_of_all=topic_of_all,
-            count_tokens=model.count_tokens,
-        ),
-        messages=messages,
-        chat_filter=filtering.chat_filter,
-        sidecars=filtering.sidecars,
-        changes=changes,
-        within=filtering.budget.for_contexts,
-        model=model,
-        logger=context.logger,
-    )
-
-
-def _topics(
-    context: PluginContext, filtering: _Filtering, material: _Material, receipts: StoredReceipts
-) -> tuple[TopicEditing, TopicUpdates]:
-    editing = TopicEditing(
-        chats=context.chats,
-        sidecars=filtering.sidecars,
-        steps=filtering.undo,
-        chat_filter=filtering.chat_filter,
-        selector=filtering.selector,
-        emit=context.emit,
-        changes=material.changes,
-    )
-    updates = TopicUpdates(
-        chats=context.chats,
-        sidecars=filtering.sidecars,
-        extractor=partial(_extractor, context, Keywords()),
-        cache=filtering.cache,
-        emit=context.emit,
-        announce=filtering.chat_filter.announce,
-        edited=editing.applied,
-        steps=filtering.undo,
-        sent_topics=receipts.topics,
-        leases=context.storage.leases,
-    )
-    return editing, updates
-
-
-def _atlas(
-    context: PluginContext,
-    settings: FilterSettings,
-    model: ModelInUse,
-    filtering: _Filtering,
-    topics: TopicUpdates,
-) -> AtlasCommands:
-    embedder = context.models.embedder
-    atlases = Atlases(context.storage, embedder, filtering.cache, context.emit, context.logger)
-
-    async def find(chat_id: ChatId) -> None:
-        told = await keep_similar(
-            chat_id, filtering.chat_filter, filtering.selector, filtering.sidecars
+    def __init__(self, context: PluginContext, *, scale: Scale | None, judge: Judge | None) -> None:
+        self.context = context
+        self.settings = FilterSettings.from_mapping(context.settings)
+        self.model = ModelInUse(context)
+        self.receipts_kept = StoredReceipts(context.storage.logs, context.logger)
+        self.undo = UndoSteps()
+        self.sidecars = Sidecars(context.documents, context.logger, on_change=self.undo.record)
+        self.cache = EmbeddingCache(context.storage.vectors, context.models.embedder)
+        self.archive = ChatArchive(
+            context.chats, context.storage.vectors, context.storage.caches, self.cache, scale=scale
         )
-        if told is not None:
-            context.emit(TOPICS_UPDATED, told)
-        else:
-            await topics.find_unseen(chat_id, offline=settings.atlas_extraction == "embedded")
+        self.budget = WindowBudget(
+            window=self.model.window, contexts=self.settings.context_budget_tokens
+        )
+        scorer = RelevanceScorer(self.cache, mode=self.settings.relevance, scale=scale, judge=judge)
+        self.selector = ContextSelector(scorer, self.settings, context.logger, self.budget)
+        self.ledger = TokenLedger(self.model.count_tokens)
+        self.role_sources = RoleSources(context.trust, lambda: context.user_roles)
+        self.changes = ContextChanges(context.emit)
+        self.notes = VaultNotes(
+            context.notes, context.storage.vault_documents, on_change=self.changes.notes_changed
+        )
 
-    extraction = BackgroundExtraction(
-        atlases,
-        find,
-        topics.is_running,
-        context.latest,
-        context.logger,
-    )
-    return AtlasCommands(
-        atlases=atlases,
-        chats=context.chats,
-        cache=filtering.cache,
-        count_tokens=model.count_tokens,
-        background=extraction,
-        spawn=context.spawn,
-    )
+    # What is sent: the filter, and what goes with the messages
 
+    @cached_property
+    def planner(self) -> RequestPlanner:
+        notes, context = self.context.notes, self.context
+        files = FileTools(
+            context.vault, without=notes.without, nearest=notes.find, attachments=context.files
+        )
+        mode = self.settings.file_tools
+        return RequestPlanner(context, FileOffer(files=files, mode=mode, models=self.model.models))
 
-def _extractor(context: PluginContext, keywords: Keywords, embedder: Embedder) -> TopicExtractor:
-    fast = context.models.fast
-    if fast is None:
-        return EmbeddedTopicExtractor(embedder, keywords)
-    return LlmTopicExtractor(fast, keywords)
+    @cached_property
+    def waiting(self) -> Waiting:
+        async def tokens_of(view: ChatView, decision: Decision) -> Sequence[int]:
+            as_text = self.planner.gives_tools_as_text() and not view.is_of_client
+            count = self.model.count_tokens
+            found = await with_costs(self.ledger, view, decision, count, as_text=as_text)
+            counted: list[int] = found.costs.tokens.tolist()
+            return counted
 
+        async def cache_of(chat_id: ChatId) -> Cache:
+            fields = await self.receipts_kept.newest_client_fields(chat_id)
+            return self.model.cache(str(fields.get("model") or ""))
 
-def _accounts(
-    context: PluginContext,
-    settings: FilterSettings,
-    model: ModelInUse,
-    planner: RequestPlanner,
-    filtering: _Filtering,
-    material: _Material,
-    files: StoredReceipts,
-) -> _Accounts:
-    forecasts = Forecasts(
-        chats=context.chats,
-        sidecars=filtering.sidecars,
-        chat_filter=filtering.chat_filter,
-        selector=filtering.selector,
-        waiting=filtering.waiting,
-        briefings=material.briefings,
-        ledger=filtering.ledger,
-        count_tokens=model.count_tokens,
-        as_text=planner.gives_tools_as_text,
-    )
-    material.changes.listen(forecasts.forget_briefings)
-    costs = RequestCosts(
-        forecasts=forecasts,
-        planner=planner,
-        model=model,
-        last_request=files.last_request,
-        client_fields_of=files.newest_client_fields,
-    )
-    filtering.chat_filter.tell_costs(costs.of)
-    previews = PreviewCommands(
-        forecasts=forecasts,
-        costs=costs,
-        briefings=material.briefings,
-        model=model,
-        ask_above=settings.ask_above_tokens,
-        draft_of=context.requests.draft,
-        planner=planner,
-        text_of=context.requests.attached_text,
-        client_fields_of=files.newest_client_fields,
-    )
-    recorder = ReceiptRecorder(
-        chats=context.chats,
-        files=files,
-        forecasts=forecasts,
-        model=model,
-        emit=context.emit,
-        logger=context.logger,
-    )
-    replays = Replays(
-        chats=context.chats,
-        chat_filter=filtering.chat_filter,
-        selector=filtering.selector,
-        briefings=material.briefings,
-        build_history=context.build_history,
-        planner=planner,
-    )
-    receipts = ReceiptCommands(
-        chats=context.chats, files=files, replays=replays, prices=lambda: context.prices
-    )
-    return _Accounts(previews, recorder, receipts)
+        return Waiting(
+            selector=self.selector,
+            settings=self.settings,
+            last_request=self.receipts_kept.last_request,
+            tokens_of=tokens_of,
+            cache_of=cache_of,
+        )
 
+    @cached_property
+    def chat_filter(self) -> ChatFilter:
+        return ChatFilter(
+            chats=self.context.chats,
+            sidecars=self.sidecars,
+            selector=self.selector,
+            waiting=self.waiting,
+            build_history=self.context.build_history,
+            emit=self.context.emit,
+            undoable=self.undo.undoable,
+            role_problem=partial(role_problem, self.role_sources),
+        )
 
-def _topic_commands(
-    context: PluginContext, filtering: _Filtering, editing: TopicEditing, topics: TopicUpdates
-) -> tuple[CommandHandler, ...]:
-    filters = FilterCommands(chat_filter=filtering.chat_filter)
-    extraction = ExtractionCommands(
-        topics=topics,
-        chat_filter=filtering.chat_filter,
-        selector=filtering.selector,
-        latest=context.latest,
-    )
-    compaction = TopicCompaction(
-        chats=context.chats,
-        chat_filter=filtering.chat_filter,
-        selector=filtering.selector,
-        sidecars=filtering.sidecars,
-        steps=filtering.undo,
-        ledger=filtering.ledger,
-        sum_up=context.sum_up,
-        has_writer=lambda: context.models.fast is not None,
-    )
-    return (
-        *(filters.set_filter, filters.apply_now, filters.get_topics, filters.suggest_topics),
-        *(filters.set_similarity_mode, filters.set_file_tools),
-        *(filters.pin, filters.hide, filters.release),
-        *(editing.rename_topic, editing.merge_topics, editing.delete_topic, editing.add_topic),
-        *(editing.set_threshold, editing.undo),
-        *(extraction.refresh_topics, extraction.topic_map, compaction.compact_topics),
-    )
+    @cached_property
+    def contexts(self) -> ChatContexts:
+        return ChatContexts(
+            notes=self.notes,
+            chat_filter=self.chat_filter,
+            sidecars=self.sidecars,
+            changes=self.changes,
+            budget=self.settings.context_budget_tokens,
+            within=self.budget.for_contexts,
+            model=self.model,
+            logger=self.context.logger,
+        )
 
+    @cached_property
+    def roles(self) -> ChatRoles:
+        without = self.context.notes.without
+        return ChatRoles(
+            sources=self.role_sources,
+            packing=RolePacking(self.context.vault, without, self.role_sources),
+            sidecars=self.sidecars,
+            chat_filter=self.chat_filter,
+            within=self.budget.for_role,
+            model=self.model,
+            logger=self.context.logger,
+        )
 
-def _account_commands(accounts: _Accounts) -> tuple[CommandHandler, ...]:
-    previews, receipts = accounts.previews, accounts.receipts
-    return (
-        *(previews.preview, previews.reasons, previews.describe_topic, receipts.costs),
-        *(receipts.turns, receipts.receipts, receipts.knew, receipts.receipt, receipts.replay),
-    )
+    @cached_property
+    def recalls(self) -> ChatRecalls:
+        messages = RecalledMessages(
+            chats=self.context.chats,
+            sidecars=self.sidecars,
+            access=self.context.access,
+            logger=self.context.logger,
+        )
+        sources = RecallSources(
+            messages=messages,
+            chat_filter=self.chat_filter,
+            selector=self.selector,
+            archive=self.archive,
+            topic_of_all=self.atlas.named_messages,
+            count_tokens=self.model.count_tokens,
+        )
+        return ChatRecalls(
+            sources=sources,
+            messages=messages,
+            chat_filter=self.chat_filter,
+            sidecars=self.sidecars,
+            changes=self.changes,
+            within=self.budget.for_contexts,
+            model=self.model,
+            logger=self.context.logger,
+        )
 
+    @cached_property
+    def briefings(self) -> Briefings:
+        return Briefings(
+            chats=self.context.chats,
+            general=lambda: self.context.instructions,
+            count_tokens=self.model.count_tokens,
+            roles=self.roles,
+            contexts=self.contexts,
+            recalls=self.recalls,
+            child=self.context.child,
+        )
 
-def _note_commands(
-    context: PluginContext,
-    settings: FilterSettings,
-    model: ModelInUse,
-    filtering: _Filtering,
-    material: _Material,
-) -> tuple[CommandHandler, ...]:
-    documents = context.storage.vault_documents
-    named = NamedContexts(
-        notes=material.notes,
-        changes=material.changes,
-        access=context.access,
-        count_tokens=model.count_tokens,
-        settings=settings,
-        sharing=documents if isinstance(documents, PersonalContexts) else None,
-    )
-    suggestions = Suggestions(
-        vault=context.notes,
-        caches=context.storage.caches,
-        embedder=context.models.embedder,
-        view_of=filtering.chat_filter.view,
-        run=context.latest,
-    )
-    slash = SlashCommands(notes=material.notes)
-    contexts, recalls, roles = material.contexts, material.recalls, material.roles
-    return (
-        *(named.list_notes, named.find_files, named.outline, suggestions.suggest_notes),
-        *(named.list_contexts, named.get_context, named.save_context, named.delete_context),
-        *(named.share_context, named.preview_context, named.compile_context),
-        *(contexts.attach_context, contexts.detach_context, contexts.chat_contexts),
-        *(contexts.add_notes, recalls.recall, recalls.recalls, recalls.forget_recall),
-        *(roles.roles, roles.set_role, slash.slash_commands),
-    )
+    # Topics, of a chat and of all chats
+
+    @cached_property
+    def editing(self) -> TopicEditing:
+        return TopicEditing(
+            chats=self.context.chats,
+            sidecars=self.sidecars,
+            steps=self.undo,
+            chat_filter=self.chat_filter,
+            selector=self.selector,
+            emit=self.context.emit,
+            changes=self.changes,
+        )
+
+    @cached_property
+    def topics(self) -> TopicUpdates:
+        keywords = Keywords()
+
+        def extractor(embedder: Embedder) -> TopicExtractor:
+            fast = self.context.models.fast
+            if fast is None:
+                return EmbeddedTopicExtractor(embedder, keywords)
+            return LlmTopicExtractor(fast, keywords)
+
+        return TopicUpdates(
+            chats=self.context.chats,
+            sidecars=self.sidecars,
+            extractor=extractor,
+            cache=self.cache,
+            emit=self.context.emit,
+            announce=self.chat_filter.announce,
+            edited=self.editing.applied,
+            steps=self.undo,
+            sent_topics=self.receipts_kept.topics,
+            leases=self.context.storage.leases,
+        )
+
+    @cached_property
+    def belongings(self) -> Belongings:
+        return Belongings(chats=self.context.chats, sidecars=self.sidecars, cache=self.cache)
+
+    @cached_property
+    def atlases(self) -> Atlases:
+        context = self.context
+        embedder = context.models.embedder
+        return Atlases(context.storage, embedder, self.cache, context.emit, context.logger)
+
+    @cached_property
+    def background(self) -> BackgroundExtraction:
+        context, offline = self.context, self.settings.atlas_extraction == "embedded"
+
+        async def find(chat_id: ChatId) -> None:
+            told = await keep_similar(chat_id, self.chat_filter, self.selector, self.sidecars)
+            if told is not None:
+                context.emit(TOPICS_UPDATED, told)
+            else:
+                await self.topics.find_unseen(chat_id, offline=offline)
+
+        return BackgroundExtraction(
+            self.atlases, find, self.topics.is_running, context.latest, context.logger
+        )
+
+    @cached_property
+    def atlas(self) -> AtlasCommands:
+        return AtlasCommands(
+            atlases=self.atlases,
+            chats=self.context.chats,
+            cache=self.cache,
+            count_tokens=self.model.count_tokens,
+            background=self.background,
+            spawn=self.context.spawn,
+        )
+
+    # What messages would cost, and what they did
+
+    @cached_property
+    def forecasts(self) -> Forecasts:
+        return Forecasts(
+            chats=self.context.chats,
+            sidecars=self.sidecars,
+            chat_filter=self.chat_filter,
+            selector=self.selector,
+            waiting=self.waiting,
+            briefings=self.briefings,
+            ledger=self.ledger,
+            count_tokens=self.model.count_tokens,
+            as_text=self.planner.gives_tools_as_text,
+        )
+
+    @cached_property
+    def costs(self) -> RequestCosts:
+        return RequestCosts(
+            forecasts=self.forecasts,
+            planner=self.planner,
+            model=self.model,
+            last_request=self.receipts_kept.last_request,
+            client_fields_of=self.receipts_kept.newest_client_fields,
+        )
+
+    @cached_property
+    def recorder(self) -> ReceiptRecorder:
+        return ReceiptRecorder(
+            chats=self.context.chats,
+            files=self.receipts_kept,
+            forecasts=self.forecasts,
+            model=self.model,
+            emit=self.context.emit,
+            logger=self.context.logger,
+        )
+
+    @cached_property
+    def replays(self) -> Replays:
+        return Replays(
+            chats=self.context.chats,
+            chat_filter=self.chat_filter,
+            selector=self.selector,
+            briefings=self.briefings,
+            build_history=self.context.build_history,
+            planner=self.planner,
+        )
+
+    @cached_property
+    def hooks(self) -> Hooks:
+        return Hooks(
+            chats=self.context.chats,
+            models=self.model.models,
+            latest=self.context.latest,
+            sidecars=self.sidecars,
+            undo=self.undo,
+            cache=self.cache,
+            archive=self.archive,
+            ledger=self.ledger,
+            selector=self.selector,
+            waiting=self.waiting,
+            chat_filter=self.chat_filter,
+            topics=self.topics,
+            context_changes=self.changes,
+            offer=self.planner.offer,
+            briefings=self.briefings,
+            receipts=self.recorder,
+            belongings=self.belongings,
+        )
+
+    # Commands
+
+    def commands(self) -> Iterator[CommandHandler]:
+        """All commands; clients call each by its name."""
+        yield from self._about_topics()
+        yield from self._about_costs()
+        yield from self._about_notes()
+        contexts, recalls, roles = self.contexts, self.recalls, self.roles
+        yield from (contexts.attach_context, contexts.detach_context, contexts.chat_contexts)
+        yield from (contexts.add_notes, recalls.recall, recalls.recalls, recalls.forget_recall)
+        yield from (roles.roles, roles.set_role)
+
+    def _about_topics(self) -> Iterator[CommandHandler]:
+        context, chat_filter = self.context, self.chat_filter
+        editing, atlas = self.editing, self.atlas
+        filters = FilterCommands(chat_filter=chat_filter)
+        yield from (filters.set_filter, filters.apply_now, filters.get_topics)
+        yield from (filters.suggest_topics, filters.set_similarity_mode, filters.set_file_tools)
+        yield from (filters.pin, filters.hide, filters.release)
+        yield from (editing.rename_topic, editing.merge_topics, editing.delete_topic)
+        yield from (editing.add_topic, editing.set_threshold, editing.undo)
+        yield from (atlas.atlas, atlas.atlas_messages, atlas.pause_atlas)
+        extraction = ExtractionCommands(
+            topics=self.topics,
+            chat_filter=chat_filter,
+            selector=self.selector,
+            latest=context.latest,
+        )
+        yield from (extraction.refresh_topics, extraction.topic_map)
+        yield TopicCompaction(
+            chats=context.chats,
+            chat_filter=chat_filter,
+            selector=self.selector,
+            sidecars=self.sidecars,
+            steps=self.undo,
+            ledger=self.ledger,
+            sum_up=context.sum_up,
+            has_writer=lambda: context.models.fast is not None,
+        ).compact_topics
+        yield Splitting(
+            chats=context.chats,
+            chat_filter=chat_filter,
+            selector=self.selector,
+            belongings=self.belongings,
+        ).split
+
+    def _about_costs(self) -> Iterator[CommandHandler]:
+        context = self.context
+        previews = PreviewCommands(
+            forecasts=self.forecasts,
+            costs=self.costs,
+            briefings=self.briefings,
+            model=self.model,
+            ask_above=self.settings.ask_above_tokens,
+            draft_of=context.requests.draft,
+            planner=self.planner,
+            text_of=context.requests.attached_text,
+            client_fields_of=self.receipts_kept.newest_client_fields,
+        )
+        yield from (previews.preview, previews.reasons, previews.describe_topic)
+        receipts = ReceiptCommands(
+            chats=context.chats,
+            files=self.receipts_kept,
+            replays=self.replays,
+            prices=lambda: context.prices,
+        )
+        yield from (receipts.costs, receipts.turns, receipts.receipts)
+        yield from (receipts.knew, receipts.receipt, receipts.replay)
+        comparisons = Comparisons(
+            replays=self.replays,
+            recorder=self.recorder,
+            planner=self.planner,
+            requests=context.requests,
+            draft_of=context.requests.draft,
+            keep_file=context.files.keep,
+            prices=lambda: context.prices,
+            emit=context.emit,
+            find_topics=lambda chat_id: context.latest(
+                ("topics", chat_id), self.topics.update(chat_id)
+            ),
+        )
+        yield from (comparisons.compare, comparisons.keep_answer)
+
+    def _about_notes(self) -> Iterator[CommandHandler]:
+        context, documents = self.context, self.context.storage.vault_documents
+        named = NamedContexts(
+            notes=self.notes,
+            changes=self.changes,
+            access=context.access,
+            count_tokens=self.model.count_tokens,
+            settings=self.settings,
+            sharing=documents if isinstance(documents, PersonalContexts) else None,
+        )
+        yield from (named.list_notes, named.find_files, named.outline)
+        yield from (named.list_contexts, named.get_context, named.save_context)
+        yield from (named.delete_context, named.share_context)
+        yield from (named.preview_context, named.compile_context)
+        yield Suggestions(
+            vault=context.notes,
+            caches=context.storage.caches,
+            embedder=context.models.embedder,
+            view_of=self.chat_filter.view,
+            run=context.latest,
+        ).suggest_notes
+        yield SlashCommands(notes=self.notes).slash_commands
