@@ -24,7 +24,7 @@ SLOWEST = 5
 """How many texts of a pattern get that closer look."""
 
 PASSED_ON = {
-    "base.config.lines": "match",
+    "base.config.document": "match",
     "host.plugins.manifest": "fullmatch",
 }
 """How patterns are used that a module hands to a function, or looks up; by default to search."""
