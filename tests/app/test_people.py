@@ -58,6 +58,8 @@ MAKING = {
 """Commands that make what is not there, so that Bob can't get the same answer for Alice's chat."""
 
 
+REFUSALS = ("InvalidParams: ", "CommandFailed: There is no ")
+
 COUNTED = re.compile(r'(?<=": )\d+(?=[,}])|sc-[\w-]{43}')
 """New keys, and numbers: a name in which the chat's id stands has other tokens."""
 
@@ -146,12 +148,14 @@ async def test_what_is_anothers_answers_every_command_as_what_does_not_exist(any
     async for name, owned, absent in calls(vault):
         tried.add(name)
         answers = [await vault.answer(person, name, params) for params in (owned, absent)]
+        made_nothing = all(answer.startswith(REFUSALS) for answer in answers)
         told, missing = (same_names(COUNTED.sub("", answer)) for answer in answers)
         is_refused = "There is no chat" in told or "There is no key" in told
         fits = told == missing or (name in MAKING and is_refused)
         if not fits or any(secret in told for secret in SECRETS):
             wrong.append((name, owned, *answers))
-        await remove_what_was_made(vault, person)
+        if not made_nothing:
+            await remove_what_was_made(vault, person)
 
     assert not wrong, "\n   ".join(map(str, wrong[0]))
     assert len(tried) > 40

@@ -11,18 +11,26 @@ from tests.vaults import about, write_chat
 pytestmark = pytest.mark.browser
 
 COUNT = 10_000
+SOME = 1_000
+"""As many as a test of the page needs that is not about how many the server knows."""
 SUBJECTS = ["cats sleep", "boats sail"]
 
 
 @pytest.fixture
-def server(configured, serve):
+def count():
+    return SOME
+
+
+@pytest.fixture
+def server(configured, serve, count):
     folder = configured()
-    texts = [f"{SUBJECTS[n % 2]} number{n}" for n in range(COUNT - 2)]
-    topics = [{"label": subject, "count": COUNT // 2} for subject in SUBJECTS]
+    texts = [f"{SUBJECTS[n % 2]} number{n}" for n in range(count - 2)]
+    topics = [{"label": subject, "count": count // 2} for subject in SUBJECTS]
     write_chat(folder, "mixed", about(*texts, "thanks", "welcome"), topics=topics)
     return serve(folder)
 
 
+@pytest.mark.parametrize("count", [COUNT])
 def test_a_chat_of_ten_thousand_messages_is_used_like_any_other(new_page, server, endpoint):
     page = open_chat(new_page, server)
     shown = page.locator(".message")
@@ -56,7 +64,7 @@ def test_a_chat_of_ten_thousand_messages_is_used_like_any_other(new_page, server
 def test_news_that_come_while_the_reader_scrolls_do_not_take_them_back(new_page, server):
     page = open_chat(new_page, server)
     expect(page.locator(".message").get_by_text("welcome", exact=True)).to_be_in_viewport()
-    every = [f"m{n}" for n in range(COUNT)]
+    every = [f"m{n}" for n in range(SOME)]
     page.locator("#scroll").evaluate(
         """(scroll, ids) => {
             scroll.scrollTo({ top: 0 });
