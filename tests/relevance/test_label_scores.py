@@ -9,7 +9,7 @@ import pytest
 import smart_context
 from smart_context.base.text.languages import with_language
 from smart_context.chat.messages import Message
-from smart_context.cli.evaluation.data.formats import read_dialogues
+from smart_context.cli.evaluation.dialogues import read_dialogues
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
 from smart_context.relevance.judge.calibrate import PROBABLY
 from smart_context.relevance.score import TopicQuery
