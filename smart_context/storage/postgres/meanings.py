@@ -26,7 +26,7 @@ Measured in docs/scale.md: of 300,000 messages, both ways take the same time for
 """
 
 LEAST_SEARCHED = 400
-"""Candidates of the index. With fewer it missed all of the nearest at times, and cost no less."""
+"""Candidates of the index. With fewer it misses more of the nearest, and costs no less."""
 
 _WIDEST = 4_000
 """The most dimensions that an index of half floats can have."""
