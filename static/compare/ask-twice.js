@@ -20,7 +20,12 @@ export function startAskTwice(button, { wire, chatId, box, attached, empty }) {
   dialog.start();
   document.addEventListener("panel-changed", (event) => {
     button.hidden = !isFiltered(/** @type {CustomEvent} */ (event).detail);
+    showUse();
   });
+  // Not `disabled`: it stays focusable, and says what is missing.
+  const showUse = () => button.setAttribute("aria-disabled", String(!box.value.trim()));
+  box.addEventListener("input", showUse);
+  box.form?.addEventListener("submit", () => queueMicrotask(showUse));
   button.addEventListener("click", () => {
     const question = box.value.trim();
     if (!question) {

@@ -27,6 +27,7 @@ def test_both_answers_are_side_by_side_and_one_is_kept(new_page, server, endpoin
     twice = page.get_by_role("button", name="Ask twice")
     expect(twice).to_be_hidden()
     pick(page, BOATS)
+    expect(twice).to_be_disabled()  # there is nothing to ask yet
     page.get_by_role("textbox", name="Message").fill("How deep?")
     twice.click()
     dialog = page.get_by_role("dialog", name="Asked twice")
