@@ -43,7 +43,7 @@ from smart_context.base.processes.child import Child
 from smart_context.base.resources import asset
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.clients import is_of_client
-from smart_context.chat.documents.branches import versions_of
+from smart_context.chat.documents.branches import branches_of, is_reachable, versions_of
 from smart_context.chat.exported import ENDINGS, Form, exported, file_name
 from smart_context.chat.files.files_taken_out import embedded
 from smart_context.chat.ids import check_chat_id, new_chat_id
@@ -62,14 +62,38 @@ from smart_context.web.pages.markup.message_html import MessageHtml
 from smart_context.web.pages.note_page import NotePage, Notes
 from smart_context.web.pages.smart_context import SmartContextCommands
 from smart_context.web.pages.templates import NO_STORE, PageTemplates
-from smart_context.web.pages.versions import other_versions
 from smart_context.web.pages.views import message_views, turn_view
 from smart_context.web.pages.views.chat_groups import ChatGroup, chat_groups, hits_view
 from smart_context.web.pages.views.message_states import message_states
+from smart_context.web.pages.views.message_views import SPEAKERS
 from smart_context.web.pages.views.message_window import window_asked_for
 from smart_context.web.pages.views.relatives import relatives_of
 from smart_context.web.pages.views.settings_view import fields_by_section
 from smart_context.web.pages.views.summary_views import compaction_view
+
+MAX_CHARACTERS = 2_000
+"""Longer messages of a version are cut; the chat's file has all of them."""
+
+
+def other_versions(document: Mapping[str, Any]) -> list[JsonObject]:
+    """The versions that can't be made current, newest first, as plain text.
+
+    Those of a program that keeps its history itself, and those that follow a message that is gone.
+    """
+    is_followed = is_of_client(document)
+    return [
+        {
+            "created_at": created if isinstance(created := branch.get("created_at"), str) else "",
+            "messages": [
+                {"speaker": SPEAKERS[message.role], "text": message.text[:MAX_CHARACTERS]}
+                for message in messages_of(branch)
+                if message.text
+            ],
+        }
+        for branch in branches_of(document)
+        if is_followed or not is_reachable(document, branch)
+    ]
+
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from smart_context.app.serving import register_status
 from smart_context.base.errors import ChatUnreadable
 from smart_context.base.values import OWNER
 from smart_context.host.commands.registry import Caller
-from smart_context.web.pages.pages import page_routes
+from smart_context.web.pages.pages import other_versions, page_routes
 from tests.web.asking import asked_by
 from tests.web.fake_host import FakeHost
 
@@ -398,3 +398,30 @@ async def test_a_chat_whose_text_is_no_unicode_is_still_shown():
     host = FakeHost({"c1": {"title": "\udfff", "messages": messages}})
     page = await fetch(host, "/chats/c1")
     assert "half ? of an emoji" in page.text
+
+
+SAID = [{"id": "m", "role": "user", "content": "Hi"}]
+SHOWN = [{"speaker": "You", "text": "Hi"}]
+FOLLOWED = {"source": {"client": "opencode", "id": "x", "key": "k"}}
+
+
+@pytest.mark.parametrize("created_at", [5, None, ["2026"], {}, ""])
+def test_a_time_that_is_no_text_is_none(created_at):
+    branch = {"created_at": created_at, "messages": SAID}
+    shown = [{"created_at": "", "messages": SHOWN}]
+    assert other_versions({**FOLLOWED, "branches": [branch]}) == shown
+
+
+def test_each_version_has_its_time_and_its_messages():
+    branch = {"created_at": "2026-11-22T10:00:00Z", "messages": SAID}
+    shown = {"created_at": "2026-11-22T10:00:00Z", "messages": SHOWN}
+    assert other_versions({**FOLLOWED, "branches": [branch, "no branch"]}) == [shown]
+
+
+def test_of_a_chat_of_ones_own_only_what_follows_nothing_any_more():
+    lost = {"after": "gone", "messages": SAID}
+    at_hand = {"after": None, "messages": [{"id": "n", "role": "user", "content": "There"}]}
+    within = {"after": "n", "messages": [{"id": "o", "role": "user", "content": "Within"}]}
+    branches = [within, lost, at_hand]
+    (shown,) = other_versions({"messages": [], "branches": branches})
+    assert shown["messages"] == SHOWN

@@ -1,18 +1,165 @@
-"""What the page of one turn shows, from what the plugin's commands say."""
+"""A turn as its page shows it: its receipt, its messages by subject, and the chat over time."""
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from starlette.datastructures import QueryParams
 
 from smart_context.base.results import TopicResult
 from smart_context.base.text.scores import counted, score_in_words
 from smart_context.base.values import JsonObject
-from smart_context.topics.identity import Colour
-from smart_context.web.pages.views.chat_over_time import ChatOverTime, chat_over_time
+from smart_context.topics.identity import Colour, colours_of, hue_of, new_topic_id
+from smart_context.topics.values import STICKY_LABEL
 from smart_context.web.pages.views.panel_view import TopicView, bubbles
-from smart_context.web.pages.views.turn_rows import OTHERS, TopicRows, TopicsOfMessages, grouped
+
+LEAST_COLUMN, MOST_COLUMN = 26.0, 56.0
+"""The room of a turn in pixels; a finger can hit it."""
+WIDTH = 760.0
+"""Columns are widest while all of them fit into this."""
+GAP = 4.0
+HEIGHT = 72.0
+LEAST = 2.0
+"""A turn that sent anything can be seen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One turn."""
+
+    receipt: JsonObject  # its line in the list of receipts
+    x: float  # where the column begins
+    sent: float  # the height of what was sent
+    left_out: float  # the height of what was left out, above it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatOverTime:
+    """The turns of a chat, oldest first."""
+
+    columns: tuple[Column, ...]  # a column per turn
+    tokens: int  # what all turns sent
+    whole: int  # what they would have sent without a filter
+    gap: ClassVar[float] = GAP
+    height: ClassVar[float] = HEIGHT
+
+    @property
+    def width(self) -> float:
+        """The width of the picture."""
+        return self.column * len(self.columns)
+
+    @property
+    def column(self) -> float:
+        """The width of a column."""
+        return column_width(len(self.columns))
+
+    @property
+    def less(self) -> int:
+        """The share that was left out, in percent."""
+        return round(100 * (1 - self.tokens / self.whole)) if self.whole else 0
+
+
+def column_width(turns: int) -> float:
+    """The width of each column."""
+    return max(LEAST_COLUMN, min(MOST_COLUMN, WIDTH // max(turns, 1)))
+
+
+def chat_over_time(receipts: Sequence[JsonObject]) -> ChatOverTime:
+    """The picture from the result of `receipts`, which begins with the newest."""
+    turns = list(reversed(receipts))
+    wholes = [turn["tokens"] + turn["left_out_tokens"] for turn in turns]
+    scale = HEIGHT / max([1, *wholes])
+    return ChatOverTime(
+        columns=tuple(
+            Column(
+                receipt=turn,
+                x=column_width(len(turns)) * place,
+                sent=max(turn["tokens"] * scale, LEAST),
+                left_out=turn["left_out_tokens"] * scale,
+            )
+            for place, turn in enumerate(turns)
+        ),
+        tokens=sum(turn["tokens"] for turn in turns),
+        whole=sum(wholes),
+    )
+
+
+MAX_ROWS = 1_000
+"""Most messages of a kind on the page; the counts say how many there are."""
+
+OTHERS = "Other messages"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicRows:
+    """Messages about one topic."""
+
+    name: str  # the topic's label, that of standing instructions, or `OTHERS`
+    hue: Colour | None  # the topic's colour; `None` if it is no topic
+    count: int  # how many messages there are
+    tokens: int  # what all of them cost
+    rows: tuple[JsonObject, ...]  # the messages to show, chronological
+
+
+class TopicsOfMessages:
+    """Finds the topic of a message.
+
+    Args:
+        topic_map: The result of `topic_map`; nothing if it is unavailable.
+        topics: The chat's topics, with their parents.
+    """
+
+    def __init__(self, topic_map: Mapping[str, Any], topics: Sequence[TopicResult]) -> None:
+        known = [topic for topic in topics if topic.get("id") and not topic.get("sticky")]
+        colours = colours_of((topic["id"], topic.get("parent_id", "")) for topic in known)
+        self._hues = {topic["label"]: colours[topic["id"]] for topic in known}
+        nested = {str(t["id"]) for t in topics if t.get("parent_id")}
+        sticky = {str(t["id"]) for t in topics if t.get("sticky") and t.get("id")}
+        ids = topic_map.get("message_ids", ())
+        self._labels: dict[str, str] = {}
+        for topic in topic_map.get("topics", ()):
+            if topic["id"] not in nested | sticky:
+                for place in topic["places"]:
+                    self._labels.setdefault(ids[place], str(topic["label"]))
+
+    def label_of(self, row: Mapping[str, Any]) -> str:
+        """The topic that kept a message, or the one that it belongs to; empty if there is none."""
+        if row.get("kind") == "sticky":
+            return STICKY_LABEL
+        if row.get("kind") == "topic" and row.get("topic"):
+            return str(row["topic"])
+        return self._labels.get(str(row.get("id")), "")
+
+    def hue(self, label: str) -> Colour | None:
+        """A topic's colour."""
+        if not label or label == STICKY_LABEL:
+            return None
+        return self._hues.get(label, hue_of(new_topic_id(label, ())))
+
+
+def grouped(rows: Sequence[JsonObject], topics: TopicsOfMessages) -> tuple[TopicRows, ...]:
+    """The messages by topic: the costliest topic first, messages without a topic last."""
+    by_label: dict[str, list[JsonObject]] = defaultdict(list)
+    for row in rows:
+        by_label[topics.label_of(row)].append(row)
+    costs = {label: sum(row["tokens"] for row in found) for label, found in by_label.items()}
+    room = MAX_ROWS
+    groups: list[TopicRows] = []
+    for label in sorted(by_label, key=lambda one: (not one, -costs[one])):
+        found = by_label[label]
+        group = TopicRows(
+            name=label or OTHERS,
+            hue=topics.hue(label),
+            count=len(found),
+            tokens=costs[label],
+            rows=tuple(found[:room]),
+        )
+        room -= len(group.rows)
+        groups.append(group)
+    return tuple(groups)
+
 
 SETTING_NAMES: Mapping[str, str] = {
     "topics": "Topics",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from smart_context.web.pages.views.chat_over_time import (
+from smart_context.web.pages.views.turn_view import (
     HEIGHT,
     LEAST,
     LEAST_COLUMN,
