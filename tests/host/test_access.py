@@ -1,10 +1,12 @@
 """Who may see what: the decision, what parameters name, and who gets an event."""
 
+import asyncio
+import contextvars
 from typing import Annotated, Any
 
 import pytest
 
-from smart_context.base.asking import asking
+from smart_context.base.asking import asking, one_request
 from smart_context.base.errors import CommandFailed, InvalidParams
 from smart_context.base.values import NOBODY, OWNER, PersonId
 from smart_context.host.access import (
@@ -204,3 +206,22 @@ async def test_a_page_reads_the_messages_once_and_the_document_only_for_its_vers
     messages, document = await reading.parts(Caller(OWNER), "forked")
     assert [said.id for said in messages] == ["a"]
     assert document == {"messages": [message], "branches": [other]}
+
+
+async def test_whose_a_chat_is_gets_looked_up_once_for_each_request(monkeypatch):
+    monkeypatch.setattr("smart_context.base.asking.FOUND_FOR_S", 600.0)  # on a busy machine, too
+    storage, ann = memory_storage(), PersonId("ann")
+    here, elsewhere = guarded(storage), guarded(storage)
+    with asking(ann):
+        message = {"id": "a", "role": "user", "content": "x"}
+        await here.storage.chats.save("c", {"messages": [message]})
+    await here.owners.share("c", ann, shared=True)
+    unshared = contextvars.Context()  # another server's work, which tells this request nothing
+    with asking(STRANGER):
+        with one_request():
+            assert await here.storage.chats.exists("c")
+            taking_back = elsewhere.owners.share("c", ann, shared=False)
+            await asyncio.get_running_loop().create_task(taking_back, context=unshared)
+            assert await here.storage.chats.exists("c")
+        with one_request():
+            assert not await here.storage.chats.exists("c")
