@@ -56,8 +56,9 @@ function showBubble(bubble, { id, label, count }, isActive, { colours, summedUp 
   bubble.dataset.topic = id;
   bubble.dataset.hue = colours.get(id) ?? "";
   bubble.dataset.count = String(count);
-  const gone = summedUpInWords(Number(summedUp.get(id) ?? 0), count);
-  bubble.toggleAttribute("data-summed-up", gone === "all summed up");
+  const behind = Number(summedUp.get(id) ?? 0);
+  const gone = behindInWords(behind, count);
+  bubble.toggleAttribute("data-summed-up", behind > 0 && behind >= count);
   bubble.title = gone ? `${shown}: ${gone}` : shown;
   input.value = label;
   input.checked = isActive;
@@ -66,10 +67,13 @@ function showBubble(bubble, { id, label, count }, isActive, { colours, summedUp 
   setText(bubble, ".bubble-count", String(count));
 }
 
-/** How much of a topic a summary is sent for: picking it changes nothing if that is all. @param {number} gone @param {number} count */
-export function summedUpInWords(gone, count) {
-  if (!gone) return "";
-  return gone < count ? `${gone} summed up` : "all summed up";
+/**
+ * How much of a topic stands before a summary or a clearing: picking it changes nothing if that is all.
+ * @param {number} behind @param {number} count
+ */
+export function behindInWords(behind, count) {
+  if (!behind) return "";
+  return behind < count ? `${behind} no longer sent` : "none sent any more";
 }
 
 /** The button that shows the parts of a topic. @param {HTMLElement} bubble @param {{ label: string }} topic @param {number} parts */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { summedUpInWords } from "../../static/cloud/cloud-view.js";
+import { behindInWords } from "../../static/cloud/cloud-view.js";
 import { fit, roomFor } from "../../static/cloud/fit.js";
 import { coloursOf, fnv1a, hueOf } from "../../static/cloud/hues.js";
 import { silenceInWords } from "../../static/messages/answers/silence.js";
@@ -83,8 +83,8 @@ test("the button counts down to when it makes sense", () => {
   assert.deepEqual([4, 1, 0, -1].map(tryAgainInWords), ["Try again in 4 s", "Try again in 1 s", "Try again", "Try again"]);
 });
 
-test("a bubble says how much of its topic is summed up", () => {
-  assert.deepEqual([[0, 4], [3, 4], [4, 4]].map(([gone, count]) => summedUpInWords(gone, count)), ["", "3 summed up", "all summed up"]);
+test("a bubble says how much of its topic stands before a summary or a clearing", () => {
+  assert.deepEqual([[0, 4], [3, 4], [4, 4]].map(([gone, count]) => behindInWords(gone, count)), ["", "3 no longer sent", "none sent any more"]);
 });
 
 test("a panel is wide enough to be read, and leaves room for the chat", () => {
