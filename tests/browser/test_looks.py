@@ -94,7 +94,7 @@ def test_each_script_and_each_medium_has_what_it_needs(new_page, server):
     dot = "e => getComputedStyle(e, '::after').backgroundColor"
     kept = page.locator(".message.in-context[data-mark=in][data-hue]").first
     expect(kept).to_be_visible()
-    picked = page.locator(".bubble:has(:checked)").evaluate(dot)
+    picked = page.locator(".bubble:not([data-leaving]):has(:checked)").evaluate(dot)
     assert kept.locator(".speaker").evaluate(dot) == picked
 
     for scheme in ("light", "dark"):
