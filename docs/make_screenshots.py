@@ -3,19 +3,32 @@
 Usage: python docs/make_screenshots.py
 """
 
+import os
 import re
 import shutil
 import subprocess  # noqa: TID251  starts our own program
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from apng import Frame, apng
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from tests.fake_openai import FakeOpenAI, Reply
+
+Film = Callable[..., None]
 IMAGES = Path(__file__).resolve().parent / "images"
 CHAT = "/chats/year-of-projects"
 TOPIC = "Sourdough Loaf"
 QUESTION = "And how long in the oven?"
+OLLAMAS_PORT = 11434
+MODELS = ("gemma3:12b", "llama3.2", "qwen3:8b")
+ANSWER = (
+    "Forty-two minutes in all: twenty with the lid on at 250 °C, then about twenty-two without it "
+    "at 220 °C. You wanted a crust that is crisp but not hard, so take the loaf out a little early."
+)
 RECALLED = "Tokyo & Kyoto"
 ABOUT_RECALLED = "Which of the temples did we leave for the second week?"
 QUESTIONS = ("How warm should the kitchen be?", "How much water goes in?", "And overnight?")
@@ -36,9 +49,16 @@ def main() -> None:
     """Serve the demonstration, take each picture, and stop."""
     command = [sys.executable, "-m", "smart_context", "demo", "--port", "0", "--no-browser"]
     token = "only-for-pictures"  # noqa: S105 - the demonstration is served for these pictures only
-    with subprocess.Popen(  # noqa: S603 - our own program
-        [*command, "--token", token], stdout=subprocess.PIPE, text=True, encoding="utf-8"
-    ) as demo:
+    with (
+        TemporaryDirectory() as settings,
+        subprocess.Popen(  # noqa: S603 - our own program
+            [*command, "--token", token],
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            env={**os.environ, "XDG_CONFIG_HOME": settings},  # noqa: TID251 - our own program's
+        ) as demo,
+    ):
         try:
             link = next(
                 m.group() for line in demo.stdout or () if (m := re.search(r"http\S+", line))
@@ -117,35 +137,73 @@ def shoot(page: Page, name: str) -> None:
 
 
 def take_moving(browser: Browser, origin: str, shared: dict[str, object]) -> None:
-    """Pick a topic, see the rest fold, send a message."""
+    """Connect a model of this computer, pick a topic, see the rest fold, ask, read the answer."""
     page = opened(browser, origin + CHAT, {"viewport": LOW, **shared}, "no-preference")
-    page.locator("bubble-cloud[data-moves] .bubble").first.wait_for()
-    page.locator(".message[data-mark]").first.wait_for(state="attached")
-    page.mouse.move(0, 0)
     frames: list[Frame] = []
 
     def film(shown_ms: int, pause_ms: int = 0) -> None:
         page.wait_for_timeout(pause_ms)
         frames.append(Frame(png=page.screenshot(), shown_ms=shown_ms))
 
-    film(1400, 600)
-    bubble = page.locator(".bubble", has_text=TOPIC)
-    bubble.hover()
-    film(1300, 900)
-    bubble.click()
-    film(120)
-    film(2000, 900)
-    page.mouse.move(0, 0)
-    box = page.locator("#message-box")
-    for part in re.findall(r"\S+ \S+ ?|\S+", QUESTION):
-        box.press_sequentially(part)
-        film(260)
-    film(900, 500)
-    box.press("Enter")
-    page.locator(".message[data-extracted]").last.wait_for()
-    film(3200, 1500)
+    at_rest(page)
+    film(1000, 600)
+    with FakeOpenAI(at_port=OLLAMAS_PORT) as ollama:
+        connect_model(page, ollama, film)
+        page.goto(origin + CHAT)
+        at_rest(page)
+        pick_topic(page, film)
+        ask(page, ollama, film)
     (IMAGES / "pick-fold-send.png").write_bytes(apng(frames))
     page.context.close()
+
+
+def at_rest(page: Page) -> None:
+    """Wait until the chat's topics and marks are there."""
+    page.locator("bubble-cloud[data-moves] .bubble").first.wait_for()
+    page.locator(".message[data-mark]").first.wait_for(state="attached")
+    page.mouse.move(0, 0)
+
+
+def connect_model(page: Page, ollama: FakeOpenAI, film: Film) -> None:
+    """Find a model on this computer and use it."""
+    ollama.models = MODELS
+    page.get_by_role("link", name="Connect a model").first.click()
+    find = page.get_by_role("button", name="Find models on this computer")
+    find.hover()
+    film(900, 600)
+    find.click()
+    page.get_by_role("radio", name=MODELS[0]).check()
+    film(900, 300)
+    page.get_by_role("button", name="Use this model").click()
+    page.get_by_text(f"{MODELS[0]} answers your messages.").wait_for()
+    film(1300, 400)
+
+
+def pick_topic(page: Page, film: Film) -> None:
+    """Look at a topic, pick it, and see the rest fold."""
+    bubble = page.locator(".bubble", has_text=TOPIC)
+    bubble.hover()
+    film(1100, 900)
+    bubble.click()
+    film(120)
+    film(1800, 900)
+    page.mouse.move(0, 0)
+
+
+def ask(page: Page, ollama: FakeOpenAI, film: Film) -> None:
+    """Ask, and see the answer half-way and whole."""
+    gate = threading.Event()
+    ollama.reply_with(Reply(text=ANSWER, gate=gate, hold_after=len(ANSWER.split()) // 2))
+    box = page.locator("#message-box")
+    box.press_sequentially(QUESTION)
+    film(1200, 500)
+    box.press("Enter")
+    page.get_by_text(ANSWER[:40]).wait_for()
+    film(700, 500)
+    gate.set()
+    page.get_by_text(ANSWER[-40:]).wait_for()
+    page.locator("a[data-receipt]:not([hidden])").last.wait_for(state="attached")
+    film(3200, 1500)
 
 
 if __name__ == "__main__":

@@ -138,14 +138,18 @@ class FakeOpenAI:
         requests: Every request so far, of every path, in order of arrival.
         answer: What a chat request gets when the script has run out.
         dimension: Of the default embeddings.
+        at_port: Where to listen; 0 lets the system choose.
         models: The ids that `/models` lists.
         unknown_fields: Keys of a body that are refused with 400, as strict servers do.
     """
 
-    def __init__(self, *, answer: Answer | None = None, dimension: int = 64) -> None:
+    def __init__(
+        self, *, answer: Answer | None = None, dimension: int = 64, at_port: int = 0
+    ) -> None:
         self.requests: list[Request] = []
         self.answer: Answer = answer if answer is not None else _echo
         self.dimension = dimension
+        self._at_port = at_port
         self.models: tuple[str, ...] = DEFAULT_MODELS
         self.unknown_fields: set[str] = set()
         self._scripts: dict[str, deque[Answer]] = {}
@@ -156,7 +160,7 @@ class FakeOpenAI:
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Self:
-        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self._server = _Server(("127.0.0.1", self._at_port), _Handler)
         self._server.endpoint = self
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(_POLL_S,), daemon=True
@@ -181,7 +185,7 @@ class FakeOpenAI:
 
     @property
     def port(self) -> int:
-        """The port that the system chose."""
+        """Where it listens: `at_port`, or what the system chose."""
         assert self._server is not None
         return int(self._server.server_address[1])
 
