@@ -36,15 +36,7 @@ _SAMPLE_CHARACTERS = 4_000
 
 _ENCODINGS: Mapping[str, tuple[str, ...]] = {
     "o200k_base": (
-        "gpt-4o",
-        "gpt-4.1",
-        "gpt-4.5",
-        "gpt-5",
-        "gpt-oss",
-        "chatgpt-",
-        "o1",
-        "o3",
-        "o4",
+        *("gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "gpt-oss", "chatgpt-", "o1", "o3", "o4"),
     ),
     "cl100k_base": ("gpt-4", "gpt-3.5", "text-embedding-3", "text-embedding-ada-002"),
 }

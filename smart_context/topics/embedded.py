@@ -1,7 +1,9 @@
 """Finds topics without a language model: embedding clusters, named by phrases of the chat."""
 
 import asyncio
+import math
 import re
+import zlib
 from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
@@ -9,6 +11,7 @@ from itertools import combinations, pairwise
 from operator import or_
 
 import numpy as np
+from numpy.typing import NDArray
 
 from smart_context.base.errors import ModelFailed
 from smart_context.base.text.languages import language_of
@@ -25,7 +28,7 @@ from smart_context.topics.clusters.grouping import (
     subjects_of,
 )
 from smart_context.topics.clusters.keywords import Keywords
-from smart_context.topics.clusters.word_vectors import word_vectors
+from smart_context.topics.clusters.units import at_unit_length
 from smart_context.topics.extraction import (
     NOTHING_BEFORE,
     ExtractionFailed,
@@ -340,3 +343,32 @@ def _speakers(spoken: Sequence[Message]) -> frozenset[str]:
     return frozenset(
         word for name in names if isinstance(name, str) for word in spelled_words(name)
     )
+
+
+_WIDTH = 256
+_WEIGHT = 0.3
+"""The squared length of a row: the weight of words, where an embedding has 1."""
+
+
+def word_vectors(texts: Sequence[str]) -> Matrix:
+    """Shape (n, 256): rows of equal length; zero for a text without a shared word.
+
+    Words are weighted by rarity and folded by a fixed random projection: the same texts give the
+    same rows on every machine.
+    """
+    documents = [set(content_words(text)) for text in texts]
+    holding = Counter(word for document in documents for word in document)
+    rows = np.zeros((len(texts), _WIDTH), dtype=np.float32)
+    directions: dict[str, NDArray[np.float32]] = {}
+    for place, document in enumerate(documents):
+        for word in sorted(word for word in document if holding[word] > 1):
+            if word not in directions:
+                rarity = math.log(1 + len(texts) / holding[word])
+                directions[word] = _direction(word) * np.float32(rarity)
+            rows[place] += directions[word]
+    return np.asarray(at_unit_length(rows) * math.sqrt(_WEIGHT), dtype=np.float32)
+
+
+def _direction(word: str) -> NDArray[np.float32]:
+    seed = zlib.crc32(word.encode("utf-8", "surrogatepass"))
+    return np.random.default_rng(seed).standard_normal(_WIDTH).astype(np.float32)

@@ -11,8 +11,7 @@ from smart_context.chat.messages import Message, MessageId
 from smart_context.llm.models import Matrix
 from smart_context.topics.clusters.grouping import Said, most_of_one
 from smart_context.topics.clusters.growth import NO_GROUP, Units, grown
-from smart_context.topics.clusters.unit_length import at_unit_length
-from smart_context.topics.clusters.units import Labels, unit_rows, units_of
+from smart_context.topics.clusters.units import Labels, at_unit_length, unit_rows, units_of
 from smart_context.topics.values import MOST_READ, Previous, Topic
 
 _FEW_MESSAGES = 4

@@ -62,7 +62,7 @@ ALLOWED = {
     "storage/postgres/migrating.py": "files of the package",
     "relevance/judge/weights.py": "files of the package",
     "base/text/word_lists.py": "files of the package",
-    "topics/naming/words/languages.py": "a file of the package",
+    "topics/naming/words/grammar.py": "a file of the package",
     "web/pages/bundles.py": "files of the package",
     "vault/trust/files.py": "lists what is to be trusted, links as links",
     "vault/trust/record.py": "the user's config folder",

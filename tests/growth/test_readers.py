@@ -29,14 +29,13 @@ from smart_context.plugin.forecast.hidden_text import find_hidden_text, hidden_p
 from smart_context.relevance.evidence.lexical import ChatWords
 from smart_context.topics.naming.labels import clean_label
 from smart_context.topics.naming.unspaced import unspaced_phrases
-from smart_context.topics.naming.words.languages import grammar_of
+from smart_context.topics.naming.words.grammar import grammar_of
 from smart_context.topics.naming.words.tokens import plain_text, tokens_of
-from smart_context.topics.prompting.reply import ReplyUnusable, parsed_reply
+from smart_context.topics.prompting import ReplyUnusable, parsed_reply
 from smart_context.topics.standing.personal import is_personal
 from smart_context.topics.standing.standing import is_standing
 from smart_context.topics.stored import from_assignments
-from smart_context.topics.summaries.digest import _rendered
-from smart_context.topics.summaries.quotes import quoted
+from smart_context.topics.summaries.digest import _rendered, quoted
 from smart_context.vault.assigns import build_here_doc_token
 from smart_context.vault.index.passages import passages_of
 from smart_context.vault.markdown.notes import outline_of

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from smart_context.topics.stability import reused_labels
+from smart_context.topics.naming.naming import reused_labels
 
 TEXTS = ["tax return", "vat tax", "bike tour", "bike path"]
 GROUPS = [[0, 1], [2, 3]]

@@ -26,7 +26,7 @@ from smart_context.relevance.vectors.warm import message_key
 from smart_context.topics.atlas.linkage import linked
 from smart_context.topics.atlas.merging import merged
 from smart_context.topics.atlas.values import Atlas, ChatTopic, Key
-from smart_context.topics.clusters.unit_length import at_unit_length
+from smart_context.topics.clusters.units import at_unit_length
 from smart_context.topics.embedded import EmbeddedTopicExtractor
 from smart_context.topics.identity import with_ids
 from smart_context.topics.naming.labels import label_key

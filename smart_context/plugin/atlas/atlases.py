@@ -37,8 +37,14 @@ from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.storage.ports import Storage
 from smart_context.topics.atlas.account import Span, account
 from smart_context.topics.atlas.merging import merged
-from smart_context.topics.atlas.stored import from_document, to_document
-from smart_context.topics.atlas.values import Archive, ChatEntry, ChatTopic, chat_topics_of
+from smart_context.topics.atlas.values import (
+    Archive,
+    ChatEntry,
+    ChatTopic,
+    chat_topics_of,
+    from_document,
+    to_document,
+)
 
 _FILE = "atlas.sqlite"
 _FORMAT = 1

@@ -22,7 +22,7 @@ from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.relevance.vectors.warm import common_length, message_key
 from smart_context.topics.atlas.finding import hashes_of
 from smart_context.topics.atlas.values import NO_TIME, ChatEntry, ChatTopic, Key
-from smart_context.topics.clusters.unit_length import at_unit_length
+from smart_context.topics.clusters.units import at_unit_length
 from smart_context.topics.extraction import is_readable
 from smart_context.topics.stored import stored_topics
 from smart_context.topics.values import Topic

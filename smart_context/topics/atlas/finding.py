@@ -8,7 +8,7 @@ import numpy as np
 from smart_context.base.text.words import content_words, words
 from smart_context.llm.models import Matrix
 from smart_context.topics.atlas.values import Archive, ChatTopic, Hashes, Topic
-from smart_context.topics.clusters.unit_length import at_unit_length
+from smart_context.topics.clusters.units import at_unit_length
 
 LEAST_NEARNESS = 0.25
 """The least cosine of a query and a topic, without what all topics have in common."""

@@ -1,15 +1,213 @@
 """Merges chat topics into the topics of the atlas. Pure, incremental, with stable ids."""
 
-from collections import defaultdict
+import hashlib
+import math
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+
+import numpy as np
 
 from smart_context.chat.messages import ChatId
-from smart_context.topics.atlas.identity import stable_ids
-from smart_context.topics.atlas.likeness import least_likeness, likeness_rows
-from smart_context.topics.atlas.linkage import joined
-from smart_context.topics.atlas.names import distinct_labels
-from smart_context.topics.atlas.themes import themed
-from smart_context.topics.atlas.values import Atlas, ChatTopic, Topic
+from smart_context.llm.models import Matrix
+from smart_context.topics.atlas.linkage import Weights, joined, linked
+from smart_context.topics.atlas.names import distinct_labels, theme_labels
+from smart_context.topics.atlas.values import Atlas, ChatTopic, Hashes, Key, Theme, Topic
+from smart_context.topics.clusters.units import at_unit_length
+
+_WIDTH = 512
+_MEANING_ENGLISH, _MEANING, _MEANING_UNREAD = 0.6, 0.8, 0.25
+"""The weight of meaning; words have the rest. A model that does not know a language tells little
+but which one it is."""
+
+_FEW, _LEAST_OF_FEW = 10, 0.3
+_MANY, _LEAST_OF_MANY = 2_000, 0.42
+_BLOCK = 1_024
+"""The number of rows made at once: an archive of 10,000 chats has some 30,000."""
+
+
+def least_likeness(count: int) -> float:
+    """The least mean likeness of the chat topics of one topic, where there are so many in all.
+
+    Among few, those that are most alike are on one subject; among many there are near subjects.
+    """
+    share = math.log(max(count, 1) / _FEW) / math.log(_MANY / _FEW)
+    return _LEAST_OF_FEW + (_LEAST_OF_MANY - _LEAST_OF_FEW) * min(max(share, 0.0), 1.0)
+
+
+def likeness_rows(topics: Sequence[ChatTopic], *, reads_all: bool) -> Matrix:
+    """Shape (n, d + 512): unit rows; their dot product is the likeness of two chat topics.
+
+    Args:
+        topics: The n chat topics; words count by their rarity among them.
+        reads_all: The embedding model knows every language; else only English.
+    """
+    if not topics:
+        return np.zeros((0, 0), dtype=np.float32)
+    width = max(len(each.vector) for each in topics)
+    other = _MEANING if reads_all else _MEANING_UNREAD
+    known, holding = np.unique(np.concatenate([each.words for each in topics]), return_counts=True)
+    rarity = np.log(1 + len(topics) / holding)
+    rows = np.zeros((len(topics), width + _WIDTH), dtype=np.float32)
+    for start in range(0, len(topics), _BLOCK):
+        some = topics[start : start + _BLOCK]
+        block = rows[start : start + _BLOCK]
+        for row, each in zip(block, some, strict=True):
+            row[: len(each.vector)] = each.vector
+        weight = np.array(
+            [_MEANING_ENGLISH if each.language in {"", "en"} else other for each in some],
+            dtype=np.float32,
+        )[:, None]
+        weight *= block.any(axis=1, keepdims=True)
+        words = np.concatenate([each.words for each in some])
+        counts = np.log1p(np.concatenate([each.counts for each in some]).astype(np.float32))
+        weights = rarity[np.searchsorted(known, words)] * counts
+        block[:, :width] = at_unit_length(block[:, :width]) * np.sqrt(weight)
+        block[:, width:] = _projected(some, words, weights) * np.sqrt(1 - weight)
+        block[:] = at_unit_length(block)
+    return rows
+
+
+def _projected(topics: Sequence[ChatTopic], words: Hashes, weights: Matrix) -> Matrix:
+    """Shape (n, 512): the weighted words of all topics, by a fixed random projection."""
+    mixed = words * np.uint32(2_654_435_761)
+    signs = np.where(mixed >> np.uint32(31), 1.0, -1.0)
+    row = np.repeat(np.arange(len(topics)), [len(each.words) for each in topics])
+    places = row * _WIDTH + (mixed >> np.uint32(8)) % _WIDTH
+    sums = np.bincount(places, signs * weights, len(topics) * _WIDTH)
+    return at_unit_length(sums.reshape(len(topics), _WIDTH).astype(np.float32))
+
+
+def stable_ids(
+    groups: Sequence[Sequence[Key | str]], before: Mapping[str, Sequence[Key | str]]
+) -> list[str]:
+    """An id for each group: the former one where most members are the same, else a new one.
+
+    A new id follows from the first member, so that the same archive gives the same ids.
+    """
+    former = {member: id_ for id_, members in before.items() for member in members}
+    present = Counter(former[m] for group in groups for m in group if m in former)
+    claims = sorted(
+        (-count, place, id_)
+        for place, group in enumerate(groups)
+        for id_, count in Counter(former[m] for m in group if m in former).items()
+        if 2 * count > present[id_]
+    )
+    ids = [""] * len(groups)
+    taken: set[str] = set()
+    for _, place, id_ in claims:
+        if not ids[place] and id_ not in taken:
+            ids[place] = id_
+            taken.add(id_)
+    taken |= before.keys()
+    for place, group in enumerate(groups):
+        if not ids[place]:
+            ids[place] = _new_id(group, taken)
+            taken.add(ids[place])
+    return ids
+
+
+def _new_id(group: Sequence[Key | str], taken: AbstractSet[str]) -> str:
+    first = group[0] if isinstance(group[0], str) else "\0".join(group[0])
+    salt = 0
+    while True:
+        text = f"{first}\0{salt}".encode("utf-8", "surrogatepass")
+        id_ = hashlib.sha256(text).hexdigest()[:12]
+        if id_ not in taken:
+            return id_
+        salt += 1
+
+
+MOST_SHARE = 0.3
+"""The most of all messages in a theme of several topics, when it is made."""
+
+_MOST_THEMES = 24
+_AT_A_GLANCE = 8
+"""More themes than that are made fewer; these only where their topics are near to each other."""
+
+_NEAR = 0.25
+"""The least mean cosine of topics that share a theme without need: unlike ones of the demonstration
+have up to .17."""
+
+_MOST_COMPARED = 2_000
+
+
+def themed(
+    atlas: Atlas, before: Atlas, rows: Mapping[Key, Matrix], sizes: Mapping[Key, int]
+) -> Atlas:
+    """The atlas with a theme for each topic.
+
+    Topics keep their theme until all are compared with all again; new ones join the nearest.
+
+    Args:
+        atlas: Topics without a theme.
+        rows: The unit rows of the chat topics, as they are compared.
+        sizes: The number of messages of each chat topic.
+    """
+    if not atlas.topics:
+        return replace(atlas, themes=())
+    centres = at_unit_length(
+        np.array([np.mean([rows[key] for key in topic.members], axis=0) for topic in atlas.topics])
+    )
+    weights = np.array([sum(sizes[key] for key in each.members) for each in atlas.topics], float)
+    known = {topic.id: topic.theme for topic in before.topics}
+    numbers = {theme.id: n for n, theme in enumerate(before.themes)}
+    stands = atlas.merged == before.merged
+    standing = [
+        numbers.get(known.get(topic.id, ""), -1) if stands else -1 for topic in atlas.topics
+    ]
+    return _with_themes(atlas, before, _grouped(centres, weights, standing), weights)
+
+
+def _grouped(centres: Matrix, weights: Weights, standing: Sequence[int]) -> list[int]:
+    groups = np.array(standing, dtype=np.intp)
+    most = MOST_SHARE * weights.sum()
+    if (groups < 0).all():
+        largest = np.argsort(-weights, kind="stable")[:_MOST_COMPARED]
+        fewest = min(_MOST_THEMES, max(1, round(math.sqrt(len(largest)))))
+        groups[largest] = linked(
+            centres[largest],
+            _NEAR,
+            weights=weights[largest],
+            most=most,
+            fewest=fewest,
+            enough=max(_AT_A_GLANCE, fewest),
+        )
+    held = groups >= 0
+    load = np.bincount(groups[held], weights[held])
+    sums = np.zeros((len(load), centres.shape[1]), dtype=np.float32)
+    np.add.at(sums, groups[held], centres[held])
+    for place in np.flatnonzero(~held):
+        likeness = at_unit_length(sums) @ centres[place]
+        likeness[load + weights[place] > most] = -np.inf
+        best = int(likeness.argmax())
+        least = _NEAR if len(load) < _AT_A_GLANCE else -np.inf
+        if likeness[best] == -np.inf or likeness[best] < least:
+            best = len(load)
+            sums, load = np.vstack((sums, np.zeros_like(sums[:1]))), np.append(load, 0.0)
+        groups[place] = best
+        sums[best] += centres[place]
+        load[best] += weights[place]
+    return [int(group) for group in groups]
+
+
+def _with_themes(atlas: Atlas, before: Atlas, groups: Sequence[int], weights: Weights) -> Atlas:
+    members: dict[int, list[int]] = defaultdict(list)
+    for place, group in enumerate(groups):
+        members[group].append(place)
+    former: dict[str, list[Key | str]] = defaultdict(list)
+    for topic in before.topics:
+        former[topic.theme].append(topic.id)
+    ids = stable_ids([[atlas.topics[n].id for n in group] for group in members.values()], former)
+    labels = theme_labels(
+        [[(atlas.topics[n].label, int(weights[n])) for n in group] for group in members.values()]
+    )
+    theme_of = {n: id_ for id_, group in zip(ids, members.values(), strict=True) for n in group}
+    topics = (replace(topic, theme=theme_of[n]) for n, topic in enumerate(atlas.topics))
+    themes = (Theme(id=id_, label=label) for id_, label in zip(ids, labels, strict=True))
+    return replace(atlas, topics=tuple(topics), themes=tuple(themes))
+
 
 _GROWTH = 1.5
 """All are compared with all again when there are so many times as many."""

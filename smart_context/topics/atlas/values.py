@@ -3,10 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import TypeAdapter, ValidationError
 
+from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId
 from smart_context.llm.models import Matrix
 
@@ -87,3 +90,24 @@ class Archive:
 def chat_topics_of(chats: Mapping[ChatId, ChatEntry]) -> Sequence[ChatTopic]:
     """The topics of chats."""
     return [topic for entry in chats.values() for topic in entry.topics]
+
+
+_VERSION = 1
+_ATLAS = TypeAdapter(Atlas)
+
+
+def to_document(atlas: Atlas) -> JsonObject:
+    """The document to keep."""
+    return {"version": _VERSION, **_ATLAS.dump_python(atlas, mode="json")}
+
+
+def from_document(document: Mapping[str, Any] | None) -> Atlas:
+    """The atlas of a document; an empty one for a missing or damaged document."""
+    if document is None or document.get("version") != _VERSION:
+        return Atlas()
+    try:
+        atlas = _ATLAS.validate_python({"topics": document["topics"], **document})
+    except (KeyError, ValidationError):
+        return Atlas()
+    known = {theme.id for theme in atlas.themes}
+    return atlas if all(topic.theme in known for topic in atlas.topics) else Atlas()

@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smart_context.llm.models import Matrix
-from smart_context.topics.clusters.unit_length import at_unit_length
+
+
+def at_unit_length(rows: Matrix) -> Matrix:
+    """The rows scaled to length 1; a zero row stays zero."""
+    lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1), dtype=np.float32)
+
 
 Labels = NDArray[np.intp]
 Floats = NDArray[np.float32]

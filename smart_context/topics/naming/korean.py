@@ -3,7 +3,7 @@
 import re
 
 from smart_context.base.text.word_lists import STOP_WORDS_OF
-from smart_context.topics.naming.words.weak_words import weak_words_of
+from smart_context.topics.naming.words.grammar import weak_words_of
 
 _HANGUL = re.compile("[\uac00-\ud7a3]+")
 _SHORTEST = 2
@@ -11,20 +11,8 @@ _FIRST, _FINALS = 0xAC00, 28
 _RIEUL = 8
 
 _PARTICLES = (
-    *(
-        "에서는",
-        "에서도",
-        "으로는",
-        "까지는",
-        "이라는",
-        "에서",
-        "에게",
-        "한테",
-        "까지",
-        "부터",
-        "처럼",
-        "보다",
-    ),
+    *("에서는", "에서도", "으로는", "까지는", "이라는", "에서", "에게", "한테", "까지", "부터"),
+    *("처럼", "보다"),
     *("마다", "에는", "에도", "이나", "라도", "라는", "에", "도", "만", "의"),
 )
 """Particles that follow any noun, the longest first."""
@@ -34,56 +22,18 @@ _AFTER_VOWEL = ("랑", "는", "를", "와", "가")
 _ALL_PARTICLES = (*_PARTICLES, *_AFTER_CONSONANT, *_AFTER_VOWEL, "로")
 _WHOLE = frozenset(
     (
-        "고양이",
-        "어린이",
-        "목걸이",
-        "떡볶이",
-        "손잡이",
-        "옷걸이",
-        "지팡이",
-        "호랑이",
-        "원숭이",
-        "곰팡이",
+        *("고양이", "어린이", "목걸이", "떡볶이", "손잡이", "옷걸이", "지팡이", "호랑이"),
+        *("원숭이", "곰팡이"),
     )
 )
 _NEVER_SECOND = frozenset(("에", "를", "는", "이나", "부터", "까지"))
 """What follows a noun of one syllable, but ends no noun: `월에`, `밤에`."""
 
 _ENDINGS = (
-    *(
-        "요",
-        "니다",
-        "까",
-        "죠",
-        "려고",
-        "는데",
-        "하면",
-        "으면",
-        "이면",
-        "되면",
-        "하고",
-        "하게",
-        "해서",
-        "해야",
-        "해도",
-    ),
-    *(
-        "는지",
-        "하는",
-        "되는",
-        "있는",
-        "없는",
-        "같은",
-        "않은",
-        "싶은",
-        "어서",
-        "아서",
-        "으니",
-        "하지",
-        "거나",
-        "으며",
-        "하며",
-    ),
+    *("요", "니다", "까", "죠", "려고", "는데", "하면", "으면", "이면", "되면", "하고", "하게"),
+    *("해서", "해야", "해도"),
+    *("는지", "하는", "되는", "있는", "없는", "같은", "않은", "싶은", "어서", "아서", "으니"),
+    *("하지", "거나", "으며", "하며"),
     *("었다", "았다", "한다", "된다", "세", "려면", "다면", "도록", "에요", "어야", "아야", "주실"),
 )
 """Endings of verbs and adjectives."""

@@ -6,26 +6,146 @@ so.
 
 import asyncio
 import json
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from smart_context.base.errors import ModelFailed
+from smart_context.base.text.words import UNSPACED_RUN, content_words
 from smart_context.chat.messages import Message
 from smart_context.llm.models import ChatModel
 from smart_context.llm.tokens import beginning
-from smart_context.topics.prompting.prompt import described
-from smart_context.topics.prompting.shortening import (
+from smart_context.topics.prompting import (
     LINE_TOKENS,
     cut,
+    described,
     most_characters,
     overhead,
     sampled,
     tokens,
 )
-from smart_context.topics.summaries.attached import attached_list, split_off
-from smart_context.topics.summaries.quotes import quoted
+from smart_context.topics.standing.standing import is_standing
+from smart_context.topics.values import MOST_READ
+
+MOST_SENTENCES = 14
+_LOOKED_AT = 4_000
+_SHORTEST, _LONGEST_SENTENCE = 12, 320
+_SHORTEST_UNSPACED = 5
+_MOST_EACH = 12
+_LATEST = 4
+_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])(?![。！？])|\n+")  # noqa: RUF001 - East Asian marks
+"""Between sentences; the point in `3.11` or `asyncio.timeout` does not end one."""
+_QUOTED = re.compile(r"^ {0,3}>.*$", re.MULTILINE)
+_SPEAKERS = {"user": "You", "assistant": "Assistant"}
+
+
+def quoted(messages: Sequence[Message]) -> str:
+    """Standing instructions, open questions and the most telling sentences, as Markdown.
+
+    Args:
+        messages: The messages to summarise, oldest first.
+    """
+    standing = [m.text[:MOST_READ] for m in messages if m.role == "user" and is_standing(m.text)]
+    asked = [s for m in messages[-_LATEST:] for s in _sentences(m.text) if s.endswith(("?", "？"))]  # noqa: RUF001 - East Asian mark
+    blocks: list[str] = []
+    for title, lines in (
+        ("Standing instructions", standing),
+        ("Open questions", asked),
+        ("What was said", _telling(messages)),
+    ):
+        if lines:
+            listed = [f"- {_cut(line)}" for line in dict.fromkeys(lines)][:MOST_SENTENCES]
+            blocks.append("\n".join([f"### {title}", "", *listed]))
+    return "\n\n".join(blocks)
+
+
+def _telling(messages: Sequence[Message]) -> list[str]:
+    """The sentences that share many words with the chat and few with each other."""
+    said = [(m, s) for m in messages for s in islice(_sentences(m.text), _MOST_EACH)]
+    step = max(1, math.ceil(len(said) / _LOOKED_AT))
+    said = said[::step]
+    words = [frozenset(content_words(sentence)) for _, sentence in said]
+    counts = Counter(word for found in words for word in found)
+    chosen: list[int] = []
+    covered: set[str] = set()
+    left = set(range(len(said)))
+    while left and len(chosen) < MOST_SENTENCES:
+        best = max(left, key=lambda n: (_weight(words[n] - covered, words[n], counts), -n))
+        left.discard(best)
+        chosen.append(best)
+        covered |= words[best]
+    return [
+        f"{_SPEAKERS.get(message.role, message.role)}: {sentence}"
+        for message, sentence in (said[n] for n in sorted(chosen))
+    ]
+
+
+def _weight(fresh: Iterable[str], words: frozenset[str], counts: Counter[str]) -> float:
+    return sum(math.log1p(counts[word]) for word in fresh) / math.sqrt(len(words) + 4)
+
+
+def _sentences(text: str) -> Iterable[str]:
+    """The sentences of medium length, without those that the message quotes."""
+    read = _QUOTED.sub("", text[:MOST_READ])
+    found = (" ".join(piece.split()) for piece in _END.split(read))
+    return (
+        sentence for sentence in found if _shortest(sentence) <= len(sentence) <= _LONGEST_SENTENCE
+    )
+
+
+def _shortest(sentence: str) -> int:
+    return _SHORTEST_UNSPACED if UNSPACED_RUN.search(sentence) else _SHORTEST
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_SENTENCE else f"{line[:_LONGEST_SENTENCE]}…"
+
+
+MOST = 10
+"""The maximum number of attachments that a summary names: the newest ones."""
+
+_HEADING = "### Attached"
+_LONGEST = 200
+
+
+def split_off(summary: str) -> tuple[str, list[str]]:
+    """Split a summary from its list of attachments; returns the text and the list's lines."""
+    text, found, listed = summary.rpartition(f"{_HEADING}\n\n")
+    if not found:
+        return summary, []
+    return text.rstrip(), [line for line in listed.splitlines() if line.startswith("- ")]
+
+
+def attached_list(messages: Sequence[Message], known: Sequence[str] = ()) -> str:
+    """The list of attachments as Markdown; empty when there are none.
+
+    Args:
+        messages: The summarised messages.
+        known: Lines of the previous summary.
+    """
+    files = [
+        f'- {_short(file.get("name"))} (FILE_KEY="{_short(file.get("storage_key"))}")'
+        for message in messages
+        for file in message.files
+        if file.get("storage_key")
+    ]
+    links = [
+        f"- {_short(link.get('title'))}: {_short(link.get('url'))}"
+        for message in messages
+        for link in message.links
+    ]
+    newest = list(dict.fromkeys((*known, *files, *links)))[-MOST:]
+    return "\n".join([_HEADING, "", *newest]) if newest else ""
+
+
+def _short(value: object) -> str:
+    return " ".join(str(value or "").split())[:_LONGEST]
+
 
 PART_TOKENS = 12_000
 """The maximum tokens of a chat in one request; a longer chat takes several."""

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from smart_context.topics.atlas import names
 from smart_context.topics.atlas.linkage import linked
 from smart_context.topics.atlas.merging import merged
-from smart_context.topics.atlas.stored import from_document, to_document
-from smart_context.topics.atlas.values import Atlas, ChatTopic
-from smart_context.topics.clusters.unit_length import at_unit_length
+from smart_context.topics.atlas.values import Atlas, ChatTopic, from_document, to_document
+from smart_context.topics.clusters.units import at_unit_length
 
 WIDTH = 32
 

@@ -3,8 +3,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.topics.clusters.background import without_background
-from smart_context.topics.clusters.grouping import Said, ordinary_direction, subjects_of
+from smart_context.topics.clusters.grouping import (
+    Said,
+    ordinary_direction,
+    subjects_of,
+    without_background,
+)
 from smart_context.topics.clusters.units import coarser, merges, unit_rows, units_of
 
 EYE = np.eye(64, dtype=np.float32)

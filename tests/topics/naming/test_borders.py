@@ -1,6 +1,6 @@
 import pytest
 
-from smart_context.topics.naming.borders import whole_phrase
+from smart_context.topics.naming.acceptance import whole_phrase
 
 
 @pytest.mark.parametrize(

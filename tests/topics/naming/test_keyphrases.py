@@ -1,7 +1,7 @@
 import pytest
 
 from smart_context.topics.clusters import keywords
-from smart_context.topics.naming.phrases import phrases_of
+from smart_context.topics.naming.candidates import phrases_of
 
 
 def phrases(*texts):

@@ -5,9 +5,14 @@ import pytest
 
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
 from smart_context.topics.embedded import EmbeddedTopicExtractor
-from smart_context.topics.naming.candidates import Group, candidates_of, pairs_of, with_nearness
+from smart_context.topics.naming.candidates import (
+    Group,
+    candidates_of,
+    pairs_of,
+    phrases_of,
+    with_nearness,
+)
 from smart_context.topics.naming.naming import Talk, labels_of
-from smart_context.topics.naming.phrases import phrases_of
 from tests.relevance.doubles import FakeEmbedder
 from tests.topics import chats
 from tests.topics.named_chats import NAMED_CHATS, is_accepted

@@ -12,8 +12,14 @@ from smart_context.base.errors import ModelFailed
 from smart_context.chat.messages import Message, MessageId
 from smart_context.llm.offline.scripted import Scripted, ScriptedChatModel
 from smart_context.llm.tokens import estimate
-from smart_context.topics.summaries.digest import MAX_PARTS, PART_TOKENS, DigestLimits, digest
-from smart_context.topics.summaries.quotes import MOST_SENTENCES, quoted
+from smart_context.topics.summaries.digest import (
+    MAX_PARTS,
+    MOST_SENTENCES,
+    PART_TOKENS,
+    DigestLimits,
+    digest,
+    quoted,
+)
 from smart_context.topics.values import MOST_READ
 
 pytestmark = pytest.mark.anyio

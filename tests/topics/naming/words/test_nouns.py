@@ -1,6 +1,6 @@
 import pytest
 
-from smart_context.topics.naming.words.languages import grammar_of, grammars, unknown_grammar
+from smart_context.topics.naming.words.grammar import grammar_of, grammars, unknown_grammar
 from smart_context.topics.naming.words.nouns import NounEvidence
 from smart_context.topics.naming.words.tokens import plain_text, tokens_of
 

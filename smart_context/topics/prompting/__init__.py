@@ -1,1 +1,0 @@
-"""What a model is asked about a chat, and what it replies."""
