@@ -57,7 +57,7 @@ def with_ids(topics: Sequence[Topic], known: Sequence[Topic] = ()) -> tuple[Topi
 
 
 def new_topic_id(label: str, taken: Iterable[str], beside: Iterable[str] | None = None) -> str:
-    """An id made from the label, with a hue that others use least.
+    """An id made from the label, with a hue as unlike those of others as one can be.
 
     Args:
         label: The topic's label.
@@ -66,11 +66,23 @@ def new_topic_id(label: str, taken: Iterable[str], beside: Iterable[str] | None 
     """
     ids = set(taken)
     hues = [hue_of(topic_id) for topic_id in (ids if beside is None else set(beside))]
-    fewest = min(map(hues.count, range(HUES)))
     made = (f"t{fnv1a(f'{label}#{n}' if n else label):08x}" for n in range(_ATTEMPTS))
     free = (candidate for candidate in made if candidate not in ids)
     first = next(free, f"t{len(ids)}-{label}")
-    return next((one for one in chain((first,), free) if hues.count(hue_of(one)) == fewest), first)
+    best = max(_unlikeness(hue, hues) for hue in range(HUES))
+    good = (one for one in chain((first,), free) if _unlikeness(hue_of(one), hues) == best)
+    return next(good, first)
+
+
+def _unlikeness(hue: int, hues: Sequence[int]) -> tuple[int, int, int]:
+    """How well one tells a hue from others: a third of the circle apart is far enough.
+
+    Hues two steps from each other come before those between them, so that six topics are clearly
+    told apart, and only more get neighbouring hues.
+    """
+    nearest = min((min((hue - o) % HUES, (o - hue) % HUES) for o in hues), default=HUES)
+    aligned = sum((hue - other) % 2 == 0 for other in hues)
+    return -hues.count(hue), aligned, min(nearest, HUES // 3)
 
 
 def hue_of(topic_id: str) -> int:

@@ -118,7 +118,7 @@ async function toggle(bubble, label) {
     if (takesContext) await ask("ui/update-model-context", { content: [{ type: "text", text: inWords(labels) }] });
     if (!chat) return "";
     const found = await tool("what_if", { chat_id: chat, topics: labels, max_tokens: 1000 });
-    return `${found.status} · ${found.tokens.toLocaleString()} of ${found.unfiltered.toLocaleString()} tokens`;
+    return `${found.status} · ${found.tokens.toLocaleString("en")} of ${found.unfiltered.toLocaleString("en")} tokens`;
   }, labels);
 }
 

@@ -1,7 +1,7 @@
 // @ts-check
 /** Bubbles of topics on the map: links that shrink in place when time or search leave less of them. */
 
-import { visible } from "../lib/text.js";
+import { numbered, visible } from "../lib/text.js";
 import { addressOf } from "./atlas.js";
 import { sizeInWords } from "./facts.js";
 
@@ -45,7 +45,7 @@ export function showBubble(entry, topic, isHere) {
   if (isHere) bubble.ariaCurrent = "true";
   else bubble.removeAttribute("aria-current");
   label.textContent = visible(topic.label);
-  count.textContent = topic.now.toLocaleString("en");
+  count.textContent = numbered(topic.now);
 }
 
 /** @type {WeakMap<Element, string>} */

@@ -1,7 +1,7 @@
 // @ts-check
 /** What the page says of the atlas, in words. */
 
-import { messagesCounted, visible } from "../lib/text.js";
+import { counted, messagesCounted, numbered, visible } from "../lib/text.js";
 
 /** @typedef {import("./atlas.js").Atlas} Atlas */
 /** @typedef {import("./atlas.js").Place} Place */
@@ -10,11 +10,6 @@ import { messagesCounted, visible } from "../lib/text.js";
 /** `3 chats`. @param {number} count */
 export function chatsCounted(count) {
   return counted(count, "chat");
-}
-
-/** `1 theme`, `1,200 topics`. @param {number} count @param {string} what */
-export function counted(count, what) {
-  return count === 1 ? `1 ${what}` : `${count.toLocaleString("en")} ${what}s`;
 }
 
 /** `14 messages in 3 chats`. @param {import("./atlas.js").Topic} topic */
@@ -32,10 +27,10 @@ export function factsOf(atlas, theme, drawn) {
   const all = theme ? theme.topics : [...atlas.topics.values()];
   const left = all.filter(({ now }) => now > 0);
   if (!left.length) return "";
-  const topics = `${counted(left.length, "topic")}${left.length < all.length ? ` of ${all.length.toLocaleString("en")}` : ""}`;
+  const topics = `${counted(left.length, "topic")}${left.length < all.length ? ` of ${numbered(all.length)}` : ""}`;
   if (theme) return `${topics} · ${messagesCounted(theme.now)}`;
   const themes = counted(atlas.themes.filter(({ now }) => now > 0).length, "theme");
-  const rest = drawn < all.length && !atlas.isNarrowed ? ` · the ${drawn.toLocaleString("en")} largest are drawn` : "";
+  const rest = drawn < all.length && !atlas.isNarrowed ? ` · the ${numbered(drawn)} largest are drawn` : "";
   return `${topics} in ${themes} · ${messagesCounted(atlas.messages)} in ${chatsCounted(atlas.chats)}${rest}`;
 }
 

@@ -5,10 +5,9 @@ import { fit, widthInEms } from "../cloud/fit.js";
 import { nest, nestIn, SMALLEST } from "../cloud/nest.js";
 import { Ruler } from "../cloud/ruler.js";
 import { recall, remember } from "../lib/memory.js";
-import { messagesCounted, visible } from "../lib/text.js";
+import { counted, messagesCounted, visible } from "../lib/text.js";
 import { addressOf, drawn } from "./atlas.js";
 import { isNews, keep, newBubble, showBubble } from "./bubbles.js";
-import { counted } from "./facts.js";
 
 /** @typedef {import("./atlas.js").Theme} Theme */
 

@@ -3,7 +3,7 @@
 
 import { cutInWords, isPicture, sizeInWords, UNSEEN } from "./attached.js";
 import { clone } from "../lib/from-template.js";
-import { visible } from "../lib/text.js";
+import { numbered, visible } from "../lib/text.js";
 
 /** @typedef {import("./attached.js").Attached} Attached */
 
@@ -49,7 +49,7 @@ export function showCut(chip, { name, told, stored }, cut, canAsk) {
   text(chip, ".attaching-told", cut ? cutInWords(cut, canAsk) : visible(told));
   const all = /** @type {HTMLElement} */ (chip.querySelector(".attaching-whole"));
   all.hidden = cut?.unit !== "lines" || Boolean(stored?.whole);
-  all.textContent = cut ? `Send all (≈ ${cut.tokens.toLocaleString("en")} tokens)` : "";
+  all.textContent = cut ? `Send all (≈ ${numbered(cut.tokens)} tokens)` : "";
   all.title = `Send all of ${visible(name)}`;
 }
 

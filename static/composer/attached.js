@@ -1,6 +1,8 @@
 // @ts-check
 /** Attachments as values, and functions of them. */
 
+import { counted, numbered } from "../lib/text.js";
+
 /**
  * @typedef {object} Stored  A file as the server keeps it, or a link.
  * @property {string} [storage_key]
@@ -69,7 +71,7 @@ export function addressIn(text) {
  */
 export function cutInWords({ shown, total, unit }, canAsk) {
   const rest = unit === "characters" ? " · the rest has no room" : canAsk ? " · the model can ask for more" : "";
-  return `First ${shown.toLocaleString("en")} of ${total.toLocaleString("en")} ${unit}${rest}`;
+  return `First ${numbered(shown)} of ${numbered(total)} ${unit}${rest}`;
 }
 
 /** True if a browser can show a thumbnail of it. @param {Stored | null} stored */
@@ -84,9 +86,9 @@ export function isPicture(stored) {
 export function holdReason(attached) {
   const failed = attached.filter(({ state }) => state === "failed" || state === "refused");
   if (failed.length === 1) return `“${failed[0].name}” could not be attached. Remove it to send the message without it.`;
-  if (failed.length) return `${failed.length} files could not be attached. Remove them to send the message without them.`;
+  if (failed.length) return `${numbered(failed.length)} files could not be attached. Remove them to send the message without them.`;
   const left = attached.filter(({ state }) => state === "sending").length;
-  return left ? `Still attaching ${left === 1 ? "1 file" : `${left} files`}…` : "";
+  return left ? `Still attaching ${counted(left, "file")}…` : "";
 }
 
 /**

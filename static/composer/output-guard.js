@@ -1,7 +1,7 @@
 // @ts-check
 /** Asks before something unusually large leaves the page, and takes back what has not left it. */
 
-import { counted } from "../contexts/context-draft.js";
+import { numbered } from "../lib/text.js";
 import { recall, remember } from "../lib/memory.js";
 
 const PATIENCE_MS = 1500;
@@ -79,8 +79,8 @@ export class OutputGuard {
     if (preview.tokens <= Number(recall("sessionStorage", key)) * GROWTH) return true;
     const parts = Object.entries(preview.parts)
       .filter(([, tokens]) => tokens)
-      .map(([part, tokens]) => `${preview.part_names[part]} ${counted(Number(tokens))}`);
-    const words = `About ${counted(preview.tokens)} tokens would be sent. ${parts.join(", ")}. Pick topics in the panel to send less.`;
+      .map(([part, tokens]) => `${preview.part_names[part]} ${numbered(Number(tokens))}`);
+    const words = `About ${numbered(preview.tokens)} tokens would be sent. ${parts.join(", ")}. Pick topics in the panel to send less.`;
     if (!(await asked("Send this much?", words, "Send"))) return false;
     remember("sessionStorage", key, String(preview.tokens));
     return true;

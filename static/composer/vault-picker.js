@@ -4,7 +4,7 @@
 import { wordsOf } from "../contexts/context-draft.js";
 import { clone } from "../lib/from-template.js";
 import { newest } from "../lib/newest.js";
-import { reasonOf, visible } from "../lib/text.js";
+import { numbered, reasonOf, visible } from "../lib/text.js";
 
 /** @typedef {import("./attachments.js").Attachments} Attachments */
 /** @typedef {{ entries: { path: string, kind: string }[], total: number }} Found */
@@ -68,7 +68,7 @@ export class VaultPicker {
   #show({ entries, total }) {
     this.#list.replaceChildren(...entries.map(({ path }) => pickOf(path)));
     const nothing = this.#box.value.trim() ? "No matching files." : "Type part of a file or folder name.";
-    this.#tell(!entries.length ? nothing : total > entries.length ? `${entries.length} of ${total.toLocaleString("en")} files; type more to narrow them down.` : "");
+    this.#tell(!entries.length ? nothing : total > entries.length ? `${numbered(entries.length)} of ${numbered(total)} files; type more to narrow them down.` : "");
   }
 
   /** @param {HTMLElement} pick */

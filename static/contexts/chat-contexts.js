@@ -2,9 +2,9 @@
 /** The notes that go with each message of a chat: chips by the message box, and a dialog to add. */
 
 import { chipOf } from "./context-chip.js";
-import { plural, wordsOf } from "./context-draft.js";
+import { wordsOf } from "./context-draft.js";
 import { clone } from "../lib/from-template.js";
-import { reasonOf, visible } from "../lib/text.js";
+import { counted, reasonOf, visible } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 
 const SETTLE_MS = 150;
@@ -92,7 +92,7 @@ export class ChatContexts {
     const { contexts } = await this.#wire.call("smart_context.list_contexts");
     const offered = contexts.filter((/** @type {any} */ context) => !context.chat_id || context.chat_id === this.#chatId);
     const picks = offered.map((/** @type {any} */ context) => {
-      const pick = pickOf(context.chat_id ? "Notes of this chat" : context.key, plural(context.items, "item"));
+      const pick = pickOf(context.chat_id ? "Notes of this chat" : context.key, counted(context.items, "item"));
       pick.firstElementChild?.setAttribute("data-key", context.key);
       this.#press(/** @type {HTMLElement} */ (pick.firstElementChild));
       return pick;

@@ -1,9 +1,9 @@
 // @ts-check
 /** What other chats said, sent with each message: chips by the message box, and a dialog to recall. */
 
-import { counted, plural, short } from "./context-draft.js";
+import { short } from "./context-draft.js";
 import { clone } from "../lib/from-template.js";
-import { messagesCounted, reasonOf, visible } from "../lib/text.js";
+import { counted, messagesCounted, numbered, reasonOf, visible } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 
 const SETTLE_MS = 150;
@@ -76,7 +76,7 @@ export class ChatRecalls {
     try {
       const made = await this.#call("recall", { query: query.trim(), ...(most && { max_tokens: most }) });
       await this.refresh();
-      this.#announce(`Recalled ${messagesCounted(made.messages)} of ${plural(made.chats, "chat")}, ${plural(made.tokens, "token")}.`);
+      this.#announce(`Recalled ${messagesCounted(made.messages)} of ${counted(made.chats, "chat")}, ${counted(made.tokens, "token")}.`);
     } finally {
       find(".recalling").hidden = true;
     }
@@ -208,13 +208,13 @@ function chipOf(recall) {
 /** What a recall costs and leaves out, short and in full, and whether there is a problem. @param {Recall} recall */
 export function stateOf(recall) {
   if (recall.problem) return { size: "not sent", words: recall.problem, warns: true };
-  const said = [`${messagesCounted(recall.messages)} of ${plural(recall.chats, "chat")}, ${counted(recall.tokens)} of ${plural(recall.max_tokens, "token")}.`];
+  const said = [`${messagesCounted(recall.messages)} of ${counted(recall.chats, "chat")}, ${numbered(recall.tokens)} of ${counted(recall.max_tokens, "token")}.`];
   if (recall.left_out) said.push(`${messagesCounted(recall.left_out)} left out: there is no room.`);
   if (recall.is_cut) said.push("The end of its only message is cut off.");
-  if (recall.missing.length) said.push(`${plural(recall.missing.length, "chat")} missing: deleted or private.`);
+  if (recall.missing.length) said.push(`${counted(recall.missing.length, "chat")} missing: deleted or private.`);
   const parts = [short(recall.tokens)];
-  if (recall.left_out) parts.push(`${counted(recall.left_out)} left out`);
-  if (recall.missing.length) parts.push(`${counted(recall.missing.length)} missing`);
+  if (recall.left_out) parts.push(`${numbered(recall.left_out)} left out`);
+  if (recall.missing.length) parts.push(`${numbered(recall.missing.length)} missing`);
   return { size: parts.join(" · "), words: said.join(" "), warns: recall.missing.length > 0 || !recall.messages };
 }
 

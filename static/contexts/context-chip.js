@@ -1,9 +1,9 @@
 // @ts-check
 /** A context attached to a chat, as a chip: its name, size and problems. */
 
-import { counted, plural, short } from "./context-draft.js";
+import { short } from "./context-draft.js";
 import { clone } from "../lib/from-template.js";
-import { visible } from "../lib/text.js";
+import { counted, numbered, visible } from "../lib/text.js";
 
 /** @typedef {Record<string, any>} Chip  As `smart_context.chat_contexts` gives it. */
 
@@ -29,13 +29,13 @@ export function chipOf(chip, chatId) {
 /** The words of a chip, short and full, and whether there is a problem. @param {Chip} chip */
 export function stateOf(chip) {
   if (chip.problem) return { size: "not sent", words: chip.problem, warns: true };
-  const said = [`${plural(chip.notes, "note")}, ${plural(chip.tokens, "token")}.`];
+  const said = [`${counted(chip.notes, "note")}, ${counted(chip.tokens, "token")}.`];
   if (chip.cut.length) said.push(`Cut to fit: ${chip.cut.join(", ")}.`);
-  if (chip.left_out_count) said.push(`Left out, there is no room: ${chip.left_out.slice(0, NAMED).join(", ")}${chip.left_out_count > NAMED ? ` and ${counted(chip.left_out_count - NAMED)} more` : ""}.`);
+  if (chip.left_out_count) said.push(`Left out, there is no room: ${chip.left_out.slice(0, NAMED).join(", ")}${chip.left_out_count > NAMED ? ` and ${numbered(chip.left_out_count - NAMED)} more` : ""}.`);
   if (chip.missing.length) said.push(`Not found: ${chip.missing.join(", ")}.`);
   const parts = [short(chip.tokens)];
   if (chip.cut.length) parts.push("cut");
-  if (chip.left_out_count) parts.push(`${counted(chip.left_out_count)} left out`);
-  if (chip.missing.length) parts.push(`${chip.missing.length} missing`);
+  if (chip.left_out_count) parts.push(`${numbered(chip.left_out_count)} left out`);
+  if (chip.missing.length) parts.push(`${numbered(chip.missing.length)} missing`);
   return { size: parts.join(" · "), words: visible(said.join(" ")), warns: parts.length > 1 };
 }

@@ -61,16 +61,6 @@ export function markOf(items, options) {
   return JSON.stringify([items, Object.entries(options).sort(([a], [b]) => (a < b ? -1 : 1))]);
 }
 
-/** A number with thousands separators. @param {number} count */
-export function counted(count) {
-  return count.toLocaleString("en");
-}
-
-/** `1 note`, `4 notes`. @param {number} count @param {string} word */
-export function plural(count, word) {
-  return `${counted(count)} ${word}${count === 1 ? "" : "s"}`;
-}
-
 /** A number where there is little room: `950`, `1.2k`, `48k`. @param {number} count */
 export function short(count) {
   if (count < 1000) return String(count);

@@ -2,8 +2,8 @@
 /** What a context contains: totals, problems, the notes of each depth, and the text. */
 
 import { clone } from "../lib/from-template.js";
-import { counted, plural, wordsOf } from "./context-draft.js";
-import { visible } from "../lib/text.js";
+import { wordsOf } from "./context-draft.js";
+import { counted, numbered, visible } from "../lib/text.js";
 import { showGraph } from "./context-graph.js";
 
 /** @typedef {Record<string, any>} Preview  As `smart_context.preview_context` gives it. */
@@ -70,7 +70,7 @@ export class ContextPreview {
   #showBudget(preview, notes) {
     const note = this.#find(".budget-note");
     note.hidden = !notes || !preview.budget || preview.tokens <= preview.budget;
-    note.textContent = `Too long to send whole: a chat sends up to ${counted(preview.budget)} tokens of its contexts, from the top.`;
+    note.textContent = `Too long to send whole: a chat sends up to ${numbered(preview.budget)} tokens of its contexts, from the top.`;
   }
 
   get #copy() {
@@ -86,23 +86,23 @@ export class ContextPreview {
 /** @param {Preview} preview @param {number} notes */
 function totalOf(preview, notes) {
   if (!notes) return [element("span", "aside", "Nothing selected yet.")];
-  const tokens = element("strong", "", counted(preview.tokens));
-  return [tokens, element("span", "", ` ${preview.tokens === 1 ? "token" : "tokens"}`), element("span", "aside", ` · ${plural(preview.characters, "character")} · ${plural(notes, "note")}`)];
+  const tokens = element("strong", "", numbered(preview.tokens));
+  return [tokens, element("span", "", ` ${preview.tokens === 1 ? "token" : "tokens"}`), element("span", "aside", ` · ${counted(preview.characters, "character")} · ${counted(notes, "note")}`)];
 }
 
 /** The findings that users should know about, each kind as a list that opens. @param {Preview} preview */
 function findingsOf(preview) {
   const cut = preview.truncated.map((/** @type {string} */ key) => [key, ""]);
-  const skipped = preview.skipped.map((/** @type {any} */ one) => [one.key, one.characters === null ? "" : plural(one.characters, "character")]);
+  const skipped = preview.skipped.map((/** @type {any} */ one) => [one.key, one.characters === null ? "" : counted(one.characters, "character")]);
   const missing = preview.missing.map((/** @type {any} */ one) => [one.name, one.why]);
   const ambiguous = preview.ambiguous.map((/** @type {any} */ one) => [`[[${one.target}]]`, `in ${one.source}: took ${one.candidates[0]}, not ${one.candidates.slice(1).join(", ")}`]);
-  const excluded = Object.entries(preview.exclusions).map(([pattern, count]) => [pattern, plural(Number(count), "section")]);
-  const limit = preview.is_bounded ? "the limit of this page" : `the limit of ${plural(preview.limit, "character")}`;
+  const excluded = Object.entries(preview.exclusions).map(([pattern, count]) => [pattern, counted(Number(count), "section")]);
+  const limit = preview.is_bounded ? "the limit of this page" : `the limit of ${counted(preview.limit, "character")}`;
   return [
-    finding("missing", preview.missing_count, `${preview.missing_count} not found`, missing),
-    finding("cut", cut.length, `${cut.length} cut to fit`, cut),
-    finding("skipped", preview.skipped_count, `${counted(preview.skipped_count)} left out: beyond ${limit}`, skipped),
-    finding("ambiguous", ambiguous.length, `${plural(ambiguous.length, "ambiguous link")}`, ambiguous),
+    finding("missing", preview.missing_count, `${numbered(preview.missing_count)} not found`, missing),
+    finding("cut", cut.length, `${numbered(cut.length)} cut to fit`, cut),
+    finding("skipped", preview.skipped_count, `${numbered(preview.skipped_count)} left out: beyond ${limit}`, skipped),
+    finding("ambiguous", ambiguous.length, `${counted(ambiguous.length, "ambiguous link")}`, ambiguous),
     finding("excluded", excluded.length, "Sections left out by heading", excluded),
   ].filter((found) => found !== null);
 }
@@ -127,12 +127,12 @@ function depthOf(depth, isAlone) {
   section.className = "depth";
   const title = element("h3", "", depth.depth === 0 ? "Chosen" : `${depth.depth} ${depth.depth === 1 ? "link" : "links"} away`);
   const head = element("p", "depth-head", "");
-  head.append(title, element("span", "aside", `${plural(depth.count, "note")} · ${plural(depth.tokens, "token")}`));
+  head.append(title, element("span", "aside", `${counted(depth.count, "note")} · ${counted(depth.tokens, "token")}`));
   if (isAlone) head.classList.add("visually-hidden");
   const list = document.createElement("ul");
   list.append(...depth.items.map((/** @type {any} */ item) => itemOf(item)));
   const rest = depth.count - depth.items.length;
-  if (rest > 0) list.append(element("li", "aside", `and ${counted(rest)} more`));
+  if (rest > 0) list.append(element("li", "aside", `and ${numbered(rest)} more`));
   section.append(head, list);
   return section;
 }
@@ -147,9 +147,9 @@ function itemOf({ key, characters, tokens, cut_from: whole }) {
   const label = element("span", "item-name", visible(name));
   label.dir = "auto";
   words.append(label, element("span", "item-place", visible(place)));
-  const size = element("span", "item-size", whole ? `${counted(characters)} of ${counted(whole)}` : counted(characters));
+  const size = element("span", "item-size", whole ? `${numbered(characters)} of ${numbered(whole)}` : numbered(characters));
   size.append(element("span", "visually-hidden", " characters"));
-  const cost = element("span", "item-tokens", counted(tokens));
+  const cost = element("span", "item-tokens", numbered(tokens));
   cost.append(element("span", "visually-hidden", " tokens"));
   row.append(words, size, cost);
   if (whole) row.dataset.cut = "";

@@ -1,9 +1,8 @@
 // @ts-check
 /** The rows of the vault's tree: folders, notes, and the headings and blocks of notes. */
 
-import { counted } from "./context-draft.js";
 import { clone } from "../lib/from-template.js";
-import { visible } from "../lib/text.js";
+import { numbered, visible } from "../lib/text.js";
 
 /** @typedef {{ path: string, name: string, kind: string, files?: number, level?: number }} Entry */
 
@@ -17,7 +16,7 @@ export function makeRow(entry, isFound) {
   /** @type {HTMLElement} */ (row.querySelector(".row-name")).textContent = name;
   row.querySelector(".row-icon")?.append(...iconOf(entry.kind));
   const more = /** @type {HTMLElement} */ (row.querySelector(".row-more"));
-  if (entry.kind === "folder") more.textContent = counted(entry.files ?? 0);
+  if (entry.kind === "folder") more.textContent = numbered(entry.files ?? 0);
   else if (isFound && entry.path.includes("/") && !entry.path.includes("#")) {
     more.textContent = visible(entry.path.slice(0, entry.path.lastIndexOf("/")));
   }

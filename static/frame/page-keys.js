@@ -1,8 +1,8 @@
 // @ts-check
 /** Palette, sheet of keys and page-wide keys of the chat page. */
 
-import { plural, wordsOf } from "../contexts/context-draft.js";
-import { messagesCounted } from "../lib/text.js";
+import { wordsOf } from "../contexts/context-draft.js";
+import { counted, messagesCounted } from "../lib/text.js";
 import { startKeys } from "./keys.js";
 import { matching, Palette } from "./palette.js";
 import { closeDrawer, switchTheme } from "./page-frame.js";
@@ -80,7 +80,7 @@ async function contexts({ wire, chatId }, query) {
   return matching(named.map((/** @type {{ key: string, items: number }} */ { key, items }) => ({
     group: "Contexts",
     name: key,
-    hint: plural(items, "item"),
+    hint: counted(items, "item"),
     run: () => location.assign(`/contexts/${encodeURIComponent(key)}?chat=${encodeURIComponent(chatId)}`),
   })), query);
 }

@@ -1,7 +1,7 @@
 // @ts-check
 /** The bar that says what is off in a vault that is not trusted, and the review of what it wants. */
 
-import { reasonOf, visible } from "../lib/text.js";
+import { counted, reasonOf, visible } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 
 /** @typedef {{ name: string, is_on: boolean, files: readonly string[] }} Group */
@@ -141,7 +141,7 @@ class Review {
     put(".trust-does", part.does);
     const files = [...part.refused.map((name) => line(`${name} (a link, not a plain file, or unreadable)`)), ...part.groups.flatMap(grouped)];
     const count = part.refused.length + part.groups.reduce((sum, { files }) => sum + files.length, 0);
-    put("summary", count === 1 ? "1 file" : `${count} files`);
+    put("summary", counted(count, "file"));
     const details = /** @type {HTMLDetailsElement} */ (entry.querySelector("details"));
     details.hidden = !count;
     details.open = part.refused.length > 0;

@@ -1,6 +1,9 @@
 // @ts-check
 /** Text functions that several modules share. */
 
+/** Smaller amounts of money are told as `under $0.0001`. */
+export const LEAST_AMOUNT = 1e-4;
+
 /**
  * The text with each direction-changing character replaced by its code, as on the server.
  * @param {string} text
@@ -12,12 +15,35 @@ export function visible(text) {
   );
 }
 
-/**
- * `1 message`, `4 messages`.
- * @param {number} count
- */
+/** The language of the page's own words, and so of its numbers. */
+const LANGUAGE = "en";
+const TWO_DECIMALS = { minimumFractionDigits: 2, maximumFractionDigits: 2 };
+const NUMBERS = new Intl.NumberFormat(LANGUAGE);
+
+/** `1,200`. @param {number} count */
+export function numbered(count) {
+  return NUMBERS.format(count);
+}
+
+/** `1 file`, `1,200 files`. @param {number} count @param {string} noun */
+export function counted(count, noun) {
+  return `${numbered(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** `1 message`, `4 messages`. @param {number} count */
 export function messagesCounted(count) {
-  return count === 1 ? "1 message" : `${count.toLocaleString("en")} messages`;
+  return counted(count, "message");
+}
+
+/** `$0.012`, `$1.50`; from a tenth on with two decimals, below with two digits that count. @param {number} amount @param {string} currency @returns {string} */
+export function money(amount, currency) {
+  if (amount > 0 && amount < LEAST_AMOUNT) return `under ${money(LEAST_AMOUNT, currency)}`;
+  const digits = 0 < amount && amount < 0.1 ? { maximumSignificantDigits: 2 } : TWO_DECIMALS;
+  try {
+    return new Intl.NumberFormat(LANGUAGE, { style: "currency", currency, ...digits }).format(amount);
+  } catch {
+    return `${new Intl.NumberFormat(LANGUAGE, digits).format(amount)} ${currency}`; // no code of ISO 4217
+  }
 }
 
 /**

@@ -2,7 +2,7 @@
 /** Chats of other programs: dropped on the list of chats, or chosen, and brought in. */
 
 import { keyHeaders } from "../key.js";
-import { reasonOf } from "../lib/text.js";
+import { counted, numbered, reasonOf } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 
 /** @typedef {{ new: number, grown: number, unchanged: number, deleted: number, failed: { file: string, title: string, id: string, error: string }[], further_failed?: number }} Account */
@@ -67,7 +67,7 @@ export function startChatImport(wire) {
     void bringIn([...event.dataTransfer.files]);
   });
   wire.on("memory.import_progress", ({ chats, share }) => {
-    if (!told.hidden) tell(`Reading… ${chats.toLocaleString()} chats so far`, share);
+    if (!told.hidden) tell(`Reading… ${numbered(chats)} chats so far`, share);
   });
 }
 
@@ -81,14 +81,14 @@ function add(all, account) {
 /** What was brought in, in words. @param {Account} account */
 export function inWords(account) {
   const found = [
-    account.new && `${account.new.toLocaleString()} new ${account.new === 1 ? "chat" : "chats"}`,
-    account.grown && `${account.grown.toLocaleString()} with new messages`,
-    account.unchanged && `${account.unchanged.toLocaleString()} known already`,
-    account.deleted && `${account.deleted.toLocaleString()} left in the trash`,
+    account.new && counted(account.new, "new chat"),
+    account.grown && `${numbered(account.grown)} with new messages`,
+    account.unchanged && `${numbered(account.unchanged)} known already`,
+    account.deleted && `${numbered(account.deleted)} left in the trash`,
   ].filter(Boolean);
   const [first, ...more] = account.failed;
   if (!first) return `${found.join(", ") || "No chats"}.`;
   const others = more.length + (account.further_failed ?? 0);
-  const rest = others ? ` and ${others.toLocaleString()} more` : "";
+  const rest = others ? ` and ${numbered(others)} more` : "";
   return `${found.join(", ") || "No chats came in"}. Not read: ${first.title || first.id || first.file}${rest}: ${first.error.replace(/\.$/, "")}.`;
 }

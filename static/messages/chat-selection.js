@@ -1,7 +1,7 @@
 // @ts-check
 /** Chats that are selected in the list, and what is done with all of them at once. */
 
-import { reasonOf } from "../lib/text.js";
+import { numbered, reasonOf } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 
 export class ChatSelection {
@@ -53,7 +53,7 @@ export class ChatSelection {
     }
     this.#bar.hidden = !this.#ids.size;
     this.#nav.toggleAttribute("data-selecting", this.#ids.size > 0);
-    const words = this.#ids.size ? `${this.#ids.size.toLocaleString()} selected` : "";
+    const words = this.#ids.size ? `${numbered(this.#ids.size)} selected` : "";
     const told = /** @type {HTMLElement} */ (this.#bar.querySelector("[role=status]"));
     if (told.textContent !== words) told.textContent = words;
   }
@@ -84,7 +84,7 @@ export class ChatSelection {
     await this.#wire.call("memory.arrange_chats", { chat_ids: ids, ...how });
     this.#clear();
     await this.#refresh();
-    const one = ids.length === 1 ? "The chat is" : `${ids.length.toLocaleString()} chats are`;
+    const one = ids.length === 1 ? "The chat is" : `${numbered(ids.length)} chats are`;
     if (how.archived) {
       toast(`${one} archived.`, { label: "Undo", act: () => void this.#arrange(ids, { archived: false }) });
     }
@@ -97,7 +97,7 @@ export class ChatSelection {
     for (const id of ids) await this.#wire.call("memory.delete_chat", { chat_id: id });
     this.#clear();
     await this.#refresh();
-    toast(`${ids.length === 1 ? "A chat is" : `${ids.length.toLocaleString()} chats are`} in the trash.`, {
+    toast(`${ids.length === 1 ? "A chat is" : `${numbered(ids.length)} chats are`} in the trash.`, {
       label: "Undo",
       act: async () => {
         for (const id of ids) await this.#wire.call("memory.restore_chat", { chat_id: id });

@@ -2,7 +2,7 @@
 /** The trash: deleted chats, to be restored or deleted for ever, live in every tab. */
 
 import { fetchFragment } from "../lib/fragments.js";
-import { reasonOf } from "../lib/text.js";
+import { counted, reasonOf } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 
 const QUIET_MS = 150;
@@ -65,7 +65,7 @@ export class Trash {
     const total = Number(fresh.dataset.total);
     const footer = this.#find("footer");
     footer.hidden = !total;
-    this.#find(".trash-question").textContent = `Delete ${total === 1 ? "1 chat" : `${total} chats`} for ever?`;
+    this.#find(".trash-question").textContent = `Delete ${counted(total, "chat")} for ever?`;
     const again = asked && fresh.querySelector(`[data-deletion="${CSS.escape(asked)}"] .trash-sure`);
     if (again) sure(again, true);
     if (at) {

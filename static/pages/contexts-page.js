@@ -5,13 +5,13 @@ import { pageWire } from "../frame/connection.js";
 import { ContextOptionsForm } from "../contexts/context-options.js";
 import { ContextPreview } from "../contexts/context-preview.js";
 import { ContextTree } from "../contexts/context-tree.js";
-import { plural, withItem } from "../contexts/context-draft.js";
+import { withItem } from "../contexts/context-draft.js";
 import { Chosen } from "../contexts/chosen-notes.js";
 import { ContextFile } from "../contexts/context-file.js";
 import { asked } from "../composer/output-guard.js";
 import { startFrame } from "../frame/page-frame.js";
 import { copied } from "../lib/copied.js";
-import { reasonOf } from "../lib/text.js";
+import { counted, reasonOf } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 import { startTrust } from "../frame/trust.js";
 
@@ -91,7 +91,7 @@ function build() {
   function nextStep(depth, now, next) {
     const notes = countOf(next) - countOf(now);
     if (notes <= 0) return `Step ${depth} would add nothing.`;
-    return `Step ${depth} would add ${plural(notes, "note")} · ${plural(Math.max(0, next.tokens - now.tokens), "token")}`;
+    return `Step ${depth} would add ${counted(notes, "note")} · ${counted(Math.max(0, next.tokens - now.tokens), "token")}`;
   }
 
   /** @param {{ depths: { count: number }[] }} shown */
@@ -105,7 +105,7 @@ function build() {
       const found = await tree.show(query);
       if (!found) return;
       const status = find("tree-status");
-      if (query) status.textContent = found.total ? `${plural(found.total, "result")} of ${plural(found.files, "note")}` : "No matching notes.";
+      if (query) status.textContent = found.total ? `${counted(found.total, "result")} of ${counted(found.files, "note")}` : "No matching notes.";
       else status.textContent = found.files ? "" : "No notes in this vault yet.";
     } catch (error) {
       find("tree-status").textContent = reasonOf(error);
@@ -116,7 +116,7 @@ function build() {
     const button = find("copy-context");
     try {
       const { text, tokens, ask_above: limit } = await call("compile_context", { items, options: options.read() });
-      const words = `The text is about ${plural(tokens, "token")} long, which is more than most models handle well.`;
+      const words = `The text is about ${counted(tokens, "token")} long, which is more than most models handle well.`;
       if (limit && tokens > limit && !(await asked("Copy this much?", words, "Copy"))) return;
       await copied(button, text);
       toast("Copied.", { label: "OK", act: () => {} });

@@ -6,7 +6,7 @@ import { startFrame } from "../frame/page-frame.js";
 import { startTrust } from "../frame/trust.js";
 import { recall, remember } from "../lib/memory.js";
 import { listModels, narrowModels } from "../lib/model-list.js";
-import { reasonOf, visible } from "../lib/text.js";
+import { counted, numbered, reasonOf, visible } from "../lib/text.js";
 
 /** @typedef {{ name: string, base_url: string, models: string[] }} Found */
 /** @typedef {{ scope: string, key: string, line: number | null, message: string, is_unknown: boolean }} Fault */
@@ -240,7 +240,7 @@ function startConnecting(connect) {
       const row = document.createElement("li");
       const button = document.createElement("button");
       button.type = "button";
-      button.textContent = `${server.name}: ${server.models.length} ${server.models.length === 1 ? "model" : "models"}`;
+      button.textContent = `${server.name}: ${counted(server.models.length, "model")}`;
       button.addEventListener("click", () => {
         [address.value, key.value, variable] = [server.base_url, "", ""];
         provider.value = "";
@@ -308,7 +308,7 @@ function showModel(name, isEmbedded) {
 /** @param {{ text: string, first_s: number, streaming: boolean, tools: boolean | null, images: boolean | null, window: number | null }} done */
 function worded(done) {
   const can = [done.streaming && "streams", done.tools && "uses tools", done.images && "sees images"].filter(Boolean);
-  const room = done.window ? ` Its window is ${done.window.toLocaleString()} tokens.` : "";
+  const room = done.window ? ` Its window is ${numbered(done.window)} tokens.` : "";
   return `“${first(done.text)}” First words after ${Math.max(0.1, done.first_s).toFixed(1)} s. It ${can.join(", ") || "answers"}.${room}`;
 }
 

@@ -2,9 +2,7 @@
 /** The Receipts tab: what each turn of the chat was given. */
 
 import { clone } from "../lib/from-template.js";
-import { money } from "./sends/cost.js";
-import { counted } from "./sends/parts.js";
-import { reasonOf, visible } from "../lib/text.js";
+import { counted, money, numbered, reasonOf, visible } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 
 /**
@@ -51,8 +49,8 @@ function entry(chatId, receipt) {
   question.textContent = visible(receipt.text) || "A question that is no longer in the chat";
   facts.textContent = [
     when(receipt.at),
-    receipt.total ? `${receipt.in} of ${receipt.total} messages` : "no earlier messages",
-    `${counted(receipt.tokens)} tokens`,
+    receipt.total ? `${numbered(receipt.in)} of ${numbered(receipt.total)} messages` : "no earlier messages",
+    counted(receipt.tokens, "token"),
     receipt.spent?.price ? money(receipt.spent.price, receipt.cost.price?.currency ?? "") : "",
     receipt.topics.map(visible).join(", "),
     receipt.outcome === "finished" ? "" : receipt.outcome,

@@ -1,6 +1,7 @@
 // @ts-check
 /** What the turns cost at a price that the reader enters, since prices differ and change. */
 
+import { money } from "../lib/text.js";
 import { recall, remember } from "../lib/memory.js";
 
 const KEY = "price-of-a-million-tokens";
@@ -31,13 +32,7 @@ export function startPrice(root) {
  * @param {number} price  Of a million tokens.
  */
 export function priceInWords(sent, whole, price) {
-  const cost = dollars((sent / MILLION) * price);
-  const full = dollars((whole / MILLION) * price);
+  const cost = money((sent / MILLION) * price, "USD");
+  const full = money((whole / MILLION) * price, "USD");
   return cost === full ? cost : `${cost} instead of ${full}`;
-}
-
-/** @param {number} amount */
-function dollars(amount) {
-  const digits = amount >= 0.1 ? 2 : 4;
-  return `$${amount.toFixed(digits)}`;
 }

@@ -6,7 +6,7 @@ import { coloursOf, fnv1a, hueOf } from "../../static/cloud/hues.js";
 import { silenceInWords } from "../../static/messages/answers/silence.js";
 import { tryAgainInWords } from "../../static/messages/answers/try-again.js";
 import { possibleWidth } from "../../static/frame/side-width.js";
-import { decoded, messagesCounted, reasonOf, visible } from "../../static/lib/text.js";
+import { counted, decoded, messagesCounted, money, reasonOf, visible } from "../../static/lib/text.js";
 
 test("a hash is the one that the server computes", () => {
   assert.equal(fnv1a(""), 0x811c9dc5);
@@ -89,4 +89,12 @@ test("a bubble says how much of its topic stands before a summary or a clearing"
 
 test("a panel is wide enough to be read, and leaves room for the chat", () => {
   assert.deepEqual([[100, 1280], [400, 1280], [900, 1280]].map(([wanted, window]) => possibleWidth(wanted, window)), [280, 400, 640]);
+});
+
+test("counts and money are written as the server writes them", () => {
+  assert.deepEqual([1, 0, 1200].map((count) => counted(count, "token")), ["1 token", "0 tokens", "1,200 tokens"]);
+  const amounts = [0, 0.00001, 0.0021, 0.05, 0.5, 1234.5];
+  const dollars = ["$0.00", "under $0.0001", "$0.0021", "$0.05", "$0.50", "$1,234.50"];
+  assert.deepEqual(amounts.map((amount) => money(amount, "USD")), dollars);
+  assert.deepEqual(["EUR", "CHF", "points"].map((currency) => money(1.5, currency)), ["€1.50", "CHF\u00a01.50", "1.50 points"]);
 });

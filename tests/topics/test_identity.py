@@ -1,3 +1,4 @@
+import itertools
 from dataclasses import replace
 
 from hypothesis import given
@@ -86,3 +87,16 @@ def test_a_new_topic_has_a_hue_that_none_beside_it_has_though_parts_have_it():
     tops = [Topic(label=f"top {n}", count=2, id=f"t{n}") for n in range(1, 6)]
     found = with_ids([*tops, *nested, Topic(label="new", count=2)])
     assert hue_of(found[-1].id) not in {hue_of(topic.id) for topic in tops}
+
+
+def test_up_to_six_topics_are_two_hues_apart_and_three_are_four():
+    for number in range(40):
+        topics = with_ids([topic(f"{number} {place}") for place in range(6)])
+        hues = [hue_of(one.id) for one in topics]
+        assert _least_apart(hues) == 2
+        assert _least_apart(hues[:2]) >= 4
+
+
+def _least_apart(hues):
+    pairs = itertools.combinations(hues, 2)
+    return min(min((a - b) % HUES, (b - a) % HUES) for a, b in pairs)

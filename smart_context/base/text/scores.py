@@ -1,10 +1,34 @@
 """Scores and counts in words."""
 
+import re
 from collections.abc import Mapping
 from math import floor, log10
 from typing import Any
 
 _SMALL = 0.01
+
+_LEAST_AMOUNT = 0.0001
+_FEW = 0.1
+_CODE = re.compile("[A-Za-z]{3}")
+_SIGNS: Mapping[str, str] = {
+    "USD": "$",
+    "EUR": "€",
+    "GBP": "£",
+    "JPY": "¥",
+    "CNY": "CN¥",
+    "INR": "₹",
+    "KRW": "₩",
+    "ILS": "₪",
+    "BRL": "R$",
+    "CAD": "CA$",
+    "AUD": "A$",
+    "MXN": "MX$",
+    "NZD": "NZ$",
+    "HKD": "HK$",
+    "TWD": "NT$",
+    "PHP": "₱",
+    "VND": "₫",
+}
 
 
 def score_in_words(score: float, beside: float | None = None) -> str:
@@ -26,9 +50,17 @@ def cut_in_words(result: Mapping[str, Any]) -> str:
 
 
 def amount_in_words(amount: float, currency: str) -> str:
-    """An amount of money with two digits that count, such as `0.0021 USD`."""
-    digits = 2 if amount >= 1 or amount <= 0 else max(1 - floor(log10(amount)), 2)
-    return f"{amount:,.{digits}f} {currency}"
+    """An amount of money, such as `$0.0021`, as `static/lib/text.js` writes it."""
+    if 0 < amount < _LEAST_AMOUNT:
+        return f"under {amount_in_words(_LEAST_AMOUNT, currency)}"
+    number = f"{amount:,.2f}"
+    if 0 < amount < _FEW:
+        number = f"{amount:.{1 - floor(log10(amount))}f}".rstrip("0")
+    if sign := _SIGNS.get(currency):
+        return f"{sign}{number}"
+    if _CODE.fullmatch(currency):
+        return f"{currency}\N{NO-BREAK SPACE}{number}"
+    return f"{number} {currency}"
 
 
 def counted(count: int, noun: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from smart_context.base.text.names import one_line, shown
-from smart_context.base.text.scores import counted, cut_in_words
+from smart_context.base.text.scores import amount_in_words, counted, cut_in_words
 from smart_context.base.values import OWNER
 from smart_context.cli.chats.asking import ask, ask_about_chat, body_as_text, existing_chat
 from smart_context.cli.terminal.arguments import vault_argument, vault_option, vault_root
@@ -297,7 +297,7 @@ def _side_as_text(found: Mapping[str, Any], side: str) -> str:
     if answer["seconds"] is not None:
         facts.append(f"{answer['seconds']:.1f} s")
     if price := ((answer["receipt"] or {}).get("spent") or {}).get("price"):
-        facts.append(f"{price:,.4f} {shown(answer['receipt']['cost']['price']['currency'])}")
+        facts.append(shown(amount_in_words(price, answer["receipt"]["cost"]["price"]["currency"])))
     if only:
         facts.append(f"{counted(only, 'message')} only here")
     ending = f"[failed] {answer['error']}" if "error" in answer else ""
@@ -357,7 +357,8 @@ def _cost_name(row: Mapping[str, Any], by: str) -> str:
 def _money(row: Mapping[str, Any], currency: str) -> str:
     if row["price"] is None:
         return "unknown"
-    return f"{'at least ' if row['unpriced'] else ''}{row['price']:,.4f} {one_line(currency)}"
+    price = amount_in_words(row["price"], one_line(currency))
+    return f"at least {price}" if row["unpriced"] else price
 
 
 def _notes_on_costs(found: Mapping[str, Any]) -> list[str]:

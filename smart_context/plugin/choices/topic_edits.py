@@ -111,16 +111,15 @@ class TopicEdits:
     def apply(self, topics: Sequence[Topic], order: Sequence[MessageId]) -> tuple[Topic, ...]:
         """The edited topics; added ones that were not found have a count of 0."""
         places = {message_id: place for place, message_id in enumerate(order)}
-        edited: dict[str, Topic] = {}
+        groups: dict[str, list[Topic]] = {}
         key_of: dict[str, str] = {}
         for topic in topics:
             label = self.label_of(topic.label)
             if not label:
                 continue
             key = key_of[topic.id or topic.label] = _folded(label)
-            same = edited.get(key)
-            one = replace(topic, label=label)
-            edited[key] = _merged(same, one, places) if same else one
+            groups.setdefault(key, []).append(replace(topic, label=label))
+        edited = {key: _merged(group, places) for key, group in groups.items()}
         for label in self.added:
             edited.setdefault(_folded(label), Topic(label=label, count=0))
         wholes = {old: edited[key] for old, key in key_of.items()}
@@ -149,16 +148,21 @@ def _in_whole(part: Topic, whole: Topic | None) -> Topic:
     return part if parent_id == part.parent_id else replace(part, parent_id=parent_id)
 
 
-def _merged(one: Topic, other: Topic, places: Mapping[MessageId, int]) -> Topic:
-    ids = {*one.message_ids, *other.message_ids}
-    has_all = bool(one.message_ids and other.message_ids)
-    count = len(ids) if has_all else min(one.count + other.count, max(len(places), 1))
+def _merged(group: Sequence[Topic], places: Mapping[MessageId, int]) -> Topic:
+    """One topic in place of several; its id, so its place and colour, are those of the largest."""
+    first, *others = group
+    if not others:
+        return first
+    ids = {message_id for topic in group for message_id in topic.message_ids}
+    has_all = all(topic.message_ids for topic in group)
+    total = len(ids) if has_all else min(sum(t.count for t in group), max(len(places), 1))
+    with_id = [topic for topic in group if topic.id]
     return Topic(
-        label=one.label,
-        count=count,
+        label=first.label,
+        count=total,
         message_ids=tuple(sorted(ids, key=lambda i: places.get(i, -1))),
-        keywords=tuple(dict.fromkeys((*one.keywords, *other.keywords))),
-        id=one.id or other.id,
+        keywords=tuple(dict.fromkeys(word for topic in group for word in topic.keywords)),
+        id=max(with_id, key=lambda topic: topic.count).id if with_id else "",
     )
 
 

@@ -15,7 +15,7 @@ from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from smart_context.base.values import CountTokens
-from smart_context.chat.compaction import sent_text
+from smart_context.chat.compaction import is_clearing, sent_text
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.request.prompt import texts_as_sent
 from smart_context.plugin.forecast.hidden_text import HiddenText, find_hidden_text
@@ -216,6 +216,8 @@ def _known(known: dict[MessageId, _Counted], message: Message) -> _Counted | Non
 
 
 def _part(message: Message) -> int:
+    if is_clearing(message):
+        return HISTORY_PARTS.index("history")
     if message.is_summary:
         return HISTORY_PARTS.index("summary")
     return HISTORY_PARTS.index("system" if message.role == "system" else "history")

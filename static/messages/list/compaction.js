@@ -2,7 +2,7 @@
 /** Compacts the chat, undoes it, and marks the messages that are no longer sent. */
 
 import { messagesIn } from "../../lib/reconcile.js";
-import { messagesCounted, reasonOf } from "../../lib/text.js";
+import { messagesCounted, numbered, reasonOf } from "../../lib/text.js";
 import { toast } from "../../lib/toasts.js";
 
 /** @typedef {import("../../composer/commands.js").Command} Command */
@@ -134,7 +134,7 @@ function tellStillSent(page, summary, { sticky, pinned, hidden }, since) {
   const kept = [...new Set([...sticky, ...pinned])].filter((id) => !hidden.has(id) && !below.has(id));
   for (const words of page.querySelectorAll(".summary-still")) {
     const isNewest = words.closest("[data-message-id]")?.id === `m-${summary}`;
-    words.textContent = `(${kept.length.toLocaleString()} of them still sent)`;
+    words.textContent = `(${numbered(kept.length)} of them still sent)`;
     words.toggleAttribute("hidden", !isNewest || !kept.length);
   }
 }

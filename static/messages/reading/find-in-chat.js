@@ -1,7 +1,7 @@
 // @ts-check
 /** Finds a text in all messages of the chat, loaded or not, and goes from one to the next. */
 
-import { reasonOf } from "../../lib/text.js";
+import { numbered, reasonOf } from "../../lib/text.js";
 import { toast } from "../../lib/toasts.js";
 
 const QUIET_MS = 150;
@@ -99,7 +99,7 @@ export class FindInChat {
   async #go() {
     const count = /** @type {HTMLElement} */ (this.#bar.querySelector(".find-count"));
     const all = this.#ids.length;
-    count.textContent = all ? `${(this.#at + 1).toLocaleString()} of ${all.toLocaleString()}` : this.#field.value.trim() && "No matches";
+    count.textContent = all ? `${numbered(this.#at + 1)} of ${numbered(all)}` : this.#field.value.trim() && "No matches";
     for (const button of this.#bar.querySelectorAll("[data-find=previous], [data-find=next]")) button.toggleAttribute("disabled", !all);
     const id = this.#ids[this.#at];
     if (id) await this.#show(id);

@@ -1,9 +1,7 @@
 // @ts-check
 /** What a request costs, in words. */
 
-import { counted } from "./parts.js";
-
-const LEAST = 1e-4;
+import { LEAST_AMOUNT, counted, money, numbered } from "../../lib/text.js";
 
 /**
  * @typedef {object} Cost
@@ -19,8 +17,7 @@ const LEAST = 1e-4;
  * @param {Cost} cost
  */
 export function costInWords(cost) {
-  const tokens = `${counted(cost.sent)} ${cost.sent === 1 ? "token" : "tokens"}`;
-  return [tokens, priceInWords(cost)].filter(Boolean).join(", ");
+  return [counted(cost.sent, "token"), priceInWords(cost)].filter(Boolean).join(", ");
 }
 
 /** `≈ $0.002`, and what sending everything would cost; empty without a price. @param {Cost} cost */
@@ -35,21 +32,10 @@ export function priceInWords({ saved, price }) {
  * @param {Cost} cost
  */
 export function knownInWords({ unchanged }) {
-  return unchanged ? `The provider still knows the first ${counted(unchanged)} tokens.` : "";
+  return unchanged ? `The provider still knows the first ${numbered(unchanged)} tokens.` : "";
 }
 
 /** `≈ $0.0021`, or `under $0.0001`. @param {number} amount @param {string} currency */
 export function about(amount, currency) {
-  return `${amount > 0 && amount < LEAST ? "" : "≈ "}${money(amount, currency)}`;
-}
-
-/** @param {number} amount @param {string} currency @returns {string} */
-export function money(amount, currency) {
-  if (amount > 0 && amount < LEAST) return `under ${money(LEAST, currency)}`;
-  const digits = { maximumSignificantDigits: amount >= 1 ? 4 : 2 };
-  try {
-    return new Intl.NumberFormat("en", { style: "currency", currency, ...digits }).format(amount);
-  } catch {
-    return `${new Intl.NumberFormat("en", digits).format(amount)} ${currency}`; // no code of ISO 4217
-  }
+  return `${amount > 0 && amount < LEAST_AMOUNT ? "" : "≈ "}${money(amount, currency)}`;
 }

@@ -1,9 +1,8 @@
 // @ts-check
 /** Shows a whole request to the letter, as it would be sent now. */
 
-import { counted } from "./parts.js";
 import { copied } from "../../lib/copied.js";
-import { reasonOf, visible } from "../../lib/text.js";
+import { counted, reasonOf, visible } from "../../lib/text.js";
 import { toast } from "../../lib/toasts.js";
 
 const SHOWN_CHARACTERS = 200_000;
@@ -46,7 +45,7 @@ function shown(prompt) {
   for (const [at, message] of prompt.entries()) {
     if (room <= 0) {
       const left = prompt.length - at;
-      blocks.push(element("p", `${counted(left)} more ${left === 1 ? "message" : "messages"}; Copy includes everything.`));
+      blocks.push(element("p", `${counted(left, "more message")}; Copy includes everything.`));
       break;
     }
     const text = textOf(message);

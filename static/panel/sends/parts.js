@@ -1,6 +1,8 @@
 // @ts-check
 /** The parts of a request, for people: shares and words. */
 
+import { counted, numbered } from "../../lib/text.js";
+
 /** @typedef {{ part: string, name: string, tokens: number, share: number }} Part */
 
 /**
@@ -42,8 +44,8 @@ export function withTopics(parts, byTopic) {
  * @param {number} unfiltered
  */
 export function totalInWords(tokens, unfiltered) {
-  if (unfiltered <= tokens) return `${counted(tokens)} ${tokens === 1 ? "token" : "tokens"}`;
-  return `${counted(tokens)} of ${counted(unfiltered)} tokens · ${percent(1 - tokens / unfiltered)} less`;
+  if (unfiltered <= tokens) return counted(tokens, "token");
+  return `${numbered(tokens)} of ${numbered(unfiltered)} tokens · ${percent(1 - tokens / unfiltered)} less`;
 }
 
 /**
@@ -52,7 +54,7 @@ export function totalInWords(tokens, unfiltered) {
  * @param {number | null} room
  */
 export function windowInWords(tokens, room) {
-  return room ? `${percent(tokens / room)} of the model’s ${counted(room)} tokens` : "";
+  return room ? `${percent(tokens / room)} of the model’s ${numbered(room)} tokens` : "";
 }
 
 /** @param {number} share */
@@ -67,16 +69,11 @@ function percent(share) {
 export function changeInWords({ messages, tokens, added_count: added, removed_count: removed }) {
   if (!added && !removed) return "no change";
   const both = added > 0 && removed > 0;
-  const count = both ? `+${counted(added)} −${counted(removed)} messages` : `${signed(messages)} ${Math.abs(messages) === 1 ? "message" : "messages"}`;
+  const count = both ? `+${numbered(added)} −${numbered(removed)} messages` : `${signed(messages)} ${Math.abs(messages) === 1 ? "message" : "messages"}`;
   return `${count}, ${signed(tokens)} ${Math.abs(tokens) === 1 ? "token" : "tokens"}`;
 }
 
 /** @param {number} count */
-export function counted(count) {
-  return count.toLocaleString("en");
-}
-
-/** @param {number} count */
 function signed(count) {
-  return `${count < 0 ? "−" : "+"}${counted(Math.abs(count))}`;
+  return `${count < 0 ? "−" : "+"}${numbered(Math.abs(count))}`;
 }

@@ -1,8 +1,8 @@
 // @ts-check
 /** Says of each message on the screen whether it is in or out, and why, where one looks for it. */
 
+import { counted } from "../../lib/text.js";
 import { newest } from "../../lib/newest.js";
-import { counted } from "./parts.js";
 import { messagesIn } from "../../lib/reconcile.js";
 
 const SETTLE_MS = 150;
@@ -98,7 +98,7 @@ export class Reasons {
     if (!told || !why) return;
     message.dataset.why = told.in ? told.kind : "";
     message.dataset.mark = told.kind === "pinned" ? "pinned" : told.in ? "in" : "out";
-    const words = `${told.short} · ${counted(told.tokens)} ${told.tokens === 1 ? "token" : "tokens"}`;
+    const words = `${told.short} · ${counted(told.tokens, "token")}`;
     if (why.textContent !== words) why.textContent = words;
     why.setAttribute("title", words);
     message.querySelector(".actions")?.setAttribute("aria-describedby", why.id);

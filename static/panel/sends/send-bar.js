@@ -4,10 +4,10 @@
 import { ExactText } from "./exact-text.js";
 import { newest } from "../../lib/newest.js";
 import { hueOf } from "../../cloud/hues.js";
-import { reasonOf } from "../../lib/text.js";
+import { numbered, reasonOf } from "../../lib/text.js";
 import { toast } from "../../lib/toasts.js";
 import { knownInWords, priceInWords } from "./cost.js";
-import { counted, partsOf, totalInWords, windowInWords, withTopics } from "./parts.js";
+import { partsOf, totalInWords, windowInWords, withTopics } from "./parts.js";
 
 const TYPING_MS = 120;
 const SHOWN_PLACES = 3;
@@ -84,7 +84,7 @@ export class SendBar {
     this.#find(".sends-window").textContent = windowInWords(tokens, room);
     this.#showCost(news.cost, news.model.startsWith("embedded/"));
     const bar = this.#find(".sends-bar");
-    bar.setAttribute("aria-label", [total, ...pieces.map(({ name, tokens: count }) => `${name} ${counted(count)}`)].join(", "));
+    bar.setAttribute("aria-label", [total, ...pieces.map(({ name, tokens: count }) => `${name} ${numbered(count)}`)].join(", "));
     bar.replaceChildren(...pieces.map((piece) => this.#segment(piece)));
     this.#showParts(parts, files);
     document.dispatchEvent(new CustomEvent("attachments-cut", { detail: { cuts, canAsk: files !== false } }));
@@ -143,7 +143,7 @@ export class SendBar {
   #segment({ part, topic, name, tokens, share }) {
     const piece = document.createElement("span");
     if (!topic) piece.dataset.part = part;
-    piece.title = `${name}: ${counted(tokens)}`;
+    piece.title = `${name}: ${numbered(tokens)}`;
     if (topic) piece.dataset.hue = this.#hues.get(topic) ?? String(hueOf(topic));
     piece.style.setProperty("--share", String(share));
     return piece;
@@ -162,7 +162,7 @@ function row({ part, name, tokens }) {
   const label = document.createElement("span");
   label.textContent = name;
   const count = document.createElement("span");
-  count.textContent = counted(tokens);
+  count.textContent = numbered(tokens);
   line.append(label, count);
   return line;
 }

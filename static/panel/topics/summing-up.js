@@ -1,8 +1,7 @@
 // @ts-check
 /** Sums up topics: first the dialog shows what stays, what goes, and what the summary can’t back. */
 
-import { counted } from "../sends/parts.js";
-import { messagesCounted, reasonOf, visible } from "../../lib/text.js";
+import { messagesCounted, numbered, reasonOf, visible } from "../../lib/text.js";
 
 const TYPED_MS = 500;
 const NEWS_OF_NOTHING = "…";
@@ -124,7 +123,7 @@ class SummingUp {
     const claims = this.#find(".sum-up-claims");
     claims.hidden = !unsupported.length;
     this.#list(".sum-up-claims ul", unsupported.map((claim) => [visible(claim), ""]));
-    this.#find(".sum-up-tokens").textContent = after ? `${counted(before)} → ${counted(after)} tokens` : "";
+    this.#find(".sum-up-tokens").textContent = after ? `${numbered(before)} → ${numbered(after)} tokens` : "";
     this.#find(".sum-up-gone").dataset.count = gone.length ? String(gone.length) : "";
     this.#part(".sum-up-gone", `${messagesCounted(gone.length)} behind the summary`, gone.map((id) => [saidBy(id), ""]));
     this.#part(".sum-up-kept", `${messagesCounted(kept.length)} word for word`, kept.map(({ message_id: id, why }) => [saidBy(id), why]));

@@ -2,9 +2,8 @@
 /** What a topic is about, beside its bubble: samples of its messages, dates, tokens. */
 
 import { newest } from "../../lib/newest.js";
-import { messagesCounted, visible } from "../../lib/text.js";
+import { messagesCounted, numbered, visible } from "../../lib/text.js";
 import { costInWords } from "../sends/cost.js";
-import { counted } from "../sends/parts.js";
 
 const HOVER_MS = 250;
 const GAP = 12;
@@ -51,7 +50,7 @@ export class TopicCard {
     const [title, about, price, list] = [".card-title strong", ".card-facts", ".card-cost", ".card-samples"].map((selector) => /** @type {HTMLElement} */ (this.#card.querySelector(selector)));
     title.textContent = visible(this.#label);
     this.#card.dataset.hue = bubble.dataset.hue;
-    about.textContent = [messagesCounted(messages), between(first, last), `${counted(tokens)} tokens`].filter(Boolean).join(" · ");
+    about.textContent = [messagesCounted(messages), between(first, last), `${numbered(tokens)} tokens`].filter(Boolean).join(" · ");
     price.hidden = !cost.price;
     price.textContent = `With this topic alone: ${costInWords(cost)}`;
     list.replaceChildren(

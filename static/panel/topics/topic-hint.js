@@ -2,7 +2,7 @@
 /** While a question is written: the topics that it is clearly about glow, and Tab asks with them only. */
 
 import { newest } from "../../lib/newest.js";
-import { visible } from "../../lib/text.js";
+import { numbered, visible } from "../../lib/text.js";
 
 const TYPING_MS = 450;
 const SHORTEST = 8;
@@ -90,7 +90,7 @@ function offer(topics, tokens, all, pick) {
   const names = document.createElement("b");
   names.dir = "auto";
   names.textContent = visible(topics.join(" and "));
-  const costs = `only: ${tokens.toLocaleString()} instead of ${all.toLocaleString()} tokens`;
+  const costs = `only: ${numbered(tokens)} instead of ${numbered(all)} tokens`;
   button.append(key, " Ask with ", names, ` ${costs}`);
   button.addEventListener("click", pick);
   return button;

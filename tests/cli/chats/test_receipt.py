@@ -114,4 +114,4 @@ def test_costs_are_summed_up_with_what_the_filter_saved_and_in_money_where_price
     newest, first = run_json(smart_context, vault), run_json(smart_context, vault, "--list")[1]
     assert row["saved"] == newest["left_out_tokens"] + first["left_out_tokens"] > 0
     assert found["total"]["price"] == pytest.approx(row["sent"] / 100_000, abs=1e-6)
-    assert "EUR" in smart_context("costs", vault)[1]
+    assert "€" in smart_context("costs", vault)[1]

@@ -125,6 +125,12 @@ def topic(label, count, *ids, topic_id=""):
         pytest.param(
             topic("A", 1, "m1"), topic("a", 2, topic_id="t2"), topic("A", 3, "m1", topic_id="t2")
         ),
+        pytest.param(
+            topic("A", 1, topic_id="t1"),
+            topic("a", 2, topic_id="t2"),
+            topic("A", 3, topic_id="t2"),
+            id="in the place and colour of the larger one",
+        ),
         pytest.param(topic("A", 2), topic("a", 1), topic("A", 3), id="without messages"),
         pytest.param(topic("A", 3), topic("a", 2), topic("A", 4), id="no more than there are"),
     ],
@@ -132,6 +138,14 @@ def topic(label, count, *ids, topic_id=""):
 def test_what_two_topics_are_together(one, other, merged):
     edits = TopicEdits(renamed={"A ": "A", "a": "A"})
     assert edits.apply([one, other], ["m1", "m0", "m9", "m2"]) == (merged,)
+
+
+def test_of_three_topics_the_largest_gives_the_colour_and_not_the_first_two_together():
+    edits = TopicEdits(renamed={"b": "A", "c": "A"})
+    found = [
+        topic(label, size, topic_id=f"t{label}") for label, size in (("A", 2), ("b", 2), ("c", 3))
+    ]
+    assert [one.id for one in edits.apply(found, ORDER)] == ["tc"]
 
 
 def test_a_topic_of_no_messages_counts_one():

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from smart_context.chat.compaction import summary_message
 from smart_context.chat.messages import Message
 from smart_context.plugin.forecast.costs import (
     HISTORY_PARTS,
@@ -70,6 +71,12 @@ def test_parts_and_hidden_text_go_with_the_position(ledger):
     assert {place: str(found) for place, (found,) in costs.hidden_text.items()} == {
         3: "1 invisible character (U+200B zero width space)"
     }
+
+
+def test_a_clearing_is_a_message_and_no_summary(ledger):
+    clearing = summary_message("c", "Gone.", boundary="a", created_at="", kind="cleared")
+    (part,) = ledger.costs("c", (clearing,)).parts
+    assert HISTORY_PARTS[part] == "history"
 
 
 @pytest.mark.parametrize(

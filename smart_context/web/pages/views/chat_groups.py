@@ -10,6 +10,7 @@ from datetime import date, datetime
 from itertools import groupby
 from typing import Any, Literal
 
+from smart_context.base.text.scores import counted
 from smart_context.chat.listed.rows import ChatRow
 from smart_context.chat.listed.search import MOST_HITS, ChatHit, marked, query_words
 from smart_context.topics.identity import hue_of
@@ -57,7 +58,7 @@ def chat_groups(rows: Sequence[ChatRow], now: datetime) -> tuple[ChatGroup, ...]
             row=row,
             when=_when(row, now),
             hues=tuple(dict.fromkeys(map(hue_of, row.topics))),
-            twin=f"{row.message_count} messages, {row.id[:6]}"
+            twin=f"{counted(row.message_count, 'message')}, {row.id[:6]}"
             if seen[_looks(row, now)] > 1
             else "",
         )
