@@ -7,11 +7,10 @@ from pathlib import Path
 from smart_context.base.config import read_memory_dir
 from smart_context.base.config.storage import is_database
 from smart_context.base.disk.places import place_below
-from smart_context.storage.copying import Account, Contents, copy_all
 from smart_context.storage.files.contents import FolderContents
+from smart_context.storage.layout import Account, Contents, copy_all
 from smart_context.storage.postgres.contents import DatabaseContents
-from smart_context.storage.postgres.database import Database
-from smart_context.storage.postgres.migrating import SchemaState, schema_state
+from smart_context.storage.postgres.database import Database, SchemaState, schema_state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

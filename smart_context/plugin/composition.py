@@ -54,7 +54,7 @@ from smart_context.relevance.judge.fitting import stored_judge, stored_scale
 from smart_context.relevance.judge.judging import Judge
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.relevance.vectors.cache import EmbeddingCache
-from smart_context.storage.guarded.documents import PersonalContexts
+from smart_context.storage.guarded.storage import PersonalContexts
 from smart_context.topics.clusters.keywords import Keywords
 from smart_context.topics.embedded import EmbeddedTopicExtractor
 from smart_context.topics.extraction import LlmTopicExtractor, TopicExtractor

@@ -59,7 +59,7 @@ ALLOWED = {
     "packing/roles.py": "the names of roles; each is read as a place",
     "packing/templates/templates.py": "files of the package",
     "storage/files/contents.py": "of an open folder",
-    "storage/postgres/migrating.py": "files of the package",
+    "storage/postgres/database.py": "files of the package",
     "relevance/judge/weights.py": "files of the package",
     "base/text/word_lists.py": "files of the package",
     "topics/naming/words/grammar.py": "a file of the package",

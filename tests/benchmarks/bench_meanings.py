@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import psycopg
 
-from smart_context.storage.postgres import meanings
+from smart_context.storage.postgres import vectors as meanings
 from smart_context.storage.postgres.database import Database
 from tests.postgres_server import PostgresServer
 

@@ -11,7 +11,7 @@ import pytest
 from smart_context.base.values import OWNER
 from smart_context.chat.documents.branches import is_reachable, show_version
 from smart_context.importing.taking_in import Importer
-from smart_context.storage.memory.storage import memory_storage
+from smart_context.storage.memory.documents import memory_storage
 from tests.importing.samples import CHATGPT, MAPPING, lines, listed, said
 
 pytestmark = pytest.mark.anyio

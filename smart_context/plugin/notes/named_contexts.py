@@ -25,7 +25,7 @@ from smart_context.plugin.notes.context_documents import (
 from smart_context.plugin.notes.context_prompt import bounded
 from smart_context.plugin.notes.vault_notes import VaultNotes
 from smart_context.plugin.settings import FilterSettings
-from smart_context.storage.guarded.documents import PersonalContexts
+from smart_context.storage.guarded.storage import PersonalContexts
 from smart_context.vault.guarded.paths import confine
 from smart_context.vault.markdown.notes import Outline
 

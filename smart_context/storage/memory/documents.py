@@ -1,4 +1,4 @@
-"""All that is kept beside chats, in memory: documents, logs, files, vectors and caches."""
+"""A storage in this process's memory, and what is kept beside chats: documents, logs, files."""
 
 import json
 import re
@@ -16,17 +16,20 @@ from smart_context.base.threads import run_uncancelled
 from smart_context.base.values import JsonObject
 from smart_context.chat.files.attached_file import AttachedFile, examined, image_uri, text_in
 from smart_context.chat.files.costly_files import ReadText
+from smart_context.chat.files.file_text import text_of
 from smart_context.chat.ids import check_chat_id, sidecar_name
 from smart_context.chat.messages import ChatId
 from smart_context.llm.models import Matrix
+from smart_context.storage.alone import NoOthers, OwnLeases
 from smart_context.storage.keys import name_of
-from smart_context.storage.memory.held import Held
+from smart_context.storage.memory.chats import Held, MemoryAnswers, memory_chats
 from smart_context.storage.ports import (
     KEPT_S,
     Conflict,
     Document,
     Limits,
     Revision,
+    Storage,
     Stored,
     no_vectors,
 )
@@ -354,3 +357,27 @@ class HeldVectors:
         kept = _Kept(self._model, tuple(keys), rows, has_additions)
         self._held.beside[self._chat][_KIND] = kept
         self.has_additions = has_additions
+
+
+def memory_storage(held: Held | None = None, *, read_text: ReadText = text_of) -> Storage:
+    """A storage that is gone with its process.
+
+    Args:
+        held: What other storages hold together with it; by default it holds its own.
+        read_text: Reads new attached files.
+    """
+    held = held or Held()
+    blobs = MemoryBlobs(held, read_text)
+    return Storage(
+        chats=memory_chats(held),
+        documents=MemoryDocuments(held),
+        vault_documents=MemoryVaultDocuments(held),
+        logs=MemoryLogs(held),
+        vectors=MemoryVectors(held),
+        blobs=blobs,
+        answers=MemoryAnswers(held),
+        events=NoOthers(),
+        leases=OwnLeases(),
+        caches=MemoryCaches(),
+        clear_up=blobs.remove_unused,
+    )

@@ -15,8 +15,7 @@ from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import Arrived, ChatId, MessageId, Part
 from smart_context.storage.journals import ONLY_IN_MEMORY, journal_head, journal_line, parse_journal
 from smart_context.storage.ports import AnswerClaimed
-from smart_context.storage.postgres.database import Connection, Database
-from smart_context.storage.postgres.places import found_place, locked_place
+from smart_context.storage.postgres.database import Connection, Database, found_place, locked_place
 
 CLAIM_PATIENCE_S = 3.0
 """How long an answer that has just ended may hold its chat, on a busy server."""

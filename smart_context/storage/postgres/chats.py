@@ -1,23 +1,329 @@
-"""The chats in PostgreSQL: a row for each message, and a save writes what changed."""
+"""The chats in PostgreSQL, with their list and their trash; a row for each message.
+
+A save writes what changed. The rows of deleted chats stay, under the name of the deletion.
+"""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
+from datetime import datetime
 from typing import Any, TypeVar
 
-from smart_context.base.errors import CommandFailed
-from smart_context.chat.documents.document import Version, read_json
+from cachetools import LRUCache
+from psycopg import errors
+
+from smart_context.base.errors import CommandFailed, StorageAway
+from smart_context.base.values import PersonId
+from smart_context.chat.documents.document import MessageEntry, Version, read_json
 from smart_context.chat.documents.merge import merge
-from smart_context.chat.messages import ChatId
-from smart_context.storage.deletions import check_deletion
+from smart_context.chat.listed.rows import MOST_LISTED, ChatRow, DeletedChat
+from smart_context.chat.listed.search import (
+    HITS_PER_CHAT,
+    MOST_HITS,
+    ChatHit,
+    query_words,
+    snippet,
+)
+from smart_context.chat.messages import ChatId, MessageId
+from smart_context.storage.deletions import (
+    MOST_AT_ONCE,
+    check_deletion,
+    deletion_name,
+    exists_again,
+    not_in_trash,
+    parsed_deletion,
+)
 from smart_context.storage.merging import ChatLocks, MergingChats
-from smart_context.storage.postgres.changes import Changes, tell_others
-from smart_context.storage.postgres.database import Connection, Database
-from smart_context.storage.postgres.listening import Listener
-from smart_context.storage.postgres.listing import PostgresList
-from smart_context.storage.postgres.meanings import Meanings
-from smart_context.storage.postgres.places import locked_place
-from smart_context.storage.postgres.rows import StoredChat, read_chat, write_chat
-from smart_context.storage.postgres.trash import PostgresTrash, move_back, move_to_trash
+from smart_context.storage.ports import Faults, Floats, NearMessage
+from smart_context.storage.postgres.database import Connection, Database, locked_place
+from smart_context.storage.postgres.listening import Changes, Listener, tell_others
+from smart_context.storage.postgres.rows import StoredChat, read_chat, storable, write_chat
+from smart_context.storage.postgres.vectors import Meanings
+
+_MOST_PERSONS = 200
+"""Whose lists are remembered, to be shown while the database is away."""
+
+_ROWS = """
+SELECT id, title, message_count, updated_at, preview, client, topics, person, shared,
+    folder, pinned, archived
+FROM chat AS c
+WHERE may_use(c, %s) AND deletion = '' AND revision IS NOT NULL
+ORDER BY updated_at DESC, written_ns DESC, id DESC
+"""
+
+_REVISIONS = """
+SELECT id, concat_ws(' ', c.revision, (
+    SELECT string_agg(d.name || ':' || d.revision, ' ' ORDER BY d.name) FROM document AS d
+    WHERE d.chat = c.number AND d.name = ANY (%s)))
+FROM chat AS c
+WHERE may_use(c, %s) AND deletion = '' AND revision IS NOT NULL
+"""
+
+_HITS = """
+WITH hit AS (
+    SELECT c.number, NULL::bigint AS position, NULL AS line FROM chat AS c
+    WHERE may_use(c, %(person)s) AND deletion = '' AND revision IS NOT NULL
+        AND title_words LIKE ALL (%(words)s)
+    UNION ALL
+    SELECT c.number, m.position, m.line FROM message AS m JOIN chat AS c ON c.number = m.chat
+    WHERE may_use(c, %(person)s) AND deletion = '' AND c.revision IS NOT NULL
+        AND m.words LIKE ALL (%(words)s)
+), numbered AS (
+    SELECT *, row_number() OVER (PARTITION BY number ORDER BY position DESC NULLS FIRST) AS place
+    FROM hit
+)
+SELECT c.id, c.title, h.position, h.line,
+    (SELECT count(*) FROM message WHERE chat = h.number AND position < h.position)
+FROM numbered AS h JOIN chat AS c ON c.number = h.number
+WHERE h.place <= %(each)s
+ORDER BY c.updated_at DESC, c.written_ns DESC, c.id DESC, h.place
+LIMIT %(limit)s
+"""
+
+
+class PostgresList:
+    """The chats of a database, one row each; satisfies `ChatList`."""
+
+    def __init__(self, database: Database, meanings: Meanings) -> None:
+        self._database = database
+        self._meanings = meanings
+        self._known: MutableMapping[PersonId, tuple[ChatRow, ...]] = LRUCache(_MOST_PERSONS)
+
+    async def rows(self, person: PersonId) -> list[ChatRow]:
+        """All chats of a person, newest first."""
+
+        def work(connection: Connection) -> list[ChatRow]:
+            return [_row(*found) for found in connection.execute(_ROWS, (person,))]
+
+        try:
+            rows = await self._database.do(work, repeatable=True)
+        except StorageAway:
+            if person not in self._known:
+                raise
+            return [*self._known[person]]
+        self._known[person] = tuple(rows)
+        return rows
+
+    async def revisions(self, person: PersonId, *beside: str) -> dict[ChatId, str]:
+        """The revisions of the rows."""
+
+        def work(connection: Connection) -> dict[ChatId, str]:
+            rows = connection.execute(_REVISIONS, (list(beside), person))
+            return {ChatId(id_): state for id_, state in rows}
+
+        return await self._database.do(work, repeatable=True)
+
+    async def search(self, person: PersonId, query: str, limit: int = MOST_HITS) -> list[ChatHit]:
+        """The messages and titles that contain all words of the query, newest chats first."""
+        words = query_words(query)
+        if not words or limit <= 0:
+            return []
+        asked = {
+            "person": person,
+            "words": [f"%{_literal(storable(word))}%" for word in words],
+            "each": HITS_PER_CHAT,
+            "limit": limit,
+        }
+
+        def work(connection: Connection) -> list[ChatHit]:
+            return [_hit(words, *found) for found in connection.execute(_HITS, asked)]
+
+        return await self._database.do(work)
+
+    async def nearest(
+        self, person: PersonId, model: str, query: Floats, limit: int, without: ChatId
+    ) -> list[NearMessage] | None:
+        """The messages that are nearest in meaning, by pgvector; `None` where that is missing."""
+        return await self._meanings.nearest(person, storable(model), query, limit, without)
+
+    async def faults(self) -> Faults:
+        """None: what is stored can be read."""
+        return Faults((), ())
+
+
+def _row(chat: str, title: str, *rest: Any) -> ChatRow:
+    message_count, updated_at, preview, client, topics, person, shared, *arranged = rest
+    folder, pinned, archived = arranged
+    return ChatRow(
+        id=ChatId(chat),
+        title=title,
+        message_count=message_count,
+        updated_at=updated_at,
+        preview=preview,
+        client=client,
+        topics=tuple(json.loads(topics)),
+        person=PersonId(person),
+        shared=shared,
+        folder=folder,
+        pinned=pinned,
+        archived=archived,
+    )
+
+
+def _hit(
+    words: tuple[str, ...], chat: str, title: str, position: int | None, line: str, index: int
+) -> ChatHit:
+    message = None if position is None else MessageEntry(read_json(line)).message(index)
+    return ChatHit(
+        chat_id=ChatId(chat),
+        title=title,
+        message_id=message.id if message else MessageId(""),
+        snippet=snippet(message.text if message else title, words),
+    )
+
+
+def _literal(word: str) -> str:
+    """A word as a pattern that means itself."""
+    return word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+_MOVES = (
+    """UPDATE document AS d SET chat = %(to)s WHERE chat = %(from)s AND NOT EXISTS
+    (SELECT FROM document WHERE chat = %(to)s AND name = d.name)""",
+    """UPDATE log AS l SET chat = %(to)s WHERE chat = %(from)s AND NOT EXISTS
+    (SELECT FROM log WHERE chat = %(to)s AND kind = l.kind AND name = l.name)""",
+    """UPDATE answer SET chat = %(to)s WHERE chat = %(from)s AND NOT EXISTS
+    (SELECT FROM answer WHERE chat = %(to)s)""",
+    "DELETE FROM chat WHERE number = %(from)s",
+)
+
+
+class PostgresTrash:
+    """The deleted chats of a database; satisfies `ChatTrash`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def listed(self, person: PersonId) -> tuple[list[DeletedChat], int]:
+        """A person's deleted chats, newest first, at most `MOST_LISTED`, and the number of all."""
+
+        def work(connection: Connection) -> tuple[list[DeletedChat], int]:
+            found = connection.execute(
+                "SELECT deletion, id, title, message_count, deleted_at, count(*) OVER ()"
+                " FROM chat AS c WHERE owns(c, %s) AND deletion <> ''"
+                " ORDER BY deleted_at DESC, right(deletion, 4) DESC, deletion DESC LIMIT %s",
+                (person, MOST_LISTED),
+            ).fetchall()
+            chats = [DeletedChat(*row[:5]) for row in found]
+            return chats, found[0][5] if found else 0
+
+        return await self._database.do(work)
+
+    async def ids(self, person: PersonId) -> frozenset[ChatId]:
+        """The ids of all of a person's deleted chats, however many."""
+        found = await self._database.do(
+            lambda connection: connection.execute(
+                "SELECT DISTINCT id FROM chat AS c WHERE owns(c, %s) AND deletion <> ''",
+                (person,),
+            ).fetchall()
+        )
+        return frozenset(ChatId(chat) for (chat,) in found)
+
+    async def person_of(self, chat_id: ChatId) -> PersonId | None:
+        """Whose the chat was that was last deleted under an id; `None` if there is none."""
+        found = await self._database.do(
+            lambda connection: connection.execute(
+                "SELECT person FROM chat WHERE id = %s AND deletion <> ''"
+                " ORDER BY deletion DESC LIMIT 1",
+                (chat_id,),
+            ).fetchone(),
+            repeatable=True,
+        )
+        return found and PersonId(found[0])
+
+    async def purge(self, chat_id: ChatId, deletion: str = "") -> int:
+        """Remove a deleted chat for ever; returns the number of deletions removed."""
+        check_deletion(chat_id, deletion)
+        removed = await self._database.do(
+            lambda connection: (
+                connection.execute(
+                    "DELETE FROM chat WHERE id = %s AND deletion <> '' AND %s IN ('', deletion)",
+                    (chat_id, deletion),
+                ).rowcount
+            )
+        )
+        if not removed:
+            raise not_in_trash(chat_id)
+        return removed
+
+    async def empty(self, person: PersonId, until: str = "") -> int:
+        """Remove a person's deleted chats for ever; returns the number of deletions removed."""
+        return await self._database.do(
+            lambda connection: (
+                connection.execute(
+                    "DELETE FROM chat AS c WHERE owns(c, %s) AND deletion <> ''"
+                    " AND (%s = '' OR deleted_at <= %s)",
+                    (person, until, until),
+                ).rowcount
+            )
+        )
+
+
+def move_to_trash(connection: Connection, chat: ChatId) -> bool:
+    """Move a chat to the trash; false if there is no such chat."""
+    found = connection.execute(
+        "SELECT number, clock_timestamp() AT TIME ZONE 'UTC' FROM chat"
+        " WHERE id = %s AND deletion = '' AND revision IS NOT NULL FOR UPDATE",
+        (chat,),
+    ).fetchone()
+    if found is None:
+        return False
+    number, now = found
+    name = _free_name(connection, chat, now)
+    connection.execute(
+        "UPDATE chat SET deletion = %s, deleted_at = %s WHERE number = %s",
+        (name, parsed_deletion(name)[1], number),
+    )
+    return True
+
+
+def _free_name(connection: Connection, chat: ChatId, now: datetime) -> str:
+    taken = {
+        name for (name,) in connection.execute("SELECT deletion FROM chat WHERE id = %s", (chat,))
+    }
+    names = (deletion_name(chat, now, number) for number in range(1, MOST_AT_ONCE + 1))
+    return next(name for name in names if name not in taken)
+
+
+def move_back(connection: Connection, chat: ChatId, deletion: str) -> int:
+    """Restore a chat, by default from its latest deletion; returns its new revision.
+
+    What was written beside the chat meanwhile is replaced.
+
+    Raises:
+        CommandFailed: It is not in the trash, or a chat with this id exists again.
+    """
+    found = connection.execute(
+        "SELECT number FROM chat WHERE id = %s AND deletion <> '' AND %s IN ('', deletion)"
+        " ORDER BY deletion DESC LIMIT 1 FOR UPDATE",
+        (chat, deletion),
+    ).fetchone()
+    if found is None:
+        raise not_in_trash(chat)
+    (number,) = found
+    there = connection.execute(
+        "SELECT number, revision FROM chat WHERE id = %s AND deletion = '' FOR UPDATE", (chat,)
+    ).fetchone()
+    if there is not None and there[1] is not None:
+        raise exists_again(chat)
+    if there is not None:
+        _take_over(connection, there[0], number)
+    try:
+        restored = connection.execute(
+            "UPDATE chat SET deletion = '', deleted_at = '', revision = nextval('revision')"
+            " WHERE number = %s RETURNING revision",
+            (number,),
+        ).fetchone()
+    except errors.UniqueViolation:
+        raise exists_again(chat) from None
+    assert restored is not None  # noqa: S101 - its row is locked
+    return int(restored[0])
+
+
+def _take_over(connection: Connection, source: int, target: int) -> None:
+    """Move what stands beside one row to another that lacks it, and remove the first."""
+    for statement in _MOVES:
+        connection.execute(statement, {"from": source, "to": target})
+
 
 T = TypeVar("T")
 

@@ -9,7 +9,8 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
-from typing import Any, TypeVar
+from importlib.resources import files
+from typing import Any, NamedTuple, TypeVar
 
 import psycopg
 from psycopg import errors
@@ -19,7 +20,103 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from smart_context.base.errors import StorageAway, StoreFailed
 from smart_context.base.threads import run_uncancelled
-from smart_context.storage.postgres.migrating import migrate, prepare_meanings
+from smart_context.chat.messages import ChatId
+
+Connection = psycopg.Connection[Any]
+
+_LOCK = 0x5343_7363_6865_6D61  # any numbers that nobody else locks
+MEANINGS_LOCK = 0x5363_6D65_616E
+
+
+class SchemaTooNew(StoreFailed):
+    """The database was migrated by a newer version of the program."""
+
+
+class SchemaState(NamedTuple):
+    """The state of a database's schema."""
+
+    applied: Mapping[int, str]  # the names of the migrations that it has, by number
+    pending: Mapping[int, str]  # the names of those that it lacks, by number
+
+
+def migrations() -> dict[int, str]:
+    """The names of all migrations of this program, by number."""
+    folder = files("smart_context.storage.postgres").joinpath("migrations")
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
+    return {int(name[:4]): name.removesuffix(".sql") for name in names}
+
+
+def schema_state(connection: Connection) -> SchemaState:
+    """What a database has of the schema.
+
+    Raises:
+        SchemaTooNew: It has more than this program knows.
+    """
+    known = migrations()
+    applied: dict[int, str] = {}
+    try:
+        with connection.transaction():
+            applied.update(connection.execute("SELECT number, name FROM migration").fetchall())
+    except errors.UndefinedTable:
+        pass
+    newest = max(applied, default=0)
+    if newest > max(known):
+        raise SchemaTooNew(
+            f"The database has schema {newest} ({applied[newest]}), and this version of Smart "
+            f"Context knows schemas up to {max(known)}. Update Smart Context on this machine."
+        )
+    pending = {number: name for number, name in known.items() if number not in applied}
+    return SchemaState(applied, pending)
+
+
+def migrate(connection: Connection) -> SchemaState:
+    """Apply what is pending, one process at a time; returns the state before.
+
+    Raises:
+        SchemaTooNew: The database has more than this program knows.
+    """
+    before = schema_state(connection)
+    if not before.pending:
+        return before
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS migration (number integer PRIMARY KEY, name text NOT NULL,"
+            " applied_at timestamptz NOT NULL DEFAULT now())"
+        )
+        before = schema_state(connection)  # another process may have been faster
+        folder = files("smart_context.storage.postgres").joinpath("migrations")
+        for number, name in before.pending.items():
+            script = folder.joinpath(f"{name}.sql").read_text(encoding="utf-8")
+            connection.execute(script.encode())
+            connection.execute(
+                "INSERT INTO migration (number, name) VALUES (%s, %s)", (number, name)
+            )
+    return before
+
+
+def prepare_meanings(connection: Connection) -> None:
+    """Make what search by meaning needs, if the database has pgvector, or may get it.
+
+    A plain role can't create the extension; everything else goes on without it.
+    """
+    if has_meanings(connection):
+        return
+    try:
+        with connection.transaction():
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (MEANINGS_LOCK,))
+            if not has_meanings(connection):
+                connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+                script = files("smart_context.storage.postgres").joinpath("meanings.sql")
+                connection.execute(script.read_bytes())
+    except (errors.InsufficientPrivilege, errors.FeatureNotSupported, errors.UndefinedFile) as lack:
+        _logger.info("search by meaning compares in this process: %s", lack)
+
+
+def has_meanings(connection: Connection) -> bool:
+    """True if the database searches by meaning."""
+    return connection.execute("SELECT to_regclass('meaning')").fetchone() != (None,)
+
 
 MOST_CONNECTIONS = 8
 """In the pool of a process, which has one more that listens."""
@@ -45,7 +142,6 @@ KEPT_ALIVE: dict[str, Any] = {
 """Parameters of each connection, so that a broken one is noticed."""
 
 T = TypeVar("T")
-Connection = psycopg.Connection[Any]
 Work = Callable[[Connection], T]
 
 _RV = TypeVar("_RV")
@@ -275,3 +371,24 @@ def _is_broken_off(error: psycopg.Error) -> bool:
 def _words(error: psycopg.Error) -> str:
     text = error.diag.message_primary or str(error)
     return " ".join(text.split())[:300].rstrip(".")
+
+
+def found_place(connection: Connection, chat: ChatId) -> int | None:
+    """The row of a chat, which may have no document; `None` if nothing stands there."""
+    found = connection.execute(
+        "SELECT number FROM chat WHERE id = %s AND deletion = ''", (chat,)
+    ).fetchone()
+    return found and found[0]
+
+
+def locked_place(connection: Connection, chat: ChatId) -> int:
+    """As `found_place`, made where it is missing; nobody else changes the chat until the commit."""
+    while True:
+        connection.execute(
+            "INSERT INTO chat (id) VALUES (%s) ON CONFLICT (id, deletion) DO NOTHING", (chat,)
+        )
+        found = connection.execute(
+            "SELECT number FROM chat WHERE id = %s AND deletion = '' FOR UPDATE", (chat,)
+        ).fetchone()
+        if found is not None:  # else it was deleted in between
+            return int(found[0])

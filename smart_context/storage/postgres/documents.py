@@ -9,9 +9,8 @@ from smart_context.base.values import JsonObject, encoded, parsed
 from smart_context.chat.ids import check_chat_id, sidecar_name
 from smart_context.storage.keys import key_of, name_of
 from smart_context.storage.ports import Conflict, Document, Revision
-from smart_context.storage.postgres.changes import tell_of_document
-from smart_context.storage.postgres.database import Connection, Database
-from smart_context.storage.postgres.places import locked_place
+from smart_context.storage.postgres.database import Connection, Database, locked_place
+from smart_context.storage.postgres.listening import tell_of_document
 
 _READ = """
 SELECT d.name, d.revision, CASE WHEN d.revision = k.revision THEN NULL ELSE d.content END

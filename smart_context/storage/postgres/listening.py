@@ -1,23 +1,34 @@
-"""What other processes tell through the database: LISTEN, on a connection of its own.
+"""What processes tell each other by LISTEN and NOTIFY, heard on a connection of its own.
 
 A notification holds less than 8,000 bytes, so it names what happened and no more. Some are lost
 while the connection is away: each subscriber is called once it is back, to find out for itself.
 """
 
 import asyncio
+import json
 import logging
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
 import psycopg
 
 from smart_context.base.errors import StoreFailed
-from smart_context.storage.outbox import Hearing
-from smart_context.storage.postgres.database import ANSWER_S, CONNECT_S, KEPT_ALIVE, Database
+from smart_context.base.values import JsonObject
+from smart_context.chat.messages import ChatId
+from smart_context.storage.alone import Listeners
+from smart_context.storage.outbox import Hearing, Outbox
+from smart_context.storage.ports import ChangeListener, Heard
+from smart_context.storage.postgres.database import (
+    ANSWER_S,
+    CONNECT_S,
+    KEPT_ALIVE,
+    Connection,
+    Database,
+)
 
-Heard = Callable[[str], Awaitable[None]]
+Notified = Callable[[str], Awaitable[None]]
 """Called with the text of each notification, in order."""
 
 Caught = Callable[[], Awaitable[None]]
@@ -39,12 +50,12 @@ class Listener:
     def __init__(self, database: Database) -> None:
         self.node = secrets.token_hex(6)
         self._database = database
-        self._subscribed: dict[str, tuple[Heard, Caught]] = {}
+        self._subscribed: dict[str, tuple[Notified, Caught]] = {}
         self._changed = asyncio.Event()
         self._running: asyncio.Task[None] | None = None
         self._hearing = Hearing(logging.getLogger(__name__), "changes by other processes")
 
-    async def listen(self, channel: str, heard: Heard, caught: Caught) -> None:
+    async def listen(self, channel: str, heard: Notified, caught: Caught) -> None:
         """Hear what is told on a channel until cancelled; one listener for each channel."""
         self._subscribed[channel] = heard, caught
         self._changed.set()
@@ -98,3 +109,176 @@ class Listener:
                 await subscribed[0](notification.payload)
         async with asyncio.timeout(ANSWER_S):
             await connection.execute("SELECT 1")
+
+
+CHANGES_CHANNEL = "smart_context_changes"
+
+
+def tell_others(connection: Connection, node: str, chat: ChatId, revision: int | None) -> None:
+    """Tell the other processes, with the commit, that a chat is now at that revision."""
+    _notify(connection, f"{node} {chat} {revision or 0}")
+
+
+def tell_of_document(connection: Connection, node: str, chat: ChatId) -> None:
+    """Tell the other processes, with the commit, that a document beside a chat has changed."""
+    _notify(connection, f"{node} {chat}")
+
+
+def _notify(connection: Connection, payload: str) -> None:
+    connection.execute("SELECT pg_notify(%s, %s)", (CHANGES_CHANNEL, payload))
+
+
+class Changes:
+    """Remembers which revision of each chat was last reported; satisfies `ChatChanges`."""
+
+    def __init__(self, database: Database, listener: Listener) -> None:
+        self.node = listener.node
+        self._database = database
+        self._listener = listener
+        self._listeners = Listeners()
+        self._sidecar_listeners = Listeners()
+        self._reported: dict[ChatId, int] = {}
+        self._has_begun = False
+
+    def on_change(self, listener: ChangeListener) -> Callable[[], None]:
+        """Call `listener` in the event loop after each stored change of any chat."""
+        return self._listeners.add(listener)
+
+    def on_sidecar_change(self, listener: ChangeListener) -> Callable[[], None]:
+        """Call `listener` after a document beside a chat changed, while `watch` runs."""
+        return self._sidecar_listeners.add(listener)
+
+    async def watch(self) -> None:
+        """Report changes by other processes until cancelled."""
+        self._has_begun = False
+        await self._listener.listen(CHANGES_CHANNEL, self._heard, self._caught_up)
+
+    def tell(self, chat: ChatId, revision: int | None) -> None:
+        """Tell the listeners that the chat is now at that revision; `None` if it is gone."""
+        if revision is None:
+            self._reported.pop(chat, None)
+        else:
+            self._reported[chat] = revision
+        self._listeners.tell(chat)
+
+    def close(self) -> None:
+        """Forget the listeners."""
+        self._listeners.clear()
+        self._sidecar_listeners.clear()
+
+    async def _heard(self, payload: str) -> None:
+        node, chat, *rest = payload.split(" ")
+        if not rest:
+            if node != self.node:
+                self._sidecar_listeners.tell(ChatId(chat))
+        elif node != self.node:
+            revision = int(rest[0]) or None
+            if revision is None or revision > self._reported.get(ChatId(chat), 0):
+                self.tell(ChatId(chat), revision)
+
+    async def _caught_up(self) -> None:
+        """Report what has changed unheard since the last report."""
+        before = dict(self._reported)
+        found = await self._database.do(_revisions)
+        if not self._has_begun:
+            self._has_begun = True
+            self._reported = {**found, **self._reported}
+            return
+        for chat in sorted({*found, *before}):
+            newest = found.get(chat)
+            if newest is None or newest > self._reported.get(chat, 0):
+                self.tell(chat, newest)
+                self._sidecar_listeners.tell(chat)
+
+
+def _revisions(connection: Connection) -> Mapping[ChatId, int]:
+    found = connection.execute(
+        "SELECT id, revision FROM chat WHERE deletion = '' AND revision IS NOT NULL"
+    )
+    return {ChatId(chat): revision for chat, revision in found}
+
+
+EVENTS_CHANNEL = "smart_context_events"
+
+_MOST_AT_ONCE = 500
+_FORGET = "DELETE FROM event WHERE told_at < clock_timestamp() - interval '15 minutes'"
+_FORGET_EACH_S = 300.0
+
+
+class PostgresEvents:
+    """Messages by way of the database; satisfies `Events`."""
+
+    is_shared = True
+
+    def __init__(self, database: Database, listener: Listener) -> None:
+        self._database = database
+        self._listener = listener
+        self._outbox = Outbox()
+        self._read_to: int | None = None
+
+    def send(self, message: JsonObject) -> None:
+        """Tell the others soon."""
+        self._outbox.add(message)
+
+    async def settle(self) -> None:
+        """Wait until what was sent has gone; a second at most."""
+        await self._outbox.settle()
+
+    async def listen(self, heard: Heard, begun: Callable[[], None]) -> None:
+        """Send what there is, and hear the others, until cancelled."""
+        self._read_to = None
+
+        async def notified(number: str) -> None:
+            if self._read_to is not None and int(number) > self._read_to:
+                await self._read(heard)
+
+        async def caught() -> None:
+            if self._read_to is None:
+                self._read_to = await self._database.do(_newest)
+                begun()
+            await self._read(heard)
+
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._outbox.run(self._tell))
+            tasks.create_task(self._forget())
+            tasks.create_task(self._listener.listen(EVENTS_CHANNEL, notified, caught))
+
+    async def _tell(self, body: str) -> None:
+        await self._database.do(
+            lambda connection: connection.execute(
+                "SELECT tell(%s, %s)", (self._listener.node, body)
+            )
+        )
+
+    async def _read(self, heard: Heard) -> None:
+        is_more = True
+        while is_more:
+            after = self._read_to or 0
+            found = await self._database.do(
+                lambda connection: _told_since(connection, after),  # noqa: B023
+                repeatable=True,
+            )
+            is_more = len(found) == _MOST_AT_ONCE
+            for number, node, body in found:
+                self._read_to = number
+                if node != self._listener.node:
+                    for message in json.loads(body):
+                        heard(message)
+
+    async def _forget(self) -> None:
+        while True:
+            await asyncio.sleep(_FORGET_EACH_S)
+            with suppress(StoreFailed):
+                await self._database.do(lambda connection: connection.execute(_FORGET))
+
+
+def _newest(connection: Connection) -> int:
+    found = connection.execute("SELECT coalesce(max(number), 0) FROM event").fetchone()
+    return int(found[0]) if found else 0
+
+
+def _told_since(connection: Connection, after: int) -> list[tuple[int, str, str]]:
+    return connection.execute(
+        "SELECT number, node, body FROM event WHERE number > %s ORDER BY number LIMIT %s",
+        (after, _MOST_AT_ONCE),
+    ).fetchall()

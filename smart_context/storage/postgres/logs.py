@@ -3,8 +3,7 @@
 from smart_context.chat.ids import check_chat_id, sidecar_name
 from smart_context.chat.messages import ChatId
 from smart_context.storage.ports import Limits, Revision
-from smart_context.storage.postgres.database import Connection, Database
-from smart_context.storage.postgres.places import locked_place
+from smart_context.storage.postgres.database import Connection, Database, locked_place
 
 _FOUND = """
 SELECT l.number, l.added FROM log AS l LEFT JOIN chat AS c ON c.number = l.chat

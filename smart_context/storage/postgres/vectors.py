@@ -1,17 +1,222 @@
-"""The vectors of chats' messages in PostgreSQL: a row for each."""
+"""The vectors of chats' messages in PostgreSQL, a row for each, and the search among them."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
+from smart_context.base.values import PersonId
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId
 from smart_context.llm.models import Matrix
-from smart_context.storage.ports import Stored, no_vectors
-from smart_context.storage.postgres.database import Connection, Database
-from smart_context.storage.postgres.meanings import Meanings
-from smart_context.storage.postgres.places import locked_place
+from smart_context.storage.ports import Floats, NearMessage, Stored, no_vectors
+from smart_context.storage.postgres.database import (
+    MEANINGS_LOCK,
+    Connection,
+    Database,
+    has_meanings,
+    locked_place,
+)
 from smart_context.storage.postgres.rows import storable
+
+FEW = 20_000
+"""Up to this many messages of a person, all of them are read instead, with their words."""
+
+SCANNED = 7_000
+"""What the index costs for each message of others between two of the person, in messages compared.
+
+Measured in docs/scale.md: of 300,000 messages, both ways take the same time for 50,000.
+"""
+
+LEAST_SEARCHED = 400
+"""Candidates of the index. With fewer it misses more of the nearest, and costs no less."""
+
+_WIDEST = 4_000
+"""The most dimensions that an index of half floats can have."""
+
+_AT_ONCE = 512
+_FILL_PATIENCE_S = 3600.0
+
+_COUNT = """
+SELECT coalesce(sum(message_count), 0)::float8,
+    (SELECT greatest(reltuples, 1)::float8 FROM pg_class WHERE oid = 'meaning'::regclass)
+FROM chat AS c WHERE may_use(c, %s) AND deletion = '' AND revision IS NOT NULL
+"""
+
+_THEIRS = """
+may_use(c, %(person)s) AND c.deletion = '' AND c.revision IS NOT NULL AND c.id <> %(without)s
+AND v.model = %(model)s AND v.width = %(width)s AND NOT EXISTS (
+    SELECT FROM chat_value WHERE chat = c.number AND name = '"private"' AND value = 'true')
+"""
+
+_EXACT = f"""
+SELECT m.chat, m.number, m.value <=> %(query)s::halfvec AS distance
+FROM chat AS c JOIN vectors AS v ON v.chat = c.number JOIN meaning AS m ON m.chat = c.number
+WHERE {_THEIRS}
+ORDER BY (m.value <=> %(query)s::halfvec) + 0 LIMIT %(limit)s
+"""  # noqa: S608 - constants; the sum keeps the index out, and one join lets workers share it
+
+_INDEXED = f"""
+SELECT m.chat, m.number, m.value::halfvec({{0}}) <=> %(query)s::halfvec({{0}}) AS distance
+FROM meaning AS m JOIN chat AS c ON c.number = m.chat JOIN vectors AS v ON v.chat = m.chat
+WHERE vector_dims(m.value) = {{0}} AND {_THEIRS}
+ORDER BY m.value::halfvec({{0}}) <=> %(query)s::halfvec({{0}}) LIMIT %(limit)s
+"""  # noqa: S608 - constants, and a number
+
+_FOUND = """
+WITH near AS MATERIALIZED ({})
+SELECT c.id, c.revision::text, r.key, 1 - n.distance FROM near AS n
+JOIN chat AS c ON c.number = n.chat
+JOIN vector_row AS r ON r.chat = n.chat AND r.number = n.number
+WHERE n.distance < 'NaN' ORDER BY n.distance
+"""
+
+_SCANNING = """
+SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true),
+    set_config('hnsw.ef_search', least(1000, greatest(%s, %s))::text, true),
+    set_config('hnsw.max_scan_tuples', '2147483647', true),
+    set_config('hnsw.scan_mem_multiplier', '16', true),
+    set_config('enable_sort', 'off', true), set_config('enable_seqscan', 'off', true)
+"""
+
+_INDEX = """
+CREATE INDEX meaning_{0} ON meaning USING hnsw ((value::halfvec({0})) halfvec_cosine_ops)
+WHERE vector_dims(value) = {0}
+"""
+
+
+class Meanings:
+    """Search by meaning over all chats of a person; does nothing where the database lacks pgvector.
+
+    Vectors are kept a second time, as half floats with one HNSW index for each width. A filter
+    behind an approximate search can lose neighbours: a person with few messages is therefore
+    compared with all of them, and for others the index is scanned on until enough rows are theirs.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._is_there: bool | None = None
+        self._indexed: set[int] = set()
+
+    def are_kept(self) -> bool:
+        """True if the database has pgvector. Blocks; asks once."""
+        if self._is_there is None:
+            self._is_there = self._database.run(has_meanings)
+        return self._is_there
+
+    def make_index(self, width: int) -> None:
+        """Make the index of a width where it is missing. Blocks."""
+        if width in self._indexed or not 0 < width <= _WIDEST or not self.are_kept():
+            return
+        self._database.run(
+            lambda connection: _make_index(connection, width), patience_s=_FILL_PATIENCE_S
+        )
+        self._indexed.add(width)
+
+    def add(self, connection: Connection, chat: int, numbers: Sequence[int], rows: Matrix) -> None:
+        """Add the vectors of rows that were written just now, or note that they are lacking."""
+        if self.are_kept():
+            _add(connection, chat, numbers, rows)
+        else:
+            connection.execute(
+                "UPDATE vectors SET lacks_meanings = true WHERE chat = %s AND NOT lacks_meanings",
+                (chat,),
+            )
+
+    async def nearest(
+        self,
+        person: PersonId,
+        model: str,
+        query: Floats,
+        limit: int,
+        without: ChatId,
+    ) -> list[NearMessage] | None:
+        """The messages that are nearest to a query, nearest first.
+
+        `None` without pgvector, and for few messages.
+        """
+        asked = {
+            "person": person,
+            "model": model,
+            "width": len(query),
+            "query": "[" + ",".join(f"{value:.6g}" for value in query.tolist()) + "]",
+            "limit": limit,
+            "without": without,
+        }
+
+        def work(connection: Connection) -> list[NearMessage] | None:
+            count, of_all = connection.execute(_COUNT, (person,)).fetchone() or (0, 1)
+            if count <= FEW:
+                return None
+            statement = _EXACT
+            if count**2 > SCANNED * of_all and len(query) <= _WIDEST:
+                connection.execute(_SCANNING, (limit, LEAST_SEARCHED))
+                statement = _INDEXED.format(len(query))
+            found = connection.execute(_FOUND.format(statement).encode(), asked, binary=True)
+            return [
+                NearMessage(ChatId(id_), state, key.decode("utf-8", "surrogatepass"), cosine)
+                for id_, state, key, cosine in found
+            ]
+
+        def search() -> list[NearMessage] | None:
+            return self._database.run(work) if self.are_kept() else None
+
+        return await self._database.in_thread(search)
+
+    def fill(self) -> None:
+        """Give what was stored without pgvector, or copied, its place in the search. Blocks."""
+        if not self.are_kept():
+            return
+        widths: set[int] = set()
+        while lacking := self._database.run(self._fill_some, patience_s=_FILL_PATIENCE_S):
+            widths |= lacking
+        for width in widths:
+            self.make_index(width)
+
+    def _fill_some(self, connection: Connection) -> set[int]:
+        """Fill some chats; returns the widths of their vectors."""
+        found = connection.execute(
+            "SELECT chat, width FROM vectors WHERE lacks_meanings"
+            " ORDER BY chat LIMIT 20 FOR UPDATE SKIP LOCKED"
+        ).fetchall()
+        for chat, width in found:
+            stored = connection.execute(
+                "SELECT number, value FROM vector_row AS r WHERE chat = %s AND NOT EXISTS"
+                " (SELECT FROM meaning WHERE chat = r.chat AND number = r.number) ORDER BY number",
+                (chat,),
+                binary=True,
+            ).fetchall()
+            values = np.frombuffer(b"".join(value for _, value in stored), dtype="<f4")
+            if width:
+                numbers = [number for number, _ in stored]
+                _add(connection, chat, numbers, values.reshape(len(stored), width))
+            connection.execute("UPDATE vectors SET lacks_meanings = false WHERE chat = %s", (chat,))
+        return {width for _, width in found}
+
+
+def _make_index(connection: Connection, width: int) -> None:
+    connection.execute("SELECT pg_advisory_xact_lock(%s)", (MEANINGS_LOCK,))
+    found = connection.execute("SELECT to_regclass(%s)", (f"meaning_{width}",)).fetchone()
+    if found == (None,):
+        connection.execute(_INDEX.format(width).encode())
+
+
+def _add(connection: Connection, chat: int, numbers: Sequence[int], rows: Matrix) -> None:
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    unit = np.divide(
+        rows, lengths, out=np.zeros_like(rows), where=np.isfinite(lengths) & (lengths > 0)
+    )
+    head = np.array([rows.shape[1], 0], dtype=">i2").tobytes()
+    halves = [head + row.tobytes() for row in unit.astype(">f2")]
+    for start in range(0, len(numbers), _AT_ONCE):
+        with connection.cursor().copy(
+            "COPY meaning (chat, number, value) FROM STDIN (FORMAT binary)"
+        ) as copy:
+            copy.set_types(["int8", "int8", "bytea"])
+            for number, half in zip(
+                numbers[start : start + _AT_ONCE], halves[start : start + _AT_ONCE], strict=True
+            ):
+                copy.write_row((chat, number, half))
+
 
 _READ = """
 SELECT v.width, r.key, r.value, r.is_addition FROM chat AS c

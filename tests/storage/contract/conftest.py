@@ -3,9 +3,8 @@
 import pytest
 
 from smart_context.storage.files.storage import file_storage
-from smart_context.storage.memory.documents import MemoryCaches
-from smart_context.storage.memory.held import Held
-from smart_context.storage.memory.storage import memory_storage
+from smart_context.storage.memory.chats import Held
+from smart_context.storage.memory.documents import MemoryCaches, memory_storage
 from smart_context.storage.postgres.storage import postgres_storage
 from tests.postgres_server import emptied_database
 

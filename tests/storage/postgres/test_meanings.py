@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from smart_context.chat.documents.document import OWNED_BY, Ownership
-from smart_context.storage.postgres import meanings
+from smart_context.storage.postgres import vectors as meanings
 
 pytestmark = pytest.mark.anyio
 

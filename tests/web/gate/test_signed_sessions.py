@@ -2,7 +2,7 @@
 
 import pytest
 
-from smart_context.storage.memory.storage import memory_storage
+from smart_context.storage.memory.documents import memory_storage
 from smart_context.web.gate.oidc.signed_sessions import LONGEST_LOCATION, SESSION_S, SignedSessions
 
 pytestmark = pytest.mark.anyio
