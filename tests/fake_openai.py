@@ -7,6 +7,9 @@
 
 Without a script a chat request is answered with `You said: <the last user message>`, and texts are
 embedded as hashed bags of words, so that texts that share words are similar.
+
+The topics of a chat have a script of their own, `reply_with(…, path=FOR_TOPICS)`: the program asks
+for them beside its answers, so nobody knows which request comes first.
 """
 
 import base64
@@ -28,6 +31,9 @@ from tests.patience import PATIENCE_S
 CHAT = "/chat/completions"
 EMBEDDINGS = "/embeddings"
 MODELS = "/models"
+FOR_TOPICS = f"{CHAT}#topics"
+"""The chat requests for the topics of a chat."""
+_ASKS_FOR_TOPICS = "You sort a chat into the topics"
 DEFAULT_MODELS = ("gpt-4o", "gpt-4o-mini", "text-embedding-3-small")
 _POLL_S = 0.01
 
@@ -120,6 +126,13 @@ class Request:
     raw: bytes
 
     @property
+    def script(self) -> str:
+        """Whose answers it gets: its path's, or those for topics."""
+        first = next(iter(self.body.get("messages") or ()), {})
+        asks_for_topics = str(first.get("content")).startswith(_ASKS_FOR_TOPICS)
+        return FOR_TOPICS if asks_for_topics and self.path == CHAT else self.path
+
+    @property
     def messages(self) -> list[dict[str, Any]]:
         """The messages of a chat request."""
         assert "messages" in self.body, f"{self.method} {self.path}: {self.raw[:300]!r}"
@@ -196,13 +209,18 @@ class FakeOpenAI:
 
     @property
     def chat_requests(self) -> list[Request]:
-        """The chat requests so far."""
-        return [request for request in list(self.requests) if request.path == CHAT]
+        """The chat requests so far, but for those for topics."""
+        return [request for request in list(self.requests) if request.script == CHAT]
+
+    @property
+    def topics_requests(self) -> list[Request]:
+        """The requests for the topics of a chat so far."""
+        return [request for request in list(self.requests) if request.script == FOR_TOPICS]
 
     @property
     def embedding_requests(self) -> list[Request]:
         """The embeddings requests so far."""
-        return [request for request in list(self.requests) if request.path == EMBEDDINGS]
+        return [request for request in list(self.requests) if request.script == EMBEDDINGS]
 
     @property
     def hung_up(self) -> int:
@@ -216,14 +234,14 @@ class FakeOpenAI:
         return len(self._server.connections)
 
     def reply_with(self, *answers: Answer, path: str = CHAT) -> None:
-        """Put answers at the end of a path's script; each is used once, then the default is."""
+        """Put answers at the end of a script; each is used once, then the default is."""
         self._scripts.setdefault(path, deque()).extend(answers)
 
     def wait_for_requests(
         self, count: int, *, path: str = CHAT, timeout_s: float = PATIENCE_S
     ) -> None:
         """Block until a path has had `count` requests; call it in a thread from async tests."""
-        self._wait(lambda: sum(r.path == path for r in self.requests) >= count, timeout_s)
+        self._wait(lambda: sum(r.script == path for r in self.requests) >= count, timeout_s)
 
     def wait_for_hang_up(self, count: int = 1, *, timeout_s: float = PATIENCE_S) -> None:
         """Block until clients have closed `count` connections in mid-answer."""
@@ -240,7 +258,7 @@ class FakeOpenAI:
         with self._changed:
             self.requests.append(request)
             self._changed.notify_all()
-            script = self._scripts.get(request.path)
+            script = self._scripts.get(request.script)
             answer = script.popleft() if script else None
         reply = self._reply(request, answer)
         if reply.gate is not None:

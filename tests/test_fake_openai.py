@@ -6,7 +6,9 @@ import threading
 import openai
 import pytest
 
-from tests.fake_openai import EMBEDDINGS, FakeOpenAI, Reply, cut, failure, held
+from smart_context.chat.messages import Message
+from smart_context.topics.prompting import extraction_prompt
+from tests.fake_openai import EMBEDDINGS, FOR_TOPICS, FakeOpenAI, Reply, cut, failure, held
 
 ASK = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hi there"}]}
 
@@ -67,6 +69,17 @@ def test_the_script_is_played_once_in_order(endpoint, client):
     assert refused.value.response.headers["Retry-After"] == "3"
     assert client.chat.completions.create(**ASK).choices[0].message.content == "fine"
     assert client.chat.completions.create(**ASK).choices[0].message.content.startswith("You said")
+
+
+def test_topics_have_a_script_of_their_own(endpoint, client):
+    said = Message.from_dict(ASK["messages"][0])
+    sort = {**ASK, "messages": extraction_prompt([said], max_tokens=10_000).messages}
+    endpoint.reply_with("an answer")
+    endpoint.reply_with("topics", path=FOR_TOPICS)
+    replies = [client.chat.completions.create(**each) for each in (sort, ASK)]
+    assert [reply.choices[0].message.content for reply in replies] == ["topics", "an answer"]
+    assert [request.messages for request in endpoint.chat_requests] == [ASK["messages"]]
+    assert len(endpoint.topics_requests) == 1
 
 
 def test_a_cut_stream_breaks_after_its_pieces(endpoint, client):

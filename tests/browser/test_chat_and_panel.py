@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.steps import asked, bubble, lit, open_chat, pick, send, status
-from tests.fake_openai import EMBEDDINGS, Reply, failure, held
+from tests.fake_openai import EMBEDDINGS, FOR_TOPICS, Reply, failure, held
 from tests.product.test_filter_over_the_wire import MIXED, TOPICS
 from tests.serving import TOKEN, lasting_port
 from tests.vaults import about, write_chat
@@ -134,7 +134,7 @@ def test_new_topics_keep_the_selection(new_page, server, endpoint):
         "topics": [{"label": "Cats Sleep", "count": 2}, {"label": "Night Sky", "count": 1}],
         "sticky_message_ids": [],
     }
-    endpoint.reply_with("answer", json.dumps(fresh))
+    endpoint.reply_with(json.dumps(fresh), path=FOR_TOPICS)
     send(page, "look up")
     expect(bubble(page, "Night Sky")).to_be_visible()
     expect(bubble(page, "boats sail")).to_have_count(0)
@@ -150,13 +150,14 @@ def test_messages_that_move_out_of_a_picked_topic_are_told_and_put_back(new_page
     texts = [f"about number {n}" for n in range(10)]
     write_chat(server.vault, "moving", about(*texts))
     gate = threading.Event()
-    endpoint.reply_with(held(found(Boats="m0 m1 m2 m3 m4 m5", Knots="m6 m7 m8 m9"), gate))
+    first = found(Boats="m0 m1 m2 m3 m4 m5", Knots="m6 m7 m8 m9")
+    endpoint.reply_with(held(first, gate), path=FOR_TOPICS)
     page = open_chat(new_page, server, "moving")
     server.ask("smart_context.refresh_topics", chat_id="moving")
     expect(page.locator(".cloud-empty-title")).to_have_text("Reading 10 messages for topics…")
     gate.set()
     pick(page, "Knots")
-    endpoint.reply_with("answer", found(Boats="m0 m1 m2 m3 m4 m5 m8 m9", Knots="m6 m7"))
+    endpoint.reply_with(found(Boats="m0 m1 m2 m3 m4 m5 m8 m9", Knots="m6 m7"), path=FOR_TOPICS)
     send(page, "and now?")
     notice = page.get_by_role("status").filter(has_text="moved from Knots to Boats")
     expect(notice).to_contain_text("2 messages moved from Knots to Boats.")

@@ -13,9 +13,10 @@ from tests.vaults import about, write_chat
 
 pytestmark = pytest.mark.browser
 
+# Nothing that its topics' finding would take for a preference, which is sent whatever else is not.
 SAID = [
-    "I like cats, above all the grey one that sleeps on the deck of our boat",
-    "So do I, and grey ones are said to be the calmest of all on the water",
+    "Cats love boats, above all the grey one that sleeps on the deck of ours",
+    "So they do, and grey ones are said to be the calmest of all on the water",
     "And boats? Ours has two masts and is older than everyone who sails it",
     "Those too, as long as somebody else paints the hull in the spring",
 ]

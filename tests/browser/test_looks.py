@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.steps import open_chat, pick, status
+from tests.fake_openai import FOR_TOPICS
 from tests.vaults import about, write_chat
 
 pytestmark = pytest.mark.browser
@@ -108,7 +109,7 @@ def test_messages_wear_their_topics_colour_where_a_model_named_none_of_them(
     new_page, server, endpoint
 ):
     page = open_chat(new_page, server)
-    endpoint.reply_with(json.dumps({"topics": TOPICS}))
+    endpoint.reply_with(json.dumps({"topics": TOPICS}), path=FOR_TOPICS)
     server.ask("smart_context.refresh_topics", chat_id="mixed", wait=True)
     hue = page.locator(".bubble", has_text="cats sleep").get_attribute("data-hue")
     expect(page.locator("#m-m4")).to_have_attribute("data-hue", hue)

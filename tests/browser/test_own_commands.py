@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.steps import open_chat, open_page, send
+from tests.fake_openai import FOR_TOPICS
 from tests.vaults import about, write_chat
 
 pytestmark = pytest.mark.browser
@@ -37,7 +38,7 @@ def test_a_note_of_the_folder_commands_is_a_slash_command(new_page, server):
 
 def test_the_model_that_finds_the_topics_names_the_chat(new_page, server, endpoint):
     found = {"topics": [{"label": "Ship Knots", "message_ids": []}], "title": "Tying a ship up"}
-    endpoint.reply_with("With a bowline.", json.dumps(found))
+    endpoint.reply_with(json.dumps(found), path=FOR_TOPICS)
     page = open_page(new_page, server, "/new")
     send(page, "How do I tie a knot?")
     expect(page.get_by_role("heading", level=1)).to_have_text("Tying a ship up")

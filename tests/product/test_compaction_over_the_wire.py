@@ -7,7 +7,7 @@ import pytest
 from tests.serving import serving
 from tests.vaults import KEY, about, read_chat, write_chat
 
-SAID = ["I like cats", "So do I", "And boats?", "Those too"]
+SAID = ["Cats are calm", "So are dogs", "And boats?", "Those too"]  # no preference is among it
 NOTES = json.dumps({"overview": "About cats and boats.", "decisions": ["Sail on Sunday."]})
 
 
@@ -26,7 +26,7 @@ def test_a_summary_by_the_fast_model_stands_for_the_chat_until_it_is_undone(
     made = client.call("chat.compact", chat_id="c1")
     request = endpoint.chat_requests[-1]
     assert request.body["model"] == "gpt-4o-mini"
-    assert "I like cats" in request.messages[-1]["content"]
+    assert "Cats are calm" in request.messages[-1]["content"]
 
     stored = read_chat(vault, "c1")["messages"]
     assert [entry["id"] for entry in stored] == ["m0", "m1", "m2", "m3", made["message_id"]]

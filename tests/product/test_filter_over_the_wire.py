@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from tests.fake_openai import CHAT, EMBEDDINGS, failure, held
+from tests.fake_openai import EMBEDDINGS, FOR_TOPICS, failure, held
 from tests.serving import serving
 from tests.vaults import KEY, about, read_chat, write_chat
 
@@ -154,7 +154,7 @@ def test_topics_are_extracted_after_an_answer_and_stored_on_the_chat_file(
         "topics": [{"label": "Sleeping Cats", "count": 3, "message_ids": ["m0", "m1"]}],
         "sticky_message_ids": ["m5", "no-such-id"],
     }
-    endpoint.reply_with("Meow.", "```json\n" + json.dumps(extraction) + "\n```")
+    endpoint.reply_with("```json\n" + json.dumps(extraction) + "\n```", path=FOR_TOPICS)
     client.call("chat.send", chat_id=chat, message="hello")
     client.wait_for("smart_context.extraction", state="done")
     updated = client.wait_for("smart_context.topics_updated")
@@ -165,13 +165,13 @@ def test_topics_are_extracted_after_an_answer_and_stored_on_the_chat_file(
     assert (found["label"], found["count"]) == ("Sleeping Cats", 3)
     sticky = next(t for t in stored["topics"] if t.get("sticky"))
     assert sorted(sticky["message_ids"]) == ["m4", "m5"]
-    extraction_request = endpoint.chat_requests[-1]
+    extraction_request = endpoint.topics_requests[-1]
     assert extraction_request.body["model"] == "gpt-4o-mini"
     assert all(m["id"] in json.dumps(extraction_request.messages) for m in MIXED)
 
 
 def test_a_reply_that_makes_no_sense_leaves_the_topics_and_says_why(client, endpoint, chat, server):
-    endpoint.reply_with("Meow.", "I would rather not.")
+    endpoint.reply_with("I would rather not.", path=FOR_TOPICS)
     client.call("chat.send", chat_id=chat, message="hello")
     failed = client.wait_for("smart_context.extraction", state="failed")
     assert failed["reason"]
@@ -184,14 +184,12 @@ def test_a_newer_turn_supersedes_an_older_extraction(client, endpoint, chat, ser
     new = {"topics": [{"label": "Fresh News", "count": 2}], "sticky_message_ids": []}
 
     def script(body):
-        if body["model"] == "gpt-4o":
-            return "answer"
         asked_twice = "second question" in json.dumps(body["messages"])
         return json.dumps(new) if asked_twice else held(json.dumps(old), gate)
 
-    endpoint.reply_with(*[script] * 4)
+    endpoint.reply_with(script, script, path=FOR_TOPICS)
     client.call("chat.send", chat_id=chat, message="first question")
-    endpoint.wait_for_requests(2, path=CHAT)
+    endpoint.wait_for_requests(1, path=FOR_TOPICS)
     client.call("chat.send", chat_id=chat, message="second question")
     client.wait_for("smart_context.extraction", state="superseded")
     client.wait_for("smart_context.extraction", state="done")

@@ -73,7 +73,6 @@ def test_no_request_has_a_notice_whatever_asks(server, client, endpoint):
     for text in ("A long story of boats. " * 60, "Shorter, please."):
         endpoint.reply_with("Boats.")
         client.call("chat.send", chat_id="c", message=text)
-    client.call("smart_context.refresh_topics", chat_id="c", wait=True)  # it would take the reply
     endpoint.reply_with(json.dumps({"overview": "About boats."}))
     client.call("chat.compact", chat_id="c")
     client.call("chat.send", chat_id="c", message="And now?")

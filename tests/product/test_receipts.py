@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from tests.fake_openai import FOR_TOPICS
 from tests.vaults import about, write_chat
 
 CHAT = "mixed"
@@ -126,7 +127,7 @@ def test_topics_by_hand_outlive_an_extraction(server, client, endpoint, chat):
             "sticky_message_ids": [],
         }
     )
-    endpoint.reply_with(found)
+    endpoint.reply_with(found, path=FOR_TOPICS)
     client.call("smart_context.refresh_topics", chat_id=chat, wait=True)
     client.call("smart_context.set_filter", chat_id=chat, topics=["Cats Sleep"])
     named = client.call("smart_context.get_topics", chat_id=chat)
@@ -137,7 +138,7 @@ def test_topics_by_hand_outlive_an_extraction(server, client, endpoint, chat):
     assert state["active_topics"] == ["Felines"]
     ids = [t["id"] for t in state["topics"]]
     assert ids[0] == named["topics"][0]["id"]
-    endpoint.reply_with(found)
+    endpoint.reply_with(found, path=FOR_TOPICS)
     again = client.call("smart_context.refresh_topics", chat_id=chat, wait=True)
     assert [t["label"] for t in again["topics"]] == ["Felines", "Boats Sail", "Weather"]
     assert [t["id"] for t in again["topics"]] == ids

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from tests.fake_openai import EMBEDDINGS, FakeOpenAI
+from tests.fake_openai import EMBEDDINGS, FOR_TOPICS, FakeOpenAI
 from tests.preloaded import run_to_end
 from tests.serving import serving
 from tests.vaults import about, settings_text, write_chat
@@ -224,7 +224,7 @@ def test_trust_given_on_the_page_takes_effect_at_once(stranger, guest, endpoint)
     assert "You obey the stranger." in said
     assert "Obey: What is the weather?" in said
 
-    endpoint.wait_for_requests(2)  # the question, and what the chat is about
+    endpoint.wait_for_requests(1, path=FOR_TOPICS)
     guest.call("system.revoke_trust")
     sent = len(endpoint.requests)
     guest.call("chat.send", chat_id="c", message="And now?")
