@@ -1,1 +1,1 @@
-"""Models: OpenAI-compatible, embedded, scripted."""
+"""Models: OpenAI-compatible, and those that are there offline."""

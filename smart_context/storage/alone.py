@@ -36,7 +36,6 @@ class OwnLeases:
 
     @asynccontextmanager
     async def held(self, name: str) -> AsyncIterator[None]:
-        """Hold a lease during the block; waits until it is free."""
         async with self._locks.setdefault(name, asyncio.Lock()):
             yield
 

@@ -118,7 +118,6 @@ class MergingChats(Generic[S]):
         self.trash = store.trash
 
     async def load(self, chat_id: str, *, reader: str = ANYBODY) -> JsonObject:
-        """The document; `{"messages": []}` for a chat that does not exist."""
         chat = check_chat_id(chat_id)
         version, document = await self._read(chat, lambda version: (version, version.copy()))
         self._lineage.loaded(chat, reader, version)
@@ -129,13 +128,11 @@ class MergingChats(Generic[S]):
         return await self._read(check_chat_id(chat_id), lambda version: version.messages)
 
     async def snapshot(self, chat_id: str, *keys: str) -> tuple[tuple[Message, ...], JsonObject]:
-        """The messages, oldest first, and other keys of the document, from one version."""
         return await self._read(
             check_chat_id(chat_id), lambda version: (version.messages, version.others(*keys))
         )
 
     async def value(self, chat_id: str, key: str) -> Any:
-        """What the document has under one of its other keys; `None` for nothing."""
         chat = check_chat_id(chat_id)
 
         def work() -> Any:
@@ -147,7 +144,6 @@ class MergingChats(Generic[S]):
         return await self._store.run(chat, work)
 
     async def exists(self, chat_id: str) -> bool:
-        """True if the chat is stored."""
         chat = check_chat_id(chat_id)
         try:
             return await self._store.run(chat, lambda: self._store.exists(chat))
@@ -159,7 +155,6 @@ class MergingChats(Generic[S]):
     async def save(
         self, chat_id: str, document: Mapping[str, Any], *, reader: str = ANYBODY
     ) -> JsonObject:
-        """Store a whole document that a client loaded earlier and changed."""
         chat = check_chat_id(chat_id)
         async with self._locks.of(chat):
             read = await self._newest(chat)
@@ -184,7 +179,6 @@ class MergingChats(Generic[S]):
         since: Since = whole,
         creates: bool = True,
     ) -> JsonObject:
-        """Change the newest document, with no other change of this process in between."""
         chat = check_chat_id(chat_id)
         async with self._locks.of(chat):
             read = await self._newest(chat)
@@ -209,25 +203,21 @@ class MergingChats(Generic[S]):
             return await run_uncancelled(stored.version.copy)
 
     async def rename(self, chat_id: str, title: str) -> str:
-        """Give the chat a title of 1 to 200 characters; the result has single spaces."""
         chat, wanted = check_chat_id(chat_id), checked_title(title)
         await self.update(chat, lambda document: document.update(title=wanted), creates=False)
         return wanted
 
     async def delete(self, chat_id: str) -> None:
-        """Move the chat, and what stands beside it, to the trash."""
         chat = check_chat_id(chat_id)
         async with self._locks.of(chat):
             await self._store.delete(chat)
 
     async def restore(self, chat_id: str, deletion: str = "") -> None:
-        """Restore a deleted chat, by default the one that was last deleted under this id."""
         chat = check_chat_id(chat_id)
         async with self._locks.of(chat):
             await self._store.restore(chat, deletion)
 
     async def close(self) -> None:
-        """Forget the listeners, and keep what makes the next start fast."""
         await self._store.close()
 
     async def _newest(self, chat: ChatId) -> S | None:

@@ -1,7 +1,7 @@
 """What the product asks of storage: small ports, each the size that its users need.
 
-`files/` keeps what goes through them in the memory folder, `memory/` in this process. What every
-adapter promises is in `tests/storage/contract/`.
+`files/` keeps what goes through them in the memory folder, `postgres/` in a database. What every
+adapter promises is in `tests/storage/contract/`, which also holds a storage in memory to it.
 
 No path goes through a port. Those that are not async block: their users call them in threads.
 """
@@ -69,15 +69,12 @@ class NearMessage(NamedTuple):
 
 
 class ChatList(Protocol):
-    """The list of chats, and the search in them."""
+    """The list of chats, and the search in them; raises `StoreFailed` if they can't be listed."""
 
     async def rows(self, person: PersonId) -> list[ChatRow]:
         """The chats that a person has or that are shared, newest first.
 
         A damaged one has a row, too, for the owner of the installation.
-
-        Raises:
-            StoreFailed: They can't be listed.
         """
 
     async def revisions(self, person: PersonId, *beside: str) -> Mapping[ChatId, str]:
@@ -88,9 +85,6 @@ class ChatList(Protocol):
         Args:
             person: Whose chats, and those that are shared.
             beside: The names of documents beside the chats whose changes count, too.
-
-        Raises:
-            StoreFailed: They can't be listed.
         """
 
     async def search(self, person: PersonId, query: str, limit: int = MOST_HITS) -> list[ChatHit]:
@@ -102,9 +96,6 @@ class ChatList(Protocol):
             person: Whose chats are searched.
             query: The words. An empty query finds nothing.
             limit: The maximum number of hits; at most 20 of them in one chat.
-
-        Raises:
-            StoreFailed: The chats can't be listed.
         """
 
     async def nearest(
@@ -121,17 +112,10 @@ class ChatList(Protocol):
             query: Shape (d,).
             limit: The maximum number of messages.
             without: A chat that is left out.
-
-        Raises:
-            StoreFailed: Storage refuses.
         """
 
     async def faults(self) -> Faults:
-        """What can't be read, and what was set aside because of that.
-
-        Raises:
-            StoreFailed: They can't be listed.
-        """
+        """What can't be read, and what was set aside because of that."""
 
 
 class ChatChanges(Protocol):
@@ -325,7 +309,10 @@ class Document:
 
 
 class ChatDocuments(Protocol):
-    """JSON objects beside a chat, by name; they are deleted and restored with it."""
+    """JSON objects beside a chat, by name; they are deleted and restored with it.
+
+    Every method raises `StoreFailed` when storage refuses; the old object is intact.
+    """
 
     async def read(
         self, chat_id: str, *names: str, known: Sequence[Document] = ()
@@ -341,7 +328,6 @@ class ChatDocuments(Protocol):
         Raises:
             ChatIdInvalid: The id is bad.
             ValueError: A name is bad.
-            StoreFailed: Storage refuses.
         """
 
     async def replace(
@@ -364,30 +350,25 @@ class ChatDocuments(Protocol):
             Conflict: It is another; nothing was changed.
             ChatIdInvalid: The id is bad.
             ValueError: The name is bad.
-            StoreFailed: Storage refuses; the old object is intact.
         """
 
 
 class VaultDocuments(Protocol):
     """JSON objects of the vault as a whole, by kind and key. Blocks.
 
+    Every method raises `StoreFailed` when storage refuses, and `read` also for a damaged object.
     The kind is a plain lower-case word, and empty for an object that a vault has one of. The key
     is any text; an empty one names nothing.
     """
 
     def read(self, kind: str, key: str) -> JsonObject | None:
-        """The object; `None` if there is none.
-
-        Raises:
-            StoreFailed: It is damaged, or storage refuses.
-        """
+        """The object; `None` if there is none."""
 
     def write(self, kind: str, key: str, value: Mapping[str, Any]) -> str:
         """Store an object in place of the previous one; returns where it is, for users.
 
         Raises:
             ValueError: The key is too long.
-            StoreFailed: Storage refuses; the old object is intact.
         """
 
     def add(self, kind: str, key: str, value: Mapping[str, Any]) -> bool:
@@ -397,52 +378,35 @@ class VaultDocuments(Protocol):
 
         Raises:
             ValueError: The key is too long.
-            StoreFailed: Storage refuses.
         """
 
     def delete(self, kind: str, key: str) -> bool:
-        """Delete an object; True if there was one.
-
-        Raises:
-            StoreFailed: Storage refuses.
-        """
+        """Delete an object; True if there was one."""
 
     def keys(self, kind: str) -> list[str]:
         """The keys of a kind, sorted."""
 
 
 class Log(Protocol):
-    """Lines that are only added."""
+    """Lines that are only added.
+
+    Every method raises `StoreFailed` when storage refuses; the earlier lines are intact.
+    """
 
     async def append(self, *lines: bytes) -> None:
-        """Add lines, all or none; none of them holds a line break.
-
-        Raises:
-            StoreFailed: Storage refuses; the earlier lines are intact.
-        """
+        """Add lines, all or none; none of them holds a line break."""
 
     async def revision(self) -> Revision | None:
-        """Its state; `None` if there is nothing in it.
-
-        Raises:
-            StoreFailed: Storage refuses.
-        """
+        """Its state; `None` if there is nothing in it."""
 
     async def lines(self) -> list[bytes]:
-        """The lines that are kept, oldest first, without empty ones.
-
-        Raises:
-            StoreFailed: Storage refuses.
-        """
+        """The lines that are kept, oldest first, without empty ones."""
 
     async def since(self, place: int) -> tuple[list[bytes], int]:
         """The lines that were added since, and the place to go on from.
 
         Args:
             place: 0, or what an earlier call returned. In a log with limits it does not last.
-
-        Raises:
-            StoreFailed: Storage refuses.
         """
 
 

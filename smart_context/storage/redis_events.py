@@ -39,15 +39,12 @@ class RedisEvents:
         self._hearing = Hearing(logging.getLogger(__name__), "events of other processes")
 
     def send(self, message: JsonObject) -> None:
-        """Tell the others soon."""
         self._outbox.add(message)
 
     async def settle(self) -> None:
-        """Wait until what was sent has gone; a second at most."""
         await self._outbox.settle()
 
     async def listen(self, heard: Heard, begun: Callable[[], None]) -> None:
-        """Send what there is, and hear the others, until cancelled."""
         redis = Redis.from_url(
             self._url,
             decode_responses=True,

@@ -31,7 +31,6 @@ ALLOWED = {
     "web/health.py": "what the system says of this process",
     "app/import_commands.py": "a temporary folder for files that a page sends",
     "app/examination.py": "compares all files of a vault, links as links; the user asked for it",
-    "storage/memory/documents.py": "databases in memory",
     "storage/files/answers.py": "of an open folder",
     "web/listening/listening_socket.py": "keeps a spare descriptor, of the null device",
     "storage/files/blobs.py": "of an open folder",

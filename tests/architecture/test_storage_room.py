@@ -120,7 +120,7 @@ from smart_context.gateway.turns.document import RequestRecorder
 from smart_context.gateway.turns.chats import ChatFinder
 from smart_context.host.commands.registry import Caller
 from smart_context.host.models import Models
-from smart_context.llm.offline.scripted import ScriptedChatModel, ScriptedEmbedder
+from tests.scripted import ScriptedChatModel, ScriptedEmbedder
 from smart_context.storage.files.storage import file_storage
 from smart_context.vault.guarded.files import VaultFiles
 from smart_context.vault.trust.record import TrustRecord

@@ -27,13 +27,13 @@ from smart_context.base.values import OWNER
 from smart_context.chat.messages import Message
 from smart_context.host.commands.registry import Caller
 from smart_context.host.models import Models
-from smart_context.llm.offline.scripted import ScriptedChatModel
 from smart_context.relevance.score import TopicQuery
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.relevance.vectors.cosines import similarities, unit
 from smart_context.storage.files.storage import file_storage
 from smart_context.storage.files.vectors import FileVectors
+from tests.scripted import ScriptedChatModel
 
 DIMENSIONS = 384
 LABELS = ["Database Migration", "Garden", "Tax Return"]

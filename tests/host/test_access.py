@@ -20,8 +20,8 @@ from smart_context.host.access import (
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.host.reading import Reading
 from smart_context.storage.guarded.storage import guarded
-from smart_context.storage.memory.documents import memory_storage
 from tests.host.conftest import Page
+from tests.storage.memory import memory_storage
 
 pytestmark = pytest.mark.anyio
 

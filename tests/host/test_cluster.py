@@ -9,7 +9,7 @@ from smart_context.host.access import EVERYBODY
 from smart_context.host.cluster import Cluster
 from smart_context.host.events.events import CHAT_FINISHED, CHAT_STARTED, CHAT_THOUGHT, CHAT_TOKEN
 from smart_context.host.tasks import TaskOwner
-from smart_context.storage.memory.documents import memory_storage
+from tests.storage.memory import memory_storage
 
 pytestmark = pytest.mark.anyio
 

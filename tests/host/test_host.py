@@ -13,9 +13,9 @@ from smart_context.base.errors import (
     UnknownCommand,
 )
 from smart_context.host.access import EVERYBODY
-from smart_context.llm.offline.scripted import Scripted
 from tests.host.conftest import until
 from tests.patience import PATIENCE_S
+from tests.scripted import Scripted
 
 pytestmark = pytest.mark.anyio
 

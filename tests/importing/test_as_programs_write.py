@@ -11,8 +11,8 @@ import pytest
 from smart_context.base.values import OWNER
 from smart_context.chat.documents.branches import is_reachable, show_version
 from smart_context.importing.taking_in import Importer
-from smart_context.storage.memory.documents import memory_storage
 from tests.importing.samples import CHATGPT, MAPPING, lines, listed, said
+from tests.storage.memory import memory_storage
 
 pytestmark = pytest.mark.anyio
 

@@ -17,10 +17,10 @@ from smart_context.chat.messages import ChatId
 from smart_context.importing.recognised import FORMATS
 from smart_context.importing.taking_in import Importer, Wishes
 from smart_context.storage.files.storage import file_storage
-from smart_context.storage.memory.documents import memory_storage
 from tests.importing.mutations import mutations
 from tests.importing.samples import CHATGPT, MAPPING, SAMPLES, listed, llm_log, opencode_log
 from tests.patience import PATIENCE_S
+from tests.storage.memory import memory_storage
 
 pytestmark = pytest.mark.anyio
 

@@ -9,11 +9,11 @@ from smart_context.base.values import OWNER
 from smart_context.chat.history import ContextBuilderOptions, build_context
 from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host, Models
-from smart_context.llm.offline.scripted import ScriptedChatModel, ScriptedEmbedder
 from smart_context.storage.files.storage import file_storage
 from smart_context.vault.trust.record import TrustRecord
 from smart_context.vault.trust.vault import VaultTrust
 from tests.patience import PATIENCE_S
+from tests.scripted import ScriptedChatModel, ScriptedEmbedder
 from tests.trusting import grant_all, settings_of
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from smart_context.llm.offline.scripted import ScriptedChatModel, ScriptedEmbedder
 from smart_context.plugin import composition
 from smart_context.plugin.hooks import WARMED_MESSAGES
 from smart_context.vault.index.cache import VaultChanges
 from tests.patience import PATIENCE_S
+from tests.scripted import ScriptedChatModel, ScriptedEmbedder
 
 pytestmark = pytest.mark.anyio
 

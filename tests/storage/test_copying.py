@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from smart_context.app.storage_verbs import copied
 from smart_context.chat.documents.document import raw_version, read_version
 from smart_context.storage.files.storage import file_storage
-from smart_context.storage.memory.documents import MemoryCaches
 from smart_context.storage.postgres.storage import postgres_storage
 from tests.chat.made_documents import json_documents, said
 from tests.postgres_server import new_database
+from tests.storage.memory import MemoryCaches
 
 WRITTEN = Path(__file__).parent / "written" / "memory"
 

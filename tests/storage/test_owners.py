@@ -6,7 +6,7 @@ import pytest
 
 from smart_context.chat.documents.document import OWNED_BY, Ownership
 from smart_context.storage.guarded.owners import Owners
-from smart_context.storage.memory.documents import memory_storage
+from tests.storage.memory import memory_storage
 
 pytestmark = pytest.mark.anyio
 

@@ -19,12 +19,12 @@ from smart_context.gateway.identity.record import IssuedRecord
 from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host, HostOptions, Models
 from smart_context.host.turns.transcript import INTERRUPTED
-from smart_context.llm.offline.scripted import ScriptedChatModel, ScriptedEmbedder
 from smart_context.relevance.judge.fitting import stored_scale
 from smart_context.storage.files.storage import file_storage
 from smart_context.vault.trust.record import TrustRecord
 from smart_context.vault.trust.vault import VaultTrust
 from tests.host.conftest import until
+from tests.scripted import ScriptedChatModel, ScriptedEmbedder
 from tests.trusting import grant_all, settings_of
 
 pytestmark = pytest.mark.anyio

@@ -13,7 +13,7 @@ from smart_context.llm.offline.every_language import EveryLanguageEmbedder
 from smart_context.relevance.score import TopicQuery
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.relevance.vectors.cache import EmbeddingCache
-from smart_context.storage.memory.documents import MemoryVectors
+from smart_context.storage.memory import MemoryVectors
 from smart_context.topics.embedded import EmbeddedTopicExtractor
 
 pytestmark = pytest.mark.anyio

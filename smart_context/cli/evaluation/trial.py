@@ -37,7 +37,7 @@ from smart_context.relevance.judge.calibrate import Scale
 from smart_context.relevance.judge.judging import Judge
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.relevance.vectors.cache import EmbeddingCache
-from smart_context.storage.memory.documents import MemoryVectors
+from smart_context.storage.memory import MemoryVectors
 from smart_context.topics.extraction import TopicExtractor
 from smart_context.topics.stored import to_stored
 from smart_context.topics.values import Extraction

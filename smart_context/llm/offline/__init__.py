@@ -1,1 +1,1 @@
-"""Models without an endpoint: embeddings, the offline responder, scripted models."""
+"""Models without an endpoint: embeddings, and the responder that quotes passages."""

@@ -198,11 +198,9 @@ class FileAnswers:
         self._folder = folder_of(folder)
 
     def journal(self, chat_id: ChatId, message_id: MessageId) -> "FileJournal":
-        """The journal of an answer, not yet claimed."""
         return FileJournal(self._place(chat_id), message_id)
 
     def interrupted(self) -> Sequence[ChatId]:
-        """The chats that have a journal which nobody is writing."""
         chats: list[ChatId] = []
         ending = f".{ANSWER_SUFFIX}"
         for name in names_inside(self._folder):
@@ -212,7 +210,6 @@ class FileAnswers:
         return chats
 
     def arriving(self, chat_id: ChatId) -> Arrived | None:
-        """What is in the journal of a chat's answer."""
         try:
             return parse_journal(read_inside(self._place(chat_id), max_bytes=MAX_JOURNAL_BYTES))
         except OSError:
@@ -249,11 +246,9 @@ class InterruptedJournal:
         self.arrived = arrived
 
     def remove(self) -> None:
-        """Remove the file: the chat holds what there is."""
         self._claim.remove()
 
     def release(self) -> None:
-        """Let others claim the chat's answer; does nothing after `remove`."""
         self._claim.release()
 
 

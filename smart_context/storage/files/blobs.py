@@ -57,27 +57,21 @@ class FileBlobs:
         self._is_swept = False
 
     async def put(self, name: str, content: bytes) -> AttachedFile:
-        """Store a file."""
         return await run_uncancelled(lambda: self._put(name, content))
 
     async def info(self, key: str) -> AttachedFile | None:
-        """A file's name, type and size; `None` when it is gone."""
         return await run_uncancelled(lambda: self._info(key))
 
     async def read(self, id: str) -> str | None:  # noqa: A002  the seed's name
-        """The text of a file; `None` when it has none, or is gone."""
         return await run_uncancelled(lambda: self._text(id))
 
     async def keep(self, key: str) -> None:
-        """Note that a file is used again, so that it is not removed as unused."""
         await run_uncancelled(lambda: self._touch(key))
 
     async def content(self, key: str) -> bytes | None:
-        """All of a file; `None` when it is gone."""
         return await run_uncancelled(lambda: self._bytes(key))
 
     async def data_uri(self, key: str) -> str | None:
-        """An image as a model takes it; `None` for anything else, and for one that is too large."""
         return image_uri(await self.content(key))
 
     def _put(self, name: str, content: bytes) -> AttachedFile:

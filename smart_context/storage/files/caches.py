@@ -36,11 +36,9 @@ class FileCaches:
             return True
 
     def read(self, name: str) -> bytes:
-        """The content of a file."""
         return read_inside(self._place(name), max_bytes=MAX_FILE_BYTES)
 
     def write(self, name: str, content: bytes) -> None:
-        """Replace a file."""
         atomic_write(self._place(name), content)
 
     def database(
@@ -60,7 +58,6 @@ class FileCaches:
         )
 
     def remove_database(self, name: str) -> None:
-        """Remove a database that is not open."""
         remove_database(self._place(name))
 
     def _place(self, name: str) -> Place:

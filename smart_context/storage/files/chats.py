@@ -129,7 +129,6 @@ class FileChanges:
         self._reported: dict[ChatId, Signature] = {}
 
     def on_change(self, listener: ChangeListener) -> Callable[[], None]:
-        """Call `listener` in the event loop after each stored change of any chat."""
         return self._listeners.add(listener)
 
     def on_sidecar_change(self, listener: ChangeListener) -> Callable[[], None]:
@@ -237,17 +236,14 @@ class FileVersions:
         return stored.version.other.get(key) if stored else None, stored
 
     def put(self, chat: ChatId, version: Version, read: Stored | None) -> Stored:
-        """Store a version that was derived from `read`, merged with changes since then."""
         stored = self._files.put(chat, version, read)
         self.listing.put(chat, stored)
         return stored
 
     def exists(self, chat: ChatId) -> bool:
-        """True if the chat has a file."""
         return signature_of(self._files.place(chat)) is not None
 
     def tell(self, chat: ChatId, stored: Stored) -> None:
-        """Report that this version was stored."""
         self.changes.tell(chat, stored.signature)
 
     async def delete(self, chat: ChatId) -> None:
@@ -256,7 +252,6 @@ class FileVersions:
         self.changes.tell(chat, None)
 
     async def restore(self, chat: ChatId, deletion: str) -> None:
-        """Restore a deleted chat."""
         check_deletion(chat, deletion)
         place = self._files.place(chat)
         await run_uncancelled(lambda: move_back(self._home, chat, deletion))

@@ -24,7 +24,6 @@ class FolderContents:
         self._memory = memory
 
     def pieces(self) -> list[Piece]:
-        """All pieces, in the order of their paths."""
         try:
             with opened(self._memory) as folder:
                 return [piece_at(path) for path in sorted(_paths(folder))]
@@ -32,7 +31,6 @@ class FolderContents:
             return []
 
     def read(self, piece: Piece) -> Content:
-        """The content of a piece."""
         place = self._memory / piece.path
         with opened(place.parent) as folder:
             signature, body = read_in(folder, place.name)
@@ -46,7 +44,6 @@ class FolderContents:
         return Content(body=body, written_ns=signature.mtime_ns, about=about or b"", text=text)
 
     def write(self, piece: Piece, content: Content) -> None:
-        """Write a piece that is not there yet."""
         place = self._memory / piece.path
         if piece.kind == "blob":
             if content.about:

@@ -52,7 +52,6 @@ class FileDocuments:
     async def replace(
         self, chat_id: str, name: str, value: Mapping[str, Any], *, expected: Revision | None
     ) -> Document:
-        """Replace an object if its revision still is the expected one."""
         return await run_uncancelled(
             partial(_replaced, self._place(chat_id, name), value, expected)
         )
@@ -97,7 +96,6 @@ class FileVaultDocuments:
         self._folder = folder_of(folder)
 
     def read(self, kind: str, key: str) -> JsonObject | None:
-        """The object; `None` if there is none."""
         try:
             place = self._place(kind, key)
         except ValueError:
@@ -113,14 +111,12 @@ class FileVaultDocuments:
         return value
 
     def write(self, kind: str, key: str, value: Mapping[str, Any]) -> str:
-        """Store an object in place of the previous one; returns the file, for users."""
         place = self._place(kind, key)
         sweep(place.parent)
         atomic_write(place, _as_file(place, value))
         return str(place)
 
     def add(self, kind: str, key: str, value: Mapping[str, Any]) -> bool:
-        """Store an object unless there is one; True if it was stored."""
         place = self._place(kind, key)
         try:
             replace_unless_changed(place, _as_file(place, value), None)
@@ -129,7 +125,6 @@ class FileVaultDocuments:
         return True
 
     def delete(self, kind: str, key: str) -> bool:
-        """Delete an object; True if there was one."""
         try:
             place = self._place(kind, key)
         except ValueError:
@@ -144,7 +139,6 @@ class FileVaultDocuments:
         return True
 
     def keys(self, kind: str) -> list[str]:
-        """The keys of a kind, sorted."""
         return sorted(
             key_of(name.removesuffix(".json"))
             for name in names_inside(self._folder / kind)

@@ -62,7 +62,6 @@ class FileList:
         self._bytes_read = 0
 
     async def rows(self, person: PersonId) -> list[ChatRow]:
-        """The chats that a person has or that are shared, newest first."""
         return [row for row in await self._all() if row.may_use(person)]
 
     async def revisions(self, person: PersonId, *beside: str) -> dict[ChatId, str]:
@@ -71,7 +70,6 @@ class FileList:
             return await run_uncancelled(lambda: self._revisions(person, beside))
 
     async def search(self, person: PersonId, query: str, limit: int = MOST_HITS) -> list[ChatHit]:
-        """The messages and titles that contain all words of the query, newest chats first."""
         words = query_words(query)
         if not words:
             return []
@@ -84,7 +82,6 @@ class FileList:
         """`None`: vectors are to be read."""
 
     async def faults(self) -> Faults:
-        """What can't be read, and what was set aside because of that."""
         rows = await self._all()
         return await run_uncancelled(lambda: self._faults(rows))
 

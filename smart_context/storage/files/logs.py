@@ -34,12 +34,10 @@ class FileLogs:
         self._counts = _Counts()
 
     def beside(self, chat_id: ChatId, name: str, limits: Limits) -> "FileLog":
-        """A log beside a chat."""
         place = self._folder / sidecar_name(check_chat_id(chat_id), f"{name}.jsonl")
         return FileLog(place, self._lock(place), self._counts, limits)
 
     def of_vault(self, kind: str, key: str) -> "FileLog":
-        """A log of the vault as a whole."""
         place = self._folder / f"{kind}/{key}.jsonl"
         return FileLog(place, self._lock(place), self._counts)
 
@@ -65,7 +63,6 @@ class FileLog:
         self._limits = limits
 
     async def append(self, *lines: bytes) -> None:
-        """Add lines, all or none."""
         if lines:
             async with self._lock:
                 await run_uncancelled(

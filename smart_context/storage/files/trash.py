@@ -236,26 +236,21 @@ class FileTrash:
         self._rows: MutableMapping[tuple[str, Signature], ChatRow] = LRUCache(most)
 
     async def listed(self, person: PersonId) -> tuple[list[DeletedChat], int]:
-        """A person's deleted chats, newest first, at most `MOST_LISTED`, and the number of all."""
         names = await self._deletions(person)
         return await run_uncancelled(lambda: _listed(self._chats, names, self._rows))
 
     async def ids(self, person: PersonId) -> frozenset[ChatId]:
-        """The ids of all of a person's deleted chats, however many."""
         return frozenset(parsed_deletion(name)[0] for name in await self._deletions(person))
 
     async def person_of(self, chat_id: ChatId) -> PersonId | None:
-        """Whose the chat was that was last deleted under an id; `None` if there is none."""
         return await run_uncancelled(lambda: self._person_of(chat_id))
 
     async def purge(self, chat_id: ChatId, deletion: str = "") -> int:
-        """Remove a deleted chat for ever; returns the number of deletions removed."""
         check_deletion(chat_id, deletion)
         async with self._lock(chat_id):
             return await run_uncancelled(lambda: purge(self._chats, chat_id, deletion))
 
     async def empty(self, person: PersonId, until: str = "") -> int:
-        """Remove a person's deleted chats for ever; returns the number of deletions removed."""
         removed = 0
         for name in await self._deletions(person):
             chat_id, deleted_at = parsed_deletion(name)

@@ -36,7 +36,6 @@ class FileVectors:
         self._folder = folder_of(folder)
 
     def of(self, chat_id: ChatId, model: str) -> "VectorFiles":
-        """Those of a chat by a model."""
         return VectorFiles(self._folder / sidecar_name(check_chat_id(chat_id), SUFFIX), model)
 
 

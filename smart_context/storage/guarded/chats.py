@@ -43,25 +43,20 @@ class PersonalList:
         self._inner = inner
 
     async def rows(self, person: PersonId) -> list[ChatRow]:
-        """The chats that a person has or that are shared, newest first."""
         return await self._inner.rows(_asking(person))
 
     async def revisions(self, person: PersonId, *beside: str) -> Mapping[ChatId, str]:
-        """The state of each chat that a person may use; equal texts: nothing has changed."""
         return await self._inner.revisions(_asking(person), *beside)
 
     async def search(self, person: PersonId, query: str, limit: int = MOST_HITS) -> list[ChatHit]:
-        """The messages and titles that contain all words of the query, newest chats first."""
         return await self._inner.search(_asking(person), query, limit)
 
     async def nearest(
         self, person: PersonId, model: str, query: Floats, limit: int, without: ChatId
     ) -> list[NearMessage] | None:
-        """The messages that are nearest in meaning, nearest first, of those that have vectors."""
         return await self._inner.nearest(_asking(person), model, query, limit, without)
 
     async def faults(self) -> Faults:
-        """What can't be read, and what was set aside because of that."""
         return await self._inner.faults()
 
 
@@ -72,11 +67,9 @@ class PersonalTrash:
         self._inner = inner
 
     async def listed(self, person: PersonId) -> tuple[list[DeletedChat], int]:
-        """A person's deleted chats, newest first, and the number of all."""
         return await self._inner.listed(_asking(person))
 
     async def ids(self, person: PersonId) -> frozenset[ChatId]:
-        """The ids of all of a person's deleted chats, however many."""
         return await self._inner.ids(_asking(person))
 
     async def person_of(self, chat_id: ChatId) -> PersonId | None:
@@ -85,12 +78,10 @@ class PersonalTrash:
         return None if found is None or found != _asking(found) else found
 
     async def purge(self, chat_id: ChatId, deletion: str = "") -> int:
-        """Remove a deleted chat for ever; returns the number of deletions removed."""
         await self.check(chat_id)
         return await self._inner.purge(chat_id, deletion)
 
     async def empty(self, person: PersonId, until: str = "") -> int:
-        """Remove a person's deleted chats for ever; returns the number of deletions removed."""
         return await self._inner.empty(_asking(person), until)
 
     async def check(self, chat_id: ChatId) -> None:
@@ -112,8 +103,6 @@ class KnownChanges:
         self._telling: set[asyncio.Task[None]] = set()
 
     def on_change(self, listener: ChangeListener) -> Callable[[], None]:
-        """Call `listener` after each stored change of any chat, its deletion included."""
-
         def note(chat_id: ChatId) -> None:
             task = asyncio.get_running_loop().create_task(self._tell(chat_id, listener))
             self._telling.add(task)
@@ -122,11 +111,9 @@ class KnownChanges:
         return self._inner.on_change(note)
 
     def on_sidecar_change(self, listener: ChangeListener) -> Callable[[], None]:
-        """Call `listener` after a document beside a chat changed, while `watch` runs."""
         return self._inner.on_sidecar_change(listener)
 
     async def watch(self) -> None:
-        """Report what other programs change until cancelled."""
         await self._inner.watch()
 
     async def _tell(self, chat_id: ChatId, listener: ChangeListener) -> None:
@@ -154,33 +141,27 @@ class PersonalChats:
         self.trash = PersonalTrash(inner.trash)
 
     async def load(self, chat_id: str, *, reader: str = ANYBODY) -> JsonObject:
-        """The document; `{"messages": []}` for a chat that does not exist."""
         if not await self._may_read(chat_id):
             return {"messages": []}
         return await self._inner.load(chat_id, reader=reader)
 
     async def messages(self, chat_id: str) -> tuple[Message, ...]:
-        """The messages, oldest first; unchanged ones are the same objects as before."""
         return await self._inner.messages(chat_id) if await self._may_read(chat_id) else ()
 
     async def snapshot(self, chat_id: str, *keys: str) -> tuple[tuple[Message, ...], JsonObject]:
-        """The messages, oldest first, and the document's other keys, from one version."""
         if not await self._may_read(chat_id):
             return (), {}
         return await self._inner.snapshot(chat_id, *keys)
 
     async def value(self, chat_id: str, key: str) -> Any:
-        """What the document has under one of its other keys; `None` for nothing."""
         return await self._inner.value(chat_id, key) if await self._may_read(chat_id) else None
 
     async def exists(self, chat_id: str) -> bool:
-        """True if the chat is stored."""
         return await self._may_read(chat_id) and await self._inner.exists(chat_id)
 
     async def save(
         self, chat_id: str, document: Mapping[str, Any], *, reader: str = ANYBODY
     ) -> JsonObject:
-        """Store a whole document that a client loaded earlier and changed."""
         person = person_asking()
         if person is None:
             return await self._inner.save(chat_id, document, reader=reader)
@@ -203,7 +184,6 @@ class PersonalChats:
         since: Since = whole,
         creates: bool = True,
     ) -> JsonObject:
-        """Change the newest document, with no other change of this process in between."""
         person = person_asking()
         if person is None:
             return await self._inner.update(chat_id, change, since=since, creates=creates)
@@ -224,22 +204,18 @@ class PersonalChats:
         return stored
 
     async def rename(self, chat_id: str, title: str) -> str:
-        """Give the chat a title of 1 to 200 characters; the result has single spaces."""
         await self._check_theirs(chat_id)
         return await self._inner.rename(chat_id, title)
 
     async def delete(self, chat_id: str) -> None:
-        """Move the chat, and what stands beside it, to the trash."""
         await self._check_theirs(chat_id)
         await self._inner.delete(chat_id)
 
     async def restore(self, chat_id: str, deletion: str = "") -> None:
-        """Restore a deleted chat, by default the last under this id, with what stood beside it."""
         await self.trash.check(ChatId(chat_id))
         await self._inner.restore(chat_id, deletion)
 
     async def close(self) -> None:
-        """Forget the listeners, and keep what makes the next start fast."""
         await self._inner.close()
 
     async def _may_read(self, chat_id: str) -> bool:

@@ -280,23 +280,18 @@ class PersonalBlobs:
         return stored
 
     async def info(self, key: str) -> AttachedFile | None:
-        """A file's name, type and size; `None` when it is gone."""
         return await self._inner.info(key) if await self._may_read(key) else None
 
     async def read(self, id: str) -> str | None:  # noqa: A002  the seed's name
-        """The text of a file; `None` when it has none, or is gone."""
         return await self._inner.read(id) if await self._may_read(id) else None
 
     async def content(self, key: str) -> bytes | None:
-        """All of a file; `None` when it is gone."""
         return await self._inner.content(key) if await self._may_read(key) else None
 
     async def data_uri(self, key: str) -> str | None:
-        """An image as a model takes it; `None` for anything else, and for one that is too large."""
         return await self._inner.data_uri(key) if await self._may_read(key) else None
 
     async def keep(self, key: str) -> None:
-        """Note that a file is used again, so that it is not removed as unused."""
         if await self._may_read(key):
             await self._inner.keep(key)
 

@@ -61,11 +61,9 @@ class PostgresAnswers:
         self._keeper = JournalKeeper()
 
     def journal(self, chat_id: ChatId, message_id: MessageId) -> "PostgresJournal":
-        """The journal of an answer, not yet claimed."""
         return PostgresJournal(self._database, self._keeper, check_chat_id(chat_id), message_id)
 
     def interrupted(self) -> Sequence[ChatId]:
-        """The chats that have a journal which nobody is writing."""
         found = self._database.run(lambda connection: connection.execute(_INTERRUPTED).fetchall())
         return [ChatId(chat) for (chat,) in found]
 
@@ -83,7 +81,6 @@ class PostgresAnswers:
         return parse_journal(found[0]) if found else None
 
     def take_over(self, chat_id: ChatId) -> "TakenOver | None":
-        """Claim the answer of a chat to repair it; `None` if it is being written."""
         chat = check_chat_id(chat_id)
         try:
             claim, left = _claimed(self._database, chat, secrets.token_hex(8))
@@ -156,11 +153,9 @@ class TakenOver:
         self.arrived = arrived
 
     def remove(self) -> None:
-        """Remove it: the chat holds what there is."""
         self._claim.remove()
 
     def release(self) -> None:
-        """Let others claim the chat's answer; does nothing after `remove`."""
         try:
             self._claim.release()
         except StoreFailed as error:  # it ends by itself

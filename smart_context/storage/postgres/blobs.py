@@ -50,8 +50,6 @@ class PostgresBlobs:
         self._read_text = read_text
 
     async def put(self, name: str, content: bytes) -> AttachedFile:
-        """Store a file."""
-
         def work() -> AttachedFile:
             file, text = examined(name, content, self._read_text)
             row = file.storage_key, encoded(file.to_dict()), content, text
@@ -61,7 +59,6 @@ class PostgresBlobs:
         return await self._database.in_thread(work)
 
     async def info(self, key: str) -> AttachedFile | None:
-        """A file's name, type and size; `None` when it is gone."""
         found = await self._row("SELECT about, length(content) FROM blob WHERE key = %s", key)
         if found is None:
             return None
@@ -76,7 +73,6 @@ class PostgresBlobs:
         )
 
     async def read(self, id: str) -> str | None:  # noqa: A002  the seed's name
-        """The text of a file; `None` when it has none, or is gone."""
         found = await self._row(
             "SELECT text, CASE WHEN text IS NULL THEN content END FROM blob WHERE key = %s", id
         )
@@ -86,16 +82,13 @@ class PostgresBlobs:
         return text_in(id, content) if text is None else text.decode("utf-8", "replace")
 
     async def content(self, key: str) -> bytes | None:
-        """All of a file; `None` when it is gone."""
         found: tuple[bytes] | None = await self._row("SELECT content FROM blob WHERE key = %s", key)
         return None if found is None else found[0]
 
     async def data_uri(self, key: str) -> str | None:
-        """An image as a model takes it; `None` for anything else, and for one that is too large."""
         return image_uri(await self.content(key))
 
     async def keep(self, key: str) -> None:
-        """Note that a file is used again, so that it is not removed as unused."""
         await self._row(
             "UPDATE blob SET used_at = clock_timestamp() WHERE key = %s RETURNING key", key
         )

@@ -89,8 +89,6 @@ class PostgresList:
         self._known: MutableMapping[PersonId, tuple[ChatRow, ...]] = LRUCache(_MOST_PERSONS)
 
     async def rows(self, person: PersonId) -> list[ChatRow]:
-        """All chats of a person, newest first."""
-
         def work(connection: Connection) -> list[ChatRow]:
             return [_row(*found) for found in connection.execute(_ROWS, (person,))]
 
@@ -113,7 +111,6 @@ class PostgresList:
         return await self._database.do(work, repeatable=True)
 
     async def search(self, person: PersonId, query: str, limit: int = MOST_HITS) -> list[ChatHit]:
-        """The messages and titles that contain all words of the query, newest chats first."""
         words = query_words(query)
         if not words or limit <= 0:
             return []
@@ -194,8 +191,6 @@ class PostgresTrash:
         self._database = database
 
     async def listed(self, person: PersonId) -> tuple[list[DeletedChat], int]:
-        """A person's deleted chats, newest first, at most `MOST_LISTED`, and the number of all."""
-
         def work(connection: Connection) -> tuple[list[DeletedChat], int]:
             found = connection.execute(
                 "SELECT deletion, id, title, message_count, deleted_at, count(*) OVER ()"
@@ -209,7 +204,6 @@ class PostgresTrash:
         return await self._database.do(work)
 
     async def ids(self, person: PersonId) -> frozenset[ChatId]:
-        """The ids of all of a person's deleted chats, however many."""
         found = await self._database.do(
             lambda connection: connection.execute(
                 "SELECT DISTINCT id FROM chat AS c WHERE owns(c, %s) AND deletion <> ''",
@@ -219,7 +213,6 @@ class PostgresTrash:
         return frozenset(ChatId(chat) for (chat,) in found)
 
     async def person_of(self, chat_id: ChatId) -> PersonId | None:
-        """Whose the chat was that was last deleted under an id; `None` if there is none."""
         found = await self._database.do(
             lambda connection: connection.execute(
                 "SELECT person FROM chat WHERE id = %s AND deletion <> ''"
@@ -231,7 +224,6 @@ class PostgresTrash:
         return found and PersonId(found[0])
 
     async def purge(self, chat_id: ChatId, deletion: str = "") -> int:
-        """Remove a deleted chat for ever; returns the number of deletions removed."""
         check_deletion(chat_id, deletion)
         removed = await self._database.do(
             lambda connection: (
@@ -246,7 +238,6 @@ class PostgresTrash:
         return removed
 
     async def empty(self, person: PersonId, until: str = "") -> int:
-        """Remove a person's deleted chats for ever; returns the number of deletions removed."""
         return await self._database.do(
             lambda connection: (
                 connection.execute(
@@ -344,18 +335,14 @@ class PostgresVersions:
         self.trash = PostgresTrash(database)
 
     async def run(self, chat: ChatId, work: Callable[[], T]) -> T:  # noqa: ARG002 - no damage here
-        """Run blocking work in a thread, until its end."""
         return await self._database.in_thread(work)
 
     def read(self, chat: ChatId, known: StoredChat | None) -> StoredChat | None:
-        """The stored version; `known` itself if nothing has changed."""
         return self._database.run(
             lambda connection: read_chat(connection, chat, known), repeatable=True
         )
 
     def put(self, chat: ChatId, version: Version, read: StoredChat | None) -> StoredChat:
-        """Store a version that was derived from `read`, merged with changes since then."""
-
         def work(connection: Connection) -> StoredChat:
             number = locked_place(connection, chat)
             newest = read_chat(connection, chat, read)
@@ -387,7 +374,6 @@ class PostgresVersions:
         return None if value is None else read_json(value), None
 
     def exists(self, chat: ChatId) -> bool:
-        """True if the chat has a document."""
         found = self._database.run(
             lambda connection: connection.execute(
                 "SELECT FROM chat WHERE id = %s AND deletion = '' AND revision IS NOT NULL",
@@ -398,12 +384,9 @@ class PostgresVersions:
         return found is not None
 
     def tell(self, chat: ChatId, stored: StoredChat) -> None:
-        """Report that this version was stored."""
         self.changes.tell(chat, stored.revision)
 
     async def delete(self, chat: ChatId) -> None:
-        """Move the chat, and what stands beside it, to the trash."""
-
         def work(connection: Connection) -> None:
             if not move_to_trash(connection, chat):
                 raise CommandFailed(f"There is no chat {chat!r} to delete.")
@@ -413,7 +396,6 @@ class PostgresVersions:
         self.changes.tell(chat, None)
 
     async def restore(self, chat: ChatId, deletion: str) -> None:
-        """Restore a deleted chat."""
         check_deletion(chat, deletion)
 
         def work(connection: Connection) -> int:
@@ -424,7 +406,6 @@ class PostgresVersions:
         self.changes.tell(chat, await self._database.do(work))
 
     async def close(self) -> None:
-        """Forget the listeners."""
         self.changes.close()
 
 

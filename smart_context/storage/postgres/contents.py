@@ -93,8 +93,6 @@ class DatabaseContents:
         self._database = database
 
     def pieces(self) -> list[Piece]:
-        """All pieces, in the order of their paths."""
-
         def work(connection: Connection) -> list[Piece]:
             beside = [_path(*row) for row in connection.execute(_BESIDE)]
             of_vault = [path for (path,) in connection.execute(_OF_VAULT, (FILES,))]
@@ -105,15 +103,12 @@ class DatabaseContents:
         return sorted(self._database.run(work), key=lambda piece: piece.path)
 
     def read(self, piece: Piece) -> Content:
-        """The content of a piece."""
         return self._database.run(lambda c: _read(c, piece), patience_s=_PATIENCE_S)
 
     def write(self, piece: Piece, content: Content) -> None:
-        """Write a piece that is not there yet."""
         self._database.run(lambda c: _write(c, piece, content), patience_s=_PATIENCE_S)
 
     def close(self) -> None:
-        """Close the connections."""
         self._database.close()
 
 

@@ -43,7 +43,6 @@ class PostgresDocuments:
     async def read(
         self, chat_id: str, *names: str, known: Sequence[Document] = ()
     ) -> tuple[Document, ...]:
-        """The objects of these names."""
         chat = check_chat_id(chat_id)
         for name in names:
             sidecar_name(chat, name)  # refuses a bad name
@@ -69,7 +68,6 @@ class PostgresDocuments:
     async def replace(
         self, chat_id: str, name: str, value: Mapping[str, Any], *, expected: Revision | None
     ) -> Document:
-        """Replace an object if its revision still is the expected one."""
         chat = check_chat_id(chat_id)
         sidecar_name(chat, name)  # refuses a bad name
         content = encoded(value)
@@ -101,7 +99,6 @@ class PostgresVaultDocuments:
         self._database = database
 
     def read(self, kind: str, key: str) -> JsonObject | None:
-        """The object; `None` if there is none."""
         try:
             asked = kind, name_of(key)
         except ValueError:
@@ -121,13 +118,11 @@ class PostgresVaultDocuments:
         return value
 
     def write(self, kind: str, key: str, value: Mapping[str, Any]) -> str:
-        """Store an object in place of the previous one; returns where it is, for users."""
         row = kind, name_of(key), encoded(value, indent=2)
         self._database.run(lambda connection: connection.execute(_WRITE.encode(), row))
         return f"{kind} {key!r} in the {self._database.where}"
 
     def add(self, kind: str, key: str, value: Mapping[str, Any]) -> bool:
-        """Store an object unless there is one; True if it was stored."""
         row = kind, name_of(key), encoded(value, indent=2)
         statement = f"{_ADD}NOTHING".encode()
         return bool(
@@ -135,7 +130,6 @@ class PostgresVaultDocuments:
         )
 
     def delete(self, kind: str, key: str) -> bool:
-        """Delete an object; True if there was one."""
         try:
             asked = kind, name_of(key)
         except ValueError:
@@ -151,7 +145,6 @@ class PostgresVaultDocuments:
         )
 
     def keys(self, kind: str) -> list[str]:
-        """The keys of a kind, sorted."""
         found = self._database.run(
             lambda connection: connection.execute(
                 "SELECT name FROM vault_document WHERE kind = %s", (kind,)

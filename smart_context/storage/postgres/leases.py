@@ -30,7 +30,6 @@ class PostgresLeases:
 
     @asynccontextmanager
     async def held(self, name: str) -> AsyncIterator[None]:
-        """Hold a lease during the block; waits until it is free."""
         asked = {"name": name, "holder": secrets.token_hex(8)}
         while not await self._take(asked):  # noqa: ASYNC110 - another process gives no event
             await asyncio.sleep(LOOK_EACH_S)

@@ -141,15 +141,12 @@ class Changes:
         self._has_begun = False
 
     def on_change(self, listener: ChangeListener) -> Callable[[], None]:
-        """Call `listener` in the event loop after each stored change of any chat."""
         return self._listeners.add(listener)
 
     def on_sidecar_change(self, listener: ChangeListener) -> Callable[[], None]:
-        """Call `listener` after a document beside a chat changed, while `watch` runs."""
         return self._sidecar_listeners.add(listener)
 
     async def watch(self) -> None:
-        """Report changes by other processes until cancelled."""
         self._has_begun = False
         await self._listener.listen(CHANGES_CHANNEL, self._heard, self._caught_up)
 
@@ -217,15 +214,12 @@ class PostgresEvents:
         self._read_to: int | None = None
 
     def send(self, message: JsonObject) -> None:
-        """Tell the others soon."""
         self._outbox.add(message)
 
     async def settle(self) -> None:
-        """Wait until what was sent has gone; a second at most."""
         await self._outbox.settle()
 
     async def listen(self, heard: Heard, begun: Callable[[], None]) -> None:
-        """Send what there is, and hear the others, until cancelled."""
         self._read_to = None
 
         async def notified(number: str) -> None:

@@ -39,13 +39,11 @@ class PostgresLogs:
         self._database = database
 
     def beside(self, chat_id: ChatId, name: str, limits: Limits) -> "PostgresLog":
-        """A log beside a chat."""
         chat = check_chat_id(chat_id)
         sidecar_name(chat, f"{name}.jsonl")  # refuses a bad name
         return PostgresLog(self._database, chat, "", name, limits)
 
     def of_vault(self, kind: str, key: str) -> "PostgresLog":
-        """A log of the vault as a whole."""
         return PostgresLog(self._database, None, kind, key, None)
 
 
@@ -61,7 +59,6 @@ class PostgresLog:
         self._limits = limits
 
     async def append(self, *lines: bytes) -> None:
-        """Add lines, all or none."""
         if lines:
             await self._database.do(lambda connection: self._append(connection, lines))
 
@@ -73,12 +70,9 @@ class PostgresLog:
         return (found and found[1]) or None
 
     async def lines(self) -> list[bytes]:
-        """The lines that are kept, oldest first, without empty ones."""
         return (await self.since(0))[0]
 
     async def since(self, place: int) -> tuple[list[bytes], int]:
-        """The lines that were added since, and the place to go on from."""
-
         def work(connection: Connection) -> list[tuple[int, bytes]]:
             log = connection.execute(_FOUND, self._asked).fetchone()
             if log is None:

@@ -32,7 +32,6 @@ class PostgresRecord(Generic[T]):
         self._empty = empty
 
     def read(self) -> tuple[object, T]:
-        """The value with its revision."""
         found = self._database.run(
             lambda connection: connection.execute(
                 "SELECT revision, content FROM record WHERE name = %s", (self._name,)
@@ -41,8 +40,6 @@ class PostgresRecord(Generic[T]):
         return (None, self._empty) if found is None else (found[0], self._parsed(found[1]))
 
     def update(self, change: Callable[[T], T]) -> tuple[object, T]:
-        """Change the current value, with no other change in between."""
-
         def work(connection: Connection) -> tuple[object, T]:
             connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (self._name,))
             found = connection.execute(
@@ -72,5 +69,4 @@ class PostgresRecords:
         self._database = database
 
     def of(self, name: str, adapter: TypeAdapter[T], empty: T) -> PostgresRecord[T]:
-        """The value of a name."""
         return PostgresRecord(self._database, name, adapter, empty)

@@ -246,7 +246,6 @@ class PostgresVectors:
         self._meanings = meanings
 
     def of(self, chat_id: ChatId, model: str) -> "VectorRows":
-        """Those of a chat by a model."""
         return VectorRows(self._database, self._meanings, check_chat_id(chat_id), model)
 
 

@@ -7,7 +7,7 @@ from smart_context.cli.evaluation.calibration import calibrated
 from smart_context.relevance.judge.calibrate import PROBABLY
 from smart_context.relevance.judge.fitting import NotEnough
 from smart_context.storage.files.storage import file_storage
-from smart_context.storage.memory.documents import MemoryVectors
+from smart_context.storage.memory import MemoryVectors
 from tests.cli.evaluation.files import CHAT, SUBJECTS, SubjectEmbedder, write
 
 pytestmark = pytest.mark.anyio

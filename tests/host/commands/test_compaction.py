@@ -10,9 +10,9 @@ from smart_context.app.histories import Histories
 from smart_context.base.errors import CommandFailed, ModelFailed, RequestTooLong
 from smart_context.host.commands.compaction import CLEARED
 from smart_context.llm.models import Usage
-from smart_context.llm.offline.scripted import Scripted
 from tests.host.conftest import until
 from tests.patience import PATIENCE_S
+from tests.scripted import Scripted
 
 pytestmark = pytest.mark.anyio
 

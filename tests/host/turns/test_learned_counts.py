@@ -9,7 +9,7 @@ from smart_context.host.request.window import Window
 from smart_context.host.turn import Turn
 from smart_context.host.turns.learned_counts import TokenCounts
 from smart_context.llm.models import Usage
-from smart_context.llm.offline.scripted import Scripted
+from tests.scripted import Scripted
 
 pytestmark = pytest.mark.anyio
 

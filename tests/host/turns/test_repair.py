@@ -8,10 +8,10 @@ import pytest
 from smart_context.base.errors import CommandFailed
 from smart_context.host.turns.repair import Repair
 from smart_context.host.turns.transcript import INTERRUPTED
-from smart_context.llm.offline.scripted import Scripted
 from smart_context.storage.files.answers import ANSWER_SUFFIX
 from tests.chat.made_documents import full_disk, put
 from tests.host.conftest import until
+from tests.scripted import Scripted
 
 pytestmark = pytest.mark.anyio
 

@@ -9,8 +9,8 @@ from smart_context.base.errors import CommandFailed, ModelFailed
 from smart_context.host.request.tools import Tool
 from smart_context.host.turns.rounds import MAX_CALLS, MAX_ROUNDS
 from smart_context.llm.models import ToolCall, Usage
-from smart_context.llm.offline.scripted import Scripted
 from tests.host.conftest import until
+from tests.scripted import Scripted
 
 pytestmark = pytest.mark.anyio
 

@@ -16,11 +16,11 @@ from smart_context.base.errors import (
 from smart_context.host.turns import unsaved
 from smart_context.host.turns.transcript import INTERRUPTED
 from smart_context.llm.models import Usage
-from smart_context.llm.offline.scripted import Scripted
 from smart_context.storage.files.storage import file_storage
 from tests.chat.made_documents import full_disk
 from tests.host.conftest import until
 from tests.patience import PATIENCE_S
+from tests.scripted import Scripted
 
 pytestmark = pytest.mark.anyio
 

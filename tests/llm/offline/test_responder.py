@@ -9,7 +9,7 @@ from smart_context.llm.offline.responder import (
     question_of,
     said_before,
 )
-from smart_context.llm.offline.scripted import ScriptedEmbedder
+from tests.scripted import ScriptedEmbedder
 
 pytestmark = pytest.mark.anyio
 

@@ -8,8 +8,8 @@ import pytest
 
 from smart_context.base.errors import ModelFailed
 from smart_context.llm.models import ToolCall, Usage
-from smart_context.llm.offline.scripted import Scripted, ScriptedChatModel, ScriptedEmbedder
 from tests.patience import settled
+from tests.scripted import Scripted, ScriptedChatModel, ScriptedEmbedder
 
 pytestmark = pytest.mark.anyio
 

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import pytest
 
 from smart_context.llm.models import ToolCall
-from smart_context.llm.offline.scripted import Scripted, ScriptedChatModel
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.notes import file_tools
 from smart_context.plugin.notes.file_tools import FileOffer
+from tests.scripted import Scripted, ScriptedChatModel
 
 pytestmark = pytest.mark.anyio
 

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from smart_context.llm.offline.scripted import ScriptedEmbedder
 from smart_context.storage.files.chats import FileChats
 from tests.host.conftest import until
+from tests.scripted import ScriptedEmbedder
 
 pytestmark = pytest.mark.anyio
 

@@ -19,7 +19,7 @@ from smart_context.plugin.settings import FilterSettings
 from smart_context.relevance.reasons import ReasonKind
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.relevance.vectors.cache import EmbeddingCache
-from smart_context.storage.memory.documents import MemoryVectors
+from smart_context.storage.memory import MemoryVectors
 
 pytestmark = pytest.mark.anyio
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from smart_context.llm.offline.scripted import ScriptedChatModel
+from tests.scripted import ScriptedChatModel
 
 pytestmark = pytest.mark.anyio
 

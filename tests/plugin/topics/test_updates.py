@@ -5,11 +5,11 @@ import json
 
 import pytest
 
-from smart_context.llm.offline.scripted import Scripted, ScriptedChatModel
 from smart_context.storage.files.chats import FileChats
 from smart_context.topics.stored import to_assignments
 from smart_context.topics.values import Topic
 from tests.host.conftest import until
+from tests.scripted import Scripted, ScriptedChatModel
 from tests.vaults import about, write_chat
 
 pytestmark = pytest.mark.anyio

@@ -3,12 +3,12 @@
 import pytest
 
 from smart_context.base.values import OWNER, PersonId
-from smart_context.llm.offline.scripted import ScriptedEmbedder
 from smart_context.relevance.archive import archive
 from smart_context.relevance.archive.archive import CACHE_FILE, ChatArchive
 from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.storage.files.storage import file_storage
 from smart_context.storage.ports import NearMessage
+from tests.scripted import ScriptedEmbedder
 
 pytestmark = pytest.mark.anyio
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from smart_context.base.errors import ModelFailed
-from smart_context.llm.offline.scripted import ScriptedEmbedder
 from smart_context.relevance.notes.table import TABLE_FILE, Card, NoteTable
 from smart_context.relevance.notes.vectors import (
     CARD_CHARACTERS,
@@ -19,6 +18,7 @@ from smart_context.relevance.notes.vectors import (
 from smart_context.storage.files.caches import FileCaches
 from smart_context.vault.index.vault_index import VaultIndex
 from smart_context.vault.markdown.notes import outline_of
+from tests.scripted import ScriptedEmbedder
 
 pytestmark = pytest.mark.anyio
 

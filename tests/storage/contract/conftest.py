@@ -3,10 +3,9 @@
 import pytest
 
 from smart_context.storage.files.storage import file_storage
-from smart_context.storage.memory.chats import Held
-from smart_context.storage.memory.documents import MemoryCaches, memory_storage
 from smart_context.storage.postgres.storage import postgres_storage
 from tests.postgres_server import emptied_database
+from tests.storage.memory import Held, MemoryCaches, memory_storage
 
 
 def files(tmp_path_factory):

@@ -1,8 +1,8 @@
 import pytest
 
-from smart_context.storage.memory.documents import MemoryCaches
 from smart_context.storage.postgres.storage import postgres_storage
 from tests.postgres_server import new_database
+from tests.storage.memory import MemoryCaches
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from smart_context.base.errors import ModelFailed
 from smart_context.chat.messages import Message, MessageId
-from smart_context.llm.offline.scripted import Scripted, ScriptedChatModel
 from smart_context.llm.tokens import estimate
 from smart_context.topics.summaries.digest import (
     MAX_PARTS,
@@ -21,6 +20,7 @@ from smart_context.topics.summaries.digest import (
     quoted,
 )
 from smart_context.topics.values import MOST_READ
+from tests.scripted import Scripted, ScriptedChatModel
 
 pytestmark = pytest.mark.anyio
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from smart_context.storage.memory.documents import memory_storage
 from smart_context.web.gate.oidc.signed_sessions import LONGEST_LOCATION, SESSION_S, SignedSessions
+from tests.storage.memory import memory_storage
 
 pytestmark = pytest.mark.anyio
 

@@ -1,19 +1,27 @@
-"""Chats in memory, and the answers that are being written to them; gone with their process."""
+"""A storage in the memory of this process: what each port promises, without a file or database."""
 
 import asyncio
+import json
+import re
+import sqlite3
 import time
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import count, islice
+from itertools import count, islice, zip_longest
+from secrets import token_hex
 from typing import Any, NamedTuple, TypeVar
 
 from smart_context.base.errors import CommandFailed
-from smart_context.base.values import PersonId
+from smart_context.base.threads import run_uncancelled
+from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.documents.document import OWNED_BY, Version, ownership_of
 from smart_context.chat.documents.merge import merge
-from smart_context.chat.ids import check_chat_id
+from smart_context.chat.files.attached_file import AttachedFile, examined, image_uri, text_in
+from smart_context.chat.files.costly_files import ReadText
+from smart_context.chat.files.file_text import text_of
+from smart_context.chat.ids import check_chat_id, sidecar_name
 from smart_context.chat.listed.rows import (
     MOST_LISTED,
     ChatRow,
@@ -23,15 +31,27 @@ from smart_context.chat.listed.rows import (
 )
 from smart_context.chat.listed.search import HITS_PER_CHAT, MOST_HITS, ChatHit, hits_in, query_words
 from smart_context.chat.messages import Arrived, ChatId, MessageId, Part
-from smart_context.storage.alone import Listeners
+from smart_context.storage.alone import Listeners, NoOthers, OwnLeases
 from smart_context.storage.deletions import (
     deletion_name,
     exists_again,
     not_in_trash,
     parsed_deletion,
 )
+from smart_context.storage.keys import name_of
+from smart_context.storage.memory import MemoryVectors
 from smart_context.storage.merging import ChatLocks, MergingChats
-from smart_context.storage.ports import AnswerClaimed, ChangeListener, Faults
+from smart_context.storage.ports import (
+    KEPT_S,
+    AnswerClaimed,
+    ChangeListener,
+    Conflict,
+    Document,
+    Faults,
+    Limits,
+    Revision,
+    Storage,
+)
 
 Watcher = Callable[[ChatId, object, bool], None]
 """Called with a chat that changed, whose change it was, and whether it was the chat itself."""
@@ -105,15 +125,12 @@ class MemoryChanges:
         held.watchers.append(self._tell)
 
     def on_change(self, listener: ChangeListener) -> Callable[[], None]:
-        """Call `listener` after each stored change of any chat."""
         return self._listeners.add(listener)
 
     def on_sidecar_change(self, listener: ChangeListener) -> Callable[[], None]:
-        """Call `listener` after a document beside a chat changed, while `watch` runs."""
         return self._sidecar_listeners.add(listener)
 
     async def watch(self) -> None:
-        """Report what others change until cancelled."""
         self._is_watching = True
         try:
             await asyncio.get_running_loop().create_future()
@@ -137,7 +154,6 @@ class MemoryList:
         self._held = held
 
     async def rows(self, person: PersonId) -> list[ChatRow]:
-        """The chats that a person has or that are shared, newest first."""
         chats = self._held.chats.items()
         rows = ((chat, row_of(id_, chat.version, chat)) for id_, chat in chats)
         return in_order((chat, row) for chat, row in rows if row.may_use(person))
@@ -148,7 +164,6 @@ class MemoryList:
         return {row.id: self._held.state(row.id, beside) for row in rows}
 
     async def search(self, person: PersonId, query: str, limit: int = MOST_HITS) -> list[ChatHit]:
-        """The messages and titles that contain all words of the query, newest chats first."""
         words = query_words(query)
         rows = await self.rows(person) if words else []
         return list(islice(self._hits(rows, words), max(limit, 0)))
@@ -173,21 +188,17 @@ class MemoryTrash:
         self._held = held
 
     async def listed(self, person: PersonId) -> tuple[list[DeletedChat], int]:
-        """A person's deleted chats, the newest first, and the number of all."""
         own = [deleted for deleted in self._held.trash if deleted.person == person]
         return [_listed(deleted) for deleted in own[: -MOST_LISTED - 1 : -1]], len(own)
 
     async def ids(self, person: PersonId) -> frozenset[ChatId]:
-        """The ids of all of a person's deleted chats, however many."""
         return frozenset(d.id for d in self._held.trash if d.person == person)
 
     async def person_of(self, chat_id: ChatId) -> PersonId | None:
-        """Whose the chat was that was last deleted under an id; `None` if there is none."""
         found = [deleted.person for deleted in self._held.trash if deleted.id == chat_id]
         return found[-1] if found else None
 
     async def purge(self, chat_id: ChatId, deletion: str = "") -> int:
-        """Remove a deleted chat for ever; returns the number of deletions removed."""
         gone = [d for d in self._held.trash if d.id == chat_id and deletion in ("", d.name)]
         if not gone:
             raise not_in_trash(chat_id)
@@ -195,7 +206,6 @@ class MemoryTrash:
         return len(gone)
 
     async def empty(self, person: PersonId, until: str = "") -> int:
-        """Remove a person's deleted chats for ever; returns the number of deletions removed."""
         kept = [
             d for d in self._held.trash if d.person != person or (until and d.deleted_at > until)
         ]
@@ -213,21 +223,18 @@ class MemoryVersions:
         self.changes = MemoryChanges(held)
         self.trash = MemoryTrash(held)
 
-    async def run(self, chat: ChatId, work: Callable[[], T]) -> T:  # noqa: ARG002 - no damage here
+    async def run(self, chat: ChatId, work: Callable[[], T]) -> T:
         """Run work on a chat, at once."""
         return work()
 
-    def read(self, chat: ChatId, known: HeldChat | None) -> HeldChat | None:  # noqa: ARG002 - it is here
-        """The stored version."""
+    def read(self, chat: ChatId, known: HeldChat | None) -> HeldChat | None:
         return self._held.chats.get(chat)
 
     def value(self, chat: ChatId, key: str, known: HeldChat | None) -> tuple[Any, HeldChat | None]:
-        """One of the document's other values, and the version that has it."""
         stored = self.read(chat, known)
         return stored.version.other.get(key) if stored else None, stored
 
     def put(self, chat: ChatId, version: Version, read: HeldChat | None) -> HeldChat:
-        """Store a version that was derived from `read`, merged with changes since then."""
         newest = self._held.chats.get(chat)
         if newest is not None and newest is not read:
             version = merge(read.version if read else Version(), newest.version, version)
@@ -237,15 +244,12 @@ class MemoryVersions:
         return stored
 
     def exists(self, chat: ChatId) -> bool:
-        """True if the chat is stored."""
         return chat in self._held.chats
 
-    def tell(self, chat: ChatId, stored: HeldChat) -> None:  # noqa: ARG002 - each has its own time
-        """Report that this version was stored."""
+    def tell(self, chat: ChatId, stored: HeldChat) -> None:
         self._held.tell(chat, self.changes, is_chat=True)
 
     async def delete(self, chat: ChatId) -> None:
-        """Move the chat, and what stands beside it, to the trash."""
         if chat not in self._held.chats:
             raise CommandFailed(f"There is no chat {chat!r} to delete.")
         name = deletion_name(chat, datetime.now(UTC), next(self._held.numbers))
@@ -260,7 +264,6 @@ class MemoryVersions:
         self._held.tell(chat, self.changes, is_chat=True)
 
     async def restore(self, chat: ChatId, deletion: str) -> None:
-        """Restore a deleted chat, with what stood beside it."""
         found = [d for d in self._held.trash if d.id == chat and deletion in ("", d.name)]
         if not found:
             raise not_in_trash(chat)
@@ -272,7 +275,6 @@ class MemoryVersions:
         self._held.tell(chat, self.changes, is_chat=True)
 
     async def close(self) -> None:
-        """Forget the listeners."""
         self.changes.close()
 
 
@@ -305,11 +307,9 @@ class MemoryAnswers:
         self._held = held
 
     def journal(self, chat_id: ChatId, message_id: MessageId) -> "MemoryJournal":
-        """The journal of an answer, not yet claimed."""
         return MemoryJournal(self._held, check_chat_id(chat_id), message_id)
 
     def interrupted(self) -> Sequence[ChatId]:
-        """The chats that have a journal which nobody is writing."""
         beside = self._held.beside.items()
         return [
             chat
@@ -318,12 +318,10 @@ class MemoryAnswers:
         ]
 
     def arriving(self, chat_id: ChatId) -> Arrived | None:
-        """What is in the journal of a chat's answer."""
         journal = self._held.beside[check_chat_id(chat_id)].get(_KIND)
         return _arrived(journal) if journal else None
 
     def take_over(self, chat_id: ChatId) -> "TakenOver | None":
-        """Claim the answer of a chat to repair it; `None` if it is being written."""
         beside = self._held.beside[check_chat_id(chat_id)]
         journal = beside.setdefault(_KIND, _Journal(None))
         if journal.writer is not None:
@@ -342,13 +340,11 @@ class TakenOver:
         self.arrived = _arrived(journal)
 
     def remove(self) -> None:
-        """Remove it: the chat holds what there is."""
         if self._journal.writer is self:
             self._journal.writer = None
             self._beside.pop(_KIND, None)
 
     def release(self) -> None:
-        """Let others claim the chat's answer; does nothing after `remove`."""
         if self._journal.arrived is None:
             self.remove()
         elif self._journal.writer is self:
@@ -368,7 +364,6 @@ class MemoryJournal:
         self._has_begun = False
 
     def claim(self) -> Arrived | None:
-        """Keep others from answering in this chat; returns what was left of its last answer."""
         left = self._held.beside[self._chat].setdefault(_KIND, _Journal(self))
         if left.writer not in (None, self):
             raise AnswerClaimed(self._chat)
@@ -381,12 +376,10 @@ class MemoryJournal:
             self._begin()
 
     def append(self, text: str) -> None:
-        """Write the next piece."""
         if text and self._is_written():
             self._kept().pieces.append(text)
 
     def step(self, parts: Sequence[Part]) -> None:
-        """Write the parts that led to the answer; they replace the pieces so far."""
         if self._is_written():
             journal = self._kept()
             steps = journal.arrived.steps if journal.arrived else ()
@@ -398,13 +391,11 @@ class MemoryJournal:
         """Nothing is ever refused here."""
 
     def finish(self) -> None:
-        """Remove the journal: the answer is in the chat."""
         self._is_over = True
         if self._is_ours():
             self._held.beside[self._chat].pop(_KIND, None)
 
     def close(self) -> None:
-        """Stop journalling and leave what there is for the next start."""
         self._is_over = True
         if self._is_ours():
             journal = self._kept()
@@ -443,3 +434,270 @@ class MemoryJournal:
 def _arrived(journal: _Journal) -> Arrived | None:
     found = journal.arrived
     return found and found._replace(text="".join(journal.pieces))
+
+
+_DOCUMENT, _LOG = "document", "log"
+
+
+class MemoryDocuments:
+    """The objects beside the chats; satisfies `ChatDocuments`."""
+
+    def __init__(self, held: Held) -> None:
+        self._held = held
+
+    async def read(
+        self, chat_id: str, *names: str, known: Sequence[Document] = ()
+    ) -> tuple[Document, ...]:
+        chat = check_chat_id(chat_id)
+        found = [self._stored(chat, name) for name in names]
+        return tuple(
+            last if last is not None and last.revision == document.revision else document
+            for document, last in zip_longest(found, known[: len(found)])
+        )
+
+    async def replace(
+        self, chat_id: str, name: str, value: Mapping[str, Any], *, expected: Revision | None
+    ) -> Document:
+        chat = check_chat_id(chat_id)
+        if self._stored(chat, name).revision != expected:
+            raise Conflict(f"{chat}.{name}")
+        stored = Document(value=_as_stored(value), revision=next(self._held.numbers))
+        self._held.beside[chat][_DOCUMENT, name] = stored
+        self._held.tell(chat, self, is_chat=False)
+        return stored
+
+    def _stored(self, chat: ChatId, name: str) -> Document:
+        sidecar_name(chat, name)  # refuses a bad name
+        stored: Document = self._held.beside[chat].get((_DOCUMENT, name), Document())
+        return stored
+
+
+class MemoryVaultDocuments:
+    """The objects of the vault as a whole; satisfies `VaultDocuments`."""
+
+    def __init__(self, held: Held) -> None:
+        self._held = held.of_vault
+
+    def read(self, kind: str, key: str) -> JsonObject | None:
+        stored = self._held.get((_DOCUMENT, kind, key))
+        return None if stored is None else _as_stored(stored)
+
+    def write(self, kind: str, key: str, value: Mapping[str, Any]) -> str:
+        name_of(key)  # refuses one that is too long
+        self._held[_DOCUMENT, kind, key] = _as_stored(value)
+        return f"the memory of this process, as {key!r}"
+
+    def add(self, kind: str, key: str, value: Mapping[str, Any]) -> bool:
+        name_of(key)  # refuses one that is too long
+        stored = _as_stored(value)
+        return self._held.setdefault((_DOCUMENT, kind, key), stored) is stored
+
+    def delete(self, kind: str, key: str) -> bool:
+        return self._held.pop((_DOCUMENT, kind, key), None) is not None
+
+    def keys(self, kind: str) -> list[str]:
+        return sorted(key for what, of, key in self._held if (what, of) == (_DOCUMENT, kind))
+
+
+@dataclass(slots=True)
+class _Lines:
+    kept: list[bytes] = field(default_factory=list)
+    added: int = 0
+
+
+class MemoryLogs:
+    """The logs; satisfies `Logs`."""
+
+    def __init__(self, held: Held) -> None:
+        self._held = held
+
+    def beside(self, chat_id: ChatId, name: str, limits: Limits) -> "MemoryLog":
+        chat = check_chat_id(chat_id)
+        sidecar_name(chat, name)  # refuses a bad name
+        return MemoryLog(self._held.beside[chat], (_LOG, name), limits)
+
+    def of_vault(self, kind: str, key: str) -> "MemoryLog":
+        return MemoryLog(self._held.of_vault, (_LOG, kind, key))
+
+
+class MemoryLog:
+    """One log; satisfies `Log`."""
+
+    def __init__(self, held: Any, name: tuple[str, ...], limits: Limits | None = None) -> None:
+        self._held = held
+        self._name = name
+        self._limits = limits
+
+    async def append(self, *lines: bytes) -> None:
+        log = self._lines()
+        log.kept += lines
+        log.added += len(lines)
+        limits = self._limits
+        if limits and (len(log.kept) > limits.lines + limits.slack or _size(log) > limits.bytes):
+            log.kept[:] = log.kept[-limits.lines :]
+            while _size(log) > limits.bytes * 3 // 4:
+                log.kept.pop(0)
+
+    async def revision(self) -> Revision | None:
+        """The number of lines that were ever added."""
+        return self._lines().added or None
+
+    async def lines(self) -> list[bytes]:
+        return [line for line in self._lines().kept if line.strip()]
+
+    async def since(self, place: int) -> tuple[list[bytes], int]:
+        kept = self._lines().kept
+        return [line for line in kept[place:] if line.strip()], len(kept)
+
+    def _lines(self) -> _Lines:
+        log: _Lines = self._held.setdefault(self._name, _Lines())
+        return log
+
+
+def _size(log: _Lines) -> int:
+    return sum(len(line) + 1 for line in log.kept)
+
+
+def _as_stored(value: Mapping[str, Any]) -> JsonObject:
+    """What the next reader will see, shared with nobody."""
+    stored: JsonObject = json.loads(json.dumps(value))
+    return stored
+
+
+_NAMED = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
+
+
+@dataclass(slots=True)
+class _Blob:
+    file: AttachedFile
+    content: bytes
+    text: bytes | None
+    used_at: float
+
+
+class MemoryBlobs:
+    """The files that were attached to messages; satisfies `Blobs`."""
+
+    def __init__(self, held: Held, read_text: ReadText) -> None:
+        self._held = held
+        self._read_text = read_text
+
+    async def put(self, name: str, content: bytes) -> AttachedFile:
+        file, text = await run_uncancelled(lambda: examined(name, content, self._read_text))
+        self._held.blobs[file.storage_key] = _Blob(file, content, text, time.time())
+        return file
+
+    async def info(self, key: str) -> AttachedFile | None:
+        blob = self._blob(key)
+        return None if blob is None else blob.file
+
+    async def read(self, id: str) -> str | None:  # noqa: A002  the seed's name
+        blob = self._blob(id)
+        if blob is None or blob.text is None:
+            return None if blob is None else text_in(id, blob.content)
+        return blob.text.decode("utf-8", "replace")
+
+    async def content(self, key: str) -> bytes | None:
+        blob = self._blob(key)
+        return None if blob is None else blob.content
+
+    async def data_uri(self, key: str) -> str | None:
+        return image_uri(await self.content(key))
+
+    async def keep(self, key: str) -> None:
+        if blob := self._blob(key):
+            blob.used_at = time.time()
+
+    def remove_unused(self, now: float) -> Sequence[str]:
+        """Remove the files that nothing has named for a week; returns their keys."""
+        named = {key for text in self._texts() for key in _NAMED.findall(text)}
+        blobs = self._held.blobs
+        old = {key for key, blob in blobs.items() if blob.used_at < now - KEPT_S}
+        for key in (unused := sorted(old - named)):
+            del blobs[key]
+        return unused
+
+    def _blob(self, key: str) -> _Blob | None:
+        blob: _Blob | None = self._held.blobs.get(key)
+        return blob
+
+    def _texts(self) -> Iterator[str]:
+        held = self._held
+        deletions = [deletion.chat for deletion in held.trash]
+        for chat in (*held.chats.values(), *deletions):
+            yield chat.version.encode().decode("utf-8", "replace")
+        for beside in (*held.beside.values(), *(d.beside for d in held.trash)):
+            yield repr(beside)
+        yield repr(held.of_vault)
+
+
+@dataclass(slots=True)
+class MemoryCaches:
+    """Files and databases by name; satisfies `Caches`."""
+
+    _files: dict[str, bytes] = field(default_factory=dict)
+    _databases: dict[str, tuple[str, sqlite3.Connection]] = field(default_factory=dict)
+
+    def can_keep(self) -> bool:
+        """Always true."""
+        return True
+
+    def has(self, name: str) -> bool:
+        return name in self._files or name in self._databases
+
+    def read(self, name: str) -> bytes:
+        try:
+            return self._files[name]
+        except KeyError as error:
+            raise FileNotFoundError(name) from error
+
+    def write(self, name: str, content: bytes) -> None:
+        self._files[name] = content
+
+    def database(
+        self,
+        name: str,
+        *,
+        timeout_s: float,
+        max_bytes: int | None = None,
+        check_same_thread: bool = True,
+    ) -> sqlite3.Connection:
+        """A connection to a database, which stays until it is removed."""
+        if name not in self._databases:
+            address = f"file:{token_hex(8)}?mode=memory&cache=shared"
+            keeping = sqlite3.connect(address, uri=True, check_same_thread=False)
+            self._databases[name] = address, keeping
+        return sqlite3.connect(
+            self._databases[name][0],
+            uri=True,
+            timeout=timeout_s,
+            check_same_thread=check_same_thread,
+        )
+
+    def remove_database(self, name: str) -> None:
+        if found := self._databases.pop(name, None):
+            found[1].close()
+
+
+def memory_storage(held: Held | None = None, *, read_text: ReadText = text_of) -> Storage:
+    """A storage that is gone with its process.
+
+    Args:
+        held: What other storages hold together with it; by default it holds its own.
+        read_text: Reads new attached files.
+    """
+    held = held or Held()
+    blobs = MemoryBlobs(held, read_text)
+    return Storage(
+        chats=memory_chats(held),
+        documents=MemoryDocuments(held),
+        vault_documents=MemoryVaultDocuments(held),
+        logs=MemoryLogs(held),
+        vectors=MemoryVectors(held.beside),
+        blobs=blobs,
+        answers=MemoryAnswers(held),
+        events=NoOthers(),
+        leases=OwnLeases(),
+        caches=MemoryCaches(),
+        clear_up=blobs.remove_unused,
+    )
