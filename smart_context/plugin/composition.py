@@ -435,6 +435,7 @@ class _Parts:
             files=self.receipts_kept,
             replays=self.replays,
             prices=lambda: context.prices,
+            count_tokens=self.model.count_tokens,
         )
         yield from (receipts.costs, receipts.turns, receipts.receipts)
         yield from (receipts.knew, receipts.receipt, receipts.replay)

@@ -217,7 +217,9 @@ function showUnsaved(problem) {
 async function endAnswer(words) {
   announce(words);
   tellOfEnd(words);
-  await messages.end().catch((error) => toast(reasonOf(error)));
+  const isShown = messages.end().catch((error) => toast(reasonOf(error)));
+  setAnswering(messages.isAnswering);
+  await isShown;
   setAnswering(messages.isAnswering);
 }
 

@@ -149,6 +149,21 @@ def test_words_that_come_before_their_message_are_shown_with_it(new_page, server
     expect(answer(page).locator("strong")).to_have_text("bowline")
 
 
+def test_an_answer_that_has_ended_is_not_said_to_be_written(new_page, server, endpoint, gate):
+    page = open_chat(new_page, server)
+    hold(endpoint, ANSWER, gate)
+    send(page, "How do I tie a knot?")
+    expect(answer(page).locator("li")).to_have_count(2)
+    expect(answer(page).locator(".writing")).to_be_visible()
+    page.route("**/messages?since=*", lambda _: None)  # the stored text does not come yet
+    gate.set()
+    expect(answer(page).locator(".writing")).to_be_hidden()
+    expect(page.locator(".composer .stop")).to_be_hidden()
+    expect(page.locator("[data-generating]")).to_have_count(1)
+    page.unroute("**/messages?since=*")
+    expect(page.locator("[data-generating]")).to_have_count(0)
+
+
 def test_what_is_complete_is_not_rendered_again(new_page, server, endpoint, gate):
     text = "".join(f"Paragraph {n} has *some* words.\n\n" for n in range(400)) + "The end"
     asked = []

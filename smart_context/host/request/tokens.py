@@ -18,6 +18,10 @@ PER_IMAGE = 1_500
 """Tokens of an image, a flat rate: the real number depends on its size and the model."""
 
 
+_SHOWN_CHARACTERS = 200_000
+"""The characters of a request that a page shows; its script has the same number."""
+
+
 def prompt_tokens(prompt: Sequence[PromptMessage], count: CountTokens) -> int:
     """The tokens of a request's messages."""
     around = sum(PER_MESSAGE + PER_CALL * len(message.get("tool_calls", ())) for message in prompt)
@@ -40,6 +44,22 @@ def tokens_around(message: Message) -> int:
     """The tokens around a stored message and its tool calls, never fewer than there will be."""
     parts = 0 if isinstance(message.content, str) else len(message.content)
     return PER_MESSAGE + parts * (PER_CALL + PER_MESSAGE)
+
+
+def tokens_by_message(messages: Sequence[PromptMessage], count_tokens: CountTokens) -> list[int]:
+    """The tokens of each of the first messages of a request, as many as a page shows.
+
+    People read them beside the texts, so what only the request's form costs is not in them.
+    """
+    found: list[int] = []
+    room = _SHOWN_CHARACTERS
+    for message in messages:
+        if room <= 0:
+            break
+        texts = list(texts_of(message))
+        found.append(sum(map(count_tokens, texts)))
+        room -= sum(map(len, texts))
+    return found
 
 
 def texts_of(message: PromptMessage) -> Iterator[str]:

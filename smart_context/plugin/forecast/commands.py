@@ -15,6 +15,7 @@ from smart_context.chat.messages import ChatId, Message
 from smart_context.host.access import FilesNamed
 from smart_context.host.request.request import attached_to
 from smart_context.host.request.sent import AddedTexts
+from smart_context.host.request.tokens import tokens_by_message
 from smart_context.llm.models import PromptMessage
 from smart_context.plugin.briefing.briefing import Briefing, Briefings
 from smart_context.plugin.choices.state import check_threshold
@@ -130,7 +131,8 @@ class PreviewCommands:
         if topics is not None or threshold is not None:
             own = await self._own_forecast(checked, draft, attached)
             result["change"] = difference(own, forecast)
-        return result | (await _to_the_letter(forecast, planned) if planned and not brief else {})
+        shown = await self._to_the_letter(forecast, planned) if planned and not brief else {}
+        return result | shown
 
     async def reasons(
         self,
@@ -193,6 +195,20 @@ class PreviewCommands:
             return await self.forecasts.briefing(chat_id, message, state)
         return await self.briefings.of(chat_id, message, state, role)
 
+    async def _to_the_letter(self, forecast: Forecast, planned: PlannedRequest) -> JsonObject:
+        """The reasons for each message, and the body."""
+        body = await asyncio.to_thread(body_without_image_data, planned.body)
+        rows = await asyncio.to_thread(candidate_rows, forecast)
+        tokens = await asyncio.to_thread(
+            tokens_by_message, body["messages"], self.model.count_tokens
+        )
+        return {
+            "messages": rows,
+            "body": body,
+            "prompt": body["messages"],
+            "prompt_tokens": tokens,
+        }
+
     def _is_near_the_window(
         self, forecast: Forecast, briefing: Briefing, attached: str, added: AddedTexts
     ) -> bool:
@@ -234,13 +250,6 @@ class PreviewCommands:
             ),
             "unseen": [place.to_dict() for place in hidden],
         }
-
-
-async def _to_the_letter(forecast: Forecast, planned: PlannedRequest) -> JsonObject:
-    """The reasons for each message, and the body."""
-    body = await asyncio.to_thread(body_without_image_data, planned.body)
-    rows = await asyncio.to_thread(candidate_rows, forecast)
-    return {"messages": rows, "body": body, "prompt": body["messages"]}
 
 
 def body_without_image_data(body: JsonObject) -> JsonObject:

@@ -1,15 +1,18 @@
 """Commands that list, show, compare and replay receipts, and sum up what they cost."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from smart_context.base.config.endpoints import Prices
 from smart_context.base.errors import CommandFailed, InvalidParams, SmartContextError
-from smart_context.base.values import JsonObject
+from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId
 from smart_context.host.commands.registry import Caller
+from smart_context.host.request.tokens import tokens_by_message
+from smart_context.llm.models import PromptMessage
 from smart_context.plugin.choices.state import check_threshold
 from smart_context.plugin.notes.context_documents import NamesContexts
 from smart_context.plugin.receipts.documents import (
@@ -41,6 +44,7 @@ class ReceiptCommands:
     files: StoredReceipts
     replays: Replays
     prices: Callable[[], Prices]
+    count_tokens: CountTokens
 
     async def costs(self, caller: Caller, by: By | None = None) -> JsonObject:
         """Sum up the tokens and costs of your chats' newest turns: by day, model, chat and client.
@@ -121,6 +125,7 @@ class ReceiptCommands:
         if found.sent and not found.prompt:
             shown["prompt"] = await self._rebuilt_prompt(checked, found)
             shown["body"] = shown_body(found, shown["prompt"])
+        shown["prompt_tokens"] = await self._tokens_of(shown["prompt"])
         if diff is not None:
             shown["diff"] = difference_document(named_receipt(known, diff), found, texts)
         return shown
@@ -165,10 +170,16 @@ class ReceiptCommands:
         used = model or found.models.get("chat", "")
         replayed = await self.replays.replay(checked, found, changes, used)
         texts = one_line_texts(await self.chats.messages(checked))
+        shown = receipt_document(replayed, texts, self.prices())
         return {
-            **receipt_document(replayed, texts, self.prices()),
+            **shown,
+            "prompt_tokens": await self._tokens_of(shown["prompt"]),
             "diff": difference_document(found, replayed, texts),
         }
+
+    async def _tokens_of(self, prompt: Sequence[PromptMessage] | None) -> list[int]:
+        """The tokens of each message that a page shows of a request."""
+        return await asyncio.to_thread(tokens_by_message, prompt or (), self.count_tokens)
 
     async def _rebuilt_prompt(self, chat_id: ChatId, receipt: Receipt) -> list[JsonObject] | None:
         """A request that was too long to store, if chat and notes still produce the same one."""

@@ -65,6 +65,7 @@ def _environment() -> jinja2.Environment:
     templates.filters["unmarked"] = lambda text: unmarked(str(text))
     templates.filters["view"] = _view
     templates.filters["money"] = amount_in_words
+    templates.filters["counted"] = counted
     templates.filters["messages"] = lambda count: counted(count, "message")
     templates.globals["version"] = __version__
     return templates

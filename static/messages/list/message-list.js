@@ -42,7 +42,7 @@ export class MessageList {
 
   /** True if an answer is being written. */
   get isAnswering() {
-    return this.#list.querySelector("[data-generating]") !== null;
+    return this.#list.querySelector("[data-generating]:not([data-ended])") !== null;
   }
 
   /** Updates the page to the server's state; concurrent calls are merged into one. */
@@ -138,11 +138,11 @@ export class MessageList {
     this.#liveAnswer(id)?.hold(until);
   }
 
-  /** Handles the end of an answer: the stored text replaces the streamed one. */
+  /** Handles the end of an answer, which shows at once; later the stored text replaces the streamed one. */
   async end() {
     for (const id of this.#live.keys()) {
       const message = this.#element(id);
-      if (message) message.dataset.version = "";
+      if (message) Object.assign(message.dataset, { version: "", ended: "" });
     }
     this.#live.clear();
     await this.sync();

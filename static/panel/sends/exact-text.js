@@ -24,21 +24,22 @@ export class ExactText {
     });
   }
 
-  /** @param {() => Promise<{ body: Body }>} ask */
+  /** @param {() => Promise<{ body: Body, prompt_tokens: number[] }>} ask */
   async open(ask) {
+    let tokens;
     try {
-      this.#body = (await ask()).body;
+      ({ body: this.#body, prompt_tokens: tokens } = await ask());
     } catch (error) {
       toast(`Couldn’t load the text: ${reasonOf(error)}`);
       return;
     }
-    this.#dialog.querySelector(".exact-body")?.replaceChildren(...shown(this.#body.messages), ...fieldsOf(this.#body));
+    this.#dialog.querySelector(".exact-body")?.replaceChildren(...shown(this.#body.messages, tokens), ...fieldsOf(this.#body));
     this.#dialog.showModal();
   }
 }
 
-/** @param {readonly PromptMessage[]} prompt */
-function shown(prompt) {
+/** @param {readonly PromptMessage[]} prompt @param {readonly number[]} tokens  Of each. */
+function shown(prompt, tokens) {
   /** @type {HTMLElement[]} */
   const blocks = [];
   let room = SHOWN_CHARACTERS;
@@ -49,13 +50,11 @@ function shown(prompt) {
       break;
     }
     const text = textOf(message);
-    const block = element("section", "");
-    block.className = "exact-message";
-    block.dataset.role = message.role;
     const isToCome = !text && at === prompt.length - 1;
     const words = isToCome ? element("p", "Your message goes here.") : element("pre", visible(text.slice(0, room)));
     words.dir = "auto";
-    block.append(element("h3", message.role), words);
+    const block = piece(message.role, words, isToCome ? 0 : tokens[at]);
+    block.dataset.role = message.role;
     blocks.push(block);
     if (text.length > room) blocks.push(element("p", "Only the beginning is shown; Copy includes everything."));
     room -= text.length;
@@ -76,10 +75,20 @@ function fieldsOf({ messages: _, tools, ...others }) {
 
 /** @param {string} name @param {string} title @param {unknown} value */
 function field(name, title, value) {
-  const block = element("section", "");
-  block.className = "exact-message";
+  const block = piece(title, element("pre", visible(JSON.stringify(value, null, 2).slice(0, SHOWN_CHARACTERS))));
   block.dataset.field = name;
-  block.append(element("h3", title), element("pre", visible(JSON.stringify(value, null, 2).slice(0, SHOWN_CHARACTERS))));
+  return block;
+}
+
+/** A piece of the request, with what it costs; it can be folded. @param {string} title @param {HTMLElement} text @param {number} [tokens] */
+function piece(title, text, tokens) {
+  const block = document.createElement("details");
+  block.className = "exact-message";
+  block.open = true;
+  const head = document.createElement("summary");
+  if (tokens) head.dataset.tokens = counted(tokens, "token");
+  head.append(element("h3", title));
+  block.append(head, text);
   return block;
 }
 

@@ -10,6 +10,7 @@ from smart_context.host.request.tokens import (
     message_tokens,
     prompt_tokens,
     texts_of,
+    tokens_by_message,
 )
 
 IMAGE = {"type": "image_url", "image_url": {"url": "data:…"}}
@@ -79,3 +80,9 @@ def test_a_stored_message_costs_its_text_and_each_of_its_parts(content, tokens):
 )
 def test_the_texts_of_a_message_are_found_whatever_a_client_sends(message, texts):
     assert list(texts_of(message)) == texts
+
+
+def test_each_message_that_a_page_shows_has_its_tokens():
+    prompt = [{"content": "four"}, {"content": [text("ab")], "tool_calls": [CALL]}]
+    assert tokens_by_message(prompt, len) == [4, 2 + len("look{}")]
+    assert len(tokens_by_message([{"content": "x" * 90_000}] * 9, len)) == 3

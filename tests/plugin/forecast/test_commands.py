@@ -33,7 +33,7 @@ async def test_a_brief_preview_leaves_out_rows_and_prompt(served, chat):
     async with served() as running:
         brief = await running.call("preview", chat_id=chat, message="Hi", brief=True)
         full = await running.call("preview", chat_id=chat, message="Hi")
-    assert full.keys() - brief.keys() == {"body", "messages", "prompt"}
+    assert full.keys() - brief.keys() == {"body", "messages", "prompt", "prompt_tokens"}
     assert {name: full[name] for name in brief} == brief
 
 

@@ -116,6 +116,7 @@ async def test_a_brief_preview_says_the_same_without_the_text(served, vault):
         brief = await here.call("preview", chat_id=CHAT, message="And now?", brief=True)
     assert whole.pop("prompt") == whole.pop("body")["messages"]
     assert whole.pop("messages")
+    assert len(whole.pop("prompt_tokens")) == 7
     assert brief == whole
 
 

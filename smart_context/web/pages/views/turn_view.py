@@ -222,7 +222,16 @@ class TurnView:
     is_replay: bool  # the turn under other settings
     cut: float  # the score from which messages were sent
     cut_in_words: str  # the same for people
-    decision: str  # what it was, in a sentence; empty without a filter, or in old receipts
+    decision: str  # what it was, in a sentence; empty in old receipts
+
+    @staticmethod
+    def why(row: JsonObject, group: TopicRows) -> str:
+        """Why a message of a group is in or out; what the page says of all is not repeated."""
+        if row.get("kind") == "no_filter":
+            return ""
+        _, _, reason = str(row["short"]).rpartition(" – ")  # noqa: RUF001 - a dash for people
+        is_known = row["kind"] == "topic" and row.get("topic") == group.name
+        return f"match{reason.removeprefix(group.name)}" if is_known else reason
 
 
 def turn_view(turn: JsonObject, chat: ChatOfTurn, *, is_replay: bool) -> TurnView:
@@ -254,12 +263,14 @@ def turn_view(turn: JsonObject, chat: ChatOfTurn, *, is_replay: bool) -> TurnVie
         is_replay=is_replay,
         cut=cut,
         cut_in_words=score_in_words(cut),
-        decision=_decision(turn, cut, threshold),
+        decision=_decision(turn, rows, cut, threshold),
     )
 
 
-def _decision(turn: JsonObject, cut: float, threshold: float) -> str:
-    """The sentence on the cut; old receipts have none."""
+def _decision(turn: JsonObject, rows: Sequence[JsonObject], cut: float, threshold: float) -> str:
+    """The sentence on the filter; old receipts have none."""
+    if rows and all(row.get("kind") == "no_filter" for row in rows):
+        return "No filter was on, so everything was sent."
     if turn.get("cut") is None:
         return ""
     return f"At strictness {threshold:.2f}, matches from {score_in_words(cut)} on were sent."

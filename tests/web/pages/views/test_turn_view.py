@@ -9,7 +9,9 @@ from smart_context.web.pages.views.turn_view import (
     MAX_ROWS,
     OTHERS,
     ChatOfTurn,
+    TopicRows,
     TopicsOfMessages,
+    TurnView,
     grouped,
     replay_settings,
     turn_view,
@@ -42,6 +44,28 @@ def test_in_and_out_are_told_apart_and_settings_are_in_words():
         "Keep questions with their answers": "yes",
         "Pinned": "2 messages",
     }
+
+
+@pytest.mark.parametrize(
+    ("kind", "topic", "short", "why"),
+    [
+        ("no_filter", None, "Sent – no filter", ""),
+        ("topic", "Cats", "Sent – Cats (0.96)", "match (0.96)"),
+        ("topic", "Dogs", "Sent – Dogs (0.50)", "Dogs (0.50)"),
+        ("sticky", None, "Sent – standing instruction", "standing instruction"),
+        ("below", None, "Not sent – weak match (0.20)", "weak match (0.20)"),
+    ],
+)
+def test_a_reason_does_not_repeat_what_is_said_of_all_messages_above_it(kind, topic, short, why):
+    row = {"kind": kind, "topic": topic, "short": short}
+    group = TopicRows(name="Cats", hue=1, count=1, tokens=3, rows=(row,))
+    assert TurnView.why(row, group) == why
+
+
+def test_that_no_filter_was_on_is_said_once():
+    rows = [{"in": True, "tokens": 3, "kind": "no_filter"}] * 2
+    view = turn_view(turn(messages=rows), CHAT, is_replay=False)
+    assert view.decision == "No filter was on, so everything was sent."
 
 
 @pytest.mark.parametrize(
