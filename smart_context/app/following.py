@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from smart_context.app.composition import models_of, read_user, read_vault, settings_files
-from smart_context.base.config import CONFIG_NAME, VaultConfig, environment
+from smart_context.base.config import CATEGORIES, CONFIG_NAME, VaultConfig, environment
 from smart_context.base.errors import CommandFailed, ConfigInvalid, Fault
 from smart_context.base.values import JsonObject
 from smart_context.host.access import EVERYBODY
@@ -107,6 +107,7 @@ class Follower:
     async def _load(self, stamps: Stamps) -> None:
         self._stamps = stamps
         config, faults = await self._read()
+        self._withhold(config)
         # A change while plugins start is seen by the next check.
         self._seen = await self._view_under(config)
         if _ask_the_same(config, self._host.config):
@@ -119,6 +120,13 @@ class Follower:
         else:
             _logger.info("settings loaded from %s", config.path or config.root)
         self._host.emit(TRUST_CHANGED, await self.view(), EVERYBODY)
+
+    def _withhold(self, config: VaultConfig) -> None:
+        """Send nothing more where the user takes trust back, not for what is under way either."""
+        before = self._host.default_config
+        revoked = {e.base_url for name in config.restricted if (e := getattr(before, name))}
+        in_use = {e.base_url for name in CATEGORIES if (e := getattr(config, name))}
+        self._client.withheld = (self._client.withheld | revoked) - in_use
 
     async def _stamps_now(self) -> Stamps:
         return await asyncio.to_thread(stamps_of, settings_files(self._root))

@@ -27,6 +27,7 @@ Trouble = Literal[
     "nonsense",
     "endless",
     "unusable key",
+    "withheld",
 ]
 
 _MOST_WORDS = 300
@@ -45,7 +46,7 @@ class EndpointFailure:
     # `refused` comes with a status; `redirected` with a status and an address; `unreachable` means
     # no connection; `slow`, a timeout; `silent`, a connection that was lost before the answer
     # began, and `broken`, one that was lost later; `nonsense`, an answer that can't be parsed;
-    # `endless`, one over the size limit
+    # `endless`, one over the size limit; `withheld`, that the user trusts it no longer
     trouble: Trouble
     # the message of the vendor or the system, of any length; of a redirect, its target
     words: str = ""
@@ -142,6 +143,7 @@ def _happened(failure: EndpointFailure, endpoint: EndpointSettings) -> str:
         "nonsense": "gave an answer that does not follow the OpenAI API",
         "endless": "gave an answer that is over the size limit",
         "unusable key": "was not asked",
+        "withheld": "was not asked",
     }
     return happenings[failure.trouble]
 
@@ -162,6 +164,7 @@ def _next_step(failure: EndpointFailure, endpoint: EndpointSettings) -> str:
         " API; it usually ends with /v1.",
         "endless": "The text so far of a streamed answer is kept. Ask for less at a time.",
         "unusable key": _check_key(endpoint),
+        "withheld": "You took back this vault's trust: review it to trust it again.",
     }
     return steps[failure.trouble]
 

@@ -4,10 +4,11 @@ import json
 import os
 import shutil
 import subprocess
+import threading
 
 import pytest
 
-from tests.fake_openai import EMBEDDINGS, FOR_TOPICS, FakeOpenAI
+from tests.fake_openai import EMBEDDINGS, FOR_TOPICS, FakeOpenAI, Reply
 from tests.preloaded import run_to_end
 from tests.serving import serving
 from tests.vaults import about, settings_text, write_chat
@@ -45,12 +46,6 @@ def tmp_path(tmp_path_factory):
     return tmp_path_factory.mktemp("stranger")
 
 
-@pytest.fixture(scope="module")
-def endpoint():
-    with FakeOpenAI() as fake:
-        yield fake
-
-
 def put(vault, endpoint, tmp_path):
     """What the stranger's vault wants: endpoints, code, a role, a template."""
     manifest = 'id = "theirs"\nname = "Theirs"\nversion = "1"\nentry = "main:Plugin"\n'
@@ -72,12 +67,11 @@ def put(vault, endpoint, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def hostile(endpoint, tmp_path):
+def hostile(tmp_path):
     """A vault that wants everything, and traps whoever asks git about it."""
     vault = tmp_path / "Meine Notizen 笔记"
     vault.mkdir()
     (vault / "Weather.md").write_text(DOCUMENT)
-    put(vault, endpoint, tmp_path)
     said = about("What is the weather?", "Windy.", "And tomorrow?", "Rain.")
     write_chat(vault, "c", said)
     write_chat(vault, "obeying", said)
@@ -110,13 +104,15 @@ def stranger(hostile, tmp_path):
 
 @pytest.fixture
 def guest(stranger, endpoint, tmp_path):
-    """A client of that server; the vault is as it was, and not trusted."""
+    """A client of that server; the vault is not trusted, and names an endpoint of this test's own.
+
+    What was sent before its trust was revoked may arrive after.
+    """
     with stranger.connect() as connected:
         put(stranger.vault, endpoint, tmp_path)
         (tmp_path / "plugin-ran").unlink(missing_ok=True)
         connected.call("smart_context.set_role", chat_id="c", role="")
         connected.call("system.revoke_trust")
-        endpoint.requests.clear()
         yield connected
 
 
@@ -160,6 +156,7 @@ def test_looking_at_a_strangers_vault_runs_nothing_and_sends_nothing(
     assert not list(stranger.vault.rglob("__pycache__"))
 
 
+@pytest.mark.usefixtures("guest")
 def test_no_verb_sends_anything_or_runs_anything_either(stranger, endpoint, tmp_path):
     for arguments in (
         ("doctor", stranger.vault),
@@ -174,7 +171,8 @@ def test_no_verb_sends_anything_or_runs_anything_either(stranger, endpoint, tmp_
     assert not (tmp_path / "plugin-ran").exists()
 
 
-def test_eval_says_that_another_model_embeds(stranger, endpoint, tmp_path):
+@pytest.mark.usefixtures("guest")
+def test_eval_says_that_another_model_embeds(stranger):
     said = verb(stranger, "calibrate", stranger.vault, "--dry-run")[2]
     assert "embedding endpoint is off until you trust it" in said
 
@@ -230,6 +228,23 @@ def test_trust_given_on_the_page_takes_effect_at_once(stranger, guest, endpoint)
     guest.call("chat.send", chat_id="c", message="And now?")
     assert len(endpoint.requests) == sent
     assert guest.fail("theirs.ping")
+
+
+def test_an_answer_under_way_asks_a_revoked_endpoint_no_more(guest, endpoint):
+    guest.call("system.grant_trust", digest=guest.call("system.trust")["digest"])
+    gate = threading.Event()
+    read = ("c1", "read_file", '{"path": "Weather.md"}')
+    endpoint.reply_with(Reply(tool_calls=(read,), gate=gate))
+    answer = guest.start("chat.send", chat_id="c", message="What is the weather?")
+    endpoint.wait_for_requests(1)
+    guest.call("system.revoke_trust")
+    gate.set()
+    assert "You took back this vault's trust" in answer()["error"]["message"]
+    assert len(endpoint.chat_requests) == 1
+
+    guest.call("system.grant_trust", digest=guest.call("system.trust")["digest"])
+    guest.call("chat.send", chat_id="c", message="And now?")
+    assert len(endpoint.chat_requests) == 2
 
 
 def test_only_the_parts_that_were_chosen_are_granted(guest, endpoint):
@@ -400,7 +415,6 @@ def test_the_users_own_endpoint_answers_while_the_vaults_is_off(hostile, endpoin
         )
         env = {**keys, "XDG_CONFIG_HOME": str(folder.parent)}
         with serving(hostile, env=env, trusted=False) as server, server.connect() as client:
-            endpoint.requests.clear()
             client.call("smart_context.set_role", chat_id="c", role="keeper")
             client.call("chat.send", chat_id="c", message="hello")
         assert endpoint.requests == []

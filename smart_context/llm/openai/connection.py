@@ -62,11 +62,15 @@ class EndpointClient:
     Args:
         sleep: Waits between attempts.
         jitter: Gives a number in [0, 1) for each wait.
+
+    Attributes:
+        withheld: The addresses that nothing more is sent to, whatever is under way.
     """
 
     def __init__(
         self, *, sleep: Sleep = asyncio.sleep, jitter: Callable[[], float] = random.random
     ) -> None:
+        self.withheld: frozenset[str] = frozenset()
         self._retries = Retries(sleep=sleep, jitter=jitter)
         self._clients: dict[tuple[bool, bool], httpx.AsyncClient] = {}
         self._connecting = asyncio.Lock()
@@ -106,6 +110,8 @@ class EndpointClient:
             RequestFailed: If the address or the key can't be used, no answer begins in time, or
                 it redirects.
         """
+        if settings.base_url in self.withheld:
+            raise RequestFailed(EndpointFailure(trouble="withheld"))
         key = settings.api_key
         if not is_address(settings.base_url):
             words = "base_url is not a web address"

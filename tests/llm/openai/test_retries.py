@@ -32,6 +32,7 @@ def waits(failure, *, retries=0, max_retries=9, jitter=0.0):
         pytest.param(EndpointFailure(trouble="slow"), False, id="a timeout"),
         pytest.param(EndpointFailure(trouble="nonsense"), False, id="nonsense"),
         pytest.param(EndpointFailure(trouble="unusable key"), False, id="a key that can't be sent"),
+        pytest.param(EndpointFailure(trouble="withheld"), False, id="trust that was taken back"),
     ],
 )
 def test_what_may_pass_is_asked_again(failure, again):
