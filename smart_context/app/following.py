@@ -123,7 +123,7 @@ class Follower:
 
     def _withhold(self, config: VaultConfig) -> None:
         """Send nothing more where the user takes trust back, not for what is under way either."""
-        before = self._host.default_config
+        before = self._host.config
         revoked = {e.base_url for name in config.restricted if (e := getattr(before, name))}
         in_use = {e.base_url for name in CATEGORIES if (e := getattr(config, name))}
         self._client.withheld = (self._client.withheld | revoked) - in_use
