@@ -20,8 +20,7 @@ from smart_context.base.errors import CommandFailed
 from smart_context.base.shared import Shared
 from smart_context.base.text.names import shown
 from smart_context.base.values import JsonObject, PersonId
-from smart_context.gateway.activity import Activity
-from smart_context.gateway.connecting import CLIENTS, DEFAULT_BASE_URL
+from smart_context.gateway.connecting import CLIENTS, DEFAULT_BASE_URL, Activity
 from smart_context.host.access import Names, Owned
 from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host
@@ -35,14 +34,15 @@ from smart_context.web.gate.client_keys import (
     short_name,
 )
 from smart_context.web.gate.door import OPEN_PATH
-from smart_context.web.gate.sessions.browser_sessions import (
+from smart_context.web.gate.sessions import (
     LINK_S,
+    RECORD_OF_SESSIONS,
     BrowserSession,
+    SessionFile,
     SessionRecord,
     StartLink,
 )
-from smart_context.web.gate.sessions.session_book import RECORD_OF_SESSIONS, SessionFile
-from smart_context.web.gate.sessions.session_book import session_file as sessions_in
+from smart_context.web.gate.sessions import session_file as sessions_in
 
 _ANSWER_S = 1.0
 

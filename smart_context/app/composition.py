@@ -1,14 +1,13 @@
 """Puts the parts together: storage, models, host. Knows every implementation."""
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from smart_context.app.histories import Digests, Histories
 from smart_context.base.asking import ask_as, whoever_asks
 from smart_context.base.caches import Caches
 from smart_context.base.config import (
@@ -30,25 +29,142 @@ from smart_context.base.config.user import NOTHING
 from smart_context.base.environment import environment
 from smart_context.base.errors import CommandFailed
 from smart_context.base.processes.child import Child, Children
+from smart_context.chat.compaction import compaction_points
+from smart_context.chat.files.attachments import AttachmentResolver
 from smart_context.chat.files.costly_files import ReadText, reading_in
 from smart_context.chat.files.file_text import text_of
+from smart_context.chat.history import ContextBuilderOptions, build_context
+from smart_context.chat.messages import Message
 from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host, HostOptions
-from smart_context.host.models import Models
+from smart_context.host.models import NO_TEXTS, Models
 from smart_context.host.plugins.loader import declared_settings
+from smart_context.host.request.shortening import with_results_within
+from smart_context.host.request.window import (
+    ATTACHED_SHARE,
+    DIGEST_PART_SHARE,
+    SUMMARY_SHARE,
+    Window,
+    window_of,
+)
 from smart_context.llm.models import ChatModel, Embedder
 from smart_context.llm.offline.every_language import EveryLanguageEmbedder
 from smart_context.llm.offline.responder import PassageResponder
 from smart_context.llm.openai.connection import EndpointClient
 from smart_context.llm.openai.models import OpenAIChatModel, OpenAIEmbedder
+from smart_context.llm.tokens import utf8_bytes
 from smart_context.storage.files.caches import FileCaches
 from smart_context.storage.files.storage import file_storage
 from smart_context.storage.guarded.storage import People, guarded
 from smart_context.storage.ports import Events, Storage
+from smart_context.topics.summaries.digest import PART_TOKENS, SUMMARY_TOKENS, DigestLimits, digest
 from smart_context.vault.followed import FollowedVault
 from smart_context.vault.trust.admission import admitted
 from smart_context.vault.trust.record import RECORD_NAME, TrustRecord
 from smart_context.vault.trust.vault import VaultTrust
+
+_SAFELY = 0.95
+
+
+class Histories:
+    """Builds histories; a `HistoryBuilder`.
+
+    Args:
+        config: Returns the settings in use now.
+    """
+
+    def __init__(self, files: AttachmentResolver, config: Callable[[], VaultConfig]) -> None:
+        self._files = files
+        self._config = config
+
+    async def __call__(
+        self, messages: Sequence[Message], /, *, unstored: Mapping[str, str] = NO_TEXTS
+    ) -> list[Message]:
+        """The messages that a turn sends, the current one last."""
+        config = self._config()
+        window = window_of(config.chat)
+        built = await build_context(
+            messages,
+            ContextBuilderOptions(
+                attachment_resolver=_Overlay(unstored, self._files) if unstored else self._files,
+                compaction_points=compaction_points(messages),
+                model_support_tool_use_for_file=_reads_files(config),
+                fit_attachments=None if window is None else partial(_fitting, window),
+            ),
+        )
+        return built if window is None else with_results_within(built, window)
+
+
+class _Overlay:
+    """Texts that are not stored yet, then the stored ones."""
+
+    def __init__(self, unstored: Mapping[str, str], stored: AttachmentResolver) -> None:
+        self._unstored = unstored
+        self._stored = stored
+
+    async def read(self, id: str) -> str | None:  # noqa: A002 - the name in the protocol
+        return self._unstored.get(id) or await self._stored.read(id)
+
+
+def _fitting(window: Window, texts: Sequence[str]) -> list[int]:
+    """The number of characters to send of each text, to keep all within their share."""
+    left = window.share_of_room(ATTACHED_SHARE)
+    lengths: list[int] = []
+    for text in texts:
+        tokens = utf8_bytes(text)
+        if tokens > left:
+            tokens = window.count(text)
+        if tokens > left:
+            length, tokens = int(len(text) * left / tokens * _SAFELY), left
+        else:
+            length = len(text)
+        lengths.append(length)
+        left -= tokens
+    return lengths
+
+
+def _reads_files(config: VaultConfig) -> bool:
+    settings = config.plugins.get("smart_context", {})
+    offers = settings.get("enabled") is True and settings.get("file_tools") != "off"
+    return offers and config.chat is not None
+
+
+class Digests:
+    """Writes summaries; a `Summarizer`.
+
+    Args:
+        config: Returns the settings in use now.
+    """
+
+    def __init__(self, config: Callable[[], VaultConfig]) -> None:
+        self._config = config
+
+    async def __call__(
+        self,
+        messages: Sequence[Message],
+        previous: str,
+        model: ChatModel | None,
+        /,
+        *,
+        instructions: str = "",
+        or_quotes: bool = True,
+    ) -> str:
+        """A summary in Markdown; see `digest`."""
+        limits = self._limits()
+        return await digest(
+            messages, previous, model, limits, instructions=instructions, or_quotes=or_quotes
+        )
+
+    def _limits(self) -> DigestLimits:
+        config = self._config()
+        reader, answerer = window_of(config.fast), window_of(config.chat)
+        windows = [window for window in (reader, answerer) if window is not None]
+        part = reader.share(DIGEST_PART_SHARE) if reader else PART_TOKENS
+        summary = min((window.share(SUMMARY_SHARE) for window in windows), default=SUMMARY_TOKENS)
+        return DigestLimits(
+            part_tokens=min(part, PART_TOKENS), summary_tokens=min(summary, SUMMARY_TOKENS)
+        )
+
 
 FILE_READERS = (
     *("smart_context.chat.files.file_text", "fontTools.cffLib"),

@@ -1,6 +1,8 @@
 """Serves a vault: host, pages and socket in one process, until a signal ends it."""
 
 import asyncio
+import importlib.util
+import logging
 import secrets
 import sys
 from collections.abc import Callable
@@ -13,14 +15,16 @@ from pydantic import TypeAdapter
 from starlette.applications import Starlette
 
 from smart_context import __version__
-from smart_context.app.browsers import ClientCommands, session_file
+from smart_context.app.browsers import ClientCommands, key_file, session_file
 from smart_context.app.composition import composed, make_host, read_vault, settings_files
-from smart_context.app.doors import check_access_settings, door_of
 from smart_context.app.following import Follower, TrustCommands, stamps_of
 from smart_context.app.import_commands import Imports
 from smart_context.app.model_commands import ModelCommands
 from smart_context.app.settings import SettingsCommands
 from smart_context.base.config import VaultConfig
+from smart_context.base.config.access import AccessSettings
+from smart_context.base.environment import environment
+from smart_context.base.errors import CommandFailed
 from smart_context.base.threads import in_daemon_thread
 from smart_context.gateway.edge.gateway import make_gateway
 from smart_context.host.commands.registry import Caller
@@ -29,19 +33,82 @@ from smart_context.host.request.window import window_of
 from smart_context.llm.openai.connection import EndpointClient
 from smart_context.mcp_server.endpoint import McpEndpoint
 from smart_context.mcp_server.toolbox import Toolbox
-from smart_context.storage.ports import SharedRecords
+from smart_context.storage.ports import SharedRecords, Storage
 from smart_context.web.gate.access import Access
+from smart_context.web.gate.door import AnyDoor, ClientDoor, Door, ProxyDoor
 from smart_context.web.gate.gate import admitted
-from smart_context.web.gate.request_facts import Hosts
-from smart_context.web.gate.security import check_exposure
-from smart_context.web.gate.sessions.browser_sessions import SessionRecord
-from smart_context.web.gate.sessions.session_book import RECORD_OF_SESSIONS, SessionBook
+from smart_context.web.gate.request_facts import Hosts, check_exposure
+from smart_context.web.gate.sessions import RECORD_OF_SESSIONS, SessionBook, SessionRecord
+from smart_context.web.gate.throttle import Throttle
+from smart_context.web.pages.fragments import panel_routes
 from smart_context.web.pages.pages import page_routes, unknown_address
-from smart_context.web.pages.plugin_panels import panel_routes
 from smart_context.web.pages.templates import compile_templates
-from smart_context.web.routes import create_web_app
+from smart_context.web.routes import create_web_app, file_routes
 from smart_context.web.server import serve
-from smart_context.web.uploads import file_routes
+
+_log = logging.getLogger(__name__)
+
+
+def check_access_settings(config: VaultConfig) -> None:
+    """Refuse to serve a vault in whose way of letting people in something is wrong or missing.
+
+    Raises:
+        CommandFailed: With what to do.
+    """
+    named, used = config.named_access, config.access
+    if named is not None and named != used:
+        advice = f"Review it, and run: smart-context trust {config.root}"
+        if named.mode == "oidc":
+            raise CommandFailed(
+                f"{config.path} says who may open this vault; that counts once you trust it. "
+                f"{advice}"
+            )
+        _log.warning(
+            "[access] of %s counts only as far as this machine reaches. %s", config.path, advice
+        )
+    if used.mode != "oidc":
+        return
+    if importlib.util.find_spec("authlib") is None or importlib.util.find_spec("httpx2") is None:
+        raise CommandFailed(
+            "Logging in at a provider is not installed. Run: pip install 'smart-context[team]'"
+        )
+    if used.client_secret_env and not environment().get(used.client_secret_env):
+        raise CommandFailed(
+            f"[access] client_secret_env names {used.client_secret_env}, but that variable is not "
+            "set. Set it to this server's secret at the provider"
+        )
+
+
+def door_of(settings: AccessSettings, access: Access, storage: Storage, hosts: Hosts) -> AnyDoor:
+    """What decides who is let in.
+
+    Args:
+        settings: What `[access]` says.
+        access: The server's own secrets; they open nothing where people log in.
+        storage: Shared by all processes of the vault.
+        hosts: Names and addresses that the server goes by.
+    """
+    throttle, keys = Throttle(), key_file(storage.records)
+    if settings.mode == "proxy":
+        return ProxyDoor(settings, ClientDoor(None, throttle, keys))
+    if settings.mode == "token":
+        return Door(access, throttle, keys)
+    # authlib is an extra, and takes a tenth of a second to import.
+    from smart_context.web.gate.oidc.oidc_door import OidcDoor  # noqa: PLC0415
+    from smart_context.web.gate.oidc.provider import Provider  # noqa: PLC0415
+    from smart_context.web.gate.oidc.signed_sessions import SignedSessions  # noqa: PLC0415
+
+    secret = environment().get(settings.client_secret_env, "")
+    pepper = f"{settings.issuer}\0{settings.client_id}\0{secret}"
+    return OidcDoor(
+        settings,
+        Provider(settings, secret),
+        SignedSessions(storage.vault_documents, pepper),
+        clients=ClientDoor(None, throttle, keys),
+        hosts=hosts,
+        throttle=throttle,
+    )
+
 
 _SWITCH_S = 0.001
 """How long a thread computes before it must let others; Python's default is 5 ms."""
@@ -115,7 +182,7 @@ def vault_app(
     pages = [
         *page_routes(host, host.services.children.texts, host.notes),
         *panel_routes(host.panels),
-        *file_routes(host.files, host.reading),
+        *file_routes(host.files.put, host.reading),
         *imports.routes(),
         *gateway.routes(),
         *agents.routes(),

@@ -10,7 +10,7 @@ from smart_context.base.errors import CommandFailed
 from smart_context.chat.messages import Message
 from smart_context.llm.models import ChatModel, Embedder
 
-NOTHING: Mapping[str, str] = MappingProxyType({})
+NO_TEXTS: Mapping[str, str] = MappingProxyType({})
 
 
 class Summarizer(Protocol):
@@ -68,7 +68,7 @@ class HistoryBuilder(Protocol):
     """Builds the messages to send from stored ones."""
 
     async def __call__(
-        self, messages: Sequence[Message], /, *, unstored: Mapping[str, str] = NOTHING
+        self, messages: Sequence[Message], /, *, unstored: Mapping[str, str] = NO_TEXTS
     ) -> list[Message]:
         """The messages to send.
 

@@ -1,7 +1,9 @@
 """The tools, resources and prompts of a vault in the words of MCP, on the official SDK."""
 
 import asyncio
+import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -14,11 +16,40 @@ from mcp.shared.exceptions import MCPError
 from smart_context import __version__
 from smart_context.base.asking import whoever_asks
 from smart_context.base.errors import InvalidParams, SmartContextError
+from smart_context.base.resources import asset
 from smart_context.base.values import JsonObject
 from smart_context.host.commands.registry import Caller
-from smart_context.mcp_server import topics_app
 from smart_context.mcp_server.paging import as_json
 from smart_context.mcp_server.toolbox import PREFIX, Toolbox
+
+APP_EXTENSION = "io.modelcontextprotocol/ui"
+"""What servers say that offer such pages."""
+
+APP_URI = "ui://smart-context/topics.html"
+APP_TYPE = "text/html;profile=mcp-app"
+
+_APP_FOLDER = "static/agents"
+_SCRIPT_IMPORT = re.compile(r'^import \{ ([^}\n]+) \} from "([^"\n]+)";$', re.MULTILINE)
+_SCRIPT_EXPORT = re.compile(r"^export ", re.MULTILINE)
+
+
+@cache
+def topics_page() -> str:
+    """The page, with the scripts that it needs."""
+    folder = asset(_APP_FOLDER)
+    page = (folder / "topics-app.html").read_text(encoding="utf-8")
+    script = (folder / "topics-app.js").read_text(encoding="utf-8")
+
+    def joined(found: re.Match[str]) -> str:
+        """The module that is imported, in a scope of its own."""
+        source = (folder / found[2]).read_text(encoding="utf-8")
+        return (
+            f"const {{ {found[1]} }} = (() => {{\n{_SCRIPT_EXPORT.sub('', source)}\n"
+            f"return {{ {found[1]} }};\n}})();"
+        )
+
+    return page.replace("/* scripts */", _SCRIPT_IMPORT.sub(joined, script))
+
 
 RESOURCE_TOKENS = 25_000
 """The most tokens of a resource or a prompt, which have no cursors."""
@@ -103,7 +134,7 @@ def make_server(toolbox: Toolbox, caller_of: CallerOf) -> Server[Any]:
         on_list_prompts=spoken.list_prompts,
         on_get_prompt=spoken.get_prompt,
     )
-    server.extensions[topics_app.EXTENSION] = {}
+    server.extensions[APP_EXTENSION] = {}
     return server
 
 
@@ -129,9 +160,7 @@ class _Protocol:
                     description=tool.description,
                     input_schema=tool.parameters,
                     output_schema=_output_of(tool.rows),
-                    _meta={"ui": {"resourceUri": topics_app.URI}}
-                    if tool.name == "topics"
-                    else None,
+                    _meta={"ui": {"resourceUri": APP_URI}} if tool.name == "topics" else None,
                     annotations=types.ToolAnnotations(
                         read_only_hint=tool.is_read_only,
                         destructive_hint=False,
@@ -187,9 +216,9 @@ class _Protocol:
     async def read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        if str(params.uri) == topics_app.URI:
-            page = await asyncio.to_thread(topics_app.topics_page)
-            return _contents(params, topics_app.MIME_TYPE, page)
+        if str(params.uri) == APP_URI:
+            page = await asyncio.to_thread(topics_page)
+            return _contents(params, APP_TYPE, page)
         try:
             text = await self._resource(context, str(params.uri))
         except SmartContextError as error:

@@ -1,9 +1,11 @@
 """Builds the plugin's parts, each from the parts that it needs."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from inspect import Parameter, signature
+from typing import Any, TypeVar
 
 from smart_context.chat.messages import ChatId
 from smart_context.host.commands.registry import CommandHandler
@@ -11,42 +13,32 @@ from smart_context.host.plugins.api import PluginContext
 from smart_context.llm.models import Embedder
 from smart_context.packing.role_sources import RoleSources
 from smart_context.plugin.atlas.atlases import Atlases
-from smart_context.plugin.atlas.background import BackgroundExtraction
-from smart_context.plugin.atlas.commands import AtlasCommands
-from smart_context.plugin.briefing.briefing import Briefings
-from smart_context.plugin.briefing.chat_contexts import ChatContexts
+from smart_context.plugin.atlas.commands import AtlasCommands, BackgroundExtraction
+from smart_context.plugin.briefing.briefing import Briefings, ChatContexts
 from smart_context.plugin.briefing.chat_recalls import ChatRecalls
-from smart_context.plugin.briefing.chat_roles import ChatRoles, role_problem
+from smart_context.plugin.briefing.chat_roles import ChatRoles, RolePacking, role_problem
 from smart_context.plugin.briefing.recall_sources import RecalledMessages, RecallSources
-from smart_context.plugin.briefing.role_part import RolePacking
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.undo import UndoSteps
-from smart_context.plugin.forecast.commands import PreviewCommands
+from smart_context.plugin.forecast.commands import PreviewCommands, RequestCosts
 from smart_context.plugin.forecast.costs import TokenLedger
-from smart_context.plugin.forecast.forecasts import Forecasts, with_costs
-from smart_context.plugin.forecast.plans import RequestPlanner
-from smart_context.plugin.forecast.request_costs import RequestCosts
+from smart_context.plugin.forecast.forecasts import Forecasts, RequestPlanner, with_costs
 from smart_context.plugin.hooks import Hooks
-from smart_context.plugin.model_in_use import Cache, ModelInUse
 from smart_context.plugin.notes.context_documents import ContextChanges
 from smart_context.plugin.notes.file_tools import FileOffer, FileTools
-from smart_context.plugin.notes.named_contexts import NamedContexts
-from smart_context.plugin.notes.suggestions import Suggestions
+from smart_context.plugin.notes.named_contexts import NamedContexts, Suggestions
 from smart_context.plugin.notes.vault_notes import SlashCommands, VaultNotes
-from smart_context.plugin.receipts.commands import ReceiptCommands
+from smart_context.plugin.receipts.commands import ReceiptCommands, Replays
 from smart_context.plugin.receipts.comparing import Comparisons
-from smart_context.plugin.receipts.recording import ReceiptRecorder
-from smart_context.plugin.receipts.replay import Replays
-from smart_context.plugin.receipts.stored import StoredReceipts
+from smart_context.plugin.receipts.recording import ReceiptRecorder, StoredReceipts
 from smart_context.plugin.selection.chat_filter import ChatFilter, FilterCommands
+from smart_context.plugin.selection.last_request import Waiting
 from smart_context.plugin.selection.selector import ChatView, ContextSelector, Decision
-from smart_context.plugin.selection.waiting import Waiting
 from smart_context.plugin.selection.window_budget import WindowBudget
-from smart_context.plugin.settings import FilterSettings
+from smart_context.plugin.settings import Cache, FilterSettings, ModelInUse
 from smart_context.plugin.topics.compacting import TopicCompaction
 from smart_context.plugin.topics.editing import ExtractionCommands, TopicEditing
-from smart_context.plugin.topics.members import keep_similar
-from smart_context.plugin.topics.splitting import Belongings, Splitting
+from smart_context.plugin.topics.splitting import Belongings, Splitting, keep_similar
 from smart_context.plugin.topics.updates import TOPICS_UPDATED, TopicUpdates
 from smart_context.relevance.archive.archive import ChatArchive
 from smart_context.relevance.judge.calibrate import Scale
@@ -58,6 +50,8 @@ from smart_context.storage.guarded.storage import PersonalContexts
 from smart_context.topics.clusters.keywords import Keywords
 from smart_context.topics.embedded import EmbeddedTopicExtractor
 from smart_context.topics.extraction import LlmTopicExtractor, TopicExtractor
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +86,10 @@ async def compose(context: PluginContext) -> PluginParts:
 
 
 class _Parts:
-    """Each part of the plugin, by the name under which others ask for it."""
+    """Each part of the plugin, by the name under which others ask for it.
+
+    What is not a part of the plugin's own is asked of the host's context.
+    """
 
     def __init__(self, context: PluginContext, *, scale: Scale | None, judge: Judge | None) -> None:
         self.context = context
@@ -110,12 +107,21 @@ class _Parts:
         )
         scorer = RelevanceScorer(self.cache, mode=self.settings.relevance, scale=scale, judge=judge)
         self.selector = ContextSelector(scorer, self.settings, context.logger, self.budget)
-        self.ledger = TokenLedger(self.model.count_tokens)
+        self.count_tokens = self.model.count_tokens
+        self.ledger = TokenLedger(self.count_tokens)
         self.role_sources = RoleSources(context.trust, lambda: context.user_roles)
         self.changes = ContextChanges(context.emit)
         self.notes = VaultNotes(
             context.notes, context.storage.vault_documents, on_change=self.changes.notes_changed
         )
+
+    def _made(self, kind: Callable[..., T], **own: Any) -> T:
+        """A part, given `own` and those parts, or things of the context, that it names besides."""
+        for name, needed in signature(kind).parameters.items():
+            if name not in own and needed.default is Parameter.empty:
+                is_ours = name in self.__dict__ or hasattr(type(self), name)
+                own[name] = getattr(self if is_ours else self.context, name)
+        return kind(**own)
 
     # What is sent: the filter, and what goes with the messages
 
@@ -132,7 +138,7 @@ class _Parts:
     def waiting(self) -> Waiting:
         async def tokens_of(view: ChatView, decision: Decision) -> Sequence[int]:
             as_text = self.planner.gives_tools_as_text() and not view.is_of_client
-            count = self.model.count_tokens
+            count = self.count_tokens
             found = await with_costs(self.ledger, view, decision, count, as_text=as_text)
             counted: list[int] = found.costs.tokens.tolist()
             return counted
@@ -141,105 +147,44 @@ class _Parts:
             fields = await self.receipts_kept.newest_client_fields(chat_id)
             return self.model.cache(str(fields.get("model") or ""))
 
-        return Waiting(
-            selector=self.selector,
-            settings=self.settings,
-            last_request=self.receipts_kept.last_request,
-            tokens_of=tokens_of,
-            cache_of=cache_of,
+        last_request = self.receipts_kept.last_request
+        return self._made(
+            Waiting, last_request=last_request, tokens_of=tokens_of, cache_of=cache_of
         )
 
     @cached_property
     def chat_filter(self) -> ChatFilter:
-        return ChatFilter(
-            chats=self.context.chats,
-            sidecars=self.sidecars,
-            selector=self.selector,
-            waiting=self.waiting,
-            build_history=self.context.build_history,
-            emit=self.context.emit,
-            undoable=self.undo.undoable,
-            role_problem=partial(role_problem, self.role_sources),
-        )
+        problem = partial(role_problem, self.role_sources)
+        return self._made(ChatFilter, undoable=self.undo.undoable, role_problem=problem)
 
     @cached_property
     def contexts(self) -> ChatContexts:
-        return ChatContexts(
-            notes=self.notes,
-            chat_filter=self.chat_filter,
-            sidecars=self.sidecars,
-            changes=self.changes,
-            budget=self.settings.context_budget_tokens,
-            within=self.budget.for_contexts,
-            model=self.model,
-            logger=self.context.logger,
-        )
+        budget = self.settings.context_budget_tokens
+        return self._made(ChatContexts, budget=budget, within=self.budget.for_contexts)
 
     @cached_property
     def roles(self) -> ChatRoles:
-        without = self.context.notes.without
-        return ChatRoles(
-            sources=self.role_sources,
-            packing=RolePacking(self.context.vault, without, self.role_sources),
-            sidecars=self.sidecars,
-            chat_filter=self.chat_filter,
-            within=self.budget.for_role,
-            model=self.model,
-            logger=self.context.logger,
-        )
+        sources, without = self.role_sources, self.context.notes.without
+        packing = RolePacking(self.context.vault, without, sources)
+        return self._made(ChatRoles, sources=sources, packing=packing, within=self.budget.for_role)
 
     @cached_property
     def recalls(self) -> ChatRecalls:
-        messages = RecalledMessages(
-            chats=self.context.chats,
-            sidecars=self.sidecars,
-            access=self.context.access,
-            logger=self.context.logger,
-        )
-        sources = RecallSources(
-            messages=messages,
-            chat_filter=self.chat_filter,
-            selector=self.selector,
-            archive=self.archive,
-            topic_of_all=self.atlas.named_messages,
-            count_tokens=self.model.count_tokens,
-        )
-        return ChatRecalls(
-            sources=sources,
-            messages=messages,
-            chat_filter=self.chat_filter,
-            sidecars=self.sidecars,
-            changes=self.changes,
-            within=self.budget.for_contexts,
-            model=self.model,
-            logger=self.context.logger,
-        )
+        messages = self._made(RecalledMessages)
+        named = self.atlas.named_messages
+        sources = self._made(RecallSources, messages=messages, topic_of_all=named)
+        within = self.budget.for_contexts
+        return self._made(ChatRecalls, sources=sources, messages=messages, within=within)
 
     @cached_property
     def briefings(self) -> Briefings:
-        return Briefings(
-            chats=self.context.chats,
-            general=lambda: self.context.instructions,
-            count_tokens=self.model.count_tokens,
-            roles=self.roles,
-            contexts=self.contexts,
-            recalls=self.recalls,
-            child=self.context.child,
-        )
+        return self._made(Briefings, general=lambda: self.context.instructions)
 
     # Topics, of a chat and of all chats
 
     @cached_property
     def editing(self) -> TopicEditing:
-        return TopicEditing(
-            chats=self.context.chats,
-            sidecars=self.sidecars,
-            steps=self.undo,
-            chat_filter=self.chat_filter,
-            selector=self.selector,
-            emit=self.context.emit,
-            changes=self.changes,
-        )
+        return self._made(TopicEditing, steps=self.undo)
 
     @cached_property
     def topics(self) -> TopicUpdates:
@@ -251,12 +196,9 @@ class _Parts:
                 return EmbeddedTopicExtractor(embedder, keywords)
             return LlmTopicExtractor(fast, keywords)
 
-        return TopicUpdates(
-            chats=self.context.chats,
-            sidecars=self.sidecars,
+        return self._made(
+            TopicUpdates,
             extractor=extractor,
-            cache=self.cache,
-            emit=self.context.emit,
             announce=self.chat_filter.announce,
             edited=self.editing.applied,
             steps=self.undo,
@@ -266,108 +208,58 @@ class _Parts:
 
     @cached_property
     def belongings(self) -> Belongings:
-        return Belongings(chats=self.context.chats, sidecars=self.sidecars, cache=self.cache)
+        return self._made(Belongings)
 
     @cached_property
     def atlases(self) -> Atlases:
-        context = self.context
-        embedder = context.models.embedder
-        return Atlases(context.storage, embedder, self.cache, context.emit, context.logger)
+        return self._made(Atlases, embedder=self.context.models.embedder)
 
     @cached_property
     def background(self) -> BackgroundExtraction:
-        context, offline = self.context, self.settings.atlas_extraction == "embedded"
+        offline = self.settings.atlas_extraction == "embedded"
 
         async def find(chat_id: ChatId) -> None:
             told = await keep_similar(chat_id, self.chat_filter, self.selector, self.sidecars)
             if told is not None:
-                context.emit(TOPICS_UPDATED, told)
+                self.context.emit(TOPICS_UPDATED, told)
             else:
                 await self.topics.find_unseen(chat_id, offline=offline)
 
-        return BackgroundExtraction(
-            self.atlases, find, self.topics.is_running, context.latest, context.logger
-        )
+        running = self.topics.is_running
+        return self._made(BackgroundExtraction, extract=find, is_running=running)
 
     @cached_property
     def atlas(self) -> AtlasCommands:
-        return AtlasCommands(
-            atlases=self.atlases,
-            chats=self.context.chats,
-            cache=self.cache,
-            count_tokens=self.model.count_tokens,
-            background=self.background,
-            spawn=self.context.spawn,
-        )
+        return self._made(AtlasCommands)
 
     # What messages would cost, and what they did
 
     @cached_property
     def forecasts(self) -> Forecasts:
-        return Forecasts(
-            chats=self.context.chats,
-            sidecars=self.sidecars,
-            chat_filter=self.chat_filter,
-            selector=self.selector,
-            waiting=self.waiting,
-            briefings=self.briefings,
-            ledger=self.ledger,
-            count_tokens=self.model.count_tokens,
-            as_text=self.planner.gives_tools_as_text,
-        )
+        return self._made(Forecasts, as_text=self.planner.gives_tools_as_text)
 
     @cached_property
     def costs(self) -> RequestCosts:
-        return RequestCosts(
-            forecasts=self.forecasts,
-            planner=self.planner,
-            model=self.model,
-            last_request=self.receipts_kept.last_request,
-            client_fields_of=self.receipts_kept.newest_client_fields,
-        )
+        kept = self.receipts_kept
+        last, fields = kept.last_request, kept.newest_client_fields
+        return self._made(RequestCosts, last_request=last, client_fields_of=fields)
 
     @cached_property
     def recorder(self) -> ReceiptRecorder:
-        return ReceiptRecorder(
-            chats=self.context.chats,
-            files=self.receipts_kept,
-            forecasts=self.forecasts,
-            model=self.model,
-            emit=self.context.emit,
-            logger=self.context.logger,
-        )
+        return self._made(ReceiptRecorder, files=self.receipts_kept)
 
     @cached_property
     def replays(self) -> Replays:
-        return Replays(
-            chats=self.context.chats,
-            chat_filter=self.chat_filter,
-            selector=self.selector,
-            briefings=self.briefings,
-            build_history=self.context.build_history,
-            planner=self.planner,
-        )
+        return self._made(Replays)
 
     @cached_property
     def hooks(self) -> Hooks:
-        return Hooks(
-            chats=self.context.chats,
+        return self._made(
+            Hooks,
             models=self.model.models,
-            latest=self.context.latest,
-            sidecars=self.sidecars,
-            undo=self.undo,
-            cache=self.cache,
-            archive=self.archive,
-            ledger=self.ledger,
-            selector=self.selector,
-            waiting=self.waiting,
-            chat_filter=self.chat_filter,
-            topics=self.topics,
             context_changes=self.changes,
             offer=self.planner.offer,
-            briefings=self.briefings,
             receipts=self.recorder,
-            belongings=self.belongings,
         )
 
     # Commands
@@ -383,71 +275,41 @@ class _Parts:
         yield from (roles.roles, roles.set_role)
 
     def _about_topics(self) -> Iterator[CommandHandler]:
-        context, chat_filter = self.context, self.chat_filter
-        editing, atlas = self.editing, self.atlas
-        filters = FilterCommands(chat_filter=chat_filter)
+        editing, atlas, filters = self.editing, self.atlas, self._made(FilterCommands)
         yield from (filters.set_filter, filters.apply_now, filters.get_topics)
         yield from (filters.suggest_topics, filters.set_similarity_mode, filters.set_file_tools)
         yield from (filters.pin, filters.hide, filters.release)
         yield from (editing.rename_topic, editing.merge_topics, editing.delete_topic)
         yield from (editing.add_topic, editing.set_threshold, editing.undo)
         yield from (atlas.atlas, atlas.atlas_messages, atlas.pause_atlas)
-        extraction = ExtractionCommands(
-            topics=self.topics,
-            chat_filter=chat_filter,
-            selector=self.selector,
-            latest=context.latest,
-        )
+        extraction = self._made(ExtractionCommands)
         yield from (extraction.refresh_topics, extraction.topic_map)
-        yield TopicCompaction(
-            chats=context.chats,
-            chat_filter=chat_filter,
-            selector=self.selector,
-            sidecars=self.sidecars,
-            steps=self.undo,
-            ledger=self.ledger,
-            sum_up=context.sum_up,
-            has_writer=lambda: context.models.fast is not None,
+        models = self.model.models
+        yield self._made(
+            TopicCompaction, steps=self.undo, has_writer=lambda: models().fast is not None
         ).compact_topics
-        yield Splitting(
-            chats=context.chats,
-            chat_filter=chat_filter,
-            selector=self.selector,
-            belongings=self.belongings,
-        ).split
+        yield self._made(Splitting).split
 
     def _about_costs(self) -> Iterator[CommandHandler]:
         context = self.context
-        previews = PreviewCommands(
-            forecasts=self.forecasts,
-            costs=self.costs,
-            briefings=self.briefings,
-            model=self.model,
+        previews = self._made(
+            PreviewCommands,
             ask_above=self.settings.ask_above_tokens,
             draft_of=context.requests.draft,
-            planner=self.planner,
             text_of=context.requests.attached_text,
             client_fields_of=self.receipts_kept.newest_client_fields,
         )
         yield from (previews.preview, previews.reasons, previews.describe_topic)
-        receipts = ReceiptCommands(
-            chats=context.chats,
-            files=self.receipts_kept,
-            replays=self.replays,
-            prices=lambda: context.prices,
-            count_tokens=self.model.count_tokens,
+        receipts = self._made(
+            ReceiptCommands, files=self.receipts_kept, prices=lambda: context.prices
         )
         yield from (receipts.costs, receipts.turns, receipts.receipts)
         yield from (receipts.knew, receipts.receipt, receipts.replay)
-        comparisons = Comparisons(
-            replays=self.replays,
-            recorder=self.recorder,
-            planner=self.planner,
-            requests=context.requests,
+        comparisons = self._made(
+            Comparisons,
             draft_of=context.requests.draft,
             keep_file=context.files.keep,
             prices=lambda: context.prices,
-            emit=context.emit,
             find_topics=lambda chat_id: context.latest(
                 ("topics", chat_id), self.topics.update(chat_id)
             ),
@@ -456,14 +318,8 @@ class _Parts:
 
     def _about_notes(self) -> Iterator[CommandHandler]:
         context, documents = self.context, self.context.storage.vault_documents
-        named = NamedContexts(
-            notes=self.notes,
-            changes=self.changes,
-            access=context.access,
-            count_tokens=self.model.count_tokens,
-            settings=self.settings,
-            sharing=documents if isinstance(documents, PersonalContexts) else None,
-        )
+        sharing = documents if isinstance(documents, PersonalContexts) else None
+        named = self._made(NamedContexts, sharing=sharing)
         yield from (named.list_notes, named.find_files, named.outline)
         yield from (named.list_contexts, named.get_context, named.save_context)
         yield from (named.delete_context, named.share_context)

@@ -19,8 +19,8 @@ from smart_context.plugin.notes.context_documents import ContextChanges
 from smart_context.plugin.notes.file_tools import FileOffer
 from smart_context.plugin.receipts.recording import ReceiptRecorder
 from smart_context.plugin.selection.chat_filter import ChatFilter, with_selection
+from smart_context.plugin.selection.last_request import Waiting
 from smart_context.plugin.selection.selector import ChatView, ContextSelector, protected_ids
-from smart_context.plugin.selection.waiting import Waiting
 from smart_context.plugin.topics.splitting import Belongings
 from smart_context.plugin.topics.updates import TopicUpdates
 from smart_context.relevance.archive.archive import ChatArchive

@@ -27,9 +27,13 @@ from smart_context.web.limits import (
     STOP_CONNECTIONS_S,
     STOP_HOST_S,
 )
-from smart_context.web.listening.connections import ConnectionLimits, Connections
-from smart_context.web.listening.guarded_http import GuardedHttp
-from smart_context.web.listening.listening_socket import ListeningSocket, raised_limit
+from smart_context.web.listening import (
+    ConnectionLimits,
+    Connections,
+    GuardedHttp,
+    ListeningSocket,
+    raised_limit,
+)
 from smart_context.web.session import Sessions
 
 _log = logging.getLogger(__name__)

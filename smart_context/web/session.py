@@ -7,28 +7,30 @@ they wait in its outbox for a writer of its own, so it delays nobody.
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, Protocol
+from typing import Any
 from uuid import uuid4
 
 from starlette.types import Message, Receive, Scope, Send
 
 from smart_context.base.values import PersonId
 from smart_context.chat.messages import ChatId
-from smart_context.host.access import Access, Audience
-from smart_context.host.commands.registry import Caller
+from smart_context.host.access import Audience
+from smart_context.host.commands.registry import Caller, CommandRegistry
+from smart_context.host.host import Host
 from smart_context.host.tasks import TaskOwner
 from smart_context.web.gate.gate import admitted
 from smart_context.web.limits import MAX_RUNNING_COMMANDS, MAX_STALL_S, STOP_GRACE_S
-from smart_context.web.wire.calls import Commands, render_outcome, run_command
+from smart_context.web.listening import WriteShared, shared_writer, wire_frame
 from smart_context.web.wire.frames import (
     CommandRequest,
     Invalid,
     Notification,
     parse_frame,
     render_error,
+    render_outcome,
+    run_command,
 )
 from smart_context.web.wire.outbox import Frame, Outbox, event_frame
-from smart_context.web.wire.shared_frames import WriteShared, shared_writer, wire_frame
 
 _log = logging.getLogger(__name__)
 
@@ -37,24 +39,6 @@ SUBPROTOCOL = "smart-context"
 
 Run = Callable[[Coroutine[Any, Any, None]], None]
 """Runs a command in the background."""
-
-
-class SessionHost(Protocol):
-    """What the socket needs of the host."""
-
-    @property
-    def commands(self) -> Commands:
-        """The commands that clients may run."""
-
-    @property
-    def access(self) -> Access:
-        """Decides who gets which event."""
-
-    async def client_connected(self, client: "Session") -> None:
-        """Called when a client has connected."""
-
-    async def client_disconnected(self, client: "Session") -> None:
-        """Called when a client has disconnected."""
 
 
 class Session:
@@ -129,7 +113,7 @@ class Session:
         if not self.gone.done():
             self.gone.set_result(None)
 
-    async def read(self, host: SessionHost, run: Run) -> None:
+    async def read(self, host: Host, run: Run) -> None:
         """Run the client's requests until it disconnects."""
         while (message := await self._receive())["type"] == "websocket.receive":
             frame = parse_frame(_content_of(message))
@@ -156,7 +140,9 @@ class Session:
                 self._sending_since = None
             self.drained.set()
 
-    async def _answer(self, commands: Commands, frame: CommandRequest | Notification) -> None:
+    async def _answer(
+        self, commands: CommandRegistry, frame: CommandRequest | Notification
+    ) -> None:
         try:
             outcome = await run_command(
                 commands, frame.method, frame.params, Caller(self.person, self)
@@ -184,7 +170,7 @@ class Sessions:
         max_stall_s: Longest wait for a client that does not read at all.
     """
 
-    def __init__(self, host: SessionHost, *, max_stall_s: float = MAX_STALL_S) -> None:
+    def __init__(self, host: Host, *, max_stall_s: float = MAX_STALL_S) -> None:
         self._host = host
         self._max_stall_s = max_stall_s
         self._sessions: set[Session] = set()
@@ -292,7 +278,7 @@ class Sessions:
             _log.exception("Parting from a client failed")
 
 
-async def _serve(session: Session, host: SessionHost, run: Run) -> None:
+async def _serve(session: Session, host: Host, run: Run) -> None:
     """Read and write until either ends, or the client lags too far behind."""
     ends = [
         asyncio.create_task(session.read(host, run)),

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from smart_context.app.histories import Digests, Histories
+from smart_context.app.composition import Digests, Histories
 from smart_context.base.config import read_config
 from smart_context.chat.messages import Message, MessageId
 from smart_context.host.request.window import ATTACHED_SHARE

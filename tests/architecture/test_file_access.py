@@ -28,11 +28,11 @@ FUNCTIONS = {
 }
 
 ALLOWED = {
-    "web/health.py": "what the system says of this process",
+    "web/routes.py": "what the system says of this process",
     "app/import_commands.py": "a temporary folder for files that a page sends",
     "app/examination.py": "compares all files of a vault, links as links; the user asked for it",
     "storage/files/answers.py": "of an open folder",
-    "web/listening/listening_socket.py": "keeps a spare descriptor, of the null device",
+    "web/listening.py": "keeps a spare descriptor, of the null device",
     "storage/files/blobs.py": "of an open folder",
     "chat/files/file_text.py": "a part of an archive that is in memory",
     "cli/chats/chats.py": "files that the user names on the command line",
@@ -52,7 +52,7 @@ ALLOWED = {
     "llm/minilm/convert.py": "for those who make a release",
     "llm/multilingual/convert.py": "the same",
     "llm/minilm/files.py": "files of the package",
-    "mcp_server/topics_app.py": "files of the package",
+    "mcp_server/protocol.py": "files of the package",
     "packing/request.py": "a record beside a prompt that the user names on the command line",
     "packing/sections/repomix.py": "a temporary folder of its own",
     "packing/roles.py": "the names of roles; each is read as a place",
@@ -62,7 +62,7 @@ ALLOWED = {
     "relevance/judge/weights.py": "files of the package",
     "base/text/word_lists.py": "files of the package",
     "topics/naming/words/grammar.py": "a file of the package",
-    "web/pages/bundles.py": "files of the package",
+    "web/pages/templates.py": "files of the package",
     "vault/trust/files.py": "lists what is to be trusted, links as links",
     "vault/trust/record.py": "the user's config folder",
     "web/assets.py": "files of ours",

@@ -34,7 +34,7 @@ ELSEWHERE = {
     "vault/trust/files.py": "what is to be trusted",
     "vault/trust/record.py": "the folder of the user's settings",
     "web/gate/client_keys.py": "the folder of the user's settings",
-    "web/gate/sessions/session_book.py": "the folder of the user's settings",
+    "web/gate/sessions.py": "the folder of the user's settings",
 }
 """Who opens files that are not below the memory folder, and which."""
 
@@ -115,9 +115,9 @@ sys.addaudithook(audit)
 from smart_context.base.values import OWNER
 from smart_context.app.composition import Parts, make_host, notes_of
 from smart_context.base.processes.child import Children
-from smart_context.gateway.identity.issued import answer_of
+from smart_context.gateway.identity import answer_of
 from smart_context.gateway.turns.document import RequestRecorder
-from smart_context.gateway.turns.chats import ChatFinder
+from smart_context.gateway.turns.incoming import ChatFinder
 from smart_context.host.commands.registry import Caller
 from smart_context.host.models import Models
 from tests.scripted import ScriptedChatModel, ScriptedEmbedder

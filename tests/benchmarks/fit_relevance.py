@@ -28,15 +28,15 @@ import numpy as np
 from smart_context.base.text.languages import with_language
 from smart_context.base.text.words import content_words
 from smart_context.chat.messages import MessageId
-from smart_context.cli.evaluation.dialogues import Question, part_of, read_dialogues
-from smart_context.cli.evaluation.runs import RememberingEmbedder
-from smart_context.cli.evaluation.typed import (
+from smart_context.cli.evaluation.calibration import (
     absent_labels,
     chats_of,
     joined,
     short_labels,
     with_absent,
 )
+from smart_context.cli.evaluation.dialogues import Question, part_of, read_dialogues
+from smart_context.cli.evaluation.runs import RememberingEmbedder
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
 from smart_context.llm.offline.every_language import EveryLanguageEmbedder
 from smart_context.relevance.evidence.features import (

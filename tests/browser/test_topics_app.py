@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from smart_context.mcp_server.topics_app import topics_page
+from smart_context.mcp_server.protocol import topics_page
 from tests.vaults import about, write_chat
 
 pytestmark = pytest.mark.browser

@@ -2,7 +2,7 @@
 
 import json
 
-from smart_context.gateway.answers.shapes import OwnAnswer
+from smart_context.gateway.edge.own_answers import OwnAnswer
 from tests.fake_openai import Reply
 
 

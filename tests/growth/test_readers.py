@@ -12,7 +12,7 @@ from smart_context.chat.documents.document import NotAChat, read_version
 from smart_context.chat.listed.search import snippet
 from smart_context.chat.messages import Message, MessageId
 from smart_context.contexts.render import path_of
-from smart_context.gateway.following.matching import keys_of, matched
+from smart_context.gateway.following import keys_of, matched
 from smart_context.gateway.requests.outgoing import kept_units
 from smart_context.gateway.requests.units import call_part, chat_units, unit_of
 from smart_context.host.request.fenced_tools import requests_in

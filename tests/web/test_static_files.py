@@ -5,7 +5,7 @@ import re
 import pytest
 
 from smart_context.base.resources import asset
-from smart_context.web.gate.key_page import SHEETS
+from smart_context.web.gate.gate import SHEETS
 
 STATIC, TEMPLATES = asset("static"), asset("templates")
 SCRIPTS = sorted(STATIC.rglob("*.js"))

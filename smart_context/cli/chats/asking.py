@@ -2,9 +2,11 @@
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from smart_context.base.asking import whoever_asks
 from smart_context.base.errors import CommandFailed
@@ -12,33 +14,51 @@ from smart_context.base.text.names import shown
 from smart_context.base.text.scores import counted
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId
+from smart_context.cli.terminal.arguments import vault_option, vault_root
+from smart_context.cli.terminal.output import json_format, show
 from smart_context.storage.ports import Chats
 
-
-def ask(root: Path, command: str, **params: Any) -> dict[str, Any]:
-    """The result of a command of the vault at `root`.
-
-    Raises:
-        CommandFailed: If it fails.
-    """
-    return asyncio.run(_ask(root, command, params))
+T = TypeVar("T")
 
 
-def ask_about_chat(
-    root: Path, command: str, chat: str, *, may_be_new: bool = False, **params: Any
-) -> dict[str, Any]:
-    """The result of a command about a chat of the vault at `root`.
+@dataclass(frozen=True, slots=True)
+class Here:
+    """The vault that a verb is about, and the format in which it prints."""
 
-    Args:
-        command: The command's name, such as `smart_context.preview`.
-        may_be_new: True if a missing chat counts as an empty one.
-        params: Further parameters of the command.
+    vault: Path | None
+    output: str
 
-    Raises:
-        CommandFailed: If the chat does not exist, or the command fails.
-        ChatIdInvalid: If the id is not valid.
-    """
-    return asyncio.run(_ask(root, command, {"chat_id": chat, **params}, may_be_new=may_be_new))
+    @property
+    def root(self) -> Path:
+        """The vault's folder."""
+        return vault_root(self.vault)
+
+    def ask(self, command: str, *, may_be_new: bool = False, **params: Any) -> dict[str, Any]:
+        """The result of a command, about the chat `chat_id` if one is named.
+
+        Args:
+            command: The command's name, such as `smart_context.preview`.
+            may_be_new: True if a missing chat counts as an empty one.
+
+        Raises:
+            CommandFailed: If the chat does not exist, or the command fails.
+            ChatIdInvalid: If the id is not valid.
+        """
+        return asyncio.run(_ask(self.root, command, params, may_be_new=may_be_new))
+
+    def show(self, result: T, as_text: Callable[[T], str]) -> None:
+        """Print a result in the chosen format."""
+        show(result, self.output, lambda: as_text(result))
+
+
+def in_vault(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--vault` and `--format` to a verb, which gets them as `here`."""
+
+    @wraps(command)
+    def with_here(*, vault: Path | None, output: str, **others: Any) -> Any:
+        return command(here=Here(vault, output), **others)
+
+    return vault_option(json_format(with_here))
 
 
 async def existing_chat(store: Chats, chat: str) -> ChatId:
@@ -87,7 +107,7 @@ def _json(value: object) -> str:
 
 
 async def _ask(
-    root: Path, command: str, params: dict[str, Any], *, may_be_new: bool = False
+    root: Path, command: str, params: dict[str, Any], *, may_be_new: bool
 ) -> dict[str, Any]:
     # Imported here, since it would make --help slow.
     from smart_context.app.composition import running_host  # noqa: PLC0415 - see above

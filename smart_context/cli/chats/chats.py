@@ -33,15 +33,13 @@ from smart_context.chat.files.files_taken_out import (
 )
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.messages import ChatId, messages_of
-from smart_context.cli.chats.asking import ask_about_chat, chat_made, existing_chat
+from smart_context.cli.chats.asking import Here, chat_made, existing_chat, in_vault
 from smart_context.cli.terminal.arguments import vault_option, vault_root
 from smart_context.cli.terminal.output import (
     ProgressBar,
     ask,
     deliver,
-    json_format,
     say,
-    show,
     table,
     write_to,
 )
@@ -58,11 +56,10 @@ def chats() -> None:
 
 
 @chats.command("list")
-@vault_option
-@json_format
-def list_(vault: Path | None, output: str) -> None:
+@in_vault
+def list_(here: Here) -> None:
     """List the chats of a vault, newest first."""
-    summaries = asyncio.run(open_storage(vault_root(vault)).chats.listing.rows(whoever_asks()))
+    summaries = asyncio.run(open_storage(here.root).chats.listing.rows(whoever_asks()))
     rows: list[dict[str, Any]] = [
         {
             "chat_id": summary.id,
@@ -72,10 +69,9 @@ def list_(vault: Path | None, output: str) -> None:
         }
         for summary in summaries
     ]
-    show(
+    here.show(
         rows,
-        output,
-        lambda: (
+        lambda rows: (
             table(
                 ("CHAT", "MESSAGES", "UPDATED", "TITLE"),
                 [(r["chat_id"], r["messages"], r["updated_at"][:16], r["title"]) for r in rows],
@@ -89,47 +85,43 @@ def list_(vault: Path | None, output: str) -> None:
 @chats.command("show", short_help="Print the messages of a chat.")
 @click.argument("chat")
 @click.option("--at", "message", help="Print the version with this message; it changes nothing.")
-@vault_option
-@json_format
-def show_(chat: str, message: str | None, vault: Path | None, output: str) -> None:
+@in_vault
+def show_(chat: str, message: str | None, here: Here) -> None:
     """Print the messages of a chat; with --format json, the whole document.
 
     Where answering again has left other versions, the ids of their first messages are listed.
     """
-    document = asyncio.run(_existing(open_storage(vault_root(vault)).chats, chat))
+    document = asyncio.run(_existing(open_storage(here.root).chats, chat))
     if message is not None:
         show_version(document, message, new_id=new_chat_id, now="")  # of what was read only
-    show(document, output, lambda: as_markdown(document, versions_of(document)))
+    here.show(document, lambda shown: as_markdown(shown, versions_of(shown)))
 
 
 @chats.command()
 @click.argument("chat")
 @click.argument("message")
 @click.option("--topic", "-t", "topics", multiple=True, help="Pick it; repeat for several.")
-@vault_option
-@json_format
-def fork(chat: str, message: str, topics: tuple[str, ...], vault: Path | None, output: str) -> None:
+@in_vault
+def fork(chat: str, message: str, topics: tuple[str, ...], here: Here) -> None:
     """Go on from a MESSAGE of CHAT in a new chat, which has all up to it."""
     params: dict[str, Any] = {"message_id": message, "topics": list(topics)}
-    made = ask_about_chat(vault_root(vault), "memory.fork", chat, **params)
-    show(made, output, lambda: chat_made(made))
+    made = here.ask("memory.fork", chat_id=chat, **params)
+    here.show(made, chat_made)
 
 
 @chats.command()
 @click.argument("query")
-@vault_option
-@json_format
-def search(query: str, vault: Path | None, output: str) -> None:
+@in_vault
+def search(query: str, here: Here) -> None:
     """Find messages that contain all words of QUERY, in all chats."""
-    hits = asyncio.run(open_storage(vault_root(vault)).chats.listing.search(whoever_asks(), query))
+    hits = asyncio.run(open_storage(here.root).chats.listing.search(whoever_asks(), query))
     rows = [
         {"chat_id": hit.chat_id, "message_id": hit.message_id, "snippet": hit.snippet}
         for hit in hits
     ]
-    show(
+    here.show(
         rows,
-        output,
-        lambda: (
+        lambda rows: (
             table(
                 ("CHAT", "MESSAGE", "TEXT"),
                 [(r["chat_id"], r["message_id"], r["snippet"]) for r in rows],
@@ -253,16 +245,14 @@ async def _all_ids(store: Chats) -> list[str]:
 @click.option("--dry-run", "is_dry", is_flag=True, help="Only say what would be done.")
 @click.option("--into", "folder", default="", help="The folder of the list of chats for new ones.")
 @click.option("--chat-id", help="The id of a single chat document or list of messages.")
-@vault_option
-@json_format
+@in_vault
 def import_(
     files: tuple[Path, ...],
     client: str | None,
     is_dry: bool,
     folder: str,
     chat_id: str | None,
-    vault: Path | None,
-    output: str,
+    here: Here,
 ) -> None:
     """Bring in the chats of FILE...: files, folders or ZIP archives.
 
@@ -270,7 +260,7 @@ def import_(
     and Chatbox, the sessions of Claude Code, Codex, aider, opencode and llm, messages as OpenAI's
     API takes them, and chats exported from here. Importing again adds only what is new.
     """
-    storage = open_storage(vault_root(vault))
+    storage = open_storage(here.root)
     if chat_id:
         _import_one(storage.chats, files, check_chat_id(chat_id))
         return
@@ -288,9 +278,9 @@ def import_(
         raise
     finally:
         bar.wipe()
-    show(account.row(), output, account.words)
+    here.show(account.row(), lambda _: account.words())
     if account.failed:
-        if output != "json":
+        if here.output != "json":
             say(account.problems(), err=True)
         raise click.exceptions.Exit(1)
 
@@ -313,24 +303,22 @@ def _import_one(store: Chats, files: tuple[Path, ...], chat_id: ChatId) -> None:
 @vault_option
 def private(chat: str, off: bool, vault: Path | None) -> None:
     """Keep other chats from recalling the messages of CHAT."""
-    ask_about_chat(vault_root(vault), "chat.set_private", chat, private=not off)
+    Here(vault, "text").ask("chat.set_private", chat_id=chat, private=not off)
     say(f"Other chats can {'recall' if off else 'no longer recall'} the chat {chat}.")
 
 
 @chats.command()
-@vault_option
-@json_format
-def trash(vault: Path | None, output: str) -> None:
+@in_vault
+def trash(here: Here) -> None:
     """List the deleted chats, newest first: at most 200."""
-    found, total = asyncio.run(open_storage(vault_root(vault)).chats.trash.listed(whoever_asks()))
+    found, total = asyncio.run(open_storage(here.root).chats.trash.listed(whoever_asks()))
     rows = [
         (deleted.id, deleted.message_count, deleted.deleted_at[:16], deleted.title)
         for deleted in found
     ]
-    show(
+    here.show(
         {"chats": [asdict(deleted) for deleted in found], "total": total},
-        output,
-        lambda: (
+        lambda _: (
             table(("CHAT", "MESSAGES", "DELETED", "TITLE"), rows) if rows else "The trash is empty."
         ),
     )

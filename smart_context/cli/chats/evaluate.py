@@ -139,7 +139,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
     """
     if plot is not None and plot.suffix.lower() != ".svg":
         raise BadUsage(f"--plot {shown(plot)}: expected a name that ends in .svg.")
-    from smart_context.cli.evaluation.typed import as_chats  # noqa: PLC0415 - see above
+    from smart_context.cli.evaluation.calibration import as_chats  # noqa: PLC0415 - see above
     from smart_context.plugin.settings import FilterSettings  # noqa: PLC0415 - see above
 
     chosen = next((known for known in KINDS if known == kind), None)

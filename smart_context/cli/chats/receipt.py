@@ -10,9 +10,9 @@ import click
 from smart_context.base.text.names import one_line, shown
 from smart_context.base.text.scores import amount_in_words, counted, cut_in_words
 from smart_context.base.values import OWNER
-from smart_context.cli.chats.asking import ask, ask_about_chat, body_as_text, existing_chat
-from smart_context.cli.terminal.arguments import vault_argument, vault_option, vault_root
-from smart_context.cli.terminal.output import json_format, say, show, table
+from smart_context.cli.chats.asking import Here, body_as_text, existing_chat, in_vault
+from smart_context.cli.terminal.arguments import vault_argument
+from smart_context.cli.terminal.output import json_format, say, table
 
 _WORDS = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
 _TAKES: Mapping[str, str] = {
@@ -44,49 +44,46 @@ _TAKES: Mapping[str, str] = {
     help="Show the turn with other settings: threshold=0.5, topics=A,B and so on; repeatable.",
 )
 @click.option("--show-prompt", is_flag=True, help="Print the exact body of the request.")
-@vault_option
-@json_format
-def receipt(  # noqa: PLR0913, PLR0917 - click gives each option
+@in_vault
+def receipt(
     chat: str,
     turn: str | None,
     lists: bool,
     diff: str | None,
     changes: tuple[str, ...],
     show_prompt: bool,
-    vault: Path | None,
-    output: str,
+    here: Here,
 ) -> None:
     """Show what a turn of CHAT sent to the model, and why.
 
     TURN is the id of a turn, of its question or of its answer. Default: the newest turn. Nothing
     is sent or changed, not even by --replay.
     """
-    root = vault_root(vault)
     named: dict[str, Any] = {"turn": turn} if turn else {}
     if lists:
-        found = ask_about_chat(root, "smart_context.receipts", chat)["receipts"]
-        show(found, output, lambda: _list_as_text(found))
+        found = here.ask("smart_context.receipts", chat_id=chat)["receipts"]
+        here.show(found, _list_as_text)
         return
     if changes:
         if diff:
             raise click.UsageError(
                 "Use either --replay or --diff; --replay shows its own differences."
             )
-        result = ask_about_chat(root, "smart_context.replay", chat, **named, **_settings(changes))
+        result = here.ask("smart_context.replay", chat_id=chat, **named, **_settings(changes))
     else:
         compared: dict[str, Any] = {"diff": diff} if diff else {}
-        result = ask_about_chat(root, "smart_context.receipt", chat, **named, **compared)
+        result = here.ask("smart_context.receipt", chat_id=chat, **named, **compared)
     if show_prompt:
         body = result["body"] or result["prompt"]  # receipts of older versions have no body
         if body is None:
             raise click.ClickException(
                 "This request was too long to store, and the chat or notes have changed since."
             )
-        show(body, output, lambda: body_as_text(body))
+        here.show(body, body_as_text)
     elif "diff" in result:
-        show(result, output, lambda: _difference_as_text(result["diff"]))
+        here.show(result, lambda shown: _difference_as_text(shown["diff"]))
     else:
-        show(result, output, lambda: _receipt_as_text(result))
+        here.show(result, _receipt_as_text)
 
 
 def _settings(changes: Sequence[str]) -> dict[str, Any]:
@@ -235,8 +232,7 @@ _SIDES = {"left": "As chosen in the chat", "right": "Otherwise"}
     type=click.Choice(["left", "right"]),
     help="Put that answer into the chat, as a version of the answer that is there.",
 )
-@vault_option
-@json_format
+@in_vault
 def compare(  # noqa: PLR0913, PLR0917 - click gives each option
     chat: str,
     turn: str | None,
@@ -246,8 +242,7 @@ def compare(  # noqa: PLR0913, PLR0917 - click gives each option
     role: str | None,
     model: str | None,
     side: str | None,
-    vault: Path | None,
-    output: str,
+    here: Here,
 ) -> None:
     """Ask the model twice: under the choices of CHAT, and under others; by default, with all.
 
@@ -263,8 +258,8 @@ def compare(  # noqa: PLR0913, PLR0917 - click gives each option
         "model": model,
     }
     wanted = {name: value for name, value in given.items() if value is not None}
-    found = asyncio.run(_asked(vault_root(vault), chat, wanted, side))
-    show(found, output, lambda: _comparison_as_text(found))
+    found = asyncio.run(_asked(here.root, chat, wanted, side))
+    here.show(found, _comparison_as_text)
     if side is not None:
         say(f"The {side} answer is in the chat.", err=True)
 
@@ -321,8 +316,9 @@ def costs(vault: Path | None, by: str, output: str) -> None:
 
     Money needs prices: [llm.prices] in your config.toml or the vault's file.
     """
-    found = ask(vault_root(vault), "smart_context.costs", by=by)
-    show(found, output, lambda: _costs_as_text(found, by))
+    here = Here(vault, output)
+    found = here.ask("smart_context.costs", by=by)
+    here.show(found, lambda sums: _costs_as_text(sums, by))
 
 
 def _costs_as_text(found: Mapping[str, Any], by: str) -> str:

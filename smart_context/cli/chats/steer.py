@@ -8,9 +8,8 @@ import click
 from smart_context.base.errors import StoreFailed
 from smart_context.base.text.names import lines_shown, one_line, shown
 from smart_context.base.text.scores import counted, cut_in_words
-from smart_context.cli.chats.asking import ask, ask_about_chat, body_as_text, chat_made
-from smart_context.cli.terminal.arguments import vault_option, vault_root
-from smart_context.cli.terminal.output import json_format, show, table
+from smart_context.cli.chats.asking import Here, body_as_text, chat_made, in_vault
+from smart_context.cli.terminal.output import table
 
 
 @click.command()
@@ -21,8 +20,7 @@ from smart_context.cli.terminal.output import json_format, show, table
 @click.option("--since", help="With --all: count messages from this date or time on.")
 @click.option("--until", help="With --all: count messages up to this date or time.")
 @click.option("--limit", type=click.IntRange(min=0), help="With --all: the most topics to list.")
-@vault_option
-@json_format
+@in_vault
 def topics(  # noqa: PLR0913, PLR0917 - click gives each option
     chat: str | None,
     refresh: bool,
@@ -31,17 +29,16 @@ def topics(  # noqa: PLR0913, PLR0917 - click gives each option
     since: str | None,
     until: str | None,
     limit: int | None,
-    vault: Path | None,
-    output: str,
+    here: Here,
 ) -> None:
     """Show the topics of CHAT with the number of messages about each, or those of all chats."""
-    narrowing = {"query": query, "since": since, "until": until, "limit": limit}
+    narrowing: dict[str, Any] = {"query": query, "since": since, "until": until, "limit": limit}
     asked = {name: value for name, value in narrowing.items() if value is not None}
     if of_all:
         if chat is not None or refresh:
             raise click.UsageError("Use --all without a CHAT and without --refresh.")
-        found = ask(vault_root(vault), "smart_context.atlas", **asked, wait=True)
-        show(found, output, lambda: _atlas_as_text(found))
+        found = here.ask("smart_context.atlas", **asked, wait=True)
+        here.show(found, _atlas_as_text)
         return
     if chat is None:
         raise click.UsageError("Name a CHAT, or use --all for the topics of all chats.")
@@ -49,8 +46,8 @@ def topics(  # noqa: PLR0913, PLR0917 - click gives each option
         raise click.UsageError(f"--{next(iter(asked))} goes with --all.")
     command = "smart_context.refresh_topics" if refresh else "smart_context.get_topics"
     params = {"wait": True} if refresh else {}
-    result = ask_about_chat(vault_root(vault), command, chat, **params)
-    show(result, output, lambda: _topics_as_text(result))
+    result = here.ask(command, chat_id=chat, **params)
+    here.show(result, _topics_as_text)
 
 
 @click.command("filter")
@@ -62,17 +59,15 @@ def topics(  # noqa: PLR0913, PLR0917 - click gives each option
 @click.option("--role", help="A role, as `smart-context role CHAT` lists them.")
 @click.option("--message", "-m", default="", help="The message that would be sent.")
 @click.option("--show-prompt", is_flag=True, help="Print the exact body of the request.")
-@vault_option
-@json_format
-def filter_(  # noqa: PLR0913, PLR0917 - click gives each option
+@in_vault
+def filter_(
     chat: str,
     labels: tuple[str, ...],
     threshold: float | None,
     role: str | None,
     message: str,
     show_prompt: bool,
-    vault: Path | None,
-    output: str,
+    here: Here,
 ) -> None:
     """Show what CHAT would send to the model, and why, without sending or changing anything.
 
@@ -85,14 +80,12 @@ def filter_(  # noqa: PLR0913, PLR0917 - click gives each option
         wanted["threshold"] = threshold
     if role is not None:
         wanted["role"] = role
-    result = ask_about_chat(
-        vault_root(vault), "smart_context.preview", chat, may_be_new=bool(message), **wanted
-    )
+    result = here.ask("smart_context.preview", chat_id=chat, may_be_new=bool(message), **wanted)
     if show_prompt:
         body = result["body"]
-        show(body, output, lambda: body_as_text(body))
+        here.show(body, body_as_text)
     else:
-        show(result, output, lambda: _preview_as_text(result))
+        here.show(result, _preview_as_text)
 
 
 @click.command()
@@ -105,22 +98,19 @@ def filter_(  # noqa: PLR0913, PLR0917 - click gives each option
     help="What the turns are about; repeat for several.",
 )
 @click.option("--none", "takes_away", is_flag=True, help="Remove the role.")
-@vault_option
-@json_format
+@in_vault
 def role(
     chat: str,
     name: str | None,
     targets: tuple[str, ...],
     takes_away: bool,
-    vault: Path | None,
-    output: str,
+    here: Here,
 ) -> None:
     """List the roles that CHAT can have, or give it the one called NAME.
 
     The role's system prompt, files and template are used in all later turns. Your own roles are
     in roles/<name>.toml.
     """
-    root = vault_root(vault)
     if takes_away and (name or targets):
         raise click.UsageError(
             "Use --none without a name and without --target: it removes the role."
@@ -129,10 +119,10 @@ def role(
         raise click.UsageError("--target needs the NAME of a role.")
     if name or takes_away:
         chosen: dict[str, Any] = {"role": name or "", "targets": list(targets)}
-        result = ask_about_chat(root, "smart_context.set_role", chat, **chosen)
+        result = here.ask("smart_context.set_role", chat_id=chat, **chosen)
     else:
-        result = ask_about_chat(root, "smart_context.roles", chat)
-    show(result, output, lambda: _roles_as_text(result))
+        result = here.ask("smart_context.roles", chat_id=chat)
+    here.show(result, _roles_as_text)
 
 
 def _topics_as_text(result: dict[str, Any]) -> str:
@@ -217,28 +207,25 @@ def _preview_as_text(result: dict[str, Any]) -> str:
 )
 @click.option("--instructions", default="", help="What the summary should keep.")
 @click.option("--apply", "applies", is_flag=True, help="Put the summary in their place.")
-@vault_option
-@json_format
+@in_vault
 def compact(
     chat: str,
     topics: tuple[str, ...],
     file: Path | None,
     instructions: str,
     applies: bool,
-    vault: Path | None,
-    output: str,
+    here: Here,
 ) -> None:
     """Show what a summary of topics of CHAT would replace; with --apply, put it in their place.
 
     Without --topic, all topics are summed up. The chat page's Undo takes the summary back.
     """
-    root = vault_root(vault)
     asked: dict[str, Any] = {"instructions": instructions, "apply": applies}
     if file is not None:
         asked["summary"] = _text_of(file)
-    labels = list(topics) or _labels(ask_about_chat(root, "smart_context.get_topics", chat))
-    result = ask_about_chat(root, "smart_context.compact_topics", chat, topics=labels, **asked)
-    show(result, output, lambda: _compacted_as_text(result))
+    labels = list(topics) or _labels(here.ask("smart_context.get_topics", chat_id=chat))
+    result = here.ask("smart_context.compact_topics", chat_id=chat, topics=labels, **asked)
+    here.show(result, _compacted_as_text)
 
 
 @click.command()
@@ -246,20 +233,18 @@ def compact(
 @click.option("--topic", "-t", "topics", multiple=True, required=True, help="Repeat for several.")
 @click.option("--title", default="", help="The new chat's title; by default the topics' labels.")
 @click.option("--move", is_flag=True, help="Hide what was copied in CHAT, if of no other topic.")
-@vault_option
-@json_format
+@in_vault
 def split(
     chat: str,
     topics: tuple[str, ...],
     title: str,
     move: bool,
-    vault: Path | None,
-    output: str,
+    here: Here,
 ) -> None:
     """Copy the messages of topics of CHAT into a new chat."""
     params: dict[str, Any] = {"topics": list(topics), "title": title, "move": move}
-    made = ask_about_chat(vault_root(vault), "smart_context.split", chat, **params)
-    show(made, output, lambda: chat_made(made))
+    made = here.ask("smart_context.split", chat_id=chat, **params)
+    here.show(made, chat_made)
 
 
 def _text_of(file: Path) -> str:
@@ -307,8 +292,7 @@ def _compacted_as_text(result: dict[str, Any]) -> str:
 @click.option("--max-tokens", type=click.IntRange(1), help="The budget. Default: 2000.")
 @click.option("--list", "is_listed", is_flag=True, help="List what CHAT recalls.")
 @click.option("--forget", metavar="ID", help="No longer send a recall.")
-@vault_option
-@json_format
+@in_vault
 def recall(  # noqa: PLR0913, PLR0917 - click gives each option
     chat: str,
     query: str | None,
@@ -317,8 +301,7 @@ def recall(  # noqa: PLR0913, PLR0917 - click gives each option
     max_tokens: int | None,
     is_listed: bool,
     forget: str | None,
-    vault: Path | None,
-    output: str,
+    here: Here,
 ) -> None:
     """Send with each message of CHAT what was said in other chats.
 
@@ -327,18 +310,17 @@ def recall(  # noqa: PLR0913, PLR0917 - click gives each option
     source = _source(query, from_chat, topics)
     if bool(source) + is_listed + (forget is not None) != 1 or (max_tokens and not source):
         raise click.UsageError("Give --query, --from or --topic; or --list; or --forget ID.")
-    root = vault_root(vault)
     if source:
         if max_tokens:
             source["max_tokens"] = max_tokens
-        made = ask_about_chat(root, "smart_context.recall", chat, **source)
-        show(made, output, lambda: _recalled_as_text(made))
+        made = here.ask("smart_context.recall", chat_id=chat, **source)
+        here.show(made, _recalled_as_text)
         return
     if forget is not None:
-        left = ask_about_chat(root, "smart_context.forget_recall", chat, recall_id=forget)
+        left = here.ask("smart_context.forget_recall", chat_id=chat, recall_id=forget)
     else:
-        left = ask_about_chat(root, "smart_context.recalls", chat)
-    show(left, output, lambda: _listed_as_text(left))
+        left = here.ask("smart_context.recalls", chat_id=chat)
+    here.show(left, _listed_as_text)
 
 
 def _source(query: str | None, from_chat: str | None, topics: tuple[str, ...]) -> dict[str, Any]:

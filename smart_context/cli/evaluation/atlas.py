@@ -17,7 +17,7 @@ from smart_context.base.errors import CommandFailed
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.cli.evaluation.dialogues import Dialogue
-from smart_context.cli.evaluation.replay import adjusted_rand
+from smart_context.cli.evaluation.measures import adjusted_rand
 from smart_context.llm.models import Embedder, Matrix
 from smart_context.llm.multilingual.files import MULTILINGUAL
 from smart_context.plugin.atlas.reading import NOTHING_READ, read_chat, with_kept

@@ -12,8 +12,13 @@ from itertools import compress
 
 from smart_context.cli.evaluation.dialogues import Dialogue
 from smart_context.llm.tokens import count_tokens
-from smart_context.plugin.selection.last_request import LastRequest, Next, Paid, paid_after
-from smart_context.plugin.selection.waiting import is_cheaper_to_wait
+from smart_context.plugin.selection.last_request import (
+    LastRequest,
+    Next,
+    Paid,
+    is_cheaper_to_wait,
+    paid_after,
+)
 
 CACHED = 0.1
 """The price of a cached token, as a share of the full one."""
@@ -131,13 +136,13 @@ def cost_of_session(session: Session) -> SessionCost:
     return SessionCost(now=at_once, everything=whole, when_it_pays=waited)
 
 
-def sessions_of(dialogues: Sequence[Dialogue], seed: int = 0) -> Iterator[Session]:
-    """Sessions of dialogues whose subjects are known; the same for the same seed.
+def sessions_of(dialogues: Sequence[Dialogue]) -> Iterator[Session]:
+    """Sessions of dialogues whose subjects are known; the same each time.
 
     Several dialogues in a row make a chat. Users pick one subject and stay with it, pick another
     now and then, change at each turn, add one more each time, or pick many.
     """
-    chance = random.Random(seed)  # noqa: S311 -- repeatable
+    chance = random.Random(0)  # noqa: S311 -- repeatable
     known = [each for each in dialogues if each.groups or each.segments]
     chance.shuffle(known)
     while known:

@@ -212,13 +212,6 @@ def build(items: tuple[str, ...], **options: Any) -> None:
         compiled_options = context.options(options_given(options))
         snapshot = found.snapshot_of(context.context_items, compiled_options)
         compiled = context.compile(snapshot, **options_given(options))
-    from smart_context.cli.notes.contexts import (  # noqa: PLC0415  the bar comes first
-        account_as_text,
-        account_of,
-        remarks_on,
-        sum_of,
-    )
-
     account = account_of(snapshot, compiled, compiled_options, options["model"])
     if options["dry_run"]:
         show(account, options["output"], lambda: account_as_text(account))

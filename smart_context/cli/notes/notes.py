@@ -1,7 +1,12 @@
-"""The index of a vault for one verb, and the note that a user names."""
+"""Verbs about links, headings and tags: `smart-context links`, `backlinks` and so on.
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+Names and flags are those of Obsidian's own command line: `backlinks file=Home counts`.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,13 +16,13 @@ import click
 from smart_context.base.config import read_memory_dir
 from smart_context.base.disk.places import place_below
 from smart_context.base.errors import CommandFailed
-from smart_context.base.text.names import shown
-from smart_context.cli.terminal.arguments import vault_root
-from smart_context.cli.terminal.output import ProgressBar, say
+from smart_context.base.text.names import one_line, shown
+from smart_context.cli.terminal.arguments import WordCommand, vault_option, vault_root
+from smart_context.cli.terminal.output import ProgressBar, Row, print_rows, rows_format, say
 from smart_context.storage.files.caches import FileCaches
 from smart_context.vault.guarded.paths import confine
 from smart_context.vault.index.vault_index import VaultIndex
-from smart_context.vault.markdown.links import similar_paths
+from smart_context.vault.markdown.links import fold, linkpath, similar_paths
 
 _MAX_NAMED = 5
 
@@ -130,3 +135,174 @@ def _exact(index: VaultIndex, path: str) -> str:
 def _near(index: VaultIndex, name: str) -> str:
     near = similar_paths(name, index.names.all(), _MAX_NAMED)
     return f" Similar names: {', '.join(map(shown, near))}." if near else ""
+
+
+_counts = click.option("--counts", is_flag=True, help="Show the number of each.")
+_total = click.option("--total", is_flag=True, help="Print only the total.")
+_NOTE = ("file", "path")
+
+
+@dataclass(frozen=True, slots=True)
+class LinkListing:
+    """The vault of a list, and the format in which it is printed."""
+
+    vault: Path | None
+    form: str
+    total: bool
+
+    def index(self) -> AbstractContextManager[VaultIndex]:
+        """The vault's current index."""
+        return opened_index(self.vault)
+
+    def show(
+        self, columns: Sequence[str], rows: Sequence[Row], as_lines: Sequence[str] | None = None
+    ) -> None:
+        """Print the rows (for people, `as_lines`), or only their number."""
+        if self.total:
+            say(str(len(rows)))
+        elif as_lines is None:
+            print_rows(columns, rows, self.form)
+        else:
+            print_rows(columns, rows, self.form, lambda: "\n".join(map(one_line, as_lines)))
+
+
+def _listing_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--total`, `--vault` and `--format`; the command gets them as `listing`."""
+
+    @wraps(command)
+    def with_listing(*, vault: Path | None, form: str, total: bool, **others: Any) -> Any:
+        return command(listing=LinkListing(vault, form, total), **others)
+
+    return _total(vault_option(rows_format(with_listing)))
+
+
+@click.command(cls=WordCommand, argument_options=_NOTE)
+@note_options
+@_listing_options
+def links(named: Named, listing: LinkListing) -> None:
+    """List what a note links to, and the file that each link leads to.
+
+    An unresolved link has no path; for an ambiguous one, the other files are listed.
+    """
+    with listing.index() as index:
+        found = dict.fromkeys(
+            (link.target, resolved) for link, resolved in index.links(named.path_in(index))
+        )
+    rows = [(target, resolved.path or "", [*resolved.candidates[1:]]) for target, resolved in found]
+    listing.show(("link", "path", "or"), rows)
+
+
+@click.command(cls=WordCommand, argument_options=_NOTE)
+@note_options
+@_counts
+@_listing_options
+def backlinks(named: Named, listing: LinkListing, counts: bool) -> None:
+    """List the notes that link to a note."""
+    with listing.index() as index:
+        target = named.path_in(index)
+        rows = [
+            (source, sum(resolved.path == target for _, resolved in index.links(source)))
+            for source in index.backlinks(target)
+        ]
+    listing.show(*_counted("path", rows, counts=counts))
+
+
+@click.command(cls=WordCommand)
+@_counts
+@click.option("--verbose", is_flag=True, help="Also list the notes that contain them.")
+@_listing_options
+def unresolved(listing: LinkListing, counts: bool, verbose: bool) -> None:
+    """List the links to files that don't exist."""
+    from smart_context.vault import survey  # noqa: PLC0415  each verb loads what it needs
+
+    spelled: dict[str, str] = {}
+    found: Counter[tuple[str, str]] = Counter()
+    with listing.index() as index:
+        for source, target in survey.unresolved(index):
+            name = linkpath(target)
+            found[spelled.setdefault(fold(name), name), source if verbose else ""] += 1
+    rows = [(name, source, count) for (name, source), count in sorted(found.items())]
+    if verbose:
+        columns: tuple[str, ...] = ("link", "path", "count")
+        listing.show(columns if counts else columns[:2], [r[: 2 + counts] for r in rows])
+    else:
+        named = [(name, count) for name, _, count in rows]
+        listing.show(*_counted("link", named, counts=counts))
+
+
+@click.command(cls=WordCommand)
+@_listing_options
+def orphans(listing: LinkListing) -> None:
+    """List the notes that no other file links to."""
+    from smart_context.vault import survey  # noqa: PLC0415  as above
+
+    with listing.index() as index:
+        rows = [(path,) for path in survey.orphans(index)]
+    listing.show(("path",), rows)
+
+
+@click.command(cls=WordCommand)
+@_listing_options
+def deadends(listing: LinkListing) -> None:
+    """List the notes that link to no other file."""
+    from smart_context.vault import survey  # noqa: PLC0415  as above
+
+    with listing.index() as index:
+        rows = [(path,) for path in survey.dead_ends(index)]
+    listing.show(("path",), rows)
+
+
+@click.command(cls=WordCommand, argument_options=_NOTE)
+@note_options
+@_listing_options
+def outline(named: Named, listing: LinkListing) -> None:
+    """List the headings of a note."""
+    with listing.index() as index:
+        read = index.read(named.path_in(index))
+    text, headings = ("", ()) if read is None else (read[0], read[1].headings)
+    rows = [(h.level, text.count("\n", 0, h.start) + 1, h.text) for h in headings]
+    top = min((level for level, _, _ in rows), default=1)
+    listing.show(
+        ("level", "line", "heading"),
+        rows,
+        [f"{'  ' * (level - top)}{heading}" for level, _, heading in rows],
+    )
+
+
+@click.command(cls=WordCommand, argument_options=_NOTE)
+@note_filter
+@_counts
+@click.option("--sort", type=click.Choice(["name", "count"]), default="name", show_default=True)
+@_listing_options
+def tags(named: Named, listing: LinkListing, counts: bool, sort: str) -> None:
+    """List the tags, of all notes or of one."""
+    from smart_context.vault import survey  # noqa: PLC0415  as above
+
+    with listing.index() as index:
+        found = survey.tags(index)
+        if named.is_given():
+            own = index.outline(named.path_in(index))
+            wanted = {fold(tag) for tag in own.tags} if own is not None else set()
+            found = Counter({tag: n for tag, n in found.items() if fold(tag) in wanted})
+    rows = [(f"#{tag}", count) for tag, count in sorted(found.items(), key=lambda t: fold(t[0]))]
+    if sort == "count":
+        rows.sort(key=lambda row: -row[1])
+    listing.show(*_counted("tag", rows, counts=counts))
+
+
+@click.command(cls=WordCommand)
+@_listing_options
+def aliases(listing: LinkListing) -> None:
+    """List the aliases of notes."""
+    from smart_context.vault import survey  # noqa: PLC0415  as above
+
+    with listing.index() as index:
+        rows = list(survey.aliases(index))
+    listing.show(("alias", "path"), rows)
+
+
+def _counted(
+    name: str, rows: Sequence[tuple[str, int]], *, counts: bool
+) -> tuple[tuple[str, ...], Sequence[Row]]:
+    """The columns and rows, with or without counts."""
+    return ((name, "count"), rows) if counts else ((name,), [row[:1] for row in rows])

@@ -122,7 +122,7 @@ def _copy_demo(root: Path) -> None:
 def _run(root: Path, *, port: int, host: str, token: str | None, no_browser: bool) -> None:
     from smart_context.app.composition import read_vault  # noqa: PLC0415 - keeps --help fast
     from smart_context.app.serving import serve_vault  # noqa: PLC0415 - keeps --help fast
-    from smart_context.web.gate.security import check_exposure  # noqa: PLC0415 - the same
+    from smart_context.web.gate.request_facts import check_exposure  # noqa: PLC0415 - the same
 
     try:
         check_exposure(host, token)

@@ -12,29 +12,29 @@ from starlette.types import Receive, Scope, Send
 
 from smart_context.base.errors import ChatIdInvalid, SmartContextError, StorageAway
 from smart_context.base.values import PersonId
-from smart_context.gateway.activity import Activity
-from smart_context.gateway.edge.connection import (
+from smart_context.gateway.connecting import Activity
+from smart_context.gateway.edge.errors import GatewayError, of_a_response, path_of, response_in
+from smart_context.gateway.edge.models import MODELS_S, KnownModels, embedded_vectors, endpoint_for
+from smart_context.gateway.edge.own_answers import OwnAnswers
+from smart_context.gateway.edge.provided import provide
+from smart_context.gateway.edge.relay import Relay, end
+from smart_context.gateway.edge.upstream import (
+    Call,
     ClientGone,
     DisconnectWatch,
     NobodyWaiting,
+    Upstream,
     headers_of,
     read_bytes,
 )
-from smart_context.gateway.edge.embeddings import embedded_vectors
-from smart_context.gateway.edge.errors import GatewayError
-from smart_context.gateway.edge.models import MODELS_S, KnownModels, endpoint_for
-from smart_context.gateway.edge.own_answers import OwnAnswers
-from smart_context.gateway.edge.paths import of_a_response, path_of, response_in
-from smart_context.gateway.edge.provided import provide
-from smart_context.gateway.edge.relay import Relay, end
-from smart_context.gateway.edge.upstream import Call, Upstream
 from smart_context.gateway.requests.body import BodyRefused, BodyTooLong, read_body
 from smart_context.gateway.requests.outgoing import Kind
-from smart_context.gateway.turns.chats import ChatFinder, FoundChat
 from smart_context.gateway.turns.document import RequestRecorder
 from smart_context.gateway.turns.exchange import Exchange, ExchangeParts, PendingSaves
 from smart_context.gateway.turns.incoming import (
     PATHS,
+    ChatFinder,
+    FoundChat,
     Incoming,
     RecentLists,
     held_things,

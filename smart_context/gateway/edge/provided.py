@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from starlette.types import Send
 
 from smart_context.base.config import EndpointSettings
-from smart_context.gateway.answers.gathered import Gathered
-from smart_context.gateway.edge.connection import DisconnectWatch, NobodyWaiting
+from smart_context.gateway.answers import Gathered
 from smart_context.gateway.edge.errors import GatewayError, refused_by_plugin, with_hint
 from smart_context.gateway.edge.own_answers import give_text
 from smart_context.gateway.edge.relay import Relay, end, read_all
-from smart_context.gateway.edge.upstream import Call, Upstream
-from smart_context.gateway.turns.exchange import Exchange, Headers
+from smart_context.gateway.edge.upstream import Call, DisconnectWatch, NobodyWaiting, Upstream
+from smart_context.gateway.turns.exchange import Exchange, Headers, Outcome, TurnAborted, finished
 from smart_context.gateway.turns.incoming import PATHS, Incoming
-from smart_context.gateway.turns.outcome import Outcome, TurnAborted, finished
 
 MAX_SHORT_BYTES = 8 << 20
 SAVED_WITHIN_S = 5.0

@@ -6,21 +6,183 @@ caches.
 """
 
 import asyncio
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Annotated
 
-from smart_context.base.errors import SmartContextError
+from smart_context.base.errors import CommandFailed, InvalidParams, SmartContextError
 from smart_context.base.processes.child import Child
 from smart_context.base.threads import in_daemon_thread
+from smart_context.base.values import CountTokens, JsonObject
+from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import INSTRUCTIONS, ChatId, instructions_in
-from smart_context.plugin.briefing.chat_contexts import Assembled, ChatContexts
+from smart_context.contexts import SmartContexts
 from smart_context.plugin.briefing.chat_recalls import ChatRecalls
-from smart_context.plugin.briefing.chat_roles import ChatRoles
+from smart_context.plugin.briefing.chat_roles import NO_ROLE, ChatRoles, RolePart
 from smart_context.plugin.briefing.recall_prompt import RecallsPrompt
-from smart_context.plugin.briefing.role_part import NO_ROLE, RolePart
+from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
-from smart_context.plugin.notes.context_prompt import appended
+from smart_context.plugin.notes.context_documents import (
+    ContextChanges,
+    NamesContext,
+    own_context,
+    share_document,
+)
+from smart_context.plugin.notes.context_prompt import (
+    NOTHING,
+    ContextContent,
+    ContextShare,
+    ContextsPrompt,
+    appended,
+    contexts_prompt,
+    gather,
+)
+from smart_context.plugin.notes.vault_notes import VaultNotes
+from smart_context.plugin.selection.chat_filter import ChatFilter
+from smart_context.plugin.settings import ModelInUse
 from smart_context.storage.ports import Chats
+
+PATIENCE_S = 20.0
+"""How long a turn waits for its notes before it goes on without them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """The contexts of a chat as a prompt, with its tokens, and the problems by context."""
+
+    prompt: ContextsPrompt = NOTHING
+    problems: tuple[tuple[str, str], ...] = ()
+    tokens: int = 0
+
+    def left_out(self) -> "Assembled":
+        """The result when none of the contexts fits."""
+        shares = tuple(
+            replace(share, tokens=0, sent=(), cut=(), left_out=(*share.sent, *share.left_out))
+            for share in self.prompt.shares
+        )
+        return Assembled(ContextsPrompt("", shares), self.problems)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatContexts:
+    """The named contexts that go with a chat's messages."""
+
+    notes: VaultNotes
+    chat_filter: ChatFilter
+    sidecars: Sidecars
+    changes: ContextChanges
+    budget: int  # the maximum tokens of all contexts of one chat; 0 is no limit
+    within: Callable[[int], int]  # caps a budget by the model's window
+    model: ModelInUse
+    logger: logging.Logger
+
+    async def attach_context(self, chat_id: str, key: Annotated[str, NamesContext]) -> JsonObject:
+        """Send a named context with each message of a chat."""
+        if await self.notes.ask(lambda contexts: contexts.get(key)) is None:
+            raise CommandFailed(f"There is no context {key!r}; save it before you attach it.")
+        return await self._change(chat_id, lambda state: state.attach(key))
+
+    async def detach_context(self, chat_id: str, key: Annotated[str, NamesContext]) -> JsonObject:
+        """No longer send a named context."""
+        return await self._change(chat_id, lambda state: state.detach(key))
+
+    async def chat_contexts(self, chat_id: str) -> JsonObject:
+        """The contexts of a chat, and the parts of each that go with the next message."""
+        checked = check_chat_id(chat_id)
+        return self._chips(checked, await self.assemble(checked))
+
+    async def add_notes(self, chat_id: str, paths: list[str]) -> JsonObject:
+        """Add notes to the chat's own context, which is made and attached if necessary."""
+        checked = check_chat_id(chat_id)
+        key = own_context(checked)
+
+        def add(contexts: SmartContexts) -> None:
+            known = contexts.get(key)
+            items = {**(known.context_items if known else {}), **dict.fromkeys(paths, True)}
+            contexts.create(items, key, known.context_opts if known else {})
+
+        if not paths:
+            raise InvalidParams("paths: expected at least one note")
+        await self.notes.ask(add)
+        return await self._change(chat_id, lambda state: state.attach(key))
+
+    async def assemble(
+        self,
+        chat_id: ChatId,
+        keys: Sequence[str] | None = None,
+        *,
+        budget: int | None = None,
+        count_tokens: CountTokens | None = None,
+    ) -> Assembled:
+        """The part of the system prompt that holds a chat's contexts; never fails.
+
+        Args:
+            keys: Override the attached ones.
+            budget: Overrides the settings.
+            count_tokens: Counts for another model than the chat model.
+        """
+        if keys is None:
+            keys = (await self.sidecars.of(chat_id)).state.contexts
+        limit = self.within(self.budget if budget is None else budget)
+        count = count_tokens or self.model.count_tokens
+        if not keys:
+            return Assembled()
+        problem = ""
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                found = await self.notes.ask(
+                    lambda contexts: [_content(contexts, key, limit) for key in keys]
+                )
+                return await asyncio.to_thread(_assembled, found, limit, count)
+        except TimeoutError:
+            problem = f"The notes could not be read within {PATIENCE_S:.0f} s; they are not sent."
+        except Exception:
+            self.logger.exception("the contexts of the chat %s can't be read", chat_id)
+            problem = "The notes can't be read, so they are not sent; see the log."
+        lost = ContextsPrompt("", tuple(ContextShare(key=key) for key in keys))
+        return Assembled(lost, tuple((key, problem) for key in keys))
+
+    async def _change(
+        self, chat_id: str, change: Callable[[FilterState], FilterState]
+    ) -> JsonObject:
+        checked = check_chat_id(chat_id)
+        await self.chat_filter.change_state(checked, change)
+        self.changes.chat_changed(checked)
+        return await self.chat_contexts(checked)
+
+    def _chips(self, chat_id: ChatId, assembled: Assembled) -> JsonObject:
+        problems = dict(assembled.problems)
+        chips = [share_document(s, problems.get(s.key, "")) for s in assembled.prompt.shares]
+        own = own_context(chat_id)
+        return {
+            "chat_id": chat_id,
+            "contexts": [{**chip, "is_own": chip["key"] == own} for chip in chips],
+            "tokens": assembled.tokens,
+            "budget": self.within(self.budget),
+        }
+
+
+def _content(contexts: SmartContexts, key: str, budget: int) -> tuple[ContextContent, str]:
+    """A context's content, and the problem if it can't be read."""
+    try:
+        context = contexts.get(key)
+        if context is None:
+            return ContextContent(key=key), "This context was deleted."
+        return gather(contexts, context, budget=budget), ""
+    except SmartContextError as failure:
+        return ContextContent(key=key), str(failure)
+
+
+def _assembled(
+    found: Sequence[tuple[ContextContent, str]], budget: int, count_tokens: CountTokens
+) -> Assembled:
+    prompt = contexts_prompt(
+        (content for content, _ in found), budget=budget, count_tokens=count_tokens
+    )
+    problems = tuple((content.key, problem) for content, problem in found if problem)
+    return Assembled(prompt, problems, count_tokens(prompt.text))
+
 
 TEMPLATE_PATIENCE_S = 15.0
 

@@ -19,12 +19,11 @@ from smart_context.plugin.briefing.recall_prompt import (
     recalls_prompt,
 )
 from smart_context.plugin.briefing.recall_sources import Found, RecalledMessages, RecallSources
-from smart_context.plugin.choices.recalls import LONGEST_LABEL, Recall
 from smart_context.plugin.choices.sidecars import Sidecars
-from smart_context.plugin.choices.state import FilterState
-from smart_context.plugin.model_in_use import ModelInUse
+from smart_context.plugin.choices.state import LONGEST_LABEL, FilterState, Recall
 from smart_context.plugin.notes.context_documents import ContextChanges
 from smart_context.plugin.selection.chat_filter import ChatFilter
+from smart_context.plugin.settings import ModelInUse
 
 DEFAULT_TOKENS = 2_000
 MOST_TOKENS = 200_000

@@ -1,21 +1,289 @@
 """Roles of chats: the list, the chosen one, and what it adds to a turn."""
 
 import asyncio
+import hashlib
 import logging
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-from smart_context.base.errors import ConfigInvalid, InvalidParams, SmartContextError
+from cachetools import LRUCache
+
+from smart_context.base.errors import ConfigInvalid, InvalidParams, PathRefused, SmartContextError
+from smart_context.base.processes.child import Child
 from smart_context.base.threads import in_daemon_thread
 from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.ids import check_chat_id
-from smart_context.packing import RoleLoader
-from smart_context.packing.role_sources import RoleSources
-from smart_context.plugin.briefing.role_part import NO_ROLE, RolePacking, RolePart
+from smart_context.packing import ContextPacker, RoleConfig, RoleLoader
+from smart_context.packing.files.patterns import PatternSet
+from smart_context.packing.git import GitChanges, work_tree_of
+from smart_context.packing.plan import PackPlan, SectionOutcome
+from smart_context.packing.role_sources import RoleSources, asks_git
+from smart_context.packing.sections.sections import STAGED_DIFF, UNSTAGED_DIFF, GitUse
+from smart_context.packing.templates.own import OwnTemplates
+from smart_context.packing.templates.templates import failure_of
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
-from smart_context.plugin.model_in_use import ModelInUse
 from smart_context.plugin.selection.chat_filter import ChatFilter
+from smart_context.plugin.settings import ModelInUse
+from smart_context.vault.guarded.paths import status_of
+from smart_context.vault.guarded.walk import file_stamps, rest_after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleSection:
+    """One section of a role's part."""
+
+    heading: str
+    tokens: int  # the tokens of its text, even if it is left out
+    why_not: str  # why it is not sent; empty when it is
+    sent: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolePart:
+    """What the role of a chat adds to a turn."""
+
+    name: str = ""  # the role; empty if the chat has none
+    text: str = ""
+    tokens: int = 0
+    config: RoleConfig | None = None  # the role itself; `None` if it can't be read
+    targets: tuple[str, ...] = ()
+    sections: tuple[RoleSection, ...] = ()  # the sections of the text, and those that were left out
+    problems: tuple[str, ...] = ()
+    root: Path = Path()
+    # the user's own templates, which override the shipped ones
+    templates: OwnTemplates = field(default_factory=OwnTemplates)
+
+    @property
+    def problem(self) -> str:
+        """The problems, one per line."""
+        return "\n".join(self.problems)
+
+    def shaped(self, message: str, child: Child) -> tuple[str, str]:
+        """The message as the role's template words it, and the problem if the template fails."""
+        if self.config is None or not self.config.template or not message.strip():
+            return message, ""
+        template = self.config.template
+        packer = ContextPacker(self.root, template_dir=self.templates, child=child)
+        bare = replace(self.config, system_prompt="")
+        try:
+            text = packer.render_prompt(
+                template, bare, message, target_files=self.targets, for_chat=True
+            ).strip()
+        except Exception as error:  # noqa: BLE001 - a template is code: it may fail in any way
+            problem = f"Role {self.name!r}: {failure_of(template, error)}"
+            return message, f"{problem}. Your message is sent as it is."
+        return text or message, ""
+
+
+NO_ROLE = RolePart()
+
+
+def pack_role(  # noqa: PLR0913 - the parts of a role's text, each by name
+    root: Path,
+    name: str,
+    role: RoleConfig,
+    *,
+    targets: Sequence[str],
+    budget: int,
+    without: Sequence[str],
+    count_tokens: CountTokens,
+    git: GitUse = "guarded",
+) -> RolePart:
+    """Pack a role from the current files.
+
+    Args:
+        budget: A token limit on top of the role's own budget.
+        without: Folders to leave out, relative to the vault.
+    """
+    packer = ContextPacker(root, tokenizer=count_tokens, git=git)
+    excluded = (*role.context.exclude, *(f"/{folder}/" for folder in without))
+    limited = replace(
+        role,
+        token_budget=min(role.token_budget, budget),
+        context=replace(role.context, exclude=excluded),
+    )
+    plan = packer.plan(limited, "", targets)
+    text = plan.render()
+    return RolePart(
+        name=name,
+        text=text,
+        tokens=count_tokens(text) if text else 0,
+        config=role,
+        targets=tuple(targets),
+        sections=tuple(_section(each) for each in plan.sections if each.key != "system_prompt"),
+        problems=_problems(name, plan),
+        root=root,
+    )
+
+
+def _section(outcome: SectionOutcome) -> RoleSection:
+    has_text = {file.path: outcome.is_kept and file.text is not None for file in outcome.files}
+    return RoleSection(
+        heading=outcome.heading,
+        tokens=outcome.tokens,
+        why_not=outcome.reason,
+        sent=tuple(path for path, is_sent in has_text.items() if is_sent),
+        left_out=tuple(path for path, is_sent in has_text.items() if not is_sent),
+    )
+
+
+def _problems(name: str, plan: PackPlan) -> tuple[str, ...]:
+    if not plan.is_cut:
+        return plan.warnings
+    cut = (
+        f"What the role {name!r} always includes is over its {plan.token_budget:,} tokens; "
+        "the end is left out."
+    )
+    return (cut, *plan.warnings)
+
+
+MAX_PACKED = 8
+"""The maximum number of packed roles that are remembered."""
+
+_DIFFS = (STAGED_DIFF, UNSTAGED_DIFF)
+
+State = tuple[object, ...]
+"""What a packed role depends on; if it differs, the role is packed again."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Packed:
+    state: State
+    used: State
+    part: RolePart
+
+
+@dataclass(frozen=True, slots=True)
+class _Walked:
+    state: int
+    good_until: float
+
+
+class RolePacking:
+    """The packed roles of one vault; used in worker threads.
+
+    Each turn checks the stamps of the vault's files, and reads only what has changed. In a vault
+    so large that this takes long, only files that are in the text are checked at each turn.
+
+    Args:
+        without: Folders to leave out, relative to it.
+        clock: A monotonic clock, in seconds.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        without: Sequence[str],
+        sources: RoleSources,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._root = root
+        self._sources = sources
+        self._without = tuple(without)
+        self._clock = clock
+        self._packed: LRUCache[State, _Packed] = LRUCache(MAX_PACKED)
+        self._walked: dict[bool, _Walked] = {}
+        self._one_at_a_time = threading.Lock()
+
+    def part(
+        self,
+        name: str,
+        targets: tuple[str, ...] = (),
+        *,
+        budget: Callable[[int], int],
+        model: str,
+        count_tokens: CountTokens,
+    ) -> RolePart:
+        """What a role adds to a turn; a faulty role adds only a problem.
+
+        Args:
+            name: The role; empty is none.
+            budget: Caps the role's token budget by the window.
+        """
+        if not name:
+            return NO_ROLE
+        try:
+            usable = self._sources.role(name)
+        except ConfigInvalid as invalid:
+            problem = f"The role {name!r} is not used: {invalid}"
+            return RolePart(name=name, problems=(problem,))
+        role = usable.config
+        if role is None:
+            return RolePart(name=name, problems=usable.problems)
+        limit = budget(role.token_budget)
+        key = (name, repr(usable), targets, limit, model)
+        with self._one_at_a_time:
+            state = self._state(role, targets)
+            known = self._packed.get(key)
+            if known is None or known.state != state or known.used != self._used(known.part):
+                part = pack_role(
+                    self._root,
+                    name,
+                    role,
+                    targets=targets,
+                    budget=limit,
+                    without=self._without,
+                    count_tokens=count_tokens,
+                    git=usable.git,
+                )
+                problems = (*usable.problems, *part.problems)
+                part = replace(part, templates=usable.templates, problems=problems)
+                known = _Packed(state, self._used(part), part)
+            self._packed[key] = known
+            return known.part
+
+    def _state(self, role: RoleConfig, targets: Sequence[str]) -> State:
+        context = role.context
+        names = (*context.include, *context.always_include)
+        patterns = tuple(name for name in names if not name.startswith("$") and name not in _DIFFS)
+        changes = self._changes(unstaged=UNSTAGED_DIFF in names) if asks_git(role) else ""
+        if not (patterns or targets or context.tree):
+            return (changes,)
+        return (changes, self._files(hidden=PatternSet(patterns).wants_hidden))
+
+    def _changes(self, *, unstaged: bool) -> str:
+        """A digest of git's diffs."""
+        if work_tree_of(self._root) is None:
+            return ""
+        changes = GitChanges(self._root)
+        digest = hashlib.sha256(changes.diff(staged=True).encode("utf-8", "replace"))
+        if unstaged:
+            digest.update(changes.diff(staged=False).encode("utf-8", "replace"))
+        return digest.hexdigest()
+
+    def _files(self, *, hidden: bool) -> int:
+        """A hash of the stamps of the vault's files."""
+        known = self._walked.get(hidden)
+        if known is not None and self._clock() < known.good_until:
+            return known.state
+        began = time.thread_time()
+        stamps = file_stamps(self._root, without=self._without, hidden=hidden)
+        work = time.thread_time() - began
+        state = hash(frozenset(stamps))
+        self._walked[hidden] = _Walked(state, self._clock() + rest_after(work, work))
+        return state
+
+    def _used(self, part: RolePart) -> State:
+        """The stamps of the files in a role's text."""
+        paths = (path for section in part.sections for path in section.sent)
+        return tuple(_stamps(self._root, paths))
+
+
+def _stamps(root: Path, paths: Iterable[str]) -> Iterable[tuple[int, int, int] | None]:
+    for path in paths:
+        try:
+            status = status_of(root, path)
+        except (PathRefused, OSError, ValueError):
+            yield None
+        else:
+            yield status.st_mtime_ns, status.st_size, status.st_ino
+
 
 PATIENCE_S = 20.0
 """How long a turn waits for the files of its role before it goes on without them."""

@@ -13,7 +13,7 @@ from itertools import count
 from smart_context.base.text.names import one_line
 from smart_context.base.values import CountTokens
 from smart_context.chat.messages import ChatId
-from smart_context.plugin.choices.recalls import Reference
+from smart_context.plugin.choices.state import Reference
 from smart_context.plugin.notes.context_prompt import Room
 
 MARK = "said"

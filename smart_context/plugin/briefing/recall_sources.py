@@ -21,8 +21,8 @@ from smart_context.host.access import Access, Owned
 from smart_context.host.request.fenced_tools import in_plain_text
 from smart_context.host.request.prompt import prompt_messages
 from smart_context.plugin.briefing.recall_prompt import RecallContent, RecalledMessage
-from smart_context.plugin.choices.recalls import MOST_REFERENCES, Recall, Reference
 from smart_context.plugin.choices.sidecars import Sidecars
+from smart_context.plugin.choices.state import MOST_REFERENCES, Recall, Reference
 from smart_context.plugin.selection.chat_filter import ChatFilter, with_selection
 from smart_context.plugin.selection.selector import ContextSelector
 from smart_context.relevance.archive.archive import ChatArchive

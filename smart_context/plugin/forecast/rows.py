@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import Message
 from smart_context.plugin.forecast.forecasts import Forecast
-from smart_context.plugin.selection.absences import absences
+from smart_context.plugin.selection.window_budget import absences
 from smart_context.relevance.reasons import Reason
 
 ONE_LINE = 400

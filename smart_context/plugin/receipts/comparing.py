@@ -27,13 +27,18 @@ from smart_context.host.turn import Turn
 from smart_context.host.turns import transcript
 from smart_context.plugin.choices.state import FilterState, check_threshold
 from smart_context.plugin.forecast.commands import DraftOf
-from smart_context.plugin.forecast.plans import RequestPlanner
-from smart_context.plugin.receipts.commands import named_receipt
+from smart_context.plugin.forecast.forecasts import RequestPlanner
+from smart_context.plugin.receipts.commands import (
+    Asked,
+    Replays,
+    asked_by,
+    named_receipt,
+    settings_in,
+)
 from smart_context.plugin.receipts.documents import one_line_texts, receipt_document
 from smart_context.plugin.receipts.making import PendingReceipt, settings_document
 from smart_context.plugin.receipts.receipt import Receipt
 from smart_context.plugin.receipts.recording import ReceiptRecorder
-from smart_context.plugin.receipts.replay import Asked, Replays, asked_by, settings_in
 from smart_context.plugin.receipts.spent import last_request_of
 from smart_context.relevance.reasons import ReasonKind
 

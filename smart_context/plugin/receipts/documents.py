@@ -9,8 +9,13 @@ from smart_context.base.values import JsonObject
 from smart_context.chat.messages import Message
 from smart_context.chat.tool_pairs import called_tools
 from smart_context.plugin.forecast.costs import PART_NAMES
-from smart_context.plugin.receipts.receipt import TOOL, Receipt, ReceiptRow
-from smart_context.plugin.receipts.requests import shown_body, shown_rounds
+from smart_context.plugin.receipts.receipt import (
+    TOOL,
+    Receipt,
+    ReceiptRow,
+    shown_body,
+    shown_rounds,
+)
 from smart_context.plugin.receipts.spent import Spent
 from smart_context.plugin.selection.last_request import Shared, cost_document
 from smart_context.relevance.reasons import Reason

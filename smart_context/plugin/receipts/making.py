@@ -15,8 +15,8 @@ from smart_context.host.request.sent import AddedTexts
 from smart_context.host.turn import Turn
 from smart_context.llm.models import Usage
 from smart_context.plugin.briefing.briefing import Briefing
+from smart_context.plugin.briefing.chat_roles import RolePart
 from smart_context.plugin.briefing.recall_prompt import RecallShare
-from smart_context.plugin.briefing.role_part import RolePart
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.forecast.costs import NO_TOKENS, TokensByPart
 from smart_context.plugin.forecast.forecasts import Forecast
@@ -26,20 +26,18 @@ from smart_context.plugin.receipts.receipt import (
     Receipt,
     ReceiptRow,
     ReceiptSection,
-    sent_digest,
-)
-from smart_context.plugin.receipts.requests import (
     SentRequest,
     list_name,
     parameters_of,
+    sent_digest,
     sent_request,
     shared_prefix_tokens,
     stored_rounds,
 )
 from smart_context.plugin.receipts.spent import Before, spent_tokens, with_costs
-from smart_context.plugin.selection.absences import absences
 from smart_context.plugin.selection.last_request import LastRequest
 from smart_context.plugin.selection.selector import ChatView, Decision
+from smart_context.plugin.selection.window_budget import absences
 from smart_context.plugin.settings import FilterSettings
 from smart_context.relevance.reasons import Reason, ReasonKind
 from smart_context.topics.values import Topic

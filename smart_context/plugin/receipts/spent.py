@@ -10,7 +10,6 @@ from smart_context.base.values import CountTokens, JsonObject
 from smart_context.host.turn import Turn
 from smart_context.llm.models import NOTHING_USED, Usage
 from smart_context.plugin.briefing.briefing import Briefing
-from smart_context.plugin.model_in_use import Cache
 from smart_context.plugin.receipts.receipt import Receipt
 from smart_context.plugin.selection.last_request import (
     LastRequest,
@@ -21,6 +20,7 @@ from smart_context.plugin.selection.last_request import (
     head_of,
     paid_after,
 )
+from smart_context.plugin.settings import Cache
 from smart_context.relevance.reasons import OUT, ReasonKind
 
 By = Literal["day", "model", "chat", "client"]

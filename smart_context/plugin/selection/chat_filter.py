@@ -18,8 +18,8 @@ from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.choices.undo import Undoable
 from smart_context.plugin.selection.documents import filter_result
+from smart_context.plugin.selection.last_request import Waiting
 from smart_context.plugin.selection.selector import ChatView, ContextSelector, Decision
-from smart_context.plugin.selection.waiting import Waiting
 from smart_context.storage.ports import Chats
 from smart_context.topics.stored import public_topics
 

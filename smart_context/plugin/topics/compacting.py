@@ -18,7 +18,7 @@ from smart_context.plugin.choices.undo import Step, Summary, UndoSteps
 from smart_context.plugin.forecast.costs import TokenLedger
 from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.plugin.selection.selector import ChatView, ContextSelector
-from smart_context.plugin.topics.members import NamedTopics, named_topics
+from smart_context.plugin.topics.splitting import NamedTopics, named_topics
 from smart_context.storage.ports import Chats
 from smart_context.topics.summaries.claims import unsupported
 from smart_context.topics.summaries.digest import without_head

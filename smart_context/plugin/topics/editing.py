@@ -25,7 +25,7 @@ from smart_context.plugin.choices.undo import (
 from smart_context.plugin.notes.context_documents import ContextChanges
 from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.plugin.selection.selector import ContextSelector
-from smart_context.plugin.topics.members import placed_topics
+from smart_context.plugin.topics.splitting import placed_topics
 from smart_context.plugin.topics.updates import TOPICS_UPDATED, TopicUpdates, store_topics
 from smart_context.storage.ports import Chats
 from smart_context.topics.identity import with_ids

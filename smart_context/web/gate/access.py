@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 
-from smart_context.web.gate.sessions.browser_sessions import LINK_S, BrowserSession, browser_name
-from smart_context.web.gate.sessions.session_book import SessionBook
+from smart_context.web.gate.sessions import LINK_S, BrowserSession, SessionBook, browser_name
 
 COOKIE_DAYS = 400
 """Longest that browsers keep a cookie; the record decides how long it works."""

@@ -1,21 +1,26 @@
 """The keys that clients of the API have: digests, in the user's folder. Everything here blocks."""
 
+import asyncio
 import re
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 
 from pydantic import TypeAdapter
+from starlette.responses import Response
 
 from smart_context.base.asking import person_tag
 from smart_context.base.disk.files import SharedFile
 from smart_context.base.disk.places import Place
-from smart_context.base.errors import CommandFailed
+from smart_context.base.errors import CommandFailed, StoreFailed
 from smart_context.base.shared import Shared
 from smart_context.base.values import OWN_KEY, OWNER, PersonId
+from smart_context.web.gate.access import Access
+from smart_context.web.gate.request_facts import Refusal, RequestFacts
+from smart_context.web.wire.frames import render_json
 
 FILE_NAME = "client-keys.json"
 KEY_BEGINNING = "sc-"
@@ -61,20 +66,12 @@ class KeyFile:
     Args:
         folder: The user's folder for settings; made when something is first written.
         shared: Where the servers of a team keep the keys, in place of that folder.
-        clock: The time in seconds since 1970.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        shared: Shared[ClientKeys] | None = None,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
+    def __init__(self, folder: Path, *, shared: Shared[ClientKeys] | None = None) -> None:
         place = Place(folder, (FILE_NAME,))
         own = SharedFile(place=place, adapter=RECORD_OF_KEYS, empty=ClientKeys())
         self._file: Shared[ClientKeys] = shared or own
-        self._clock = clock
 
     def read(self) -> ClientKeys:
         """The keys; none when there is no file, or when it is damaged.
@@ -97,7 +94,7 @@ class KeyFile:
                 f"not {OWN_KEY!r}."
             )
         key = KEY_BEGINNING + secrets.token_urlsafe(32)
-        made = ClientKey(digest=key_digest(key), created_at=int(self._clock()), person=person)
+        made = ClientKey(digest=key_digest(key), created_at=int(time.time()), person=person)
         kept_as = full_name(name, person)
 
         def change(record: ClientKeys) -> ClientKeys:
@@ -147,3 +144,112 @@ def is_of(name: str, person: PersonId) -> bool:
 def key_digest(key: str) -> str:
     """The form in which a key is kept. It is random and long: no salt is needed."""
     return sha256(key.encode("utf-8", "replace")).hexdigest()
+
+
+LOOK_AGAIN_S = 1.0
+"""How long a key that was revoked may still open."""
+
+_ROOTS = ("/v1", "/mcp")
+_EXPOSED = "X-Smart-Context-Chat, X-Smart-Context-Receipt, X-Smart-Context-In, X-Smart-Context-Out"
+_KINDS = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+
+NO_CLIENT_KEY = Refusal(
+    status=401,
+    title="The key is missing or wrong",
+    advice="Send `Authorization: Bearer KEY`. For a key, run: smart-context keys new NAME",
+)
+
+
+def is_for_clients(path: str) -> bool:
+    """True if a path is the API's, which keys open and cookies do not."""
+    return any(path == root or path.startswith(f"{root}/") for root in _ROOTS)
+
+
+class KeyRing:
+    """Knows whose key is whose.
+
+    Args:
+        access: The server's own secret; `None`: it has none that opens the API.
+        file: Where the keys of clients are kept; `None`: there are none.
+    """
+
+    def __init__(self, access: Access | None, file: KeyFile | None) -> None:
+        self._access = access
+        self._file = file
+        self._keys = ClientKeys()
+        self._read_at = float("-inf")
+
+    def person_of(self, name: str) -> PersonId:
+        """The person of a key, by its name."""
+        return self._keys.person_of(name)
+
+    async def owner_of(self, authorization: str) -> str:
+        """The name of the key in an `Authorization` header; empty if it opens nothing."""
+        scheme, _, key = authorization.partition(" ")
+        if scheme.lower() != "bearer" or not key.strip():
+            return ""
+        if self._access and self._access.accepts_bearer(authorization.encode("latin-1")):
+            return OWN_KEY
+        owner = self._keys.name_of(key.strip())
+        # One that was just made is looked for at once; one that was revoked works a little longer.
+        if self._file is not None and (not owner or self._is_stale()):
+            self._read_at = time.monotonic()
+            self._keys = await asyncio.to_thread(_read, self._file)
+            owner = self._keys.name_of(key.strip())
+        return owner
+
+    def _is_stale(self) -> bool:
+        return time.monotonic() - self._read_at >= LOOK_AGAIN_S
+
+
+def _read(file: KeyFile) -> ClientKeys:
+    try:
+        return file.read()
+    except StoreFailed:
+        return ClientKeys()
+
+
+def preflight(facts: RequestFacts) -> Response | None:
+    """The answer to a browser that asks what it may send; `None` for other requests.
+
+    Any page may ask, since each request must carry a key that only the user can have given it.
+    """
+    if facts.method != "OPTIONS" or not is_for_clients(facts.path):
+        return None
+    headers = {
+        "Access-Control-Allow-Methods": "GET, POST, DELETE, OPTIONS",
+        "Access-Control-Allow-Headers": facts.header("access-control-request-headers")
+        or "Authorization, Content-Type",
+        "Access-Control-Max-Age": "600",
+        "Vary": "Access-Control-Request-Headers",
+    }
+    if facts.header("access-control-request-private-network") == "true":
+        headers["Access-Control-Allow-Private-Network"] = "true"
+    return Response(status_code=204, headers=headers)
+
+
+def client_headers(path: str) -> Mapping[str, str]:
+    """What lets a page of another site read an answer of the API."""
+    if not is_for_clients(path):
+        return {}
+    return {
+        "Access-Control-Allow-Origin": "*",
+        "Access-Control-Expose-Headers": _EXPOSED,
+        "Cross-Origin-Resource-Policy": "cross-origin",
+    }
+
+
+def refused_client(refusal: Refusal) -> Response:
+    """A refusal in the shape that the API's errors have."""
+    error = {
+        "message": f"{refusal.title}. {refusal.advice}",
+        "type": _KINDS.get(refusal.status, "invalid_request_error"),
+        "param": None,
+        "code": "invalid_api_key" if refusal.status == 401 else None,  # noqa: PLR2004 - Unauthorized
+    }
+    headers = {"Cache-Control": "no-store"}
+    if refusal.status == 401:  # noqa: PLR2004 - the same
+        headers["WWW-Authenticate"] = 'Bearer realm="Smart Context"'
+    if refusal.retry_after_s:
+        headers["Retry-After"] = str(refusal.retry_after_s)
+    return Response(render_json({"error": error}), refusal.status, headers, "application/json")

@@ -9,19 +9,19 @@ cookie alone                   the key page, which fetches the page with the key
 a start link                   a cookie, and a code for the key
 """
 
+import ipaddress
 from dataclasses import dataclass
 from posixpath import splitext
 from typing import Protocol
 
 from starlette.responses import Response
 
+from smart_context.base.config.access import AccessSettings, person_named
 from smart_context.base.values import NOBODY, OWNER, PersonId
 from smart_context.web.gate.access import Access, BrowserLogin, same_text
-from smart_context.web.gate.client_api import NO_CLIENT_KEY, KeyRing, is_for_clients
-from smart_context.web.gate.client_keys import KeyFile
-from smart_context.web.gate.request_facts import RequestFacts, clean_url
-from smart_context.web.gate.security import Refusal
-from smart_context.web.gate.sessions.browser_sessions import LINK_S
+from smart_context.web.gate.client_keys import NO_CLIENT_KEY, KeyFile, KeyRing, is_for_clients
+from smart_context.web.gate.request_facts import Refusal, RequestFacts, clean_url
+from smart_context.web.gate.sessions import LINK_S
 from smart_context.web.gate.throttle import Throttle, TooManyAttempts
 
 OPEN_PATH = "/healthz"
@@ -270,3 +270,51 @@ def has_pass(facts: RequestFacts, file_pass: str) -> bool:
     """True if a request is for a file and has what opens it for its browser."""
     given = facts.parameter("pass") or ""
     return facts.path.startswith(FILES) and same_text(given, file_pass)
+
+
+NOT_NAMED = Refusal(
+    status=401,
+    title="The proxy has not said who you are",
+    advice="Open Smart Context at your company's address, where you log in. For whoever runs it: "
+    "the header that `[access]` names must come once, from an address that it trusts.",
+)
+
+
+class ProxyDoor:
+    """Decides who is let in.
+
+    Args:
+        settings: The header, and where the proxy is.
+        clients: Decides on what no browser asks.
+    """
+
+    def __init__(self, settings: AccessSettings, clients: ClientDoor) -> None:
+        self._settings = settings
+        self._clients = clients
+        self._header = settings.header.lower()
+
+    async def admit(self, facts: RequestFacts) -> Verdict:
+        """What to do with a request."""
+        if (verdict := await self._clients.admit(facts)) is not None:
+            return verdict
+        values = facts.headers.get(self._header, ())
+        if len(values) != 1 or not self._is_proxy(facts.address):
+            return NOT_NAMED
+        try:
+            name = values[0].decode()
+        except UnicodeDecodeError:
+            return NOT_NAMED
+        person = person_named(name, self._settings.owner)
+        return NOT_NAMED if person is None else Admitted(person=person, name=name)
+
+    async def ended(self, sessions: frozenset[str]) -> frozenset[str]:  # noqa: ARG002 - none here
+        """The sessions that are over: the proxy has them, not we."""
+        return frozenset()
+
+    def _is_proxy(self, address: str) -> bool:
+        try:
+            peer = ipaddress.ip_address(address)
+        except ValueError:
+            return False
+        mapped = peer.ipv4_mapped if isinstance(peer, ipaddress.IPv6Address) else None
+        return any((mapped or peer) in network for network in self._settings.trusted)

@@ -11,7 +11,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from smart_context.web.log_throttle import LogThrottle
+from smart_context.web.listening import LogThrottle
 
 _log = logging.getLogger(__name__)
 

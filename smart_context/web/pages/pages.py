@@ -29,7 +29,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, TypeVar, cast
 from urllib.parse import quote
 
 from cachetools import LRUCache
@@ -50,26 +50,26 @@ from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.listed.rows import ChatRow
 from smart_context.chat.messages import PRIVATE, Message, instructions_in, messages_of
 from smart_context.host.chosen_model import choice_in
-from smart_context.host.commands.registry import Caller, CommandRegistry
-from smart_context.host.reading import Reading
+from smart_context.host.commands.registry import Caller
+from smart_context.host.host import Host
+from smart_context.vault.followed import FollowedVault
 from smart_context.web.assets import CheckedFiles, favicon
-from smart_context.web.gate.gate import admitted
-from smart_context.web.gate.key_page import SHEETS
+from smart_context.web.gate.gate import SHEETS, admitted
 from smart_context.web.limits import MAX_UPLOAD_BYTES
-from smart_context.web.pages.bundles import Bundles
-from smart_context.web.pages.markup.live_markdown import LiveMarkdown
+from smart_context.web.pages.fragments import LiveMarkdown, NotePage
 from smart_context.web.pages.markup.message_html import MessageHtml
-from smart_context.web.pages.note_page import NotePage, Notes
 from smart_context.web.pages.smart_context import SmartContextCommands
-from smart_context.web.pages.templates import NO_STORE, PageTemplates
+from smart_context.web.pages.templates import NO_STORE, Bundles, PageTemplates
 from smart_context.web.pages.views import message_views, turn_view
-from smart_context.web.pages.views.chat_groups import ChatGroup, chat_groups, hits_view
-from smart_context.web.pages.views.message_states import message_states
-from smart_context.web.pages.views.message_views import SPEAKERS
-from smart_context.web.pages.views.message_window import window_asked_for
-from smart_context.web.pages.views.relatives import relatives_of
+from smart_context.web.pages.views.chat_groups import (
+    ChatGroup,
+    chat_groups,
+    hits_view,
+    relatives_of,
+)
+from smart_context.web.pages.views.message_states import message_states, window_asked_for
+from smart_context.web.pages.views.message_views import SPEAKERS, compaction_view
 from smart_context.web.pages.views.settings_view import fields_by_section
-from smart_context.web.pages.views.summary_views import compaction_view
 
 MAX_CHARACTERS = 2_000
 """Longer messages of a version are cut; the chat's file has all of them."""
@@ -114,22 +114,8 @@ _UNKNOWN_CHAT = (
 )
 
 
-class PageHost(Protocol):
-    """What pages need of the host."""
-
-    @property
-    def reading(self) -> Reading:
-        """What a caller may see of the chats."""
-        ...
-
-    @property
-    def commands(self) -> CommandRegistry:
-        """The commands."""
-        ...
-
-
 def page_routes(
-    host: PageHost, child: Child | None = None, notes: Notes | None = None
+    host: Host, child: Child | None = None, notes: FollowedVault | None = None
 ) -> list[BaseRoute]:
     """The routes of all pages, without access control.
 
@@ -180,7 +166,7 @@ async def unknown_address(_request: Request) -> Response:
 
 
 class _Pages:
-    def __init__(self, host: PageHost, messages: MessageHtml, templates: PageTemplates) -> None:
+    def __init__(self, host: Host, messages: MessageHtml, templates: PageTemplates) -> None:
         self._reading = host.reading
         self._commands = host.commands
         self._messages = messages

@@ -9,12 +9,13 @@ from smart_context.cli.evaluation.measures import (
     Findings,
     Match,
     Sample,
+    adjusted_rand,
+    agreement,
     best_match,
     mean_match,
     recalls_of,
 )
-from smart_context.cli.evaluation.picture import BINS, reliability_of
-from smart_context.cli.evaluation.replay import adjusted_rand, agreement
+from smart_context.cli.evaluation.report import BINS, reliability_of
 
 SETS = st.frozensets(st.integers(0, 9))
 

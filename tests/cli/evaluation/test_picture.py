@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from smart_context.cli.evaluation.measures import Sample
-from smart_context.cli.evaluation.picture import STEPS, curve_of, histogram_of, picture
+from smart_context.cli.evaluation.report import STEPS, curve_of, histogram_of, picture
 
 SAMPLE = Sample(
     scores=np.array([0.1, 0.4, 0.6, 0.9], dtype=np.float32),

@@ -4,8 +4,7 @@ import pytest
 
 from smart_context.base.text.words import content_words
 from smart_context.chat.messages import Message
-from smart_context.cli.evaluation.dialogues import Dialogue, Question, part_of
-from smart_context.cli.evaluation.typed import (
+from smart_context.cli.evaluation.calibration import (
     absent_labels,
     as_chats,
     chats_of,
@@ -13,6 +12,7 @@ from smart_context.cli.evaluation.typed import (
     short_labels,
     with_absent,
 )
+from smart_context.cli.evaluation.dialogues import Dialogue, Question, part_of
 
 
 def dialogue(subject, turns=4):

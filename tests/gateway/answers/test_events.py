@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.gateway.answers.events import LARGEST_EVENT, MAX_UNPACKED, EventReader, decoder
+from smart_context.gateway.answers import LARGEST_EVENT, MAX_UNPACKED, EventReader, decoder
 
 
 def read(*chunks):

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.gateway.answers.gathered import (
+from smart_context.gateway.answers import (
     LARGEST_BODY,
     MOST_CALLS,
     MOST_CHOICES,
     BodyGatherer,
     StreamGatherer,
 )
-from smart_context.gateway.answers.shapes import OwnAnswer
+from smart_context.gateway.edge.own_answers import OwnAnswer
 from smart_context.llm.models import Usage
 
 

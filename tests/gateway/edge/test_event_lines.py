@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.gateway.answers.events import EventReader
-from smart_context.gateway.answers.shapes import OwnAnswer
+from smart_context.gateway.answers import EventReader
+from smart_context.gateway.edge.own_answers import OwnAnswer
 from smart_context.gateway.edge.relay import EventLines
 
 LINE_ENDS = "\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"

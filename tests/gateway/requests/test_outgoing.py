@@ -11,8 +11,7 @@ from smart_context.gateway.requests.outgoing import (
     outgoing,
     with_system,
 )
-from smart_context.gateway.requests.response_items import response_units
-from smart_context.gateway.requests.units import chat_units
+from smart_context.gateway.requests.units import chat_units, response_units
 from tests.gateway.saying import assistant, system, user
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}

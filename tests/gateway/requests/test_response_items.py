@@ -4,8 +4,7 @@ import pytest
 
 from smart_context.chat.messages import Message
 from smart_context.gateway.requests.body import BodyRefused
-from smart_context.gateway.requests.response_items import response_units
-from smart_context.gateway.requests.units import key_of
+from smart_context.gateway.requests.units import key_of, response_units
 
 
 def reasoning(text):

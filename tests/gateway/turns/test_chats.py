@@ -2,10 +2,9 @@ import json
 
 import pytest
 
-from smart_context.gateway.identity.issued import answer_of
-from smart_context.gateway.turns.chats import ChatFinder
+from smart_context.gateway.identity import answer_of
 from smart_context.gateway.turns.document import RequestRecorder
-from smart_context.gateway.turns.incoming import RecentLists, read_incoming
+from smart_context.gateway.turns.incoming import ChatFinder, RecentLists, read_incoming
 from smart_context.storage.files.chats import FileChats
 from smart_context.storage.files.logs import FileLogs
 from tests.gateway.saying import assistant, user

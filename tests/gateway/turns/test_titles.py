@@ -3,9 +3,8 @@ import json
 import pytest
 
 from smart_context.gateway.requests.units import chat_units
-from smart_context.gateway.turns.chats import FoundChat
 from smart_context.gateway.turns.document import TITLE_LENGTH, RequestRecorder, title_of
-from smart_context.gateway.turns.incoming import RecentLists, read_incoming
+from smart_context.gateway.turns.incoming import FoundChat, RecentLists, read_incoming
 from smart_context.storage.files.chats import FileChats
 from tests.gateway.saying import assistant, system, user
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from smart_context.app.histories import Histories
+from smart_context.app.composition import Histories
 from smart_context.base.errors import CommandFailed, ModelFailed, RequestTooLong
 from smart_context.host.commands.compaction import CLEARED
 from smart_context.llm.models import Usage

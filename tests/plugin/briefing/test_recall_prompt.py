@@ -10,7 +10,7 @@ from smart_context.plugin.briefing.recall_prompt import (
     RecalledMessage,
     recalls_prompt,
 )
-from smart_context.plugin.choices.recalls import Reference
+from smart_context.plugin.choices.state import Reference
 
 texts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=60) | st.sampled_from(
     [

@@ -7,7 +7,7 @@ import pytest
 
 from smart_context.llm.tokens import estimate
 from smart_context.packing.role_sources import RoleSources
-from smart_context.plugin.briefing.role_part import MAX_PACKED, RolePacking
+from smart_context.plugin.briefing.chat_roles import MAX_PACKED, RolePacking
 from smart_context.vault.trust.record import TrustRecord
 from smart_context.vault.trust.vault import VaultTrust
 from tests.trusting import grant_all, settings_of
@@ -120,7 +120,7 @@ def test_the_memory_folder_is_no_part_of_the_files(vault):
 
 
 def test_in_a_vast_vault_names_are_looked_at_less_often_but_texts_each_time(vault, monkeypatch):
-    monkeypatch.setattr("smart_context.plugin.briefing.role_part.rest_after", lambda *_: 6.0)
+    monkeypatch.setattr("smart_context.plugin.briefing.chat_roles.rest_after", lambda *_: 6.0)
     now = [100.0]
     packing = packing_of(vault, (), clock=lambda: now[0])
     first = part(packing)

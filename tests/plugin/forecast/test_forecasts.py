@@ -3,7 +3,7 @@
 import pytest
 
 from smart_context.plugin.briefing.briefing import Briefing
-from smart_context.plugin.briefing.role_part import RolePart
+from smart_context.plugin.briefing.chat_roles import RolePart
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.forecast.forecasts import BRIEFING_AGE_S, Forecasts
 

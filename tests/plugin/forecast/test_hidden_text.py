@@ -9,7 +9,7 @@ from smart_context.plugin.briefing.recall_prompt import (
     RecalledMessage,
     recalls_prompt,
 )
-from smart_context.plugin.choices.recalls import Reference
+from smart_context.plugin.choices.state import Reference
 from smart_context.plugin.forecast.hidden_text import find_hidden_text, hidden_places_in
 from smart_context.plugin.notes.context_prompt import (
     ContextContent,

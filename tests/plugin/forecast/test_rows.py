@@ -10,8 +10,8 @@ from smart_context.chat.compaction import summary_message
 from smart_context.chat.messages import Message
 from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.plugin.forecast.rows import ONE_LINE, candidate_rows, rows_by_id
+from smart_context.plugin.selection.documents import status_line
 from smart_context.plugin.selection.selector import ChatView, Decision
-from smart_context.plugin.selection.status_line import status_line
 from smart_context.relevance.reasons import KINDS, ReasonKind, Reasons
 from smart_context.relevance.score import Scores
 from smart_context.relevance.select import Selection

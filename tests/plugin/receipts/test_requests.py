@@ -2,7 +2,7 @@
 
 import pytest
 
-from smart_context.plugin.receipts.requests import (
+from smart_context.plugin.receipts.receipt import (
     SentRequest,
     sent_request,
     shared_prefix_tokens,

@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 
 from smart_context.packing import RoleConfig
-from smart_context.plugin.briefing.briefing import Briefing
-from smart_context.plugin.briefing.chat_contexts import Assembled
-from smart_context.plugin.briefing.role_part import RolePart, RoleSection
+from smart_context.plugin.briefing.briefing import Assembled, Briefing
+from smart_context.plugin.briefing.chat_roles import RolePart, RoleSection
 from smart_context.plugin.notes.context_prompt import ContextShare, ContextsPrompt
 from smart_context.plugin.receipts.making import MAX_PATHS, sections_of
 

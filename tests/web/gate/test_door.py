@@ -16,7 +16,7 @@ from smart_context.web.gate.door import (
     KeyPage,
     Redirect,
 )
-from smart_context.web.gate.security import Refusal
+from smart_context.web.gate.request_facts import Refusal
 from smart_context.web.gate.throttle import FREE_FAILURES, MAX_QUEUE, TURNS, Throttle
 from tests.patience import settled
 from tests.web.let_in import let_in

@@ -1,4 +1,4 @@
-from smart_context.web.gate.headers import security_headers
+from smart_context.web.gate.refusals import security_headers
 
 
 def test_the_policy_lets_nothing_in_from_elsewhere():

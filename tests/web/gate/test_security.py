@@ -1,7 +1,12 @@
 import pytest
 
 from smart_context.base.errors import CommandFailed
-from smart_context.web.gate.security import FOREIGN_HOST, FOREIGN_SITE, check_exposure, check_site
+from smart_context.web.gate.request_facts import (
+    FOREIGN_HOST,
+    FOREIGN_SITE,
+    check_exposure,
+    check_site,
+)
 from tests.web.visiting import TOKEN, visit
 
 

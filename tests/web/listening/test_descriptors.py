@@ -9,7 +9,7 @@ pytest.importorskip("resource", reason="this system has no such limit")
 
 PROGRAM = """
 import resource, sys
-from smart_context.web.listening.listening_socket import raised_limit
+from smart_context.web.listening import raised_limit
 resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[1]), int(sys.argv[2])))
 print(raised_limit(), *resource.getrlimit(resource.RLIMIT_NOFILE))
 """

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from smart_context.web.listening.listening_socket import ListeningSocket
+from smart_context.web.listening import ListeningSocket
 from tests.patience import PATIENCE_S
 
 NO_ROOM = [errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM]

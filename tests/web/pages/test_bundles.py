@@ -7,7 +7,7 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from smart_context.base.resources import asset
-from smart_context.web.pages.bundles import Bundles, joined_script
+from smart_context.web.pages.templates import Bundles, joined_script
 
 ENTRIES = [f"pages/{path.name}" for path in sorted(asset("static").glob("pages/*-page.js"))]
 

@@ -8,7 +8,6 @@ with start links, the cookie alone opens nothing of the vault; the key that page
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Protocol
 from urllib.parse import quote
 
 from starlette.responses import RedirectResponse, Response
@@ -26,6 +25,7 @@ from smart_context.web.gate.door import (
     has_pass,
     needs_no_key,
 )
+from smart_context.web.gate.oidc.provider import Provider, ProviderFailed
 from smart_context.web.gate.oidc.signed_sessions import (
     LOGIN_S,
     SESSION_S,
@@ -34,8 +34,7 @@ from smart_context.web.gate.oidc.signed_sessions import (
     SignedSessions,
 )
 from smart_context.web.gate.refusals import forward, plain_page
-from smart_context.web.gate.request_facts import Hosts, RequestFacts, address_of, clean_url
-from smart_context.web.gate.security import Refusal
+from smart_context.web.gate.request_facts import Hosts, Refusal, RequestFacts, address_of, clean_url
 from smart_context.web.gate.throttle import Throttle, TooManyAttempts
 
 _log = logging.getLogger(__name__)
@@ -70,28 +69,12 @@ TOO_MANY = Refusal(
 )
 
 
-class ProviderLike(Protocol):
-    """What the door asks a provider for; each may raise `ProviderFailed`."""
-
-    async def login_address(self, redirect_uri: str, state: str, nonce: str, verifier: str) -> str:
-        """Where a browser logs in."""
-
-    async def person(
-        self, code: str, redirect_uri: str, nonce: str, verifier: str
-    ) -> tuple[str, str]:
-        """Who logged in: the provider's name for them, and their own."""
-
-    def is_issuer(self, issuer: str | None) -> bool:
-        """True unless an answer says that it is another provider's."""
-
-
 class OidcDoor:
     """Decides who is let in.
 
     Args:
         settings: The provider, and who owns this installation.
         provider: Says who logged in.
-        failed: The error of a provider that says no or can't be asked.
         sessions: Those who logged in.
         clients: Decides on what no browser asks.
         hosts: Names and addresses that the server goes by.
@@ -101,8 +84,7 @@ class OidcDoor:
     def __init__(
         self,
         settings: AccessSettings,
-        provider: ProviderLike,
-        failed: type[Exception],
+        provider: Provider,
         sessions: SignedSessions,
         *,
         clients: ClientDoor,
@@ -111,7 +93,6 @@ class OidcDoor:
     ) -> None:
         self._settings = settings
         self._provider = provider
-        self._failed = failed
         self._sessions = sessions
         self._clients = clients
         self._hosts = hosts
@@ -191,7 +172,7 @@ class OidcDoor:
                 self._sessions.nonce_of(login),
                 self._sessions.verifier_of(login),
             )
-        except self._failed as error:
+        except ProviderFailed as error:
             return _failed(error)
         response = RedirectResponse(address, 303, _NO_STORE)
         name, value = (
@@ -229,7 +210,7 @@ class OidcDoor:
                 self._sessions.nonce_of(login),
                 self._sessions.verifier_of(login),
             )
-        except self._failed as error:
+        except ProviderFailed as error:
             return _failed(error), True
         person = person_named(sub, self._settings.owner)
         if person is None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -39,19 +38,11 @@ class Provider:
     Args:
         settings: Its address, and this server's name there.
         secret: This server's secret there; empty for none.
-        clock: Monotonic, in seconds.
     """
 
-    def __init__(
-        self,
-        settings: AccessSettings,
-        secret: str,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, settings: AccessSettings, secret: str) -> None:
         self._settings = settings
         self._secret = secret
-        self._clock = clock
         self._metadata: JsonObject = {}
         self._keys: KeySet | None = None
         self._known_at = self._keys_at = float("-inf")
@@ -130,14 +121,14 @@ class Provider:
         try:
             return jwt.decode(id_token, await self._key_set(), algorithms=_ALGORITHMS)
         except (JoseError, ValueError):
-            if self._clock() - self._keys_at < _KEYS_AGAIN_S:
+            if time.monotonic() - self._keys_at < _KEYS_AGAIN_S:
                 raise
             self._keys = None  # the provider may have new keys
             return jwt.decode(id_token, await self._key_set(), algorithms=_ALGORITHMS)
 
     async def _key_set(self) -> KeySet:
         if self._keys is None:
-            self._keys_at = self._clock()
+            self._keys_at = time.monotonic()
             self._keys = KeySet.import_key_set(await self._json(self._metadata["jwks_uri"]))  # type: ignore[arg-type] # checked there
         return self._keys
 
@@ -147,7 +138,7 @@ class Provider:
         Raises:
             ProviderFailed: It can't be had, or is not the provider's.
         """
-        if self._clock() - self._known_at > _KNOWN_S:
+        if time.monotonic() - self._known_at > _KNOWN_S:
             # All who wait get one answer: one after the other, a provider that hangs would take
             # its time with each.
             if self._asking is None or self._asking.done():
@@ -163,7 +154,7 @@ class Provider:
         for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
             if not _is_safe(metadata.get(name)):
                 raise ProviderFailed(f"the provider's {name} is not an https address")
-        self._metadata, self._known_at = metadata, self._clock()
+        self._metadata, self._known_at = metadata, time.monotonic()
 
     async def _json(self, address: str) -> JsonObject:
         try:

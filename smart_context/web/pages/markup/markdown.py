@@ -8,24 +8,149 @@ so text can't pose as other text. The result passes an allow-list (`nh3`).
 import html
 import re
 from collections.abc import Callable, MutableMapping, Sequence
+from functools import lru_cache
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import nh3
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
-from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block import StateBlock, table
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
-from smart_context.web.pages.markup import formulas, note_markup
-from smart_context.web.pages.markup.highlighting import highlight
-from smart_context.web.pages.markup.note_markup import (
-    TooManyCells,
-    enable_bounded_tables,
-    enable_note_markup,
+FORMULA_TAGS = {
+    *("math", "menclose", "mfrac", "mi", "mn", "mo", "mover", "mpadded", "mphantom", "mroot"),
+    *("mrow", "mspace", "msqrt", "mstyle", "msub", "msubsup", "msup", "mtable", "mtd", "mtext"),
+    *("mtr", "munder", "munderover"),
+}
+_SHAPING = {
+    *("accent", "columnalign", "display", "displaystyle", "fence", "form", "linethickness"),
+    *("mathvariant", "maxsize", "minsize", "movablelimits", "notation", "scriptlevel", "stretchy"),
+    "width",
+}
+FORMULA_ATTRIBUTES = dict.fromkeys(FORMULA_TAGS, _SHAPING)
+"""What shapes a formula, and nothing that colours, moves or links a part of it."""
+
+_KEPT = 2_000
+_SPACE = re.compile(r"[0-2](\.\d{1,4})?em")
+_KNOWN_AS = (
+    (re.compile(r"(\\(?:begin|end))\{aligned\}"), r"\1{split}"),
+    (re.compile(r"(\\(?:begin|end))\{gathered\}"), r"\1{matrix}"),
+    # An exponent belongs to the whole matrix, not to its last bracket.
+    (re.compile(r"(\\begin\{[pbvBV]matrix\})"), r"{\1"),
+    (re.compile(r"(\\end\{[pbvBV]matrix\})"), r"\1}"),
 )
+"""What the library doesn't know, and how to say the same to it."""
+
+
+@lru_cache(_KEPT)
+def mathml(tex: str, *, displayed: bool) -> str | None:
+    """MathML of a formula that must still be cleaned; `None` for one that can't be drawn.
+
+    Args:
+        tex: The formula without the marks around it.
+        displayed: It stands on lines of its own.
+    """
+    # Its table of symbols takes a twentieth of a second to read, and most chats have no formula.
+    from latex2mathml.converter import convert_to_element  # noqa: PLC0415
+
+    for pattern, known in _KNOWN_AS:
+        tex = pattern.sub(known, tex)
+    try:
+        drawn = convert_to_element(tex, display="block" if displayed else "inline")
+    except Exception:  # noqa: BLE001  # its errors have no base, and some are Python's own
+        return None
+    for element in drawn.iter():
+        element.text = html.unescape(element.text or "")
+        if element.tag == "mi" and element.text.startswith("\\"):
+            return None
+        if not _SPACE.fullmatch(element.get("width", "0em")):
+            del element.attrib["width"]
+    return ET.tostring(drawn, encoding="unicode")
+
+
+NOTE_TAGS = {"input"}
+NOTE_ATTRIBUTES = {"a": {"data-note"}, "input": {"type", "disabled", "checked", "aria-label"}}
+"""What a sanitiser has to let through for them."""
+
+_NOTE_LINK = re.compile(r"\[\[([^\[\]|\n]{1,300})(?:\|([^\[\]\n]{1,300}))?\]\]")
+_TASK = re.compile(r"\[([ xX])\] ")
+
+
+def enable_note_markup(parser: MarkdownIt) -> None:
+    """Let a parser understand `[[Note]]`, `[[Note#Heading|words]]` and `- [ ] task`."""
+    parser.inline.ruler.before("link", "note_link", _note_link)
+    parser.core.ruler.push("tasks", _tasks)
+
+
+def _note_link(state: StateInline, silent: bool) -> bool:
+    found = _NOTE_LINK.match(state.src, state.pos, state.posMax)
+    if found is None:
+        return False
+    if not silent:
+        opening = state.push("note_link_open", "a", 1)
+        opening.attrs = {"class": "note-link", "data-note": found[1].strip()}
+        state.push("text", "", 0).content = (found[2] or found[1]).strip()
+        state.push("note_link_close", "a", -1)
+    state.pos = found.end()
+    return True
+
+
+def _tasks(state: StateCore) -> None:
+    for at in range(2, len(state.tokens)):
+        item, inline = state.tokens[at - 2], state.tokens[at]
+        if item.type != "list_item_open" or inline.type != "inline" or not inline.children:
+            continue
+        first = inline.children[0]
+        found = _TASK.match(first.content) if first.type == "text" else None
+        if found is None:
+            continue
+        item.attrJoin("class", "task")
+        first.content = first.content[found.end() :]
+        inline.children.insert(0, _box(is_done=found[1] != " "))
+
+
+def _box(*, is_done: bool) -> Token:
+    checked: dict[str, str | int | float] = {"checked": ""} if is_done else {}
+    words = "Done" if is_done else "Not done"
+    attributes = {"type": "checkbox", "disabled": "", "aria-label": words, **checked}
+    return Token("task", "input", 0, attrs=attributes)
+
+
+_MOST_FILLED = 5_000
+
+
+class TooManyCells(Exception):
+    """The tables of a text have too many cells to be shown as tables."""
+
+
+def enable_bounded_tables(parser: MarkdownIt) -> None:
+    """Let a parser make tables, as many cells as are written and 5,000 that are not.
+
+    Rendering raises `TooManyCells` where there are more.
+    """
+    parser.enable("table")
+    parser.block.ruler.at("table", _bounded, {"alt": ["paragraph", "reference"]})
+
+
+def _bounded(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    if silent or first + 2 > last:
+        return table(state, first, last, silent)
+    line = state.src[state.bMarks[first + 1] : state.eMarks[first + 1]]
+    columns = line.strip(" \t|").count("|") + 1
+    most_cells = len(state.src) // 2 + _MOST_FILLED  # what is written has a mark and a character
+    used = state.env.get("cells", 0)
+    end = min(last, first + 2 + max(0, most_cells - used) // columns)
+    if not table(state, first, end, False):
+        return False
+    if state.line == end < last:
+        raise TooManyCells
+    state.env["cells"] = used + (state.line - first) * columns
+    return True
+
 
 MAX_MARKDOWN_CHARS = 200_000
 """Longest text that is rendered; longer ones are shown as written, so any page opens."""
@@ -59,19 +184,61 @@ _TAGS = {
     *("a", "blockquote", "br", "code", "del", "div", "em", "h1", "h2", "h3", "h4", "h5", "h6"),
     *("hr", "li", "ol", "p", "pre", "s", "span", "strong", "table", "tbody", "td", "th", "thead"),
     *("tr", "ul"),
-    *note_markup.TAGS,
-    *formulas.TAGS,
+    *NOTE_TAGS,
+    *FORMULA_TAGS,
 }
 _ATTRIBUTES = {
     "*": {"class", "dir"},
-    "a": {"href", "title", "target"} | note_markup.ATTRIBUTES["a"],
-    "input": note_markup.ATTRIBUTES["input"],
+    "a": {"href", "title", "target"} | NOTE_ATTRIBUTES["a"],
+    "input": NOTE_ATTRIBUTES["input"],
     "span": {"title"},
     "ol": {"start"},
     "pre": {"tabindex"},
     "div": {"data-language", "tabindex", "role", "aria-label"},
-    **formulas.ATTRIBUTES,
+    **FORMULA_ATTRIBUTES,
 }
+
+
+MAX_HIGHLIGHTED_CHARS = 20_000
+"""Longer code is shown without colours: Pygments' patterns take quadratic time or worse on some."""
+
+LANGUAGES = frozenset(
+    {
+        *("ada", "applescript", "arduino", "asm", "awk", "bash", "bat", "batch", "bibtex", "c"),
+        *("c#", "c++", "clj", "clojure", "cmake", "cobol", "coffeescript", "console", "cpp"),
+        *("crystal", "cs", "csharp", "css", "cuda", "cypher", "d", "dart", "diff", "docker"),
+        *("dockerfile", "dot", "elisp", "elixir", "elm", "emacs-lisp", "erb", "erlang", "ex", "f#"),
+        *("fish", "fortran", "fsharp", "gcode", "gdscript", "gherkin", "glsl", "go", "golang"),
+        *("graphql", "groovy", "haskell", "hcl", "hlsl", "hs", "html", "http", "ini", "java"),
+        *("javascript", "jinja", "jl", "js", "json", "jsx", "julia", "kotlin", "latex", "less"),
+        *("lisp", "lua", "makefile", "markdown", "matlab", "md", "mysql", "nasm", "nginx", "nim"),
+        *("nix", "objc", "objective-c", "ocaml", "octave", "pascal", "perl", "php", "pl"),
+        *("plpgsql", "postgres", "postgresql", "powershell", "prolog", "properties", "protobuf"),
+        *("ps1", "puppet", "py", "pycon", "python", "python3", "r", "racket", "rb", "rego"),
+        *("robotframework", "rs", "rst", "ruby", "rust", "sas", "sass", "scala", "scheme", "scss"),
+        *("sh", "shell", "smalltalk", "solidity", "sparql", "sql", "sqlite3", "stata", "swift"),
+        *("systemverilog", "tcl", "terraform", "tex", "text", "toml", "ts", "tsx", "typescript"),
+        *("typst", "udiff", "vala", "vb.net", "verilog", "vhdl", "vim", "vue", "wgsl", "xml"),
+        *("yaml", "yml", "zig", "zsh"),
+    }
+)
+
+
+def highlight(code: str, language: str) -> str:
+    """Code as HTML with classes for its tokens; escaped text if the language is unknown."""
+    if language not in LANGUAGES or len(code) > MAX_HIGHLIGHTED_CHARS:
+        return html.escape(code)
+    # Pygments takes 60 ms to import, and most chats open without a line of code; it has no types.
+    from pygments import highlight as colour  # type: ignore[import-untyped]  # noqa: PLC0415
+    from pygments.formatters.html import HtmlFormatter  # type: ignore[import-untyped]  # noqa: PLC0415
+    from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]  # noqa: PLC0415
+    from pygments.util import ClassNotFound  # type: ignore[import-untyped]  # noqa: PLC0415
+
+    try:
+        lexer = get_lexer_by_name(language, stripnl=False)
+    except ClassNotFound:  # an older Pygments
+        return html.escape(code)
+    return str(colour(code, lexer, HtmlFormatter(nowrap=True)))
 
 
 def visible(text: str) -> str:
@@ -266,7 +433,7 @@ def _drawn(
     width = 1 if written[0] == "$" != written[1] else 2
     displayed = written[:2] in {"$$", r"\["}
     drawn = (
-        formulas.mathml(written[width:-width].strip(), displayed=displayed)
+        mathml(written[width:-width].strip(), displayed=displayed)
         if env["formulas"] <= MAX_FORMULAS_CHARS
         else None
     )

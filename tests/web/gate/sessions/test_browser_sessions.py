@@ -1,6 +1,6 @@
 import pytest
 
-from smart_context.web.gate.sessions.browser_sessions import (
+from smart_context.web.gate.sessions import (
     IDLE_DAYS,
     MAX_SESSIONS,
     BrowserSession,

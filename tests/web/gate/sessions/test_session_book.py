@@ -3,13 +3,15 @@ from dataclasses import replace
 
 import pytest
 
-from smart_context.web.gate.sessions.browser_sessions import (
+from smart_context.web.gate.sessions import (
     IDLE_DAYS,
     LINK_S,
+    SEEN_STEP_S,
+    SessionBook,
     SessionRecord,
     StartLink,
+    session_file,
 )
-from smart_context.web.gate.sessions.session_book import SEEN_STEP_S, SessionBook, session_file
 
 NOW = 1_800_000_000
 

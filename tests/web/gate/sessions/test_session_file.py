@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smart_context.base.errors import StoreFailed
-from smart_context.web.gate.sessions.browser_sessions import (
+from smart_context.web.gate.sessions import (
     BrowserSession,
     RunningServer,
     SessionRecord,
     StartLink,
+    session_file,
 )
-from smart_context.web.gate.sessions.session_book import session_file
 
 SESSION = BrowserSession(
     vault="/v", browser="Firefox", cookie="c", key="k", created_at=0, seen_at=1, server="s"

@@ -7,7 +7,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from smart_context.web.pages.markup.live_markdown import LiveMarkdown
+from smart_context.web.pages.fragments import LiveMarkdown
 
 pytestmark = pytest.mark.anyio
 

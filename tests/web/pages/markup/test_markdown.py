@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.web.pages.markup.highlighting import highlight
 from smart_context.web.pages.markup.markdown import (
     MAX_MARKDOWN_CHARS,
     TOO_MANY_CELLS,
     Markdown,
+    highlight,
     visible,
 )
 from smart_context.web.pages.markup.message_html import QUICK_CHARS

@@ -4,8 +4,8 @@ import pytest
 from pygments.lexers import get_all_lexers
 
 from smart_context.base.processes.child import Child, ChildFailed
-from smart_context.web.pages.markup.highlighting import LANGUAGES
 from smart_context.web.pages.markup.markdown import (
+    LANGUAGES,
     MAX_MARKDOWN_CHARS,
     TOO_LONG,
     Markdown,

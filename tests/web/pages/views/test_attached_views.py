@@ -1,7 +1,7 @@
 import pytest
 
 from smart_context.chat.messages import Message
-from smart_context.web.pages.views.attached_views import AttachedView, attached_views
+from smart_context.web.pages.views.message_views import AttachedView, attached_views
 
 KEY = "0123456789abcdef" * 4
 

@@ -2,7 +2,7 @@ import pytest
 
 from smart_context.chat.compaction import summary_message
 from smart_context.chat.messages import Message, MessageId
-from smart_context.web.pages.views.summary_views import (
+from smart_context.web.pages.views.message_views import (
     CompactionView,
     compaction_view,
     summary_view,

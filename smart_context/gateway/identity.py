@@ -1,19 +1,185 @@
-"""Finds a request's chat by the answers that went through the gateway.
-
-A client that sends no id sends its history, which has the answers it got. Only digests are
-kept; where a client has shortened an answer, the chat's own text decides.
-"""
+"""Reads from headers and bodies which program asks, and its own ids of its chats."""
 
 import asyncio
+import json
+import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from typing import Any
 
-from smart_context.base.values import JsonObject
+from smart_context.base.errors import StoreFailed
+from smart_context.base.threads import run_uncancelled
+from smart_context.base.values import OWN_KEY, JsonObject, id_in
+from smart_context.gateway.requests.body import Body
 from smart_context.gateway.requests.units import Unit
+from smart_context.storage.ports import Logs
+
+CHAT_HEADER = "x-smart-context-chat"
+RETRY_HEADER = "x-stainless-retry-count"
+
+_CODEX = ("session-id", "thread-id")
+_HEADERS = ("x-openwebui-chat-id", "x-session-id", *_CODEX, "x-litellm-session-id")
+_OTHER_HEADER = re.compile(r"x-(?:.+-)?(?:session|conversation)-id")
+_LEAST_CHARACTERS = 8
+_MOST_CHARACTERS = 1000
+_METADATA = ("chat_id", "session_id", "conversation_id", "thread_id")
+_TASK = "### Task:"
+_READ_CHARACTERS = 400
+"""How much of a system prompt tells what it is for."""
+
+_SENTENCE_END = re.compile(r"[.!?;:\n]+")
+_TITLE_GENERATOR = re.compile(r"\btitle generator\b", re.IGNORECASE)
+_OTHER_THING = (
+    r"(?!(?:an?|the|this|its|their|your|each|every|of|for|with|without|by|to|in|on|from|about)\b)"
+)
+_ASKS_FOR_TITLE = re.compile(
+    r"\b(?:generate|create|write|output|make|suggest|produce|provide)s?"
+    r"(?:\s+(?:only|just|exactly|me))*"
+    rf"(?:\s+(?:an?|one)(?:\s+{_OTHER_THING}[\w'-]+,?){{0,6}}|(?:\s+{_OTHER_THING}[\w-]+){{0,2}})"
+    r"\s+titles?\b",
+    re.IGNORECASE,
+)
+"""A verb and its object: `create a short, clear title`; not `write an essay with a title`."""
+
+_REFUSAL = re.compile(r"\b(?:not|never|no|avoid)\b|n['\u2019]t\b", re.IGNORECASE)
+
+_BY_HEADER = (("x-openwebui-", "open-webui"), ("x-opencode-", "opencode"))
+_BY_AGENT = (
+    ("opencode", "opencode"),
+    ("codex", "codex"),
+    ("aider", "aider"),
+    ("continue", "continue"),
+    ("sillytavern", "sillytavern"),
+    ("open webui", "open-webui"),
+    ("open-webui", "open-webui"),
+    ("openwebui", "open-webui"),
+    ("obsidian", "obsidian"),
+    ("langchain", "langchain"),
+    ("ai-sdk", "ai-sdk"),
+    ("litellm", "litellm"),
+    ("openai/python", "openai-python"),
+    ("asyncopenai/python", "openai-python"),
+    ("openai/js", "openai-node"),
+)
+_TITLES = ("x-title", "x-openrouter-title", "http-referer", "originator")
+_LIBRARIES = frozenset(
+    (
+        *("node", "node-fetch", "undici", "axios", "mozilla", "go-http-client", "okhttp", "java"),
+        *("python", "python-requests", "python-httpx", "python-urllib"),
+    )
+)
+"""Libraries that many programs use; they don't tell which program it is."""
+
+_PRODUCT = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,39}")
+UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenId:
+    """A client's own name for a chat."""
+
+    place: str  # where it was found, such as `x-session-id`
+    value: str  # the name
+
+    def chat_id(self, key: str) -> str:
+        """The id of the chat for that name and key; always the same."""
+        said = f"{key}\0{self.value}".encode("utf-8", "surrogatepass")
+        return f"client-{blake2b(said, digest_size=10).hexdigest()}"
+
+
+def given_id(headers: Mapping[str, str], body: Body) -> GivenId | None:
+    """The client's own name for the chat; `None` if the request has none.
+
+    Args:
+        headers: By names in lower case.
+        body: The request's body.
+    """
+    return _in_headers(headers) or _in_body(body)
+
+
+def _in_headers(headers: Mapping[str, str]) -> GivenId | None:
+    for name in _HEADERS:
+        if value := headers.get(name, "").strip():
+            if name in _CODEX:
+                value = "/".join(filter(None, (headers.get(part, "").strip() for part in _CODEX)))
+            return _given(name, value)
+    for name, value in headers.items():
+        if _OTHER_HEADER.fullmatch(name) and len(value.strip()) >= _LEAST_CHARACTERS:
+            return _given(name, value.strip())
+    return None
+
+
+def _in_body(body: Body) -> GivenId | None:
+    for name in ("prompt_cache_key", "conversation"):
+        if value := id_in(body.get(name)):
+            return _given(name, value)
+    metadata = body.get("metadata")
+    if isinstance(metadata, Mapping):
+        for name in _METADATA:
+            if value := id_in(metadata.get(name)):
+                return _given(f"metadata.{name}", value)
+    return None
+
+
+def _given(place: str, value: str) -> GivenId:
+    return GivenId(place=place, value=value[:_MOST_CHARACTERS])
+
+
+def is_aside(units: Sequence[Unit], body: Body, given: GivenId | None) -> bool:
+    """True if a request serves the client itself: a title, tags, follow-up questions.
+
+    Open WebUI sends these as one user message; opencode requests a title under the chat's id,
+    without tools, with a system prompt.
+    """
+    spoken = [unit for unit in units if unit.role != "system"]
+    if len(spoken) == 1 and spoken[0].role == "user" and spoken[0].text.startswith(_TASK):
+        return True
+    if given is None or body.get("tools") or any(unit.role == "assistant" for unit in spoken):
+        return False
+    instructions = body.get("instructions")
+    systems = [_written(unit) for unit in units if unit.role == "system"]
+    systems += [instructions] if isinstance(instructions, str) else []
+    return any(_asks_for_title(text) for text in systems)
+
+
+def _written(unit: Unit) -> str:
+    """The text of a message, with its lines where they are known."""
+    return unit.content if isinstance(unit.content, str) else unit.text
+
+
+def _asks_for_title(text: str) -> bool:
+    beginning = text[:_READ_CHARACTERS]
+    if _TITLE_GENERATOR.search(beginning):
+        return True
+    for sentence in _SENTENCE_END.split(beginning):
+        asked = _ASKS_FOR_TITLE.search(sentence)
+        if asked and not _REFUSAL.search(sentence[: asked.start()]):
+            return True
+    return False
+
+
+def client_of(headers: Mapping[str, str], key: str = OWN_KEY) -> str:
+    """A short name of the program that sends the request.
+
+    Args:
+        headers: By names in lower case.
+        key: The name of its key, which says more than a library's name.
+    """
+    for beginning, client in _BY_HEADER:
+        if any(name.startswith(beginning) for name in headers):
+            return client
+    said = " ".join(headers.get(name, "") for name in (*_TITLES, "user-agent")).lower()
+    for words, client in _BY_AGENT:
+        if words in said:
+            return client
+    product = _PRODUCT.match(headers.get("user-agent", ""))
+    name = product.group().lower() if product else UNKNOWN
+    return key if key != OWN_KEY and name in {UNKNOWN, *_LIBRARIES} else name
+
 
 SHORT = 40
 """Shorter answers could be of any chat."""
@@ -265,3 +431,75 @@ def read_row(row: JsonObject) -> IssuedAnswer | Opening:
 
 def _is_prefix(one: str, other: str) -> bool:
     return bool(one and other) and (one.startswith(other) or other.startswith(one))
+
+
+KIND = "clients"
+
+
+class IssuedRecord:
+    """The answers of one key, in a log that several servers may add to.
+
+    Args:
+        key: The key's name.
+
+    Attributes:
+        issued: The answers, as of the last `refresh`.
+    """
+
+    def __init__(self, logs: Logs, key: str) -> None:
+        self.issued = Issued()
+        self._log = logs.of_vault(KIND, key)
+        self._read = 0
+        self._lock = asyncio.Lock()
+
+    async def refresh(self) -> None:
+        """Read the lines that were added; damaged ones are skipped."""
+        async with self._lock:
+            with suppress(StoreFailed):
+                lines, self._read = await self._log.since(self._read)
+                if lines:
+                    await run_uncancelled(lambda: self._take_in(lines))
+
+    def _take_in(self, lines: list[bytes]) -> None:
+        for line in lines:
+            with suppress(ValueError, TypeError, KeyError, RecursionError):
+                self._note(line)
+
+    def _note(self, line: bytes) -> None:
+        row = json.loads(line)
+        if "seen" in row:
+            self.issued.see(str(row["seen"]))
+        elif "chat" in row:
+            self.issued.note(read_row(row))
+        else:
+            self.issued.got(str(row["response"]))
+
+    async def add(self, *rows: IssuedAnswer | Opening) -> None:
+        """Add answers, or how a chat began.
+
+        Raises:
+            StoreFailed: If storage refuses.
+        """
+        await self._append([as_row(row) for row in rows])
+
+    async def see(self, chat: str) -> None:
+        """Note once that a client sent back a chat's answer.
+
+        Raises:
+            StoreFailed: If storage refuses.
+        """
+        if self.issued.see(chat):
+            await self._append([{"seen": chat}])
+
+    async def got(self, response: str) -> None:
+        """Note a response that has no place in a chat.
+
+        Raises:
+            StoreFailed: If storage refuses.
+        """
+        if response not in self.issued.by_response:
+            await self._append([{"response": response}])
+
+    async def _append(self, rows: list[dict[str, object]]) -> None:
+        await self._log.append(*(json.dumps(row, separators=(",", ":")).encode() for row in rows))
+        await self.refresh()

@@ -1,1 +1,0 @@
-"""Answers: a provider's, read while it passes, and our own."""

@@ -1,1 +1,0 @@
-"""Which chat a request belongs to."""

@@ -1,1 +1,0 @@
-"""The sessions of browsers that were let in."""

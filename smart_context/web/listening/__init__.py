@@ -1,1 +1,0 @@
-"""Limits on sockets and connections."""
