@@ -2,7 +2,7 @@
 /** Keeps the bubbles on the page the same as the topics in the state, each bubble by its id. */
 
 import { hueOf } from "./hues.js";
-import { messagesCounted, visible } from "../lib/text.js";
+import { messagesCounted, numbered, visible } from "../lib/text.js";
 import { goneTopics, partsOfTopic } from "./topic-state.js";
 
 const LEAVING_MS = 260;
@@ -64,7 +64,7 @@ function showBubble(bubble, { id, label, count }, isActive, { colours, summedUp 
   input.checked = isActive;
   input.setAttribute("aria-label", [shown, messagesCounted(count), gone].filter(Boolean).join(", "));
   setText(bubble, ".bubble-label", shown);
-  setText(bubble, ".bubble-count", String(count));
+  setText(bubble, ".bubble-count", numbered(count));
 }
 
 /**

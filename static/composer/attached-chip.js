@@ -73,7 +73,7 @@ function picture(chip, icon, key) {
     return;
   }
   const source = /** @type {Element} */ (document.querySelector("#attach-menu .icon")).cloneNode(true);
-  /** @type {Element} */ (source).querySelector("use")?.setAttribute("href", `/static/images/icons.svg#${icon}`);
+  /** @type {Element} */ (source).querySelector("use")?.setAttribute("href", `#icon-${icon}`);
   box.replaceChildren(source);
 }
 

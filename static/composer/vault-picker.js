@@ -132,7 +132,7 @@ function pickOf(path) {
   button.dataset.path = path;
   /** @type {HTMLElement} */ (pick.querySelector(".pick-name")).textContent = visible(name);
   /** @type {HTMLElement} */ (pick.querySelector(".pick-place")).textContent = visible(place);
-  if (PICTURE.test(path)) button.querySelector("use")?.setAttribute("href", "/static/images/icons.svg#image");
+  if (PICTURE.test(path)) button.querySelector("use")?.setAttribute("href", "#icon-image");
   press(button, false);
   return pick;
 }

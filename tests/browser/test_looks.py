@@ -155,3 +155,25 @@ def test_a_finger_hits_what_it_means(new_page, server):
         if button.is_visible():
             size = button.evaluate(BOX)
             assert min(size["width"], size["height"]) >= 40, button.inner_text()
+
+
+SMALL = """() => {
+    const pressed = "button, summary, select, nav a, input:not([type=checkbox], [type=range])";
+    return [...document.querySelectorAll(pressed)]
+        .filter(e => e.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
+        .filter(e => e.getBoundingClientRect().height < 44)
+        .map(e => e.outerHTML.slice(0, 100));
+}"""
+
+
+def test_under_a_finger_all_that_is_pressed_is_as_large_as_one(new_page, server):
+    page = open_chat(
+        new_page, server, viewport={"width": 390, "height": 740}, has_touch=True, is_mobile=True
+    )
+    assert page.evaluate(SMALL) == []
+    page.get_by_role("button", name="List of chats").tap()
+    expect(page.get_by_role("link", name="Topics of all chats")).to_be_visible()
+    assert page.evaluate(SMALL) == []
+    page.goto(server.origin + "/contexts")
+    expect(page.get_by_role("button", name="Save", exact=True)).to_be_visible()
+    assert page.evaluate(SMALL) == []

@@ -64,6 +64,7 @@ SHEETS = (
     "pages/clients",
     "pages/settings",
     "pages/topics",
+    "base/touch",
     "base/print",
 )
 """The style sheets of our pages, in order."""

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import jinja2
+from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
@@ -58,6 +59,14 @@ def compile_templates() -> None:
         templates.get_template(name)
 
 
+def _icons() -> Markup:
+    """The icons, as a part of each page: a file of their own would come after the text."""
+    drawn = (asset("static") / "images" / "icons.svg").read_text("utf-8")
+    named = drawn.replace('<symbol id="', '<symbol id="icon-')
+    hidden = named.replace("<svg ", '<svg class="icons" aria-hidden="true" ', 1)
+    return Markup(hidden)  # noqa: S704 - our own file
+
+
 @functools.cache  # the same for every host: it holds nothing but the templates
 def _environment() -> jinja2.Environment:
     templates = jinja2.Environment(
@@ -74,6 +83,7 @@ def _environment() -> jinja2.Environment:
     templates.filters["counted"] = counted
     templates.filters["messages"] = lambda count: counted(count, "message")
     templates.globals["version"] = __version__
+    templates.globals["icons"] = _icons()
     return templates
 
 
