@@ -25,6 +25,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import smart_context
+from smart_context.llm.minilm.files import FOLDER
+from smart_context.llm.offline import embedded
+from tests.loaded_once import share_models
 from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -190,6 +193,8 @@ def _import_everything():
     for model in ("gpt-4o", "text-embedding-3-small"):
         tokens.count_tokens("What a model's tokens are takes long to read.", model)
     importlib.import_module("smart_context.web.pages.templates").compile_templates()
+    share_models()
+    embedded.load(FOLDER)  # the one of English: a third of a second for each that asks
 
 
 def _end(code):

@@ -9,10 +9,19 @@ import pytest
 from smart_context.storage.files.caches import FileCaches
 from smart_context.vault.index.vault_index import VaultIndex
 from tests.fake_openai import FakeOpenAI
+from tests.loaded_once import share_models
 from tests.patience import PATIENCE_S
 from tests.serving import serving
 
 KEY = {"TEST_KEY_NAME": "secret-key-123"}
+
+
+@pytest.fixture(autouse=True, scope="session")
+def models_loaded_once():
+    """Keeps apps that live in the tests' own process from reading 100 MB of weights each."""
+    with pytest.MonkeyPatch.context() as patch:
+        share_models(patch.setattr)
+        yield
 
 
 @pytest.fixture
