@@ -8,9 +8,8 @@ from smart_context.app.composition import read_vault
 from smart_context.base.config import UserConfig, read_config
 from smart_context.base.errors import ConfigInvalid
 from smart_context.host.plugins.loader import declared_settings
-from smart_context.vault.trust.admission import admitted
-from smart_context.vault.trust.record import RECORD_NAME, TrustRecord
-from smart_context.vault.trust.vault import VaultTrust
+from smart_context.vault.trust.parts import admitted
+from smart_context.vault.trust.vault import RECORD_NAME, TrustRecord, VaultTrust
 
 
 def record_in(config_home):

@@ -22,16 +22,16 @@ from smart_context.base.config import (
     user_folder,
 )
 from smart_context.base.config.access import USER_VARIABLE, command_line_person
+from smart_context.base.config.files import NOTHING
 from smart_context.base.config.provider_keys import FILE_NAME as KEYS_NAME
 from smart_context.base.config.provider_keys import provider_keys
 from smart_context.base.config.storage import NO_DRIVER, StorageSettings, storage_in
-from smart_context.base.config.user import NOTHING
 from smart_context.base.environment import environment
 from smart_context.base.errors import CommandFailed
 from smart_context.base.processes.child import Child, Children
 from smart_context.chat.compaction import compaction_points
+from smart_context.chat.files.attached_file import ReadText, reading_in
 from smart_context.chat.files.attachments import AttachmentResolver
-from smart_context.chat.files.costly_files import ReadText, reading_in
 from smart_context.chat.files.file_text import text_of
 from smart_context.chat.history import ContextBuilderOptions, build_context
 from smart_context.chat.messages import Message
@@ -39,7 +39,7 @@ from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host, HostOptions
 from smart_context.host.models import NO_TEXTS, Models
 from smart_context.host.plugins.loader import declared_settings
-from smart_context.host.request.shortening import with_results_within
+from smart_context.host.request.completion import with_results_within
 from smart_context.host.request.window import (
     ATTACHED_SHARE,
     DIGEST_PART_SHARE,
@@ -59,9 +59,8 @@ from smart_context.storage.guarded.storage import People, guarded
 from smart_context.storage.ports import Events, Storage
 from smart_context.topics.summaries.digest import PART_TOKENS, SUMMARY_TOKENS, DigestLimits, digest
 from smart_context.vault.followed import FollowedVault
-from smart_context.vault.trust.admission import admitted
-from smart_context.vault.trust.record import RECORD_NAME, TrustRecord
-from smart_context.vault.trust.vault import VaultTrust
+from smart_context.vault.trust.parts import admitted
+from smart_context.vault.trust.vault import RECORD_NAME, TrustRecord, VaultTrust
 
 _SAFELY = 0.95
 

@@ -22,7 +22,7 @@ from smart_context.host.commands.registry import Caller, check_owner
 from smart_context.host.events.events import TRUST_CHANGED
 from smart_context.host.host import Host
 from smart_context.llm.openai.connection import EndpointClient
-from smart_context.vault.trust.admission import admitted
+from smart_context.vault.trust.parts import admitted
 from smart_context.vault.trust.views import review_view
 
 LOOK_EACH_S = 1.0

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from smart_context.app.settings import known_providers
 from smart_context.base.config import EndpointSettings
-from smart_context.base.config.addresses import AddressRefused, plain_address
+from smart_context.base.config.endpoints import AddressRefused, plain_address
 from smart_context.base.config.provider_keys import provider_keys
 from smart_context.base.environment import environment
 from smart_context.base.errors import CommandFailed, ModelFailed

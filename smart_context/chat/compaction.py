@@ -12,8 +12,7 @@ from typing import Literal
 from smart_context.base.values import JsonObject
 from smart_context.chat.documents.branches import reattach
 from smart_context.chat.history import CompactionPoint
-from smart_context.chat.messages import Message, MessageId, give_ids
-from smart_context.chat.topic_summaries import standing_for, summarized_by
+from smart_context.chat.messages import Message, MessageId, give_ids, standing_for, summarized_by
 
 Kind = Literal["compacted", "cleared"]
 

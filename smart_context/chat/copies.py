@@ -9,6 +9,7 @@ from smart_context.chat.messages import (
     HELD,
     SOURCE,
     STAYS,
+    SUMMARIZES,
     Message,
     MessageId,
     copied,
@@ -16,7 +17,6 @@ from smart_context.chat.messages import (
     messages_of,
 )
 from smart_context.chat.tool_pairs import NOBODY, find_tool_pairs
-from smart_context.chat.topic_summaries import SUMMARIZES
 
 SPLIT_FROM, SPLITS, FORKED_FROM = "split_from", "splits", "forked_from"
 """The keys under which chats name those that they come from, and those that left them."""

@@ -17,14 +17,13 @@ from smart_context.chat.files.attachments import (
     whole_keys_of,
     with_attachments,
 )
-from smart_context.chat.messages import Message, MessageId
+from smart_context.chat.messages import Message, MessageId, standing_for
 from smart_context.chat.tool_pairs import (
     ToolPairs,
     find_tool_pairs,
     has_tool_calls,
     without_tool_calls,
 )
-from smart_context.chat.topic_summaries import standing_for
 
 __all__ = ["AttachmentResolver", "CompactionPoint", "ContextBuilderOptions", "build_context"]
 

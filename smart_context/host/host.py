@@ -17,7 +17,6 @@ from smart_context.base.processes.child import Children
 from smart_context.base.threads import in_daemon_thread
 from smart_context.chat.messages import ChatId, Message
 from smart_context.host.access import EVERYBODY, Access, Audience, OwnerOnly, PersonalAccess
-from smart_context.host.chosen_model import MODEL, CurrentSettings, choice_in
 from smart_context.host.cluster import Cluster
 from smart_context.host.commands.chat import ChatCommands, CopyCommands
 from smart_context.host.commands.compaction import Compactions
@@ -43,13 +42,21 @@ from smart_context.host.events.events import (
     ChatChanged,
     Event,
 )
-from smart_context.host.models import HistoryBuilder, Models, Summarizer, no_summaries
+from smart_context.host.models import (
+    MODEL,
+    CurrentSettings,
+    HistoryBuilder,
+    Models,
+    Summarizer,
+    choice_in,
+    no_summaries,
+)
 from smart_context.host.panels import Panels
+from smart_context.host.plugins.api import Services
 from smart_context.host.plugins.running import LOAD_TIMEOUT_S, Plugins
 from smart_context.host.reading import Reading
 from smart_context.host.request.completion import RequestCompletion
 from smart_context.host.request.tools import ToolSupport
-from smart_context.host.services import Services
 from smart_context.host.tasks import Stops, TaskOwner
 from smart_context.host.turn import Turn
 from smart_context.host.turns.answering import TurnParts

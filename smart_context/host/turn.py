@@ -6,8 +6,7 @@ from typing import Any, Literal, TypeVar
 
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.messages import ChatId, Message, MessageId
-from smart_context.host.request.request import Request
-from smart_context.host.request.sent import AddedTexts
+from smart_context.host.request.request import AddedTexts, Request
 from smart_context.host.request.tools import Tool
 from smart_context.host.request.window import Window
 from smart_context.llm.models import PromptMessage, Usage

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath, PurePosixPath
 from typing import IO, Any
 
-from smart_context.chat.files.files_taken_out import ATTACHED_FOLDER, is_attached_name
+from smart_context.chat.exported import ATTACHED_FOLDER, is_attached_name
 from smart_context.importing.found import NotReadable
 
 MOST_BYTES = 8 << 30

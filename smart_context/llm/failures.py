@@ -11,7 +11,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from smart_context.base.config import EndpointSettings
-from smart_context.base.config.addresses import plain_address
+from smart_context.base.config.endpoints import plain_address
 from smart_context.base.errors import ModelFailed
 from smart_context.llm.redaction import redacted
 

@@ -1,9 +1,11 @@
-"""The interfaces of chat and embedding models, independent of any vendor.
+"""The interfaces of chat and embedding models, independent of any vendor; who waits for a busy one.
 
 Implemented in `llm/openai` and `llm/offline`; `app` chooses between them.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -142,3 +144,24 @@ class Embedder(Protocol):
         Raises:
             ModelFailed: If the endpoint does not answer or its answer is invalid.
         """
+
+
+_hearers: ContextVar[list[Callable[[float], None]] | None] = ContextVar("hearers", default=None)
+
+
+@contextmanager
+def hearing_waits(hear: Callable[[float], None]) -> Iterator[None]:
+    """Within it, `hear` gets the seconds of each wait of this task, and of those it starts."""
+    hearers = [hear]
+    token = _hearers.set(hearers)
+    try:
+        yield
+    finally:
+        _hearers.reset(token)
+        hearers.clear()  # a task that outlives this one tells nobody
+
+
+def tell_wait(seconds: float) -> None:
+    """A model was busy, and is asked again after so many seconds."""
+    for hear in _hearers.get() or ():
+        hear(seconds)

@@ -11,7 +11,7 @@ from pathlib import Path
 from smart_context.base.disk.places import Place
 from smart_context.packing.roles import RoleConfig, RoleFolder, RoleLoader
 from smart_context.packing.sections.sections import STAGED_DIFF, UNSTAGED_DIFF, GitUse
-from smart_context.packing.templates.own import OwnTemplates, own_of, read_own
+from smart_context.packing.templates.templates import OwnTemplates, own_of, read_own
 from smart_context.vault.trust.files import ROLES_FOLDER, TEMPLATES_FOLDER
 from smart_context.vault.trust.vault import OwnRoles, VaultTrust, is_repository
 

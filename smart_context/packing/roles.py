@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from smart_context.base.disk.folders import read_inside
 from smart_context.base.errors import ConfigInvalid, Fault
-from smart_context.packing.templates.allowed import TEMPLATES_OF_ROLES
+from smart_context.packing.templates.templates import TEMPLATES_OF_ROLES
 
 DEFAULT_TOKEN_BUDGET = 20_000
 

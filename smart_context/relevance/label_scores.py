@@ -24,8 +24,7 @@ from smart_context.relevance.evidence.features import (
     second_pass,
 )
 from smart_context.relevance.evidence.lexical import ChatWords, pooled
-from smart_context.relevance.judge.calibrate import PROBABLY
-from smart_context.relevance.judge.cuts import cut_of
+from smart_context.relevance.judge.calibrate import PROBABLY, cut_of
 from smart_context.relevance.judge.judging import (
     Judge,
     presence,

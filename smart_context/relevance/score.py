@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from smart_context.chat.messages import MessageId
 from smart_context.llm.models import Matrix
+from smart_context.relevance.evidence.background import after, around, before, largest_near
 from smart_context.relevance.evidence.lexical import pooled
-from smart_context.relevance.evidence.neighbours import after, around, before, largest_near
-from smart_context.relevance.judge.calibrate import PROBABLY, Scale
-from smart_context.relevance.judge.cuts import cut_of, members_cut
-from smart_context.relevance.judge.weights import read_weights
+from smart_context.relevance.judge.calibrate import PROBABLY, Scale, cut_of, members_cut
+from smart_context.relevance.judge.judging import read_weights
 from smart_context.relevance.vectors.cosines import similarities, unit
 
 _SHORT, _LONG = 2.5, 5.5

@@ -28,11 +28,11 @@ ELSEWHERE = {
     "packing/files/sources.py": "an error of reading notes",
     "packing/git.py": "a repository's own files",
     "packing/roles.py": "roles",
-    "packing/templates/own.py": "templates",
+    "packing/templates/templates.py": "templates",
     "vault/guarded/files.py": "notes",
     "vault/guarded/walk.py": "notes",
     "vault/trust/files.py": "what is to be trusted",
-    "vault/trust/record.py": "the folder of the user's settings",
+    "vault/trust/vault.py": "the folder of the user's settings",
     "web/gate/client_keys.py": "the folder of the user's settings",
     "web/gate/sessions.py": "the folder of the user's settings",
 }
@@ -123,7 +123,7 @@ from smart_context.host.models import Models
 from tests.scripted import ScriptedChatModel, ScriptedEmbedder
 from smart_context.storage.files.storage import file_storage
 from smart_context.vault.guarded.files import VaultFiles
-from smart_context.vault.trust.record import TrustRecord
+from smart_context.vault.trust.vault import TrustRecord
 from smart_context.vault.trust.vault import VaultTrust
 from tests.trusting import grant_all, settings_of
 

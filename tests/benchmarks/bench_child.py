@@ -20,8 +20,7 @@ from smart_context.base.resources import asset
 from smart_context.chat.files.file_text import text_of
 from smart_context.packing import RoleConfig
 from smart_context.packing.templates.costly import render_in
-from smart_context.packing.templates.own import OwnTemplates
-from smart_context.packing.templates.templates import render
+from smart_context.packing.templates.templates import OwnTemplates, render
 from smart_context.web.pages.markup.message_html import unsafe_html
 from tests.hostile_files import WORD, docx
 

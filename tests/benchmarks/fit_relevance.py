@@ -44,8 +44,14 @@ from smart_context.relevance.evidence.features import (
     OTHER_LANGUAGE,
     with_products,
 )
-from smart_context.relevance.judge.judging import Judge, posterior_features, ranking
-from smart_context.relevance.judge.weights import Weights, null_labels, write_weights
+from smart_context.relevance.judge.judging import (
+    Judge,
+    Weights,
+    null_labels,
+    posterior_features,
+    ranking,
+    write_weights,
+)
 from smart_context.relevance.label_scores import (
     SearchableChat,
     both_passes,

@@ -15,12 +15,15 @@ from smart_context.contexts.render import path_of
 from smart_context.gateway.following import keys_of, matched
 from smart_context.gateway.requests.outgoing import kept_units
 from smart_context.gateway.requests.units import call_part, chat_units, unit_of
-from smart_context.host.request.fenced_tools import requests_in
-from smart_context.host.request.tools import Tool
+from smart_context.host.request.tools import Tool, requests_in
 from smart_context.llm.failures import AnswerNotUnderstood
-from smart_context.llm.offline.closest import paragraphs
-from smart_context.llm.openai.replies import StreamReader, VendorError, read_completion
-from smart_context.llm.openai.thinking import split_thoughts
+from smart_context.llm.offline.responder import paragraphs
+from smart_context.llm.openai.replies import (
+    StreamReader,
+    VendorError,
+    read_completion,
+    split_thoughts,
+)
 from smart_context.llm.tokens import count_tokens
 from smart_context.packing.fences import Markup
 from smart_context.packing.sections.imports import local_imports

@@ -2,7 +2,7 @@
 
 import pytest
 
-from smart_context.llm.windows import context_window
+from smart_context.llm.providers import context_window
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ from smart_context.chat.history import ContextBuilderOptions, build_context
 from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host, Models
 from smart_context.storage.files.storage import file_storage
-from smart_context.vault.trust.record import TrustRecord
-from smart_context.vault.trust.vault import VaultTrust
+from smart_context.vault.trust.vault import TrustRecord, VaultTrust
 from tests.patience import PATIENCE_S
 from tests.scripted import ScriptedChatModel, ScriptedEmbedder
 from tests.trusting import grant_all, settings_of

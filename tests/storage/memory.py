@@ -18,8 +18,13 @@ from smart_context.base.threads import run_uncancelled
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.documents.document import OWNED_BY, Version, ownership_of
 from smart_context.chat.documents.merge import merge
-from smart_context.chat.files.attached_file import AttachedFile, examined, image_uri, text_in
-from smart_context.chat.files.costly_files import ReadText
+from smart_context.chat.files.attached_file import (
+    AttachedFile,
+    ReadText,
+    examined,
+    image_uri,
+    text_in,
+)
 from smart_context.chat.files.file_text import text_of
 from smart_context.chat.ids import check_chat_id, sidecar_name
 from smart_context.chat.listed.rows import (

@@ -21,8 +21,7 @@ from smart_context.host.host import Host, HostOptions, Models
 from smart_context.host.turns.transcript import INTERRUPTED
 from smart_context.relevance.judge.fitting import stored_scale
 from smart_context.storage.files.storage import file_storage
-from smart_context.vault.trust.record import TrustRecord
-from smart_context.vault.trust.vault import VaultTrust
+from smart_context.vault.trust.vault import TrustRecord, VaultTrust
 from tests.host.conftest import until
 from tests.scripted import ScriptedChatModel, ScriptedEmbedder
 from tests.trusting import grant_all, settings_of

@@ -1,15 +1,17 @@
 """The user's settings, `.vault.toml` and `config.toml`, as values."""
 
 from smart_context.base.config.endpoints import CATEGORIES, Endpoints, EndpointSettings
-from smart_context.base.config.settings import SettingSpec
-from smart_context.base.config.user import USER_CONFIG_NAME, UserConfig, read_user_config
-from smart_context.base.config.vault import (
+from smart_context.base.config.files import (
     CONFIG_NAME,
     STARTER_CONFIG,
+    USER_CONFIG_NAME,
+    UserConfig,
     VaultConfig,
     read_config,
     read_memory_dir,
+    read_user_config,
 )
+from smart_context.base.config.settings import SettingSpec
 from smart_context.base.environment import environment, user_folder
 
 __all__ = [

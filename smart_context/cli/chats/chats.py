@@ -18,18 +18,16 @@ from smart_context.base.values import JsonObject
 from smart_context.chat.documents.branches import show_version, versions_of
 from smart_context.chat.documents.lineage import NOBODY
 from smart_context.chat.exported import (
+    ATTACHED_FOLDER,
     ENDINGS,
     Attached,
     Form,
     as_markdown,
-    exported,
-    file_name,
-)
-from smart_context.chat.files.files_taken_out import (
-    ATTACHED_FOLDER,
     attached_in,
     attached_name,
     embedded,
+    exported,
+    file_name,
 )
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.messages import ChatId, messages_of

@@ -27,11 +27,12 @@ from smart_context.relevance.judge.fitting import Calibration, fitted
 from smart_context.relevance.judge.judging import (
     Judge,
     Line,
+    null_labels,
     posterior_evidence,
     presence_evidence,
     ranking,
+    read_weights,
 )
-from smart_context.relevance.judge.weights import null_labels, read_weights
 from smart_context.relevance.label_scores import SearchableChat, both_passes, evidence_for
 from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.relevance.vectors.cosines import similarities, unit

@@ -25,8 +25,7 @@ from smart_context.gateway.turns.document import (
 )
 from smart_context.gateway.turns.incoming import ChatFinder, FoundChat, Incoming
 from smart_context.host.events.events import PIPELINE_END, Emit
-from smart_context.host.request.request import Request
-from smart_context.host.request.sent import added_by_client, request_body
+from smart_context.host.request.request import Request, added_by_client, request_body
 from smart_context.host.turn import ClientRequest, ReceiptKind, Turn
 from smart_context.host.turns.arriving import AnswerNews
 from smart_context.host.turns.pipeline import Pipeline

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 from smart_context.base.config import VaultConfig
-from smart_context.base.config.vault import MOST_INSTRUCTIONS
+from smart_context.base.config.files import MOST_INSTRUCTIONS
 from smart_context.base.errors import ChatBusy, CommandFailed, InvalidParams
 from smart_context.base.text.names import storable
 from smart_context.base.times import utc_stamp
@@ -25,7 +25,6 @@ from smart_context.chat.documents.lineage import NOBODY
 from smart_context.chat.ids import check_chat_id, new_chat_id, new_message_id
 from smart_context.chat.messages import INSTRUCTIONS, PRIVATE, SOURCE, ChatId, Message
 from smart_context.host.access import FilesNamed
-from smart_context.host.chosen_model import MODEL, MOST_CHARS, endpoint_of_choice
 from smart_context.host.cluster import Cluster
 from smart_context.host.commands.files import attached_files, attached_links
 from smart_context.host.commands.registry import Caller, CommandRegistry
@@ -36,6 +35,7 @@ from smart_context.host.events.events import (
     ChatCopied,
     Event,
 )
+from smart_context.host.models import MODEL, MOST_CHARS, endpoint_of_choice
 from smart_context.host.turns import transcript
 from smart_context.host.turns.turns import Turns
 from smart_context.storage.ports import Blobs, Chats

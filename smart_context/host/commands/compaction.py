@@ -22,8 +22,14 @@ from smart_context.chat.compaction import (
     without_summary,
 )
 from smart_context.chat.ids import check_chat_id, new_message_id
-from smart_context.chat.messages import SOURCE, ChatId, Message, MessageId, messages_of
-from smart_context.chat.topic_summaries import standing_for
+from smart_context.chat.messages import (
+    SOURCE,
+    ChatId,
+    Message,
+    MessageId,
+    messages_of,
+    standing_for,
+)
 from smart_context.host.commands.registry import CommandRegistry
 from smart_context.host.events.events import ChatSummed
 from smart_context.host.models import HistoryBuilder

@@ -38,8 +38,8 @@ from smart_context.base.errors import (
 from smart_context.base.values import OWNER, JsonObject, PersonId
 from smart_context.chat.messages import ChatId
 from smart_context.host.access import CHATS_BY_NAME, Access, Names, Owned, check_access
-from smart_context.host.chosen_model import chosen
 from smart_context.host.events.bus import is_async
+from smart_context.host.models import chosen
 from smart_context.host.tasks import was_cancelled
 
 

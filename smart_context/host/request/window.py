@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from smart_context.base.config import EndpointSettings
 from smart_context.base.values import CountTokens
+from smart_context.llm.providers import context_window
 from smart_context.llm.tokens import count_tokens
-from smart_context.llm.windows import context_window
 
 REQUEST_SHARE = 0.9
 """The request's share of the window; the rest is for the answer."""

@@ -14,9 +14,8 @@ from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.documents.document import Since, since_message
 from smart_context.chat.ids import new_message_id
 from smart_context.chat.messages import Arrived, ChatId, Message, MessageId
-from smart_context.host.chosen_model import choice_in, choose
 from smart_context.host.events.events import Emit
-from smart_context.host.models import HistoryBuilder
+from smart_context.host.models import HistoryBuilder, choice_in, choose
 from smart_context.host.request.request import Request, attached_to
 from smart_context.host.tasks import TaskOwner
 from smart_context.host.turn import Turn
@@ -24,7 +23,7 @@ from smart_context.host.turns import transcript
 from smart_context.host.turns.arriving import AnswerNews, ArrivingAnswer
 from smart_context.host.turns.pipeline import Pipeline
 from smart_context.host.turns.unsaved import UnsavedAnswers
-from smart_context.llm.waits import hearing_waits
+from smart_context.llm.models import hearing_waits
 from smart_context.storage.ports import AnswerClaimed, AnswerJournal, Answers, Chats
 
 _KEPT = "The server keeps it and saves it as soon as it can."

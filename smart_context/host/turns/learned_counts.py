@@ -5,7 +5,7 @@ too short could merely have been longer.
 """
 
 from smart_context.base.values import CountTokens
-from smart_context.host.request.sent import schemas_text
+from smart_context.host.request.request import schemas_text
 from smart_context.host.turn import Turn
 from smart_context.llm.tokens import TokenCounter, count_tokens
 

@@ -13,10 +13,8 @@ from smart_context.base.errors import ModelFailed
 from smart_context.chat.messages import Part
 from smart_context.host.models import Models
 from smart_context.host.request.completion import RequestCompletion, within
-from smart_context.host.request.fenced_tools import requests_in
-from smart_context.host.request.request import Request
-from smart_context.host.request.sent import added_texts, request_body
-from smart_context.host.request.tools import Tool, ToolSupport, answered, part_of
+from smart_context.host.request.request import Request, added_texts, request_body
+from smart_context.host.request.tools import Tool, ToolSupport, answered, part_of, requests_in
 from smart_context.host.turn import Turn
 from smart_context.llm.models import NOTHING_USED, ChatModel, Completion, Piece, ToolCall, Usage
 

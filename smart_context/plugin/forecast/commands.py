@@ -16,8 +16,7 @@ from smart_context.chat.files.attachments import CutText, cut_texts
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.access import FilesNamed
-from smart_context.host.request.request import attached_to
-from smart_context.host.request.sent import AddedTexts
+from smart_context.host.request.request import AddedTexts, attached_to
 from smart_context.host.request.tokens import tokens_by_message
 from smart_context.llm.models import PromptMessage
 from smart_context.plugin.briefing.briefing import Briefing, Briefings

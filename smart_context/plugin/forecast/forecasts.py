@@ -19,10 +19,10 @@ from smart_context.base.errors import RequestTooLong
 from smart_context.base.values import CountTokens, JsonObject, PersonId
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.plugins.api import PluginContext
-from smart_context.host.request.request import Request
-from smart_context.host.request.sent import (
+from smart_context.host.request.request import (
     NOTHING_ADDED,
     AddedTexts,
+    Request,
     added_by_client,
     added_texts,
     request_body,

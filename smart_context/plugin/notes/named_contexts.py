@@ -18,8 +18,8 @@ from smart_context.host.access import Access
 from smart_context.host.commands.memory import NOBODY_ELSE
 from smart_context.host.commands.registry import Caller
 from smart_context.llm.models import Embedder
-from smart_context.llm.offline.closest import blended, share_of_ascii
 from smart_context.llm.offline.embedded import NAME as EMBEDDED
+from smart_context.llm.offline.responder import blended, share_of_ascii
 from smart_context.plugin.notes.context_documents import (
     ContextChanges,
     NamesContext,

@@ -19,9 +19,9 @@ from smart_context.chat.documents.branches import show_version
 from smart_context.chat.ids import check_chat_id, new_message_id
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.access import FilesNamed
-from smart_context.host.chosen_model import choose
 from smart_context.host.commands.registry import Caller
-from smart_context.host.plugins.requests import Requests
+from smart_context.host.models import choose
+from smart_context.host.plugins.api import Requests
 from smart_context.host.request.request import attached_to
 from smart_context.host.turn import Turn
 from smart_context.host.turns import transcript

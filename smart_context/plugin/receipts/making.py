@@ -11,7 +11,7 @@ from smart_context.base.text.scores import counted
 from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.messages import Message, MessageId
 from smart_context.host.request.prompt import texts_as_sent
-from smart_context.host.request.sent import AddedTexts
+from smart_context.host.request.request import AddedTexts
 from smart_context.host.turn import Turn
 from smart_context.llm.models import Usage
 from smart_context.plugin.briefing.briefing import Briefing

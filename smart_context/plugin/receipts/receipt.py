@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from smart_context.base.values import CountTokens, JsonObject
-from smart_context.host.request.sent import LISTS, request_body
+from smart_context.host.request.request import LISTS, request_body
 from smart_context.host.request.tokens import texts_of
 from smart_context.llm.models import PromptMessage
 from smart_context.plugin.selection.last_request import shared_beginning

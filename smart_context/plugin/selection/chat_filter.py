@@ -12,8 +12,8 @@ from smart_context.base.values import OWNER, JsonObject, PersonId
 from smart_context.chat.clients import client_history, is_of_client
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import HELD, SOURCE, ChatId, Message, MessageId
-from smart_context.host.chosen_model import MODEL, choice_in, chosen
 from smart_context.host.events.events import Event
+from smart_context.host.models import MODEL, choice_in, chosen
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.choices.undo import Undoable

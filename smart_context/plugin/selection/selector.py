@@ -13,9 +13,16 @@ import numpy as np
 from cachetools import LRUCache
 
 from smart_context.base.errors import SmartContextError
-from smart_context.chat.messages import STAYS, ChatId, Message, MessageId, without_notices
+from smart_context.chat.messages import (
+    STAYS,
+    ChatId,
+    Message,
+    MessageId,
+    standing_for,
+    summarized_by,
+    without_notices,
+)
 from smart_context.chat.tool_pairs import NOBODY, find_tool_pairs, has_tool_calls
-from smart_context.chat.topic_summaries import standing_for, summarized_by
 from smart_context.host.request.prompt import without_silent
 from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.plugin.choices.state import FilterState

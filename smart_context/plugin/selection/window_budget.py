@@ -7,9 +7,8 @@ from datetime import datetime
 import numpy as np
 
 from smart_context.chat.compaction import boundary_of, is_clearing, sent_text, within_budget
-from smart_context.chat.messages import CUT, Message, MessageId
+from smart_context.chat.messages import CUT, Message, MessageId, standing_for, summarized_by
 from smart_context.chat.tool_pairs import has_tool_calls
-from smart_context.chat.topic_summaries import standing_for, summarized_by
 from smart_context.host.request.tokens import PER_MESSAGE, message_tokens
 from smart_context.host.request.window import Window
 from smart_context.llm.tokens import counting, utf8_bytes

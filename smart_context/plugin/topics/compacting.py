@@ -10,9 +10,15 @@ from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject
 from smart_context.chat.compaction import insert_after
 from smart_context.chat.ids import check_chat_id, new_message_id
-from smart_context.chat.messages import ChatId, Message, MessageId, messages_of
+from smart_context.chat.messages import (
+    ChatId,
+    Message,
+    MessageId,
+    messages_of,
+    standing_for,
+    topic_summary,
+)
 from smart_context.chat.tool_pairs import NOBODY, find_tool_pairs
-from smart_context.chat.topic_summaries import standing_for, topic_summary
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.undo import Step, Summary, UndoSteps
 from smart_context.plugin.forecast.costs import TokenLedger

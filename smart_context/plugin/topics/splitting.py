@@ -11,8 +11,14 @@ from smart_context.chat.copies import SPLIT_FROM, SPLITS, copy_of, with_companio
 from smart_context.chat.documents.document import no_messages
 from smart_context.chat.documents.lineage import NOBODY
 from smart_context.chat.ids import check_chat_id, new_chat_id, new_message_id
-from smart_context.chat.messages import ChatId, Message, MessageId, give_ids, messages_of
-from smart_context.chat.topic_summaries import summarized_by
+from smart_context.chat.messages import (
+    ChatId,
+    Message,
+    MessageId,
+    give_ids,
+    messages_of,
+    summarized_by,
+)
 from smart_context.plugin.choices.sidecars import ChatSidecar, Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.chat_filter import ChatFilter, with_selection

@@ -18,8 +18,8 @@ from smart_context.base.text.words import content_words, spelled_words
 from smart_context.chat.messages import ChatId, MessageId
 from smart_context.llm.models import Matrix
 from smart_context.relevance.archive.card import ChatCard, Floats, Numbers, word_number
+from smart_context.relevance.evidence.background import around, before, largest_near
 from smart_context.relevance.evidence.dates import dated
-from smart_context.relevance.evidence.neighbours import around, before, largest_near
 from smart_context.relevance.judge.calibrate import MINILM, Scale
 
 MOST_FOUND = 400

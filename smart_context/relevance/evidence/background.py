@@ -13,8 +13,44 @@ from numpy.typing import NDArray
 from smart_context.chat.messages import Message
 from smart_context.llm.models import Matrix
 from smart_context.relevance.evidence.dates import days_of
-from smart_context.relevance.evidence.neighbours import after, before
 from smart_context.relevance.vectors.warm import common_length
+
+_AROUND, _NEAR = 5, 3
+
+
+def before(values: Matrix) -> Matrix:
+    """For each message, the value of the previous one; 0 for the first."""
+    moved = np.zeros_like(values)
+    moved[..., 1:] = values[..., :-1]
+    return moved
+
+
+def after(values: Matrix) -> Matrix:
+    """For each message, the value of the next one; 0 for the last."""
+    moved = np.zeros_like(values)
+    moved[..., :-1] = values[..., 1:]
+    return moved
+
+
+def around(values: Matrix) -> Matrix:
+    """The mean over each message and up to five on either side; `values` has two axes."""
+    count = values.shape[1]
+    sums = np.zeros((len(values), count + 2 * _AROUND + 1))
+    np.cumsum(values, axis=1, out=sums[:, _AROUND + 1 : _AROUND + 1 + count])
+    sums[:, _AROUND + 1 + count :] = sums[:, [_AROUND + count]]
+    places = np.arange(count)
+    size = np.minimum(places, _AROUND) + np.minimum(count - 1 - places, _AROUND) + 1
+    return np.asarray((sums[:, 2 * _AROUND + 1 :] - sums[:, :count]) / size, dtype=np.float32)
+
+
+def largest_near(values: Matrix) -> Matrix:
+    """The largest value of each message and up to three on either side."""
+    largest = values.copy()
+    for step in range(1, _NEAR + 1):
+        np.maximum(largest[..., step:], values[..., :-step], out=largest[..., step:])
+        np.maximum(largest[..., :-step], values[..., step:], out=largest[..., :-step])
+    return largest
+
 
 BLOCK = 256
 _REACH = 3

@@ -7,8 +7,15 @@ from functools import reduce
 import numpy as np
 
 from smart_context.llm.models import Matrix
-from smart_context.relevance.evidence.background import Background, Floats, Places
-from smart_context.relevance.evidence.neighbours import after, around, before, largest_near
+from smart_context.relevance.evidence.background import (
+    Background,
+    Floats,
+    Places,
+    after,
+    around,
+    before,
+    largest_near,
+)
 
 _SHORT, _LONG = 2.5, 5.5
 _FEWEST, _MOST, _SHARE = 3, 12, 50

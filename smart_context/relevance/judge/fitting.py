@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from smart_context.base.errors import StoreFailed
 from smart_context.relevance.judge.calibrate import Scale
-from smart_context.relevance.judge.judging import Judge
-from smart_context.relevance.judge.weights import null_labels, read_weights
+from smart_context.relevance.judge.judging import Judge, null_labels, read_weights
 from smart_context.relevance.vectors.cosines import unit
 from smart_context.storage.ports import VaultDocuments
 

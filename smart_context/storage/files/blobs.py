@@ -27,12 +27,12 @@ from smart_context.base.threads import run_uncancelled
 from smart_context.chat.files.attached_file import (
     MAX_FILE_BYTES,
     AttachedFile,
+    ReadText,
     examined,
     image_uri,
     is_key,
     text_in,
 )
-from smart_context.chat.files.costly_files import ReadText
 from smart_context.chat.files.file_text import MAX_PLAIN_CHARACTERS, text_of
 from smart_context.storage.ports import KEPT_S
 

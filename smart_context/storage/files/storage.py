@@ -7,7 +7,7 @@ from pathlib import Path
 
 from smart_context.base.disk.files import sweep
 from smart_context.base.disk.places import Place, folder_of
-from smart_context.chat.files.costly_files import ReadText
+from smart_context.chat.files.attached_file import ReadText
 from smart_context.chat.files.file_text import text_of
 from smart_context.storage.alone import NoOthers, OwnLeases
 from smart_context.storage.files.answers import FileAnswers

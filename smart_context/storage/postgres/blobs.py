@@ -6,12 +6,12 @@ from typing import Any
 from smart_context.base.values import encoded, parsed
 from smart_context.chat.files.attached_file import (
     AttachedFile,
+    ReadText,
     examined,
     image_uri,
     is_key,
     text_in,
 )
-from smart_context.chat.files.costly_files import ReadText
 from smart_context.storage.ports import KEPT_S
 from smart_context.storage.postgres.database import Connection, Database
 

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 
 from smart_context.base.caches import Caches
-from smart_context.chat.files.costly_files import ReadText
+from smart_context.chat.files.attached_file import ReadText
 from smart_context.chat.files.file_text import text_of
 from smart_context.storage.ports import Events, Storage
 from smart_context.storage.postgres.answers import PostgresAnswers

@@ -6,8 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
-from smart_context.base.disk.descriptors import OPEN_FLAGS, path_of_open, read_open
-from smart_context.base.disk.folders import Folder, NotPlain, TooLarge, opened
+from smart_context.base.disk.folders import (
+    OPEN_FLAGS,
+    Folder,
+    NotPlain,
+    TooLarge,
+    opened,
+    path_of_open,
+    read_open,
+)
 from smart_context.base.disk.places import Place, place_below
 
 MAX_TEXT_BYTES: Final = 64 << 20

@@ -6,7 +6,7 @@ All names come from the vault, so each is escaped to one harmless line.
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from smart_context.base.config.addresses import displayed_address, host_warning
+from smart_context.base.config.endpoints import displayed_address, host_warning
 from smart_context.base.text.names import shown
 from smart_context.base.text.scores import counted
 from smart_context.base.values import JsonObject

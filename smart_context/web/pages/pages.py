@@ -44,14 +44,13 @@ from smart_context.base.resources import asset
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.clients import is_of_client
 from smart_context.chat.documents.branches import branches_of, is_reachable, versions_of
-from smart_context.chat.exported import ENDINGS, Form, exported, file_name
-from smart_context.chat.files.files_taken_out import embedded
+from smart_context.chat.exported import ENDINGS, Form, embedded, exported, file_name
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.listed.rows import ChatRow
 from smart_context.chat.messages import PRIVATE, Message, instructions_in, messages_of
-from smart_context.host.chosen_model import choice_in
 from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host
+from smart_context.host.models import choice_in
 from smart_context.vault.followed import FollowedVault
 from smart_context.web.assets import CheckedFiles, favicon
 from smart_context.web.gate.gate import SHEETS, admitted

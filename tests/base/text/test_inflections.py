@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.base.text.inflections import forms_of
+from smart_context.relevance.evidence.lexical import forms_of
 
 CODES = ["de", "fr", "es", "it", "pt", "nl", "pl", "ru", "tr", "ar", "he", "hi", "sv", ""]
 

@@ -6,7 +6,7 @@ import pypdf
 import pytest
 
 from smart_context.base.processes.child import Child
-from smart_context.chat.files.costly_files import reading_in
+from smart_context.chat.files.attached_file import reading_in
 from tests.hostile_files import WORD, docx, pdf
 from tests.patience import PATIENCE_S
 

@@ -10,7 +10,7 @@ from smart_context.cli.evaluation.calibration import KnownChat, fitted_judge
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
 from smart_context.relevance.judge.calibrate import MINILM, PROBABLY, Scale
 from smart_context.relevance.judge.fitting import fitted, store_calibration, stored_judge
-from smart_context.relevance.judge.weights import null_labels
+from smart_context.relevance.judge.judging import null_labels
 from smart_context.relevance.score import TopicQuery
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.relevance.vectors.cache import EmbeddingCache

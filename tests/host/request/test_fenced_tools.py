@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.host.request.fenced_tools import in_plain_text, requests_in, with_instructions
-from smart_context.host.request.tools import Tool
+from smart_context.host.request.tools import Tool, in_plain_text, requests_in, with_instructions
 
 
 async def nothing(arguments):

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from smart_context.base.errors import RequestTooLong
 from smart_context.chat.messages import Message, MessageId
-from smart_context.host.request.request import Request
-from smart_context.host.request.shortening import (
+from smart_context.host.request.completion import (
     ATTACHED_LEFT_OUT,
     RESULT_LEFT_OUT,
     fitted,
     surely_fits,
 )
+from smart_context.host.request.request import Request
 from smart_context.host.request.tokens import PER_IMAGE, prompt_tokens
 from smart_context.host.request.tools import Tool
 from smart_context.host.request.window import Window

@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 
-from smart_context.llm.multilingual.transformer import BLOCK, FourBits
+from smart_context.llm.multilingual.encoder import BLOCK, FourBits
 
 
 def block(scale, weights):

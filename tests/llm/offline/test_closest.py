@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.llm.offline.closest import (
+from smart_context.llm.offline.responder import (
     MOST_COMPARED,
     blended,
     closeness,

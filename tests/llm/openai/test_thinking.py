@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.llm.openai.thinking import Thinking, split_thoughts
+from smart_context.llm.openai.replies import Thinking, split_thoughts
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from smart_context.base.processes.child import Child
 from smart_context.packing import ContextPacker, RoleConfig
 from smart_context.packing.roles import RoleContext
 from smart_context.packing.templates.costly import render_in
-from smart_context.packing.templates.own import MAX_TEMPLATE_BYTES, read_own
+from smart_context.packing.templates.templates import MAX_TEMPLATE_BYTES, read_own
 from tests.patience import PATIENCE_S
 
 ROLE = RoleConfig("r", system_prompt="Be good.")

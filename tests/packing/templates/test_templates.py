@@ -3,9 +3,9 @@ import pytest
 
 from smart_context.base.processes.child import Child
 from smart_context.packing import ContextPacker, RoleConfig
-from smart_context.packing.templates.own import OwnTemplates
 from smart_context.packing.templates.templates import (
     ALLOWED_TEMPLATES,
+    OwnTemplates,
     format_diff,
     render,
     truncate_lines,

@@ -8,8 +8,7 @@ import pytest
 from smart_context.llm.tokens import estimate
 from smart_context.packing.role_sources import RoleSources
 from smart_context.plugin.briefing.chat_roles import MAX_PACKED, RolePacking
-from smart_context.vault.trust.record import TrustRecord
-from smart_context.vault.trust.vault import VaultTrust
+from smart_context.vault.trust.vault import TrustRecord, VaultTrust
 from tests.trusting import grant_all, settings_of
 
 ROLE = """

@@ -10,8 +10,15 @@ from smart_context.relevance.evidence.features import (
     with_products,
 )
 from smart_context.relevance.judge.calibrate import MINILM, Scale
-from smart_context.relevance.judge.judging import Judge, judge_for, presence
-from smart_context.relevance.judge.weights import FILE, null_labels, read_weights, write_weights
+from smart_context.relevance.judge.judging import (
+    FILE,
+    Judge,
+    judge_for,
+    null_labels,
+    presence,
+    read_weights,
+    write_weights,
+)
 
 
 def test_the_weights_fit_the_features_and_are_small():

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from smart_context.base.errors import ModelFailed
-from smart_context.relevance.notes.table import TABLE_FILE, Card, NoteTable
 from smart_context.relevance.notes.vectors import (
     CARD_CHARACTERS,
+    TABLE_FILE,
+    Card,
+    NoteTable,
     NoteVectors,
     card_of,
 )

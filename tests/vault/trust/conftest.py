@@ -4,8 +4,7 @@ import os
 
 import pytest
 
-from smart_context.vault.trust.record import TrustRecord
-from smart_context.vault.trust.vault import VaultTrust
+from smart_context.vault.trust.vault import TrustRecord, VaultTrust
 from tests.trusting import settings_of
 
 SETTINGS = """

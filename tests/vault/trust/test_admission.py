@@ -5,8 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from smart_context.base.config import EndpointSettings, UserConfig, read_config
-from smart_context.vault.trust.admission import admitted
-from smart_context.vault.trust.parts import Grant, Pin
+from smart_context.vault.trust.parts import Grant, Pin, admitted
 
 THEIRS = Pin("endpoint", "http://theirs/v1", "THEIR_KEY", "chat")
 SETTINGS = """

@@ -3,8 +3,7 @@
 import pytest
 
 from smart_context.base.errors import TrustRequired
-from smart_context.vault.trust.record import TrustRecord
-from smart_context.vault.trust.vault import VaultTrust
+from smart_context.vault.trust.vault import TrustRecord, VaultTrust
 from tests.trusting import settings_of
 from tests.vault.trust.conftest import SETTINGS, fifo, link_out, off, write
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from smart_context.vault.trust.admission import AGENTS_PIN
-from smart_context.vault.trust.parts import FileSet, Grant, Part, Pin, Review
+from smart_context.vault.trust.parts import AGENTS_PIN, FileSet, Grant, Part, Pin, Review
 from smart_context.vault.trust.views import review_view, summary
 from tests.vault.trust.conftest import SETTINGS, write
 

@@ -11,8 +11,14 @@ from markupsafe import Markup
 
 from smart_context.base.text.scores import counted
 from smart_context.chat.compaction import boundary_of, is_clearing, newest_summary
-from smart_context.chat.messages import Message, MessageId, Part
-from smart_context.chat.topic_summaries import TOPICS, standing_for, summarized_by
+from smart_context.chat.messages import (
+    TOPICS,
+    Message,
+    MessageId,
+    Part,
+    standing_for,
+    summarized_by,
+)
 from smart_context.web.pages.markup.markdown import visible
 
 SHOWN_IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
