@@ -36,6 +36,8 @@ FOR_TOPICS = f"{CHAT}#topics"
 _ASKS_FOR_TOPICS = "You sort a chat into the topics"
 DEFAULT_MODELS = ("gpt-4o", "gpt-4o-mini", "text-embedding-3-small")
 _POLL_S = 0.01
+_MOST_PIECES = 500
+"""As many words are streamed one by one; of a longer text each piece has several."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +45,7 @@ class Reply:
     """What the endpoint does with one request.
 
     Attributes:
-        text: The answer; streamed in one piece a word.
+        text: The answer; streamed in one piece a word, a long one in a few hundred pieces.
         pieces: The pieces to stream instead of words; joined when the request does not stream.
         reasoning: What the model thinks aloud before; streamed before the text.
         tool_calls: Each `(id, name, arguments)`; streamed in fragments.
@@ -83,7 +85,11 @@ class Reply:
     @property
     def parts(self) -> tuple[str, ...]:
         """The pieces that the text is streamed in."""
-        return self.pieces or tuple(re.findall(r"\s*\S+|\s+$", self.text))
+        if self.pieces:
+            return self.pieces
+        words = re.findall(r"\s*\S+|\s+$", self.text)
+        size = 1 + len(words) // _MOST_PIECES
+        return tuple("".join(words[n : n + size]) for n in range(0, len(words), size))
 
     @property
     def whole(self) -> str:
