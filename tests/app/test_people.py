@@ -60,7 +60,7 @@ MAKING = {
 
 REFUSALS = ("InvalidParams: ", "CommandFailed: There is no ")
 
-COUNTED = re.compile(r'(?<=": )\d+(?=[,}])|sc-[\w-]{43}')
+COUNTED = re.compile(r"(?<=[\[ ])\d+(?=[],}])|sc-[\w-]{43}")
 """New keys, and numbers: a name in which the chat's id stands has other tokens."""
 
 
