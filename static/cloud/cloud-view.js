@@ -86,10 +86,11 @@ function showOpener(bubble, { label }, parts) {
   button.setAttribute("aria-label", button.title);
 }
 
-/** @param {HTMLElement} bubble */
+/** Lets a bubble fade; from now on it is there for no one but the eye. @param {HTMLElement} bubble */
 function leave(bubble) {
   bubble.dataset.leaving = "";
-  inputOf(bubble).disabled = true;
+  bubble.inert = true;
+  bubble.ariaHidden = "true";
   setTimeout(() => bubble.remove(), LEAVING_MS);
 }
 

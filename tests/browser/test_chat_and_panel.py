@@ -3,6 +3,7 @@
 import json
 import re
 import threading
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from playwright.sync_api import expect
@@ -14,6 +15,8 @@ from tests.serving import TOKEN, lasting_port
 from tests.vaults import about, write_chat
 
 pytestmark = pytest.mark.browser
+
+CAN_NOT_BE_FOCUSED = "box => (box.focus(), box !== document.activeElement)"
 
 
 @pytest.fixture
@@ -95,6 +98,19 @@ def test_a_choice_that_takes_long_says_so_instead_of_an_old_count(new_page, serv
         gate.set()
         assert "result" in deleted()
     expect(status(page)).to_have_text("3 of 6 messages in context")
+
+
+def test_a_topic_that_is_gone_is_there_for_the_eye_only_while_it_fades(new_page, server):
+    page = open_chat(new_page, server)
+    page.clock.install()
+    page.clock.pause_at(datetime.now(UTC) + timedelta(hours=1))
+    server.ask("smart_context.delete_topic", chat_id="mixed", label="boats sail")
+    fading = page.locator(".bubble[data-leaving]")
+    expect(fading).to_contain_text("boats sail")
+    expect(bubble(page, "boats sail")).to_have_count(0)
+    assert fading.get_by_role("checkbox", include_hidden=True).evaluate(CAN_NOT_BE_FOCUSED)
+    page.clock.run_for(1_000)
+    expect(fading).to_have_count(0)
 
 
 def test_nothing_that_matches_is_said(new_page, server):

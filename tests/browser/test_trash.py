@@ -55,7 +55,7 @@ def test_deleting_the_open_chat_in_mid_answer_clears_every_page_and_can_be_undon
         expect(toast(tab)).to_contain_text("“Of cats” is in the trash.")
         expect(tab).to_have_url(re.compile("/chats/boats$"))
         expect(tab.locator(".message", has_text="One two")).to_have_count(0)
-        expect(tab.locator(".bubble")).to_have_count(0)
+        expect(bubble(tab, "cats purr")).to_have_count(0)
     gate.set()
     toast(page).get_by_role("button", name="Undo").click()
     expect(page).to_have_url(re.compile("/chats/cats$"))
