@@ -80,7 +80,7 @@ const messages = new MessageList(find("#scroll"), chatId, (added) => {
   highlight.show();
   setAnswering(messages.isAnswering);
 }, async () => (await wire.call("chat.open", { chat_id: chatId })).answering?.text ?? "");
-const highlight = new Highlight(measure, scroll, async (id) => isDetached || messages.loadUntil(id));
+const highlight = new Highlight(measure, scroll, async (id) => isDetached || messages.loadAround(id));
 const receiptLinks = panel && new ReceiptLinks(measure, wire, chatId);
 const reasons = panel && new Reasons(measure, wire, chatId);
 const compaction = new Compaction(wire, chatId, (done) => {

@@ -99,3 +99,35 @@ def test_older_messages_that_would_only_be_folded_are_not_fetched(new_page, serv
     expect(page.locator(".message.left-out")).to_have_count(0)
     scroll_to_the_top(page)
     expect(shown).to_have_count(200)
+
+
+def test_a_topic_far_up_is_shown_without_loading_what_lies_between(new_page, server):
+    texts = ["boats sail" if 40 <= n < 50 else f"cats sleep number{n}" for n in range(SOME)]
+    topics = [{"label": "boats sail", "count": 10}, {"label": "cats sleep", "count": SOME - 10}]
+    write_chat(server.vault, "far", about(*texts), topics=topics)
+    page = open_chat(new_page, server, "far")
+    shown = page.locator(".message")
+    expect(shown).to_have_count(80)
+    pick(page, "boats sail")
+    expect(page.locator("#m-m49")).to_be_in_viewport()
+    expect(page.locator(".message.in-context")).to_have_count(10)
+    expect(page.locator("#m-m0")).to_be_attached()  # near the top older ones come as ever
+    loaded = shown.count()
+    assert loaded <= 240
+
+    gap = page.get_by_role("button", name=re.compile(r"^\d+ messages between · Show$"))
+    between = int(gap.inner_text().split()[0])
+    gap.click()
+    expect(gap).to_have_text(f"{between - 400} messages between · Show")
+    expect(shown).to_have_count(loaded + 400)
+    expect(page.locator(".message.in-context")).to_have_count(10)
+
+    bubble(page, "boats sail").uncheck(force=True)
+    expect(page.locator(f"#m-m{SOME - 1}")).to_be_in_viewport()  # where the reader was
+    page.evaluate("location.hash = '#m-m600'")  # it is in the gap
+    expect(page.locator("#m-m600")).to_be_in_viewport()
+    expect(gap).to_have_count(0)
+    ids = page.locator(".message").evaluate_all(
+        "all => all.map(e => +e.dataset.messageId.slice(1))"
+    )
+    assert ids == list(range(ids[0], SOME))

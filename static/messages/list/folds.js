@@ -113,7 +113,7 @@ export function runsOf(messages, isOut, opened) {
       run = null;
       continue;
     }
-    if (!run) runs.push((run = { first: message, messages: [], isOpen: false }));
+    if (!run || "afterGap" in message.dataset) runs.push((run = { first: message, messages: [], isOpen: false }));
     run.messages.push(message);
     run.isOpen ||= opened.has(message.dataset.messageId ?? "");
   }

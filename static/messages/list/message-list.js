@@ -2,8 +2,11 @@
 /** The messages of the open chat: older ones on demand, new ones as they come. */
 
 import { fetchFragment } from "../../lib/fragments.js";
+import { Gap } from "./gap.js";
 import { LiveAnswer } from "../answers/live-answer.js";
 import { messagesIn, reconcile } from "../../lib/reconcile.js";
+import { reasonOf } from "../../lib/text.js";
+import { toast } from "../../lib/toasts.js";
 
 const SETTLING_FRAMES = 5;
 const MOST_AT_ONCE = 400;
@@ -22,7 +25,10 @@ export class MessageList {
   /** @type {Promise<void> | undefined} */
   #syncing;
   #isSyncDue = false;
-  #isLoadingOlder = false;
+  /** What is being fetched of the older messages. @type {Promise<void> | undefined} */
+  #loading;
+  /** Where older messages are left out between those far up and the rest. @type {Gap | undefined} */
+  #gap;
   #isCatchingUp = false;
 
   /**
@@ -100,6 +106,8 @@ export class MessageList {
     this.#anchor = anchor;
     this.#list.dataset.older = older;
     for (const chunk of this.#scroll.querySelectorAll(".chunk")) chunk.remove();
+    this.#gap?.remove();
+    this.#gap = undefined;
     this.#showOlder();
   }
 
@@ -153,30 +161,50 @@ export class MessageList {
    * @param {number} [limit]  At most so many; 0: the usual number.
    */
   async loadOlder(limit = 0) {
-    if (this.#isLoadingOlder || !Number(this.#list.dataset.older)) return;
-    const first = /** @type {HTMLElement | null} */ (this.#scroll.querySelector("[data-message-id]"));
-    if (!first) return;
-    this.#isLoadingOlder = true;
-    try {
-      const id = encodeURIComponent(first.dataset.messageId ?? "");
-      const older = await fetchFragment(`${this.#address}/messages?before=${id}${limit ? `&limit=${limit}` : ""}`);
+    const first = this.#first;
+    if (this.#loading || !first || !Number(this.#list.dataset.older)) return;
+    const id = encodeURIComponent(first.dataset.messageId ?? "");
+    await this.#insert(`before=${id}${limit ? `&limit=${limit}` : ""}`, (older) => {
+      first.parentElement?.before(older);
+      this.#list.dataset.older = older.dataset.older;
+      this.#showOlder();
+      return true;
+    });
+  }
+
+  /** The oldest message on the page. @returns {HTMLElement | null} */
+  get #first() {
+    return this.#scroll.querySelector("[data-message-id]");
+  }
+
+  /**
+   * Fetches older messages and puts them on the page, without moving what is being read.
+   * @param {string} which
+   * @param {(older: HTMLElement) => boolean} put  False if they are not wanted.
+   */
+  async #insert(which, put) {
+    const insert = async () => {
+      const older = await fetchFragment(`${this.#address}/messages?${which}`);
       const messages = messagesIn(older);
-      const anchor = /** @type {HTMLElement} */ (this.#scroll.querySelector("[data-message-id]:not([data-folded])") ?? first);
+      if (!messages.length) return;
+      const anchor = /** @type {HTMLElement} */ (this.#scroll.querySelector("[data-message-id]:not([data-folded])") ?? this.#first);
       const { top } = anchor.getBoundingClientRect();
       older.classList.add("chunk");
       for (const message of messages) message.removeAttribute("data-newest");
-      first.parentElement?.before(older);
+      if (!put(older)) return;
       // The height is fixed, so that it keeps its space while it is out of sight.
       const height = older.offsetHeight;
       older.dataset.messageHeight = String(height / messages.length);
       older.style.setProperty("--chunk-height", `${height}px`);
       older.toggleAttribute("data-settled", true);
-      this.#list.dataset.older = older.dataset.older;
       this.#onChange(messages);
-      this.#showOlder();
       this.#keepInPlace(anchor, top);
+    };
+    this.#loading = insert();
+    try {
+      await this.#loading;
     } finally {
-      this.#isLoadingOlder = false;
+      this.#loading = undefined;
     }
   }
 
@@ -194,8 +222,57 @@ export class MessageList {
     return true;
   }
 
+  /**
+   * Loads a message with those around it. If it is far up, what lies between stays away until the
+   * reader asks for it: whoever picks a topic of last year waits for no thousands of messages.
+   * @param {string} id
+   */
+  async loadAround(id) {
+    await this.#loading?.catch(() => {});
+    this.#closeGap();
+    const below = this.#first;
+    if (this.#element(id) || !below) return;
+    const end = Number(this.#list.dataset.older);
+    await this.#insert(`at=${encodeURIComponent(id)}`, (around) => {
+      const between = end - Number(around.dataset.older) - messagesIn(around).length;
+      if (between < MOST_AT_ONCE) return false;
+      below.parentElement?.before(around);
+      this.#gap = new Gap(below, end, () => this.#fillGap().catch((error) => toast(reasonOf(error))));
+      around.after(this.#gap.element);
+      this.#gap.show(between);
+      this.#list.dataset.older = around.dataset.older;
+      this.#showOlder();
+      return true;
+    });
+    if (!this.#element(id)) await this.loadUntil(id);
+  }
+
+  /** Loads the next messages that a gap leaves out. */
+  async #fillGap() {
+    const gap = this.#gap;
+    const last = gap && messagesIn(/** @type {Element} */ (gap.element.previousElementSibling)).at(-1);
+    if (!last || this.#loading) return;
+    const limit = Math.min(gap.count, MOST_AT_ONCE);
+    await this.#insert(`after=${encodeURIComponent(last.dataset.messageId ?? "")}&limit=${limit}`, (more) => {
+      gap.element.before(more);
+      gap.show(gap.count - messagesIn(more).length);
+      if (!gap.count) this.#gap = undefined;
+      return true;
+    });
+  }
+
+  /** Takes what is above a gap from the page. */
+  #closeGap() {
+    if (!this.#gap) return;
+    for (const chunk of this.#gap.above) chunk.remove();
+    this.#list.dataset.older = String(this.#gap.end);
+    this.#gap.remove();
+    this.#gap = undefined;
+  }
+
   /** Loads older messages, up to a given one. @param {string} id */
   async loadUntil(id) {
+    if (!this.#element(id)) this.#closeGap();
     for (let older = ""; !this.#element(id) && older !== this.#list.dataset.older; ) {
       older = this.#list.dataset.older ?? "";
       await this.loadOlder(MOST_AT_ONCE);

@@ -50,6 +50,12 @@ def before(messages: Sequence[Message], message_id: str, limit: int = PAGE_MESSA
     return _window(messages, end - limit, end)
 
 
+def after(messages: Sequence[Message], message_id: str, limit: int = PAGE_MESSAGES) -> MessageRun:
+    """The messages just after one; none if that one is missing."""
+    start = _position(messages, message_id, default=len(messages)) + 1
+    return _window(messages, start, min(start + limit, len(messages)))
+
+
 def since(messages: Sequence[Message], message_id: str) -> MessageRun:
     """A message and all after it, at most `MAX_PAGE_MESSAGES`, the newest kept."""
     start = _position(messages, message_id, default=len(messages) - PAGE_MESSAGES)
@@ -73,11 +79,12 @@ def chosen(messages: Sequence[Message], message_ids: Sequence[str]) -> MessageRu
 
 
 def window_asked_for(messages: Sequence[Message], asked: QueryParams) -> MessageRun:
-    """The messages that an address asks for: `ids`, `before`, `since`, `at`, or the newest."""
+    """The messages that an address asks for by `ids`, a place in the chat, or the newest."""
     size = _limit(asked.get("limit", ""))
     choices: Mapping[str, Callable[[str], MessageRun]] = {
         "ids": lambda _: chosen(messages, _ids(asked.getlist("ids"))),
         "before": lambda message_id: before(messages, message_id, size),
+        "after": lambda message_id: after(messages, message_id, size),
         "since": lambda message_id: since(messages, message_id),
         "at": lambda message_id: around(messages, message_id),
     }
