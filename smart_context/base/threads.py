@@ -22,7 +22,6 @@ async def run_uncancelled(work: Callable[[], T], threads: Executor | None = None
     around the work must not be released while it writes.
 
     Args:
-        work: What is done.
         threads: Where it is done; by default in the threads that all share.
     """
     running: asyncio.Future[T]

@@ -117,14 +117,13 @@ def within_budget(
     *,
     keep: Collection[MessageId] = (),
 ) -> list[Message]:
-    """The newest messages of a history that fit, and those that always stay.
+    """The newest messages of a history that fit, and those that always stay, oldest first.
 
     A leading system message, summaries and the messages in `keep` always stay, even if they
     exceed the budget. Tool results stay or go with their call. The first message that does not
     fit ends the history, but one that alone takes more than half of the budget is skipped.
 
     Args:
-        history: Oldest first.
         cost: The tokens of one message; not called for messages beyond the end.
         keep: Messages that are never left out, such as pinned ones.
     """

@@ -44,7 +44,6 @@ def copy_of(
     Answers that are being written, and what a client has marked, are left out.
 
     Args:
-        document: The other chat.
         entries: Its messages that the new chat has, as they are stored.
         new_ids: The new ids; by default they are the same.
     """

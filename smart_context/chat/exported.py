@@ -359,7 +359,6 @@ async def embedded(
     """The attached files of a chat as `data:` addresses, by storage key, as far as they fit.
 
     Args:
-        document: The chat.
         read: Gives a file's content by its storage key; `None` when it is gone.
     """
     found: dict[str, str] = {}

@@ -41,25 +41,18 @@ class CompactionPoint:
 
 @dataclass(frozen=True, slots=True)
 class ContextBuilderOptions:
-    """Options for building a history.
+    """Options for building a history."""
 
-    Attributes:
-        attachment_resolver: Reads the text of an attachment.
-        max_context_message_count: The number of messages sent with the current one; `None` for no
-            limit; below 0 counts as 0.
-        compaction_points: In any order.
-        keep_tool_call_rounds: The number of newest rounds that keep their tool calls; 0 keeps none,
-            a negative number all.
-        model_support_tool_use_for_file: The model can ask for the rest of a long attachment.
-        fit_attachments: Gives the number of characters to send of each attachment's text, the
-            newest message's first; `None` sends all.
-    """
-
-    attachment_resolver: AttachmentResolver
+    attachment_resolver: AttachmentResolver  # reads the text of an attachment
+    # the number of messages sent with the current one; `None` for no limit; below 0 counts as 0
     max_context_message_count: int | None = None
-    compaction_points: Sequence[CompactionPoint] = ()
+    compaction_points: Sequence[CompactionPoint] = ()  # in any order
+    # the number of newest rounds that keep their tool calls; 0 keeps none, a negative number all
     keep_tool_call_rounds: int = 2
+    # the model can ask for the rest of a long attachment
     model_support_tool_use_for_file: bool = False
+    # gives the number of characters to send of each attachment's text, the newest message's first;
+    # `None` sends all
     fit_attachments: Callable[[Sequence[str]], Sequence[int]] | None = None
 
 

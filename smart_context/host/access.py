@@ -97,11 +97,7 @@ class OwnerOnly:
 
 
 class PersonalAccess:
-    """The access of a server for several people, who may share chats and contexts.
-
-    Args:
-        people: The storage, and whose is what in it.
-    """
+    """The access of a server for several people, who may share chats and contexts."""
 
     has_people = True
 

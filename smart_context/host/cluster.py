@@ -62,11 +62,7 @@ class _Arriving:
 
 
 class _Pieces:
-    """Pieces of answers for the other servers, joined, for each costs every server some work.
-
-    Args:
-        send: Sends a message to them.
-    """
+    """Pieces of answers for the other servers, joined, for each costs every server some work."""
 
     def __init__(self, send: Callable[[JsonObject], None]) -> None:
         self._send = send
@@ -96,14 +92,7 @@ class _Pieces:
 
 
 class Cluster:
-    """Tells other servers what happens here, and clients here what happens there.
-
-    Args:
-        storage: What the servers share.
-        relay: Tells clients.
-        stop: Stops an answer of this server.
-        tasks: Owns the background work.
-    """
+    """Tells other servers what happens here, and clients here what happens there."""
 
     def __init__(
         self,

@@ -96,27 +96,21 @@ PLUGINS_STOP_S = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostOptions:
-    """Options of a host, each with a default.
+    """Options of a host, each with a default."""
 
-    Attributes:
-        system_prompt: The system prompt of each turn, which plugins may change.
-        digest: Writes summaries of chats.
-        built_in: The manifest of the product's plugin, if it is not the one shipped.
-        handler_timeout_s: Most time for a plugin's handler.
-        load_timeout_s: Most time for a plugin's import, and again for its `on_load`.
-        repairs: Repair chats after crashes and remove unused files: for a server; a command that
-            only reads must not write.
-        people: Whose is what, where several people share the vault; `None`: all is one person's.
-        children: Processes for work that may take too long; closed when the host stops.
-    """
-
-    system_prompt: str = ""
-    digest: Summarizer | None = None
+    system_prompt: str = ""  # the system prompt of each turn, which plugins may change
+    digest: Summarizer | None = None  # writes summaries of chats
+    # the manifest of the product's plugin, if it is not the one shipped
     built_in: Path | None = None
-    handler_timeout_s: float = HANDLER_TIMEOUT_S
+    handler_timeout_s: float = HANDLER_TIMEOUT_S  # most time for a plugin's handler
+    # most time for a plugin's import, and again for its `on_load`
     load_timeout_s: float = LOAD_TIMEOUT_S
+    # repair chats after crashes and remove unused files: for a server; a command that only reads
+    # must not write
     repairs: bool = False
+    # whose is what, where several people share the vault; `None`: all is one person's
     people: People | None = None
+    # processes for work that may take too long; closed when the host stops
     children: Children = field(default_factory=Children)
 
 
@@ -124,24 +118,14 @@ class Host:
     """Serves one vault.
 
     Args:
-        config: The vault's settings.
-        storage: Its chats, and what stands beside them.
         notes: The vault's notes, followed while the host runs; its own by default.
-        trust: What the vault may do.
-        build_history: Makes a history from stored messages.
 
     Attributes:
         services: The parts that plugins use.
-        access: Decides what is whose.
         has_people: Several people share the vault.
         reading: What pages and clients of the API read.
-        bus: Carries events to plugins.
         commands: What clients can ask for.
-        panels: What plugins show next to a chat.
-        files: What was attached to messages.
         pipeline: Takes turns through their phases, those of clients of the API as well.
-        turns: The answers that are under way.
-        compactions: Puts summaries into chats.
         faults: Those of the settings files, because of which earlier settings are in use.
     """
 
@@ -308,7 +292,6 @@ class Host:
         """Tell clients, then the plugins that subscribed to the event.
 
         Args:
-            payload: What happened.
             audience: Which clients are told; by default those who may see the payload's chat.
 
         Raises:

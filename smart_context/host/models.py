@@ -38,7 +38,6 @@ class Summarizer(Protocol):
         Args:
             messages: What to sum up, oldest first.
             previous: The summary of what came before; empty if there is none.
-            model: Writes it; without one, sentences are quoted.
             instructions: What the user wants the summary to keep; may be empty.
             or_quotes: Quote sentences if the model fails.
 

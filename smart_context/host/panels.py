@@ -56,11 +56,7 @@ class OwnFiles:
 
 
 class Panels:
-    """The registered panels.
-
-    Args:
-        emit: Tells clients.
-    """
+    """The registered panels."""
 
     def __init__(self, emit: Emit) -> None:
         self._emit = emit

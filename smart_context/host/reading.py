@@ -23,12 +23,7 @@ PEOPLE = "people"
 
 
 class Reading:
-    """Reads for a caller; its errors are those of the storage's ports.
-
-    Args:
-        storage: What is kept.
-        access: Decides what is whose.
-    """
+    """Reads for a caller; its errors are those of the storage's ports."""
 
     def __init__(self, storage: Storage, access: Access) -> None:
         self._chats = storage.chats

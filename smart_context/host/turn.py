@@ -39,9 +39,7 @@ class Turn:
     something of a wrong type raises `TypeError` in the plugin that does it.
 
     Args:
-        id: Names the turn in the log.
         question: The user's message as it is stored.
-        request: What the model will be asked.
         streaming: Clients get the answer piece by piece.
 
     Attributes:

@@ -19,12 +19,9 @@ _CLOSING_TAG = re.compile(r"<(?=\s*/\s*(?:file|section|notice|diff)\b)", re.IGNO
 
 @dataclass(frozen=True, slots=True)
 class Markup:
-    """Formats texts in one of the styles.
+    """Formats texts in one of the styles."""
 
-    Attributes:
-        style: Markdown with fences, XML-like tags, or plain text with rules of equal signs.
-    """
-
+    # Markdown with fences, XML-like tags, or plain text with rules of equal signs
     style: Style = "markdown"
 
     def file(self, path: str, text: str) -> tuple[str, ...]:

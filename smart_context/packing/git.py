@@ -185,7 +185,6 @@ class GitChanges:
 
     Args:
         folder: A folder in the work tree of a repository.
-        timeout_s: The longest time for each answer of git.
     """
 
     def __init__(self, folder: Path, *, timeout_s: float = _TIMEOUT_S) -> None:

@@ -154,7 +154,6 @@ class ContextPacker:
     The constructor reads and starts nothing.
 
     Args:
-        repo_path: The repository.
         template_dir: The user's versions of allowed templates, preferred to the shipped ones: a
             folder, or its content. They are rendered in a child process that is killed if it
             takes too long or too much memory.

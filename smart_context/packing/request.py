@@ -215,8 +215,6 @@ def freshness(record: PackRecord, stored: bytes, plan: PackPlan) -> Freshness:
     """How a stored prompt differs from one packed now.
 
     Args:
-        record: The record of the stored prompt.
-        stored: The content of the stored prompt.
         plan: The plan of the same request, made now.
     """
     before, now = record.sources, _sources(plan)

@@ -33,12 +33,7 @@ class UsableRole:
 
 
 class RoleSources:
-    """Finds the roles of one vault's chats; blocking, so used in threads.
-
-    Args:
-        trust: What the vault may do.
-        user_roles: Gives the folder of the user's own roles.
-    """
+    """Finds the roles of one vault's chats; blocking, so used in threads."""
 
     def __init__(
         self, trust: VaultTrust, user_roles: Callable[[], Path | None] = lambda: None

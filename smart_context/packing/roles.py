@@ -124,9 +124,6 @@ _TEMPLATES = sorted(TEMPLATES_OF_ROLES)
 def parse_role(path: Path, content: bytes) -> dict[str, Any]:
     """The document in a role's file.
 
-    Args:
-        path: The file, for errors.
-
     Raises:
         ConfigInvalid: With all its faults.
     """

@@ -64,9 +64,7 @@ def evidence_for(
     """The evidence on each label in the chat.
 
     Args:
-        labels: The k labels.
         label_vectors: Shape (k, d).
-        judge: The judge of the embedding model.
     """
     close = judge.as_embedded(similarities(label_vectors, chat.vectors))
     lexical = chat.words.shares(labels)
@@ -148,7 +146,6 @@ def shared_by_paraphrases(likely: Floats, vectors: Matrix, judge: Judge) -> Floa
     Args:
         likely: Shape (n,).
         vectors: Shape (n, d), unit rows or zero rows.
-        judge: The judge of the embedding model.
     """
     some = np.flatnonzero(likely >= _WORTH_SHARING)
     if len(some) == 0:

@@ -47,21 +47,16 @@ class TopicQuery:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Scores:
-    """Scores of n messages for k topics, and what decides from which score on one is kept.
+    """Scores of n messages for k topics, and what decides from which score on one is kept."""
 
-    Attributes:
-        labels: The k topics; empty if their names are unknown.
-        values: Shape (k, n), each message's own: equal texts have equal ones.
-        presence: Shape (k,), the probability that the chat mentions each topic. The values are
-            probabilities then; `None` if they are compared with the threshold as they are.
-        members: Shape (k, n), True for the known messages of a topic; `None` if unknown.
-        others: Shape (n,), True for messages of topics that are not selected; `None` if unknown.
-    """
-
-    labels: tuple[str, ...]
-    values: Matrix
+    labels: tuple[str, ...]  # the k topics; empty if their names are unknown
+    values: Matrix  # shape (k, n), each message's own: equal texts have equal ones
+    # shape (k,), the probability that the chat mentions each topic. The values are probabilities
+    # then; `None` if they are compared with the threshold as they are.
     presence: Floats | None = None
+    # shape (k, n), True for the known messages of a topic; `None` if unknown
     members: Mask | None = None
+    # shape (n,), True for messages of topics that are not selected; `None` if unknown
     others: Mask | None = None
 
     @property
@@ -168,7 +163,6 @@ def score_plain(labels: Sequence[str], label_vectors: Matrix, vectors: Matrix) -
     """Raw cosines of bare labels and bare messages, the `plain` mode of docs/filter.md.
 
     Args:
-        labels: The k labels.
         label_vectors: Shape (k, d).
         vectors: Shape (n, d). A zero row scores 0.
     """
@@ -190,14 +184,11 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assigned:
-    """The messages that extraction assigned to topics.
+    """The messages that extraction assigned to topics."""
 
-    Attributes:
-        members: For each selected topic, the positions of its messages; may be empty.
-        others: For each topic that is not selected, the positions of its messages.
-    """
-
+    # for each selected topic, the positions of its messages; may be empty
     members: Sequence[NDArray[np.intp]]
+    # for each topic that is not selected, the positions of its messages
     others: Sequence[NDArray[np.intp]]
 
     def member_mask(self, count: int) -> Mask | None:
@@ -224,10 +215,6 @@ def score_enriched(
     Used for embedding models without a fitted judge.
 
     Args:
-        labels: The k labels.
-        evidence: What is compared.
-        scale: The scale of the embedding model.
-        assigned: The members of topics.
         copies: Shape (n,), the position of the first message with the same text.
     """
     close = similarities(evidence.label_vectors, evidence.vectors)
@@ -252,7 +239,6 @@ def with_members(
     to the members more; how much was fitted to found topics.
 
     Args:
-        labels: The k labels.
         by_label: Shape (k, n), the scores from labels alone.
         vectors: Shape (n, d), unit rows or zero rows.
         copies: Shape (n,), the position of the first message with the same text.

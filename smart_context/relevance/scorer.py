@@ -107,7 +107,6 @@ class RelevanceScorer:
         """Create a scorer; reads and embeds nothing yet.
 
         Args:
-            cache: Where vectors come from.
             mode: `plain` is the raw cosine of bare label and bare message.
             scale: The calibrated scale of the embedding model; `None` picks it by the model's
                 name, or estimates it from the chat.

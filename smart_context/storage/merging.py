@@ -99,13 +99,7 @@ class MergingChats(Generic[S]):
     """The chats of one vault; satisfies `Chats`.
 
     Args:
-        store: Keeps their versions.
         locks: The lock of each chat, which the store may use, too.
-
-    Attributes:
-        listing: The list of chats, and the search in them.
-        changes: Reports changes of chats.
-        trash: The deleted chats.
     """
 
     def __init__(self, store: VersionStore[S], locks: "ChatLocks") -> None:

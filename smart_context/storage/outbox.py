@@ -68,11 +68,7 @@ class Outbox:
 
 
 class Hearing:
-    """Logs once that others are not heard, and once that they are again.
-
-    Args:
-        what: What is heard of them.
-    """
+    """Logs once that others are not heard, and once that they are again."""
 
     def __init__(self, logger: logging.Logger, what: str) -> None:
         self._logger = logger

@@ -83,7 +83,6 @@ class ChatList(Protocol):
         Reads only what has changed. The texts can be kept, and compared after a restart.
 
         Args:
-            person: Whose chats, and those that are shared.
             beside: The names of documents beside the chats whose changes count, too.
         """
 
@@ -93,7 +92,6 @@ class ChatList(Protocol):
         Ignores case, width and composition of characters.
 
         Args:
-            person: Whose chats are searched.
             query: The words. An empty query finds nothing.
             limit: The maximum number of hits; at most 20 of them in one chat.
         """
@@ -107,10 +105,8 @@ class ChatList(Protocol):
         vectors instead.
 
         Args:
-            person: Whose chats are searched.
             model: What made the vectors.
             query: Shape (d,).
-            limit: The maximum number of messages.
             without: A chat that is left out.
         """
 
@@ -172,7 +168,6 @@ class ChatTrash(Protocol):
         """Remove a person's deleted chats for ever; returns the number of deletions removed.
 
         Args:
-            person: Whose they are.
             until: Only what was deleted by then, ISO 8601 in UTC; an empty text sets no limit.
         """
 
@@ -238,7 +233,6 @@ class Chats(Protocol):
 
         Args:
             chat_id: The chat; made when it does not exist.
-            document: The whole document.
             reader: The caller, as for `load`.
 
         Returns:
@@ -343,7 +337,6 @@ class ChatDocuments(Protocol):
         Args:
             chat_id: The chat; need not exist.
             name: As for `read`.
-            value: The new object.
             expected: The revision that `value` was made from; `None` for no object.
 
         Raises:

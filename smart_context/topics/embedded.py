@@ -112,8 +112,6 @@ class EmbeddedTopicExtractor:
         """The label of each group and part, in the order of `_all`.
 
         Args:
-            talk: The chat.
-            groups: The groups at the top.
             kept: The labels that they keep, in the same order; empty for a new one.
             hints: Labels of the last extraction, for a chat that is grouped again as a whole.
         """

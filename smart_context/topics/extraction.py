@@ -59,7 +59,6 @@ class LlmTopicExtractor:
     """Asks a chat model, once, for the topics of the whole chat.
 
     Args:
-        model: The model.
         keywords: Remembers the words of chats from one extraction to the next.
         max_prompt_tokens: What fits into the model's window.
     """
@@ -156,9 +155,7 @@ def reconciled(
     taken as found.
 
     Args:
-        found: The topics of the reply.
         previous: What the last extraction left.
-        messages: All messages, oldest first.
         regroup: Take the topics as found; only ids are kept.
     """
     order = {message.id: place for place, message in enumerate(messages)}

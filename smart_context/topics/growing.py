@@ -46,7 +46,6 @@ def grown_groups(
     """The groups of a chat, the largest first; a group keeps what it had but for a good reason.
 
     Args:
-        messages: All messages.
         spoken: Those that can have a topic.
         said: The same, for comparing them.
         previous: What the last extraction left.

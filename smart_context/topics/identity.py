@@ -25,10 +25,6 @@ def with_ids(topics: Sequence[Topic], known: Sequence[Topic] = ()) -> tuple[Topi
 
     A topic keeps its id. One without an id gets that of the known topic with the same label, or
     of the one that shares at least half of its messages; otherwise a new id.
-
-    Args:
-        topics: The topics as found or edited.
-        known: The previous topics of the chat.
     """
     given: dict[int, str] = {}
     taken: set[str] = set()
@@ -60,8 +56,6 @@ def new_topic_id(label: str, taken: Iterable[str], beside: Iterable[str] | None 
     """An id made from the label, with a hue as unlike those of others as one can be.
 
     Args:
-        label: The topic's label.
-        taken: The ids that are there.
         beside: Those whose hues count; by default all.
     """
     ids = set(taken)

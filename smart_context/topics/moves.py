@@ -49,8 +49,6 @@ def moves_between(
     """The moves of messages that are still in the chat; topics are known by their ids.
 
     Args:
-        before: The topics before, with their messages.
-        present: The messages of the chat.
         regrouped: The user had all topics found again.
     """
     here = set(present)

@@ -31,7 +31,6 @@ def come_back(
     """The topics of the version that is shown: each with those of its messages that are in it.
 
     Args:
-        topics: The topics of the version that was shown.
         away: What `left_behind` gave; a topic that is gone meanwhile comes back with its label.
         messages: The messages of the version that is shown, oldest first.
     """

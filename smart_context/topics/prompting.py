@@ -45,15 +45,10 @@ _BACKTICKS = re.compile("`+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionPrompt:
-    """A request to a model.
-
-    Attributes:
-        messages: The request's messages.
-        shown_share: The share of the chat's messages in it, above 0 and at most 1.
-    """
+    """A request to a model."""
 
     messages: tuple[PromptMessage, ...]
-    shown_share: float
+    shown_share: float  # the share of the chat's messages in it, above 0 and at most 1
 
 
 def extraction_prompt(
@@ -235,8 +230,6 @@ def parsed_reply(reply: str, messages: Sequence[Message], *, shown_share: float 
     more than eight topics, the largest are kept.
 
     Args:
-        reply: The model's reply.
-        messages: All messages of the chat.
         shown_share: The share of the messages that the model saw; counts are scaled by it.
 
     Raises:

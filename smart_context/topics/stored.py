@@ -102,9 +102,7 @@ def to_assignments(
     """The document that assigns messages to topics, up to the last message that was read.
 
     Args:
-        topics: The topics of the version that is shown.
         seen: The last message that was read.
-        away: The topics of messages of other versions.
     """
     document = {
         "version": VERSION,

@@ -15,23 +15,16 @@ MOST_READ = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
-    """Something that a chat is about.
+    """Something that a chat is about."""
 
-    Attributes:
-        label: Two to four words in Title Case.
-        count: The number of messages about it; 0 if unknown.
-        message_ids: These messages, chronological; empty if unknown.
-        keywords: Words that set its messages apart, the most telling first.
-        id: Identifies the topic in its chat, even when it is renamed; empty if not yet given.
-        parent_id: The id of the wider topic that it is part of, or its label if that has no id
-            yet; empty for a top-level topic.
-    """
-
-    label: str
-    count: int
-    message_ids: tuple[MessageId, ...] = ()
-    keywords: tuple[str, ...] = ()
+    label: str  # two to four words in Title Case
+    count: int  # the number of messages about it; 0 if unknown
+    message_ids: tuple[MessageId, ...] = ()  # these messages, chronological; empty if unknown
+    keywords: tuple[str, ...] = ()  # words that set its messages apart, the most telling first
+    # identifies the topic in its chat, even when it is renamed; empty if not yet given
     id: str = ""
+    # the id of the wider topic that it is part of, or its label if that has no id yet; empty for a
+    # top-level topic
     parent_id: str = ""
 
 
@@ -46,18 +39,14 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Previous:
-    """What the last extraction of a chat left, to start from.
+    """What the last extraction of a chat left, to start from."""
 
-    Attributes:
-        topics: The topics, with the ids of their messages where these are known.
-        seen: The last message that it read; empty if unknown.
-        settled: Messages that stay in their topic, since the user put them back.
-        fixed_labels: The labels of topics that keep their name: picked, or chosen by the user.
-        deleted_labels: The labels of topics that the user has deleted; their messages stay away.
-    """
-
+    # the topics, with the ids of their messages where these are known
     topics: tuple[Topic, ...] = ()
-    seen: str = ""
+    seen: str = ""  # the last message that it read; empty if unknown
+    # messages that stay in their topic, since the user put them back
     settled: frozenset[MessageId] = frozenset()
+    # the labels of topics that keep their name: picked, or chosen by the user
     fixed_labels: frozenset[str] = frozenset()
+    # the labels of topics that the user has deleted; their messages stay away
     deleted_labels: frozenset[str] = frozenset()

@@ -32,55 +32,46 @@ _PLUGIN_ID = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VaultConfig:
-    """The effective settings of a vault.
+    """The effective settings of a vault."""
 
-    Attributes:
-        root: The vault's folder, absolute.
-        name: The name that the user gave it.
-        memory_dir: The folder of the chats; absolute, inside `root`, not a link; may not exist yet.
-        plugins: Settings by plugin id, defaults filled in; each has `enabled`.
-        path: The `.vault.toml`; `None` when there is none.
-        named: The endpoints that the vault names. Nothing is sent to them before the user trusts
-            them.
-        chat: Endpoint of the chat model in use; `None`: the embedded one.
-        fast: Endpoint of the model that finds topics in use; `None`: the embedded extractor.
-        embedding: Endpoint of the embedding model in use; `None`: the embedded one.
-        user_roles: The folder of the user's own roles; `None` when it was not asked for.
-        restricted: The categories whose endpoints in `named` are not trusted for them.
-        named_instructions: Instructions for every chat that the vault brings; empty for none.
-        named_agents_may_write: What the vault says of the next; `None` when it says nothing.
-        agents_may_write: Agents that use MCP may also set filters, pin and hide; if only the vault
-            says so, it has to be trusted with it.
-        instructions: Those in use: the vault's if it is trusted with them, else the user's own.
-        prices: What models cost: what the vault says, else the user's own.
-        named_storage: Where the vault says that chats are kept; in force once it is trusted.
-        storage: Where chats are kept.
-        cache_ttl_s: Seconds that providers keep the beginning of a request; `None` if not set.
-        named_access: What the vault says of the next; `None` when it says nothing.
-        access: How a server knows who asks: what the vault says if it is trusted with that, else
-            what the user says.
-    """
-
-    root: Path
-    name: str
+    root: Path  # the vault's folder, absolute
+    name: str  # the name that the user gave it
+    # the folder of the chats; absolute, inside `root`, not a link; may not exist yet
     memory_dir: Path
+    # settings by plugin id, defaults filled in; each has `enabled`
     plugins: Mapping[str, Mapping[str, Any]]
-    path: Path | None
+    path: Path | None  # the `.vault.toml`; `None` when there is none
+    # the endpoints that the vault names. Nothing is sent to them before the user trusts them.
     named: Endpoints = field(default_factory=dict)
+    # endpoint of the chat model in use; `None`: the embedded one
     chat: EndpointSettings | None = None
+    # endpoint of the model that finds topics in use; `None`: the embedded extractor
     fast: EndpointSettings | None = None
+    # endpoint of the embedding model in use; `None`: the embedded one
     embedding: EndpointSettings | None = None
+    # the folder of the user's own roles; `None` when it was not asked for
     user_roles: Path | None = None
+    # the categories whose endpoints in `named` are not trusted for them
     restricted: frozenset[str] = frozenset()
+    # instructions for every chat that the vault brings; empty for none
     named_instructions: str = ""
+    # what the vault says of the next; `None` when it says nothing
     named_agents_may_write: bool | None = None
+    # agents that use MCP may also set filters, pin and hide; if only the vault says so, it has to
+    # be trusted with it
     agents_may_write: bool = False
+    # those in use: the vault's if it is trusted with them, else the user's own
     instructions: str = ""
-    prices: Prices = NO_PRICES
+    prices: Prices = NO_PRICES  # what models cost: what the vault says, else the user's own
+    # where the vault says that chats are kept; in force once it is trusted
     named_storage: StorageSettings = IN_FILES
-    storage: StorageSettings = IN_FILES
+    storage: StorageSettings = IN_FILES  # where chats are kept
+    # seconds that providers keep the beginning of a request; `None` if not set
     cache_ttl_s: float | None = None
+    # what the vault says of the next; `None` when it says nothing
     named_access: AccessSettings | None = None
+    # how a server knows who asks: what the vault says if it is trusted with that, else what the
+    # user says
     access: AccessSettings = BY_TOKEN
 
     @property
@@ -104,7 +95,6 @@ def read_config(
     unreadable, which the host reports. A name that is nearly a known plugin's is a fault.
 
     Args:
-        root: The vault's folder.
         plugin_settings: What each known plugin declares. Without an `enabled` of its own, a
             plugin is off unless the user turns it on.
         text: Read this in place of the file.
@@ -320,7 +310,6 @@ def read_user_config(
     """The settings in the user's folder; the defaults when there is no file.
 
     Args:
-        folder: The user's configuration folder.
         plugin_settings: What known plugins declare; values of others are not checked or read.
         text: Read this in place of the file.
 

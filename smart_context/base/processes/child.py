@@ -45,11 +45,7 @@ Reason = Literal["slow", "memory", "crashed", "busy", "stopped"]
 
 
 class ChildFailed(SmartContextError):
-    """The child process gave no result; the message says why, as in `it takes …`.
-
-    Attributes:
-        reason: The cause, for code.
-    """
+    """The child process gave no result; the message says why, as in `it takes …`."""
 
     def __init__(self, reason: Reason, message: str) -> None:
         self.reason: Reason = reason
@@ -58,10 +54,6 @@ class ChildFailed(SmartContextError):
 
 class ChildProcess:
     """A child process; dead after its first failure.
-
-    Args:
-        modules: The modules to import before its first job.
-        memory_bytes: The memory limit of a job.
 
     Raises:
         ChildFailed: If it can't be started.
@@ -234,7 +226,6 @@ class Child:
     Args:
         modules: Imported before the first job, so that no deadline includes it, as for `needs`.
         environ: This program's environment; only what Python itself needs is passed on.
-        memory_bytes: The memory limit of a job.
     """
 
     def __init__(

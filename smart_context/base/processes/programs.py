@@ -63,7 +63,6 @@ def clean_environment(
     """The environment of a program, with a PATH of trusted folders.
 
     Args:
-        environ: This program's environment.
         keep: Names to pass on in addition to the usual ones; `X_*` matches a prefix.
         away_from: A folder with other people's files; the PATH leads to no program in it.
     """
@@ -105,7 +104,6 @@ def run(
     Args:
         command: A program's name or absolute path, and its arguments.
         environment: All its variables, as `clean_environment` makes them.
-        timeout_s: Most time.
         max_bytes: Most bytes of its output, and of its error output.
         may_stay: Drop its output, and let its background processes go on.
     """

@@ -85,10 +85,9 @@ def set_branches(
 
 
 def leave(document: JsonObject, place: int, *, branch_id: str, now: str) -> None:
-    """Make the messages from a place on a branch; does nothing if there are none.
+    """Make the messages from a place on a branch, in place; does nothing if there are none.
 
     Args:
-        document: Changed in place.
         place: The position among the entries of `messages`.
     """
     _name(document)
@@ -116,15 +115,12 @@ def show_version(
     new_id: Callable[[], str],
     now: str,
 ) -> tuple[str, Versions]:
-    """Make another version current.
+    """Make another version current; changes the document in place.
 
     Args:
-        document: Changed in place.
         message_id: The first message of any of the versions; without `version` any message of
             the one that is wanted.
         version: Its number, from 1.
-        new_id: Names branches.
-        now: When they are made.
 
     Returns:
         The first message of the version that is current now, and its number.

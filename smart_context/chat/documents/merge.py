@@ -32,8 +32,6 @@ def merge_branches(base: Version, sides: tuple[Version, Version], merged: Versio
     """A merged document with the branches of both sides.
 
     Args:
-        base: The version that both sides started from.
-        sides: The stored version and ours.
         merged: Their merge, whose branches are those of one side.
 
     Returns:
@@ -156,9 +154,7 @@ def saved(
     Whose a chat is stays as it is, whatever the client's document says.
 
     Args:
-        document: The document that the client saves.
         ancestry: The versions that it may descend from.
-        stored: The stored version; `None` if there is none.
 
     Raises:
         InvalidParams: It is not JSON, or its `messages` is not a list.
@@ -193,8 +189,6 @@ def merge(base: Version, theirs: Version, ours: Version) -> Version:
     Args:
         base: The version that both sides started from. An empty one if unknown: then nothing
             counts as deleted.
-        theirs: The stored version.
-        ours: The version to store.
 
     Returns:
         The entries in the order of the side that reordered them (ours if both did). Added

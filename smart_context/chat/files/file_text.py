@@ -84,7 +84,6 @@ def text_of(name: str, content: bytes, clock: Callable[[], float] = time.thread_
 
     Args:
         name: The file's name; its suffix decides how it is read.
-        content: The file's bytes.
         clock: Seconds of processor time.
 
     Raises:

@@ -118,9 +118,7 @@ class ChatCommands:
         """Ask the model, in a new chat by default; returns when the turn is over.
 
         Args:
-            message: What to ask.
             caller: Who asks, and the client that opens a new chat.
-            chat_id: The chat.
             stream: The answer comes piece by piece.
             files: Results of `POST /api/files` or `chat.attach_vault_file`.
             links: Each `{"url", "title"}`.
@@ -162,9 +160,7 @@ class ChatCommands:
         """Answer a question again; the previous answer stays as a version, with all that followed.
 
         Args:
-            chat_id: The chat.
             message_id: The answer, or its question.
-            caller: Who asks.
             stream: The new answer comes piece by piece.
             text: Ask this instead, with the same files; the previous question stays as a version.
             model: Ask this model, this once: as in `chat.set_model`.
@@ -203,7 +199,6 @@ class ChatCommands:
         """Make another version current; the one that was stays, with all that followed it.
 
         Args:
-            chat_id: The chat.
             message_id: The first message of any of the versions; without `version` any message of
                 the one that you want.
             version: Its number, from 1, the oldest.
@@ -238,7 +233,6 @@ class ChatCommands:
         """Set what the model is told in each turn of a chat; an empty text takes it away.
 
         Args:
-            chat_id: The chat.
             text: At most 20,000 characters.
         """
         checked, told = check_chat_id(chat_id), storable(text.strip())
@@ -267,7 +261,6 @@ class ChatCommands:
         """Choose the model that answers in a chat; without one, the default does again.
 
         Args:
-            chat_id: The chat.
             model: `chat`, `fast`, or a model of their endpoints: `chat/gpt-4o`, or with the
                 endpoint's base URL in place of the category.
         """

@@ -73,11 +73,7 @@ class Compactions:
 
     Args:
         storage: Where the chats are; its leases keep two servers from summing up one at once.
-        turns: The answers under way.
-        digest: Writes summaries.
         window: Returns the chat model's window; `None` when it is unknown.
-        build_history: Makes a history from stored messages.
-        count: Counts the tokens of a text for the chat model.
         tell_plugins: Tells plugins what was summed up, or is sent again.
     """
 

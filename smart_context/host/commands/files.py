@@ -29,11 +29,7 @@ _SCHEMES = ("https://", "http://", "mailto:", "obsidian://")
 
 
 class FileCommands:
-    """Attaches files of the vault to messages.
-
-    Args:
-        files: The attached files.
-    """
+    """Attaches files of the vault to messages."""
 
     def __init__(self, files: Blobs, root: Path) -> None:
         self._files = files

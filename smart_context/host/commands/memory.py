@@ -27,10 +27,8 @@ class MemoryCommands:
     """What clients do with whole chats.
 
     Args:
-        stop: Stops the answer of a chat.
         repair: Repairs a chat after a crash, before it is read.
         settled: Waits until plugins have handled the events so far.
-        emit: Tells clients.
         people: Whose the chats are; `None`: all are one person's.
     """
 

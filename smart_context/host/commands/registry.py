@@ -49,7 +49,6 @@ def with_stand_ins(
     """The parameters with stand-ins for ids.
 
     Args:
-        given: The checked parameters.
         names: Those that name something owned.
         stand_ins: What to use for each id.
     """
@@ -307,7 +306,6 @@ class CommandRegistry:
             name: `plugin.verb`, in lower-case letters, digits and `_`.
             handler: An async function that returns a JSON object, or nothing for `{}`. Its
                 annotated parameters are the command's; one annotated `Caller` is filled in.
-            owner: The plugin it belongs to.
 
         Returns:
             A function that removes the command; calling it again does nothing.

@@ -122,11 +122,7 @@ class EventBus:
 
 
 class EventRelay:
-    """Calls clients at once; plugins, being async, get their events from a queue.
-
-    Args:
-        bus: Carries events to plugins.
-    """
+    """Calls clients at once; plugins, being async, get their events from a queue."""
 
     def __init__(self, bus: EventBus) -> None:
         self._bus = bus
@@ -147,7 +143,6 @@ class EventRelay:
         """Tell clients in order, then plugins; a client that fails is logged.
 
         Args:
-            payload: What happened.
             audience: Who may get it. Listeners see to that; plugins get all events.
         """
         self.tell_clients(event_name(event), payload, audience)

@@ -16,13 +16,10 @@ P = TypeVar("P")
 
 @dataclass(frozen=True, slots=True)
 class Event(Generic[P]):
-    """A name, tied to the type of its payload.
-
-    Attributes:
-        each_finds: Each server of a team finds it out by itself, so its own clients are told only.
-    """
+    """A name, tied to the type of its payload."""
 
     name: str
+    # each server of a team finds it out by itself, so its own clients are told only
     each_finds: bool = False
 
 

@@ -63,11 +63,7 @@ class Services:
 
 
 class Requests:
-    """Makes what a turn would send.
-
-    Args:
-        services: The host's parts.
-    """
+    """Makes what a turn would send."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -346,7 +342,6 @@ class PluginContext:
 
         Args:
             chat_id: The chat; created when it does not exist.
-            message: What to ask.
             stream: Clients get the answer piece by piece.
             person: Who asks; by default who asked for what the plugin is doing.
 
@@ -371,7 +366,6 @@ class PluginContext:
         """Send an event to clients; its name should begin with the plugin's id.
 
         Args:
-            payload: What happened.
             audience: Which clients get it. By default those who may see the chat that `chat_id` in
                 the payload names; without one, every client.
 

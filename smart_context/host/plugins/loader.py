@@ -179,7 +179,6 @@ def import_plugin(manifest: Manifest, modules: PluginModules | None) -> Callable
     """Import a plugin's class; blocks, and runs the plugin's code.
 
     Args:
-        manifest: Names module and class.
         modules: Imports a vault's plugin; `None` for the product's plugin.
 
     Raises:

@@ -61,7 +61,6 @@ def read_manifest(path: Path, *, expected_id: str | None = None) -> Manifest:
     """The manifest in a file.
 
     Args:
-        path: The `plugin.toml`.
         expected_id: The name of the plugin's folder, if the id must equal it.
 
     Raises:

@@ -74,7 +74,6 @@ class Plugins:
     """The plugins of one host.
 
     Args:
-        services: What the host shares with plugins.
         built_in: The manifest of the product's plugin, if it is not the one shipped.
         load_timeout_s: Most time for a plugin's import, and again for its `on_load`.
     """

@@ -36,7 +36,6 @@ def prompt_messages(
     Args:
         system_prompt: Left out when it is blank.
         history: Oldest first.
-        message: The user's message.
         images: Attached images to show, as data URIs by storage key; others are only named.
         steps: What the model said and did in this turn so far.
     """

@@ -33,30 +33,18 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnParts:
-    """What every turn needs.
-
-    Attributes:
-        answers: Keeps answers through a crash while they are written.
-        unsaved: Keeps answers that the disk refused.
-        pipeline: Takes a turn through its phases.
-        build_history: Makes a history from stored messages.
-        emit: Tells clients.
-        system_prompt: The system prompt of each turn, which plugins may change.
-        after: Called when a turn is over and clients were told.
-        tasks: Owns the background work.
-        clock: Returns the time, in UTC.
-    """
+    """What every turn needs."""
 
     store: Chats
-    answers: Answers
-    unsaved: UnsavedAnswers
-    pipeline: Pipeline
-    build_history: HistoryBuilder
-    emit: Emit
-    system_prompt: str
-    after: Callable[[Turn], None]
-    tasks: TaskOwner = field(default_factory=lambda: TaskOwner("turns"))
-    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    answers: Answers  # keeps answers through a crash while they are written
+    unsaved: UnsavedAnswers  # keeps answers that the disk refused
+    pipeline: Pipeline  # takes a turn through its phases
+    build_history: HistoryBuilder  # makes a history from stored messages
+    emit: Emit  # tells clients
+    system_prompt: str  # the system prompt of each turn, which plugins may change
+    after: Callable[[Turn], None]  # called when a turn is over and clients were told
+    tasks: TaskOwner = field(default_factory=lambda: TaskOwner("turns"))  # owns the background work
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)  # returns the time, in UTC
 
     def now(self) -> str:
         """The time as messages carry it."""

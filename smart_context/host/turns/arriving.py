@@ -21,11 +21,7 @@ from smart_context.storage.ports import AnswerJournal
 
 
 class AnswerNews:
-    """Sends events about an answer; text waits until the answer's place is stored.
-
-    Args:
-        emit: Sends events to clients.
-    """
+    """Sends events about an answer; text waits until the answer's place is stored."""
 
     def __init__(self, emit: Emit, chat_id: ChatId, message_id: MessageId) -> None:
         self._emit = emit
@@ -74,8 +70,6 @@ class ArrivingAnswer:
     """The text of one answer so far.
 
     Args:
-        news: Tells clients.
-        journal: Keeps what has arrived through a crash.
         streaming: Clients get it piece by piece.
 
     Attributes:

@@ -39,10 +39,7 @@ class Pipeline:
     """Takes turns through their phases.
 
     Args:
-        bus: Where the phases are published.
         models: Returns the current models; they may change between turns.
-        support: Knows which models take no tools.
-        completion: Completes each request before it is sent.
     """
 
     def __init__(

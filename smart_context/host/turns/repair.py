@@ -24,7 +24,6 @@ class Repair:
     Answers that another process is writing are left alone: it has claimed them.
 
     Args:
-        turns: The answers being written in this process.
         emit: Tells clients that an answer has ended, which another server had begun.
     """
 

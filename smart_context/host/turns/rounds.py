@@ -42,7 +42,6 @@ async def ask_model(
     """Ask the chat model a turn's request; the answer goes to `turn.response`.
 
     Args:
-        support: Knows which models take no tools.
         on_text: Gets the answer piece by piece as it arrives, or in one piece if the turn is not
             streaming.
         on_step: Called after `turn.request.steps` grew.
@@ -65,8 +64,6 @@ class Rounds:
 
     Args:
         turn: The turn; `sent`, `usage` and the steps of its request are filled in.
-        support: Knows which models take no tools.
-        on_text: Gets each piece of text.
         on_step: Called after the steps grew; they include the text that came so far.
         on_thought: Gets each piece of what the model thinks before it answers.
     """

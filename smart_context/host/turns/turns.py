@@ -20,7 +20,6 @@ class Turns:
     """Starts and stops turns.
 
     Args:
-        parts: What every turn needs.
         stops: What else is stopped with a turn.
     """
 

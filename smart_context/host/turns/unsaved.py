@@ -18,11 +18,7 @@ _logger = logging.getLogger(__name__)
 
 
 class UnsavedAnswers:
-    """The unsaved last answer of each chat.
-
-    Args:
-        emit: Tells clients.
-    """
+    """The unsaved last answer of each chat."""
 
     def __init__(self, store: Chats, emit: Emit) -> None:
         self._store = store

@@ -36,8 +36,6 @@ def download(folder: Path, requirement: str, digest: str, *, options: Sequence[s
 
     Args:
         folder: Where it goes.
-        requirement: Its name and version.
-        digest: Its SHA-256.
         options: Further options of `pip download`, such as another platform.
 
     Raises:

@@ -49,12 +49,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retries:
-    """Sends requests until one succeeds or another try would not help.
-
-    Attributes:
-        sleep: Waits between requests.
-        jitter: Gives a number in [0, 1) for each wait.
-    """
+    """Sends requests until one succeeds or another try would not help."""
 
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     jitter: Callable[[], float] = random.random
@@ -103,8 +98,6 @@ def wait_s(
     request.
 
     Args:
-        failure: The failure of the last request.
-        retries: The number of retries so far.
         jitter: In [0, 1). Spreads clients that failed together; it shortens a wait by at most a
             quarter, and never one that the endpoint asked for.
     """
@@ -177,10 +170,6 @@ class EndpointClient:
     """Asks endpoints, again where that helps; all models of a vault and its gateway share one.
 
     Its connections are pooled for each way in which endpoints are reached.
-
-    Args:
-        sleep: Waits between attempts.
-        jitter: Gives a number in [0, 1) for each wait.
 
     Attributes:
         withheld: The addresses that nothing more is sent to, whatever is under way.

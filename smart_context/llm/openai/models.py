@@ -204,11 +204,7 @@ def _encoded(body: Body) -> bytes:
 
 
 class Silence:
-    """How long a stream has been open without new text.
-
-    Args:
-        clock: A monotonic clock, in seconds.
-    """
+    """How long a stream has been open without new text."""
 
     def __init__(self, longest_s: float, clock: Callable[[], float]) -> None:
         self._longest_s = longest_s

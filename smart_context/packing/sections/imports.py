@@ -24,7 +24,6 @@ def local_imports(path: str, text: str, files: Collection[str]) -> list[str]:
 
     Args:
         path: The file, relative to the repository, with `/`.
-        text: Its text. Invalid Python imports nothing.
         files: All files of the repository, relative to it.
     """
     suffix = PurePosixPath(path).suffix

@@ -47,7 +47,6 @@ def pack_with_repomix(
         ignore: Globs of files to leave out.
         taken: Paths of files to leave out.
         may_download: Let npx download Repomix if it is not installed.
-        timeout_s: The longest time it may take.
 
     Raises:
         RepomixFailed: If it is not installed, fails or takes too long.

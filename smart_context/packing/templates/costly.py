@@ -26,7 +26,6 @@ def renderer(own: OwnTemplates, child: "Child | None") -> Iterator[Render]:
     """A function that renders a template by name; own versions come first.
 
     Args:
-        own: The user's versions of the allowed templates.
         child: The process that renders them; `None` starts one early, so that it is ready when
             needed.
     """

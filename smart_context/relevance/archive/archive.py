@@ -51,8 +51,6 @@ class ChatArchive:
     """The chats of a vault as they are searched together. Disk trouble costs time, no answer.
 
     Args:
-        vectors: The stored vectors of their messages.
-        caches: Keeps what was read of them.
         embeddings: Embeds queries, and messages without a vector.
         scale: The calibrated scale of the embedding model; `None` picks one by its name.
     """
@@ -79,11 +77,6 @@ class ChatArchive:
         """The messages of a person's chats that are about a text, best first.
 
         Of the best chats, messages that have no vector yet get one.
-
-        Args:
-            text: What was asked.
-            person: Whose chats are searched.
-            without: A chat that is left out.
 
         Raises:
             StoreFailed: The chats can't be listed.
@@ -203,7 +196,6 @@ class _KeptCards:
     """The cards on disk. Blocks; safe for several threads.
 
     Args:
-        caches: Keeps the file.
         model: The embedding model; cards of another one are dropped.
     """
 

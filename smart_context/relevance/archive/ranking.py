@@ -142,9 +142,7 @@ def ranked(
     """The messages that are about a text, best first; none if nothing is.
 
     Args:
-        text: What was asked.
         query: Its vector, of unit length or zero.
-        scale: That of the model's cosines.
         without: Chats that are left out; private ones always are.
     """
     if not len(archive.chat_of):

@@ -118,7 +118,6 @@ class BackgroundMaker:
         """The background of a chat.
 
         Args:
-            messages: The n messages.
             vectors: Shape (n, d), unit rows or zero rows; fixed for each message.
         """
         asked = tuple(messages)

@@ -113,9 +113,7 @@ def second_pass(first: FirstPass, near: Floats, background: Background) -> Matri
     """Shape (len(FEATURES), m): all features, with nearness to the likeliest messages.
 
     Args:
-        first: The features of the first pass.
         near: Shape (n,), the cosines of the messages with the centre of the likeliest ones.
-        background: The chat's values without a topic.
     """
     rows, chosen = first.rows, first.candidates
     window = ((before(near) + near + after(near)) / background.window_lengths)[chosen]

@@ -115,7 +115,6 @@ class ChatWords:
 
         Args:
             messages: All its messages, oldest first.
-            language: The `language` to search in from now on.
         """
         if language != self.language:
             self.language, self._postings, self._searched = language, {}, {}

@@ -93,10 +93,7 @@ def fitted(
     Args:
         about: Cosines of labels with messages about them.
         others: Cosines of labels with messages about something else.
-        model: The embedding model's name.
         chats: The number of chats that they come from.
-        topics: The number of labels.
-        now: The time in UTC.
 
     Raises:
         NotEnough: If there are too few cosines, or both kinds are alike.

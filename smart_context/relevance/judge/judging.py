@@ -124,12 +124,7 @@ class Judge:
 
 
 def judge_for(model: str, scale: Scale | None = None, weights: Path = FILE) -> Judge | None:
-    """The package's judge if it fits the model, else `None`.
-
-    Args:
-        model: The embedding model's name.
-        scale: The calibrated scale of its cosines.
-    """
+    """The package's judge if it fits the model, else `None`."""
     if model.lower().rsplit("/", 1)[-1] not in SCALES:
         return None
     fitted = read_weights(weights)

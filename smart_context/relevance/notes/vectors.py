@@ -55,7 +55,6 @@ class NoteTable:
     """Vectors by path. Disk trouble costs time, never an answer. Safe for several threads.
 
     Args:
-        caches: Keeps the file.
         model: The embedding model; vectors of another one are dropped.
     """
 
@@ -301,11 +300,7 @@ class NoteVectors:
 
 
 def card_of(path: str, text: str, outline: Outline) -> str:
-    """The text to embed for a note, at most 400 characters, one line for each part.
-
-    Args:
-        path: The note, relative to the vault.
-    """
+    """The text to embed for a note, at most 400 characters, one line for each part."""
     name = path.rpartition(".")[0] or path
     headings = "; ".join(heading.text for heading in outline.headings)[:_HEADING_CHARACTERS]
     start = outline.body

@@ -148,7 +148,6 @@ def remove_unused(memory: Path | Place, *, now: float) -> list[str]:
     If anything can't be read, nothing is removed: it could name any file. Links are ignored.
 
     Args:
-        memory: The folder with the chats.
         now: Seconds since 1970.
 
     Returns:

@@ -16,7 +16,6 @@ class FileCaches:
     """The files in `index/` of a memory folder; satisfies `Caches`.
 
     Args:
-        memory: The memory folder.
         makes_folder: Make it when it is missing; if not, nothing is kept until it is there.
     """
 

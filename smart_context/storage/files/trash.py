@@ -40,7 +40,6 @@ def deletions(chats: Place, chat_id: ChatId | None = None) -> list[str]:
     """The names of the deletions' folders, the newest first; other entries are not ours.
 
     Args:
-        chats: The folder of the chats.
         chat_id: Only those of this chat, which is cheap in a full trash.
 
     Raises:
@@ -221,7 +220,6 @@ class FileTrash:
     outside of the trash folder is removed.
 
     Args:
-        chats: The folder of the chats.
         lock: Gives the lock of a chat.
         has_people: Look whose each chat is, for which all must be read; else all are the owner's.
     """

@@ -125,13 +125,7 @@ class KnownChanges:
 
 
 class PersonalChats:
-    """The chats; satisfies `Chats`.
-
-    Attributes:
-        listing: The list of chats, and the search in them.
-        changes: Reports changes of chats.
-        trash: The deleted chats.
-    """
+    """The chats; satisfies `Chats`."""
 
     def __init__(self, inner: Chats, owners: Owners) -> None:
         self._inner = inner

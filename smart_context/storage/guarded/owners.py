@@ -21,9 +21,6 @@ class Owners:
 
     An attached file is a digest, so several people may have the same one: each who has sent its
     bytes, and each chat that somebody attached it to who had it.
-
-    Args:
-        storage: The storage, unguarded.
     """
 
     def __init__(self, storage: Storage) -> None:

@@ -195,7 +195,6 @@ class Database:
         again, so it must leave nothing behind in this process.
 
         Args:
-            work: What to do.
             patience_s: How long each statement may take.
             repeatable: The work is one statement at most, which may as well run twice: so it needs
                 no transaction, and one answer of the database instead of three.

@@ -20,8 +20,6 @@ class PostgresRecord(Generic[T]):
     """One value; satisfies `Shared`.
 
     Args:
-        name: Names it.
-        adapter: Reads and writes it.
         empty: The value before the first change, and of a damaged one.
     """
 

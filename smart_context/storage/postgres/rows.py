@@ -28,20 +28,13 @@ _PER_MESSAGE = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredChat:
-    """A version of a chat with the places of its rows.
+    """A version of a chat with the places of its rows."""
 
-    Attributes:
-        number: The chat's row.
-        revision: The state of it.
-        positions: Those of the entries, ascending.
-        names: The rows of the other values, as JSON, in their order.
-    """
-
-    number: int
-    revision: int
+    number: int  # the chat's row
+    revision: int  # the state of it
     version: Version
-    positions: tuple[int, ...]
-    names: tuple[str, ...]
+    positions: tuple[int, ...]  # those of the entries, ascending
+    names: tuple[str, ...]  # the rows of the other values, as JSON, in their order
 
     @property
     def size(self) -> int:
@@ -135,19 +128,12 @@ def _values(
 
 
 class Rows(NamedTuple):
-    """The changes of the rows of messages.
+    """The changes of the rows of messages."""
 
-    Attributes:
-        positions: Those of all entries, ascending.
-        removed: The positions whose rows go.
-        written: The entries whose rows are new, or replaced.
-        moves: True if rows go, or others come between those that stay.
-    """
-
-    positions: tuple[int, ...]
-    removed: Sequence[int]
-    written: Sequence[tuple[int, MessageEntry]]
-    moves: bool
+    positions: tuple[int, ...]  # those of all entries, ascending
+    removed: Sequence[int]  # the positions whose rows go
+    written: Sequence[tuple[int, MessageEntry]]  # the entries whose rows are new, or replaced
+    moves: bool  # true if rows go, or others come between those that stay
 
 
 def changed_rows(
@@ -197,7 +183,6 @@ def write_chat(
     """Write what a version changes of the chat's rows, which the caller has locked.
 
     Args:
-        number: The chat's row.
         read: What the rows hold now; `None` for nothing.
         written_ns: The time in ns since 1970; by default the database's.
     """

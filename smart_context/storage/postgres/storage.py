@@ -33,7 +33,6 @@ def postgres_storage(
     Args:
         url: Where the database is: `postgresql://user@host/name`.
         caches: Where this machine keeps what it can make again.
-        read_text: Reads new attached files.
         events: Makes what carries events, given what names the vault; by default the database.
     """
     database = Database(url)

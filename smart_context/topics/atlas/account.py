@@ -64,9 +64,7 @@ def account(
     """The themes and topics with messages in a span of time.
 
     Args:
-        archive: The atlas and its chats.
         titles: The chats' titles; a chat without one is left out, as it was deleted.
-        span: Which messages count.
         chosen: The ids of the topics to show, in their order; by default all, the largest first.
         limit: The most topics that are listed; the numbers are of all.
     """

@@ -26,7 +26,6 @@ def found_topics(archive: Archive, query: str, vector: Matrix) -> list[str]:
     """The ids of the topics that fit a query by its words or its meaning, best first.
 
     Args:
-        archive: The atlas and its chats.
         query: The words; a topic fits if one of its chat topics has all of them.
         vector: Shape (d,): what they mean; zero if it is not known.
     """

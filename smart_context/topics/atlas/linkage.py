@@ -70,7 +70,6 @@ def linked(
     `least`.
 
     Args:
-        rows: Shape (n, d), unit rows.
         least: The least mean likeness of two groups that become one.
         weights: The weight of each row; 1 by default.
         most: The most that a group of several rows may weigh.

@@ -143,7 +143,6 @@ def themed(
     Args:
         atlas: Topics without a theme.
         rows: The unit rows of the chat topics, as they are compared.
-        sizes: The number of messages of each chat topic.
     """
     if not atlas.topics:
         return replace(atlas, themes=())

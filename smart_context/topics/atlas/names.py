@@ -21,7 +21,6 @@ def distinct_labels(
 
     Args:
         before: The label that each had, empty for none. It stays while a member has it.
-        titles: The titles of chats.
     """
     sizes = [sum(len(each.places) for each in group) for group in groups]
     chosen = [""] * len(groups)

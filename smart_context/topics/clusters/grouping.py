@@ -80,15 +80,10 @@ Vector = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """A subject of a chat.
+    """A subject of a chat."""
 
-    Attributes:
-        places: The positions of its messages, ascending.
-        parts: The narrower subjects in it; empty if it has none.
-    """
-
-    places: tuple[int, ...]
-    parts: tuple[tuple[int, ...], ...] = ()
+    places: tuple[int, ...]  # the positions of its messages, ascending
+    parts: tuple[tuple[int, ...], ...] = ()  # the narrower subjects in it; empty if it has none
 
 
 def ordinary_direction(model: str) -> Vector | None:
@@ -106,7 +101,6 @@ def means_courtesy(vectors: Matrix, model: str) -> NDArray[np.bool_]:
 
     Args:
         vectors: Shape (n, d), unit rows or zero rows.
-        model: The embedding model's name.
     """
     if not _is_known(model) or not len(vectors):
         return np.zeros(len(vectors), dtype=np.bool_)
@@ -124,27 +118,19 @@ def _stored(path: Path) -> Vector:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Said:
-    """The n messages of a chat, as far as their subjects show.
+    """The n messages of a chat, as far as their subjects show."""
 
-    Attributes:
-        vectors: Shape (n, d), the messages' embeddings, unit rows.
-        lexical: Shape (n, e), their words as vectors.
-        goes_on: For each message, True if it belongs to the previous one, as an answer does.
-        refers_back: For each message, True if its words point to earlier ones.
-        says_nothing: For each message, True for a courtesy or a bare follow-up, of no subject.
-        ordinary: The mean vector of everyday messages.
-        is_read: The embedding model knows the chat's language.
-        is_mapped: The chat is in another language than English, and read by a multilingual model
-            whose vectors are mapped to those of the English one.
-    """
-
-    vectors: Matrix
-    lexical: Matrix
+    vectors: Matrix  # shape (n, d), the messages' embeddings, unit rows
+    lexical: Matrix  # shape (n, e), their words as vectors
+    # for each message, True if it belongs to the previous one, as an answer does
     goes_on: Sequence[bool]
-    refers_back: Sequence[bool] = ()
+    refers_back: Sequence[bool] = ()  # for each message, True if its words point to earlier ones
+    # for each message, True for a courtesy or a bare follow-up, of no subject
     says_nothing: Sequence[bool] = ()
-    ordinary: Vector | None = None
-    is_read: bool = True
+    ordinary: Vector | None = None  # the mean vector of everyday messages
+    is_read: bool = True  # the embedding model knows the chat's language
+    # the chat is in another language than English, and read by a multilingual model whose vectors
+    # are mapped to those of the English one
     is_mapped: bool = False
 
     def rows(self) -> Matrix:
@@ -187,10 +173,6 @@ def subjects_of(said: Said, *, most: int) -> list[Subject]:
 
     A question and its answers stay together. In a long chat, no subject has more than 35 % of the
     messages. If there are more subjects than `most`, similar ones become parts of a wider one.
-
-    Args:
-        said: The chat.
-        most: The largest number of subjects.
     """
     count = len(said.vectors)
     if not count:

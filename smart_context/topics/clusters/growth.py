@@ -44,27 +44,16 @@ _NEVER = np.float32(-9)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Units:
-    """The u units of a chat, each a question with its answers.
+    """The u units of a chat, each a question with its answers."""
 
-    Attributes:
-        rows: Shape (u, d), unit rows.
-        bonus: Shape (u - 1,), what is added to the similarity of neighbours.
-        sizes: Shape (u,), their numbers of messages.
-        fixed: Shape (u,), True for those that never leave their group.
-        points: Shape (u,), True for those whose words point to earlier ones.
-        new_from: The first unit that is new.
-        largest: The most messages of a group that units may join.
-        share: What is asked of mean similarities, as a share of what is asked in English.
-    """
-
-    rows: Matrix
-    bonus: Floats
-    sizes: NDArray[np.intp]
-    fixed: NDArray[np.bool_]
-    points: NDArray[np.bool_]
-    new_from: int
-    largest: float = math.inf
-    share: float = 1.0
+    rows: Matrix  # shape (u, d), unit rows
+    bonus: Floats  # shape (u - 1,), what is added to the similarity of neighbours
+    sizes: NDArray[np.intp]  # shape (u,), their numbers of messages
+    fixed: NDArray[np.bool_]  # shape (u,), True for those that never leave their group
+    points: NDArray[np.bool_]  # shape (u,), True for those whose words point to earlier ones
+    new_from: int  # the first unit that is new
+    largest: float = math.inf  # the most messages of a group that units may join
+    share: float = 1.0  # what is asked of mean similarities, as a share of what is asked in English
 
     def links(self, some: Labels, others: Labels) -> Matrix:
         """Shape (len(some), len(others)): the similarities of units."""
@@ -84,7 +73,6 @@ def grown(units: Units, before: Labels) -> Labels:
     """The group of each unit now; `NO_GROUP` for units that fit none and are too few for one.
 
     Args:
-        units: The units.
         before: Shape (u,), the group of each unit before; `NO_GROUP` without one. New groups get
             numbers above all of these.
     """

@@ -75,7 +75,6 @@ def merges(
     Args:
         rows: Shape (u, d), unit rows in order of time.
         bonus: The similarity added between neighbours in time: one number, or shape (u - 1,).
-        sizes: The number of messages of each row.
         most: The maximum number of messages in a group.
     """
     count = len(rows)

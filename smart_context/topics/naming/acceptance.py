@@ -29,7 +29,6 @@ def whole_phrase(part: str, texts: Sequence[str]) -> str:
 
     Args:
         part: A phrase; in a script with spaces it is returned unchanged.
-        texts: The chat's messages.
     """
     if not UNSPACED_RUN.search(part) or is_korean(part):
         return part

@@ -31,9 +31,7 @@ def phrases_of(
     Only the beginning of long messages is read, and less of each in larger groups.
 
     Args:
-        texts: The chat's messages.
         groups: Positions; the messages of a group share a subject, and usually a language.
-        answers: Positions of the answers.
     """
     plain: dict[int, str] = {}
     read: dict[int, tuple[list[Token], Grammar]] = {}

@@ -53,17 +53,13 @@ _HANGUL = re.compile("[\uac00-\ud7a3]")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Talk:
-    """The n messages of a chat, to find names in.
-
-    Attributes:
-        vectors: Shape (n, d), their embeddings.
-        is_answer: For each message, True if it is an answer; questions count more.
-        speakers: The lower-cased names of the speakers, which can't be labels.
-    """
+    """The n messages of a chat, to find names in."""
 
     texts: Sequence[str]
-    vectors: Matrix
+    vectors: Matrix  # shape (n, d), their embeddings
+    # for each message, True if it is an answer; questions count more
     is_answer: Sequence[bool] = ()
+    # the lower-cased names of the speakers, which can't be labels
     speakers: AbstractSet[str] = frozenset()
 
 
@@ -80,9 +76,7 @@ async def labels_of(
 
     Args:
         groups: Positions of the messages of each group; none is empty.
-        embedder: The embedder that made the vectors.
         previous: Labels of the last extraction, reused where they fit.
-        taken: Labels of other topics of the chat.
         kept: The labels of groups that have one already, by their number.
 
     Raises:
@@ -233,7 +227,6 @@ def plain_name(said: Sequence[str], speakers: AbstractSet[str]) -> str:
     """The first content words, for a group without a better name.
 
     Args:
-        said: The texts of the group.
         speakers: Names that are no subjects, in lower case.
     """
     weak = grammar_of_texts(said[:_MOST_TRIED]).weak_words
@@ -299,10 +292,7 @@ def reused_labels(
     other groups.
 
     Args:
-        previous: The previous labels.
         closeness: Shape (len(previous), len(groups)): cosines of labels and groups' centres.
-        texts: The texts of the chat's messages.
-        groups: Positions of the messages of each group.
     """
     if not previous or not groups:
         return {}

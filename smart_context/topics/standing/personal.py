@@ -124,7 +124,6 @@ def standing_facts(spoken: Sequence[Message], vectors: Matrix) -> frozenset[int]
     statements nor answers to them. In a chat of statements only, none matters yet.
 
     Args:
-        spoken: The n messages.
         vectors: Shape (n, d), their embeddings.
     """
     statements = personal_statements(spoken)

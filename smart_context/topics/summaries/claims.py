@@ -70,12 +70,7 @@ _KOREAN = re.compile(rf"([\uac00-\ud7a3]{{2,4}})\s?(?:{_one_of('address_ko')})")
 
 
 def names_in(text: str, said: Said) -> Iterator[Span]:
-    """Where a summary has names that are in no message.
-
-    Args:
-        text: The summary.
-        said: What the messages say.
-    """
+    """Where a summary has names that are in no message."""
     yield from _with_capitals(text, said)
     for pattern in (_KATAKANA, _DOTTED, _PERSON, _ADDRESSED, _KOREAN):
         for found in pattern.finditer(text):
@@ -217,7 +212,6 @@ def unsupported(summary: str, messages: Sequence[Message]) -> list[str]:
 
     Args:
         summary: Its text, in Markdown.
-        messages: What it sums up.
     """
     said = Said(messages)
     text = unicodedata.normalize("NFC", summary)

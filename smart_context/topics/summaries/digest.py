@@ -44,11 +44,7 @@ _SPEAKERS = {"user": "You", "assistant": "Assistant"}
 
 
 def quoted(messages: Sequence[Message]) -> str:
-    """Standing instructions, open questions and the most telling sentences, as Markdown.
-
-    Args:
-        messages: The messages to summarise, oldest first.
-    """
+    """Standing instructions, open questions and the most telling sentences, as Markdown."""
     standing = [m.text[:MOST_READ] for m in messages if m.role == "user" and is_standing(m.text)]
     asked = [s for m in messages[-_LATEST:] for s in _sentences(m.text) if s.endswith(("?", "？"))]  # noqa: RUF001 - East Asian mark
     blocks: list[str] = []
@@ -125,7 +121,6 @@ def attached_list(messages: Sequence[Message], known: Sequence[str] = ()) -> str
     """The list of attachments as Markdown; empty when there are none.
 
     Args:
-        messages: The summarised messages.
         known: Lines of the previous summary.
     """
     files = [
@@ -169,17 +164,13 @@ _MOST_ENTRIES, _LONGEST_ENTRY = 40, 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DigestLimits:
-    """The limits of a summary.
+    """The limits of a summary."""
 
-    Attributes:
-        part_tokens: The maximum tokens of the chat in one request; the answer needs room, too.
-        summary_tokens: The maximum tokens of the summary, which goes with each part but the first.
-        patience_s: How long a model may take for all parts.
-    """
-
+    # the maximum tokens of the chat in one request; the answer needs room, too
     part_tokens: int = PART_TOKENS
+    # the maximum tokens of the summary, which goes with each part but the first
     summary_tokens: int = SUMMARY_TOKENS
-    patience_s: float = PATIENCE_S
+    patience_s: float = PATIENCE_S  # how long a model may take for all parts
 
 
 _INSTRUCTIONS = """\
@@ -218,7 +209,6 @@ async def digest(
         messages: The messages to summarise, oldest first.
         previous: The summary of what came before; empty if there is none.
         model: Writes the summary; `None` quotes sentences.
-        limits: Override the defaults.
         instructions: What the user wants it to keep; may be empty.
         or_quotes: Quote sentences if the model fails.
 

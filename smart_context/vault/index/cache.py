@@ -139,11 +139,7 @@ class IndexCache:
         return known
 
     def forget(self, store: IndexStore, changes: VaultChanges, keys: Iterable[str]) -> None:
-        """Forget the answers that a change makes wrong.
-
-        Args:
-            keys: The keys of the links that they had and have.
-        """
+        """Forget the answers that a change makes wrong."""
         if sum(map(len, changes)) > _MANY_CHANGES:
             self.clear()
             return
@@ -219,11 +215,7 @@ class Ask(Protocol):
 
 
 class VaultNames:
-    """The files of a vault by name, as of the last look at the disk.
-
-    Args:
-        cache: The index's answers so far.
-    """
+    """The files of a vault by name, as of the last look at the disk."""
 
     def __init__(self, ask: Ask, cache: IndexCache) -> None:
         self._ask = ask

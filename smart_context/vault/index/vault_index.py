@@ -76,11 +76,7 @@ class Intake:
     def all(
         self, store: IndexStore, stamps: list[FileStamp], on_progress: Progress | None = None
     ) -> Taken:
-        """Take in all changes.
-
-        Args:
-            on_progress: Called for each new file.
-        """
+        """Take in all changes."""
         digest = digest_of(stamps)
         if digest == store.digest():
             return Taken()

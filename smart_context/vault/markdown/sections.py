@@ -79,7 +79,6 @@ def kept_of(
     """The rest of `whole` after removing the sections whose heading matches a pattern.
 
     Args:
-        outline: The text's outline.
         patterns: Each pattern with its test, which gets the whole heading, folded like names.
     """
     if not patterns:

@@ -24,16 +24,12 @@ class Pin(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSet:
-    """The files of a part as they are now.
+    """The files of a part as they are now."""
 
-    Attributes:
-        digest: Of all names and contents.
-        files: The digest of each file, by its path with `/`.
-        refused: What can't be trusted: links, special files, what is too large or unreadable.
-    """
-
-    digest: str
+    digest: str  # of all names and contents
+    # the digest of each file, by its path with `/`
     files: Mapping[str, str] = field(default_factory=dict)
+    # what can't be trusted: links, special files, what is too large or unreadable
     refused: tuple[str, ...] = ()
 
     @property
@@ -166,9 +162,6 @@ def admitted(
     model gets it.
 
     Args:
-        user: The user's settings for all vaults.
-        grant: The user's grant to this vault.
-        environ: The environment with the keys.
         stored_key: Gives the key that the user entered for a base URL.
     """
     restricted = frozenset(
