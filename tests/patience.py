@@ -4,7 +4,9 @@ import asyncio
 import os
 import select
 
-PATIENCE_S = 60.0
+PATIENCE_S = 150.0
+ANSWER_S = 4 * PATIENCE_S
+"""How long the servers of tests wait for an answer that is held: as long as a test may take."""
 
 
 async def settled() -> None:

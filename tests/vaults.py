@@ -10,7 +10,7 @@ from smart_context.storage.files.caches import FileCaches
 from smart_context.vault.index.vault_index import VaultIndex
 from tests.fake_openai import FakeOpenAI
 from tests.loaded_once import share_models
-from tests.patience import PATIENCE_S
+from tests.patience import ANSWER_S, PATIENCE_S
 from tests.serving import serving
 
 KEY = {"TEST_KEY_NAME": "secret-key-123"}
@@ -51,7 +51,7 @@ def settings_text(base_url, **settings):
 base_url = "{base_url}"
 api_key_env = "TEST_KEY_NAME"
 max_retries = 2
-timeout_s = {PATIENCE_S}
+timeout_s = {ANSWER_S}
 
 [llm.categories]
 chat = "gpt-4o"

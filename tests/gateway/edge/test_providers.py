@@ -7,7 +7,7 @@ import pytest
 from tests.fake_openai import FakeOpenAI, Reply, cut, failure, held
 from tests.gateway.asking import ApiClient, provided_vault
 from tests.gateway.saying import user
-from tests.patience import PATIENCE_S
+from tests.patience import ANSWER_S
 from tests.serving import Browser, serving
 from tests.vaults import KEY
 
@@ -28,7 +28,7 @@ def impatient(tmp_path_factory):
     with FakeOpenAI() as elsewhere:
 
         def settings(text):
-            patient = f'base_url = "{elsewhere.base_url}", timeout_s = {PATIENCE_S}'
+            patient = f'base_url = "{elsewhere.base_url}", timeout_s = {ANSWER_S}'
             fast = f'fast = {{ model = "fast-model", {patient} }}'
             lines = [line for line in text.splitlines() if not line.startswith(("fast", "timeout"))]
             lines.insert(lines.index("[llm.categories]") + 1, fast)
