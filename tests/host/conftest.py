@@ -24,6 +24,7 @@ name = "Quiet"
 version = "1"
 entry = "tests.host.quiet_plugin:Quiet"
 """
+USUAL = {"repairs": True, "load_timeout_s": PATIENCE_S}
 
 
 class NoAttachments:
@@ -61,7 +62,7 @@ class Bench:
         manifest = outside / "plugin.toml"
         manifest.parent.mkdir(exist_ok=True)
         manifest.write_text(BARE)
-        self.options = HostOptions(built_in=manifest, **{"repairs": True, **options})
+        self.options = HostOptions(built_in=manifest, **{**USUAL, **options})
         self.host = None
         self.builder = without_attachments
 

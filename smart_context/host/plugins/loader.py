@@ -43,19 +43,24 @@ class PluginModules:
         digest = hashlib.sha256(str(folder).encode("utf-8", "surrogateescape")).hexdigest()
         self.package = f"_smart_context_{folder.name}_{digest[:12]}"
         self._finder = _Finder(self.package, folder, trusted)
+        self._is_over = False
 
     def load(self, module: str) -> ModuleType:
         """Import a module of the plugin; blocks, and runs the plugin's code.
 
         Raises:
-            ImportError: If the module is missing, or a file has changed since it was trusted.
+            ImportError: If the module is missing, a file has changed since it was trusted, or the
+                modules were unloaded before.
             Exception: Whatever the plugin's code raises.
         """
+        if self._is_over:
+            raise ImportError(f"{self.package} was given up", name=self.package)
         sys.meta_path.insert(0, self._finder)
         return importlib.import_module(f"{self.package}.{module}")
 
     def unload(self) -> None:
-        """Forget the modules, so they are read again next time."""
+        """Forget the modules, so they are read again next time, by others."""
+        self._is_over = True
         if self._finder in sys.meta_path:
             sys.meta_path.remove(self._finder)
         for name in [*sys.modules]:

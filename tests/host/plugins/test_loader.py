@@ -38,6 +38,17 @@ def test_a_module_is_loaded_again_after_it_was_unloaded(folder):
     assert not [name for name in sys.modules if name.startswith((first.package, second.package))]
 
 
+def test_what_was_given_up_before_its_import_began_is_not_run(folder):
+    finders = [*sys.meta_path]
+    (folder / "main.py").write_text("VALUE = 1")
+    late = modules(folder)
+    late.unload()
+    with pytest.raises(ImportError, match="given up"):
+        late.load("main")
+    assert sys.meta_path == finders
+    assert not [name for name in sys.modules if name.startswith(late.package)]
+
+
 def test_folders_of_one_name_have_packages_of_their_own(folder, tmp_path):
     other = tmp_path / "other" / "one"
     other.mkdir(parents=True)
