@@ -49,8 +49,6 @@ ALLOWED = {
     "importing/sources.py": "files, folders and archives that the user names",
     "importing/readers/agents.py": "a database that the user names, read only",
     "llm/offline/embedded.py": "libraries of the system",
-    "llm/minilm/convert.py": "for those who make a release",
-    "llm/multilingual/convert.py": "the same",
     "llm/minilm/files.py": "files of the package",
     "mcp_server/protocol.py": "files of the package",
     "packing/request.py": "a record beside a prompt that the user names on the command line",

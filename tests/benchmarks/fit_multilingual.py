@@ -25,13 +25,15 @@ import numpy as np
 from smart_context.base.text.languages import language_of
 from smart_context.cli.evaluation.dialogues import part_of
 from smart_context.llm.minilm import files as english_files
-from smart_context.llm.minilm.convert import download
 from smart_context.llm.minilm.files import read_checked
 from smart_context.llm.models import unit_rows
-from smart_context.llm.multilingual import convert, files
-from smart_context.llm.multilingual.encoder import E5_LANGUAGES, OTHER, e5_from, with_bias
+from smart_context.llm.multilingual import files
+from smart_context.llm.multilingual.encoder import OTHER, e5_from, with_bias
+from smart_context.llm.multilingual.files import E5_LANGUAGES
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
 from smart_context.llm.offline.every_language import parts_of
+from tests.benchmarks import convert_multilingual as convert
+from tests.benchmarks.convert_minilm import download
 
 WRITTEN = Path(__file__).parents[1] / "topics" / "languages" / "choose.json"
 ENGLISH = ("tiage", "dialseg", "mtb")

@@ -14,7 +14,7 @@ DIGESTS = {
     WEIGHTS: "d990194c29ae684de70073b96c38152cde28a5c97f4630be391d7860b5d90447",
     VOCABULARY: "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
 }
-"""SHA-256 of each data file. `convert` refuses to write anything else."""
+"""SHA-256 of each data file. `tests/benchmarks/convert_minilm.py` writes nothing else."""
 
 
 def read_checked(folder: Path, name: str, digests: Mapping[str, str] = DIGESTS) -> bytes:

@@ -217,7 +217,7 @@ def onnx_forward(tensors: Tensors, *, library: str = "onnxruntime") -> Forward |
     """The forward pass, a thread per call; `None` if the library doesn't start.
 
     Args:
-        tensors: The model's tensors, as `convert` wrote them.
+        tensors: The model's tensors, as they were converted.
         library: The module to import.
     """
     refuse_onnxruntime_telemetry()

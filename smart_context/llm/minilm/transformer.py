@@ -168,7 +168,7 @@ class MiniLM:
 
     @classmethod
     def restored(cls, tensors: Tensors) -> Self:
-        """The model from the tensors that `convert` wrote."""
+        """The model from its converted tensors."""
         words = "embeddings.word_embeddings.weight"
         kinds = restored(tensors, "embeddings.token_type_embeddings.weight")
         return cls(

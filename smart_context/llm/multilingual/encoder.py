@@ -59,13 +59,6 @@ class FourBits:
         """Shape (n, m): all rows."""
         return self.rows(np.arange(len(self.packed)))
 
-    @classmethod
-    def from_blocks(cls, content: bytes, columns: int) -> "FourBits":
-        """A matrix from its blocks: two bytes of scale, then 16 of weights."""
-        blocks = np.frombuffer(content, dtype=[("scale", "<f2"), ("packed", "u1", (_HALF,))])
-        blocks = blocks.reshape(-1, columns // BLOCK)
-        return cls(packed=blocks["packed"].copy(), scales=blocks["scale"].copy())
-
 
 LAYERS = 12
 
@@ -96,7 +89,7 @@ class E5:
 
     @classmethod
     def restored(cls, tensors: Tensors) -> Self:
-        """The model from the tensors that `convert` wrote."""
+        """The model from its converted tensors."""
         positions = tensors["emb.pos"].reshape(-1, DIMENSION)
         return cls(
             words=_packed(tensors, "emb.word"),

@@ -18,4 +18,4 @@ DIGESTS = {
     WEIGHTS: "84683298fe6b52bf96b416d18467d34424540cbcdd717c9ccfe8935cabba6d80",
     VOCABULARY: "c19c7e5a31204baf42c8d5755b5904d6ffa3bbddea0fd81b51c3103969620cf8",
 }
-"""SHA-256 of each data file. `convert` refuses to write anything else."""
+"""SHA-256 of each data file. `tests/benchmarks/convert_multilingual.py` writes no other."""

@@ -6,8 +6,10 @@ import zipfile
 import numpy as np
 import pytest
 
-from smart_context.llm.minilm import convert, files
-from smart_context.llm.minilm.tensors import from_bytes, to_bytes
+from smart_context.llm.minilm import files
+from smart_context.llm.minilm.tensors import from_bytes
+from tests.benchmarks import convert_minilm as convert
+from tests.benchmarks.convert_minilm import to_bytes
 
 
 def test_matrices_become_int8_with_scales_and_vectors_stay():

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from smart_context.llm.minilm.tensors import SCALE, from_bytes, quantized, restored, to_bytes
+from smart_context.llm.minilm.tensors import SCALE, from_bytes, restored
+from tests.benchmarks.convert_minilm import quantized, to_bytes
 
 FLOATS = st.floats(-1e3, 1e3, width=32)
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from smart_context.llm.minilm.files import read_checked
-from smart_context.llm.multilingual import convert, files
+from smart_context.llm.multilingual import files
+from tests.benchmarks import convert_multilingual as convert
 
 
 @pytest.mark.parametrize("name", files.DIGESTS)

