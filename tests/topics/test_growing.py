@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from smart_context.chat.messages import Message, messages_of
-from smart_context.cli.evaluation.dialogues import steps_of
-from smart_context.cli.evaluation.measures import Growth, growth_of
+from smart_context.cli.evaluation.measures import Growth, growth_of, steps_of
 from smart_context.cli.evaluation.runs import RememberingEmbedder
 from smart_context.cli.server.serve import DEMO_VAULT
 from smart_context.llm.offline.every_language import EveryLanguageEmbedder
