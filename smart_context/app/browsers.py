@@ -194,20 +194,16 @@ ClientName = Annotated[str, Names(lambda name: [Owned("client key", name)])]
 """The name of a client's key."""
 
 
+@dataclass(eq=False)
 class ClientCommands:
-    """What the page asks about clients of the API.
+    """What the page asks about clients of the API."""
 
-    Args:
-        activity: What clients have done.
-    """
-
-    def __init__(self, host: Host, activity: Activity) -> None:
-        self._host = host
-        self._activity = activity
+    host: Host
+    activity: Activity  # what clients have done
 
     def register(self) -> None:
         """Make the commands callable."""
-        commands = self._host.commands
+        commands = self.host.commands
         commands.register("system.clients", self.clients)
         commands.register("system.new_client_key", self.new_client_key)
         commands.register("system.revoke_client_key", self.revoke_client_key)
@@ -220,16 +216,16 @@ class ClientCommands:
                 address of a server of this vault is given.
         """
         keys = await asyncio.to_thread(lambda: self._keys().read().of(caller.person))
-        root = self._host.config.root
+        root = self.host.config.root
         here = f"{origin.rstrip('/')}/v1" if origin else ""
         address = here or await asyncio.to_thread(base_url, root, root)
-        model = self._host.config.chat.model if self._host.config.chat else "embedded/passages"
+        model = self.host.config.chat.model if self.host.config.chat else "embedded/passages"
         return {
             "base_url": address,
             "keys": [name for name in sorted(keys) if await self._may_use(caller, name)],
             "clients": [
                 {**asked, "key": short_name(asked["key"])}
-                for asked in self._activity.all()
+                for asked in self.activity.all()
                 if is_of(asked["key"], caller.person) and await self._may_use(caller, asked["key"])
             ],
             "setups": [
@@ -267,7 +263,7 @@ class ClientCommands:
         return await self.clients(caller)
 
     def _keys(self) -> KeyFile:
-        return key_file(self._host.services.storage.records)
+        return key_file(self.host.services.storage.records)
 
     async def _may_use(self, caller: Caller, key: str) -> bool:
-        return await self._host.access.may_use(caller.person, Owned("client key", key))
+        return await self.host.access.may_use(caller.person, Owned("client key", key))

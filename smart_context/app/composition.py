@@ -65,27 +65,23 @@ from smart_context.vault.trust.vault import RECORD_NAME, TrustRecord, VaultTrust
 _SAFELY = 0.95
 
 
+@dataclass(eq=False)
 class Histories:
-    """Builds histories; a `HistoryBuilder`.
+    """Builds histories; a `HistoryBuilder`."""
 
-    Args:
-        config: Returns the settings in use now.
-    """
-
-    def __init__(self, files: AttachmentResolver, config: Callable[[], VaultConfig]) -> None:
-        self._files = files
-        self._config = config
+    files: AttachmentResolver
+    config: Callable[[], VaultConfig]  # returns the settings in use now
 
     async def __call__(
         self, messages: Sequence[Message], /, *, unstored: Mapping[str, str] = NO_TEXTS
     ) -> list[Message]:
         """The messages that a turn sends, the current one last."""
-        config = self._config()
+        config = self.config()
         window = window_of(config.chat)
         built = await build_context(
             messages,
             ContextBuilderOptions(
-                attachment_resolver=_Overlay(unstored, self._files) if unstored else self._files,
+                attachment_resolver=_Overlay(unstored, self.files) if unstored else self.files,
                 compaction_points=compaction_points(messages),
                 model_support_tool_use_for_file=_reads_files(config),
                 fit_attachments=None if window is None else partial(_fitting, window),
@@ -94,15 +90,15 @@ class Histories:
         return built if window is None else with_results_within(built, window)
 
 
+@dataclass(eq=False)
 class _Overlay:
     """Texts that are not stored yet, then the stored ones."""
 
-    def __init__(self, unstored: Mapping[str, str], stored: AttachmentResolver) -> None:
-        self._unstored = unstored
-        self._stored = stored
+    unstored: Mapping[str, str]
+    stored: AttachmentResolver
 
     async def read(self, id: str) -> str | None:  # noqa: A002 - the name in the protocol
-        return self._unstored.get(id) or await self._stored.read(id)
+        return self.unstored.get(id) or await self.stored.read(id)
 
 
 def _fitting(window: Window, texts: Sequence[str]) -> list[int]:

@@ -10,11 +10,11 @@ import logging
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 
 from smart_context.app.composition import models_of, read_user, read_vault, settings_files
-from smart_context.base.config import CATEGORIES, CONFIG_NAME, VaultConfig, environment
+from smart_context.base.config import CATEGORIES, CONFIG_NAME, UserConfig, VaultConfig, environment
 from smart_context.base.errors import CommandFailed, ConfigInvalid, Fault
 from smart_context.base.values import JsonObject
 from smart_context.host.access import EVERYBODY
@@ -36,40 +36,28 @@ Stamps = tuple[tuple[int, int, int] | None, ...]
 _logger = logging.getLogger(__name__)
 
 
+@dataclass(eq=False)
 class Follower:
-    """Follows the settings of one served vault.
+    """Follows the settings of one served vault."""
 
-    Args:
-        stamps: Stamps of the settings files, from before the settings were read.
-        client: Asks endpoints, for models that are made later, too.
-        replaced: Closes these models at the end.
-        each_s: Seconds between checks.
-    """
+    host: Host
+    stamps: Stamps  # stamps of the settings files, from before the settings were read
+    client: EndpointClient  # asks endpoints, for models that are made later, too
+    replaced: AsyncExitStack  # closes these models at the end
+    _: KW_ONLY
+    each_s: float = LOOK_EACH_S  # seconds between checks
+    _user: UserConfig = field(default_factory=read_user, init=False)
+    _changing: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    _seen: JsonObject | None = field(default=None, init=False)
 
-    def __init__(
-        self,
-        host: Host,
-        stamps: Stamps,
-        client: EndpointClient,
-        replaced: AsyncExitStack,
-        *,
-        each_s: float = LOOK_EACH_S,
-    ) -> None:
-        self._host = host
-        self._root = host.config.root
-        self._client = client
-        self._replaced = replaced
-        self._stamps = stamps
-        self._each_s = each_s
-        self._user = read_user()
-        self._changing = asyncio.Lock()
-        self._seen: JsonObject | None = None
+    def __post_init__(self) -> None:
+        self._root = self.host.config.root
 
     async def run(self) -> None:
         """Check for changes until cancelled; failures are logged."""
         looks = 0
         while True:
-            await asyncio.sleep(self._each_s)
+            await asyncio.sleep(self.each_s)
             looks += 1
             try:
                 await self._look(at_parts=looks % PARTS_EACH == 0)
@@ -78,7 +66,7 @@ class Follower:
 
     async def view(self) -> JsonObject:
         """What the vault asks for and what is granted, as pages show it."""
-        return await self._view_under(self._host.config)
+        return await self._view_under(self.host.config)
 
     async def load_now(self) -> None:
         """Load the current settings and trust."""
@@ -88,7 +76,7 @@ class Follower:
     async def _look(self, *, at_parts: bool) -> None:
         async with self._changing:
             stamps = await self._stamps_now()
-            if stamps == self._stamps:
+            if stamps == self.stamps:
                 if at_parts:
                     await self._look_at_parts(stamps)
             elif not _is_being_written(stamps):
@@ -100,33 +88,33 @@ class Follower:
         if seen is None or view == seen:
             return
         if view["digest"] == seen["digest"]:
-            self._host.emit(TRUST_CHANGED, view, EVERYBODY)
+            self.host.emit(TRUST_CHANGED, view, EVERYBODY)
         else:
             await self._load(stamps)
 
     async def _load(self, stamps: Stamps) -> None:
-        self._stamps = stamps
+        self.stamps = stamps
         config, faults = await self._read()
         self._withhold(config)
         # A change while plugins start is seen by the next check.
         self._seen = await self._view_under(config)
-        if _ask_the_same(config, self._host.config):
-            await self._host.reload(config)
+        if _ask_the_same(config, self.host.config):
+            await self.host.reload(config)
         else:
-            models = models_of(config, self._host.notes, self._client)
-            await self._host.reload(config, await self._replaced.enter_async_context(models))
+            models = models_of(config, self.host.notes, self.client)
+            await self.host.reload(config, await self.replaced.enter_async_context(models))
         if faults:  # last, since a reload says that the settings were read
-            self._host.report_faults(faults)
+            self.host.report_faults(faults)
         else:
             _logger.info("settings loaded from %s", config.path or config.root)
-        self._host.emit(TRUST_CHANGED, await self.view(), EVERYBODY)
+        self.host.emit(TRUST_CHANGED, await self.view(), EVERYBODY)
 
     def _withhold(self, config: VaultConfig) -> None:
         """Send nothing more where the user takes trust back, not for what is under way either."""
-        before = self._host.config
+        before = self.host.config
         revoked = {e.base_url for name in config.restricted if (e := getattr(before, name))}
         in_use = {e.base_url for name in CATEGORIES if (e := getattr(config, name))}
-        self._client.withheld = (self._client.withheld | revoked) - in_use
+        self.client.withheld = (self.client.withheld | revoked) - in_use
 
     async def _stamps_now(self) -> Stamps:
         return await asyncio.to_thread(stamps_of, settings_files(self._root))
@@ -137,13 +125,13 @@ class Follower:
             config = await asyncio.to_thread(read_vault, self._root)
             self._user = await asyncio.to_thread(read_user)
         except ConfigInvalid as error:
-            grant = await asyncio.to_thread(self._host.services.trust.grant)
-            previous = admitted(self._host.config, self._user, grant, environment())
+            grant = await asyncio.to_thread(self.host.services.trust.grant)
+            previous = admitted(self.host.config, self._user, grant, environment())
             return previous, tuple(_placed(error))
         return config, ()
 
     async def _view_under(self, config: VaultConfig) -> JsonObject:
-        review = await asyncio.to_thread(self._host.services.trust.review, config)
+        review = await asyncio.to_thread(self.host.services.trust.review, config)
         return review_view(review, self._root)
 
 
@@ -183,25 +171,21 @@ def _placed(error: ConfigInvalid) -> Iterable[Fault]:
     return (replace(fault, message=f"{fault.message} (in {error.path})") for fault in error.faults)
 
 
+@dataclass(eq=False)
 class TrustCommands:
-    """The page's commands about trust.
+    """The page's commands about trust."""
 
-    Args:
-        follower: Loads what was granted or revoked.
-    """
-
-    def __init__(self, host: Host, follower: Follower) -> None:
-        self._host = host
-        self._follower = follower
+    host: Host
+    follower: Follower  # loads what was granted or revoked
 
     def register(self) -> None:
         """Register the commands."""
         for name in ("trust", "grant_trust", "revoke_trust"):
-            self._host.commands.register(f"system.{name}", getattr(self, name))
+            self.host.commands.register(f"system.{name}", getattr(self, name))
 
     async def trust(self) -> JsonObject:
         """Give what the vault asks for, what is trusted, and what is off."""
-        return await self._follower.view()
+        return await self.follower.view()
 
     async def grant_trust(
         self, digest: str, caller: Caller, parts: list[str] | None = None
@@ -215,19 +199,19 @@ class TrustCommands:
         """
         check_owner(caller.person)
         await asyncio.to_thread(self._grant, digest, parts)
-        await self._follower.load_now()
-        return await self._follower.view()
+        await self.follower.load_now()
+        return await self.follower.view()
 
     async def revoke_trust(self, caller: Caller) -> JsonObject:
         """Revoke the vault's trust: all that it asks for is off."""
         check_owner(caller.person)
-        await asyncio.to_thread(self._host.services.trust.revoke)
-        await self._follower.load_now()
-        return await self._follower.view()
+        await asyncio.to_thread(self.host.services.trust.revoke)
+        await self.follower.load_now()
+        return await self.follower.view()
 
     def _grant(self, digest: str, parts: list[str] | None) -> None:
-        trust = self._host.services.trust
-        review = trust.review(read_vault(self._host.config.root))
+        trust = self.host.services.trust
+        review = trust.review(read_vault(self.host.config.root))
         if review.digest != digest:
             raise CommandFailed(
                 "This vault asks for other things: it changed since you looked. Review it."

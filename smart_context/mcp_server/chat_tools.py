@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -30,19 +31,13 @@ MessageIds = Annotated[list[str], Field(description="Ids of messages, as read_ch
 TopicNames = Annotated[list[str], Field(description="Labels of the chat's topics.")]
 
 
+@dataclass(eq=False)
 class ChatTools:
-    """Tools about chats; each asks the commands and the reading service of the host.
+    """Tools about chats; each asks the commands and the reading service of the host."""
 
-    Args:
-        commands: The host's commands.
-        reading: What callers may see of chats.
-        count: Counts tokens for the chat model.
-    """
-
-    def __init__(self, commands: CommandRegistry, reading: Reading, count: CountTokens) -> None:
-        self._commands = commands
-        self._reading = reading
-        self._count = count
+    commands: CommandRegistry  # the host's commands
+    reading: Reading  # what callers may see of chats
+    count: CountTokens  # counts tokens for the chat model
 
     async def list_chats(
         self,
@@ -55,9 +50,9 @@ class ChatTools:
         max_tokens: MaxTokens = DEFAULT_TOKENS,
     ) -> JsonObject:
         """List the chats, newest first: id, title, number of messages, time of the last."""
-        summaries = await self._reading.rows(caller)
+        summaries = await self.reading.rows(caller)
         if query.strip():
-            found = {hit.chat_id for hit in await self._reading.search(caller, query)}
+            found = {hit.chat_id for hit in await self.reading.search(caller, query)}
             terms = _folded(query).split()
             summaries = [
                 row
@@ -105,7 +100,7 @@ class ChatTools:
         asked = asked_for(
             "read_chat", cursor, max_tokens, chat_id=chat_id, topics=topics, query=query
         )
-        document = await self._reading.document(caller, chat_id)
+        document = await self.reading.document(caller, chat_id)
         told |= {"chat_id": chat_id, "title": document.get("title", "")}
         head = {**told, "total": len(messages)}
         return await self._page(asked, head, "messages", [_row(m) for m in messages])
@@ -307,18 +302,18 @@ class ChatTools:
         asked = asked_for(command, "", max_tokens)
         _ = asked.budget  # before anything is changed
         await self._existing(caller, params["chat_id"])
-        made = {"chat_id": params["chat_id"], **await self._commands.call(command, params, caller)}
+        made = {"chat_id": params["chat_id"], **await self.commands.call(command, params, caller)}
         kept = made.pop("kept", None)
         return await self._page(asked, made, "rows" if kept is None else "kept", kept or [])
 
     async def _topics_of_all(self, asked: Asked, caller: Caller) -> JsonObject:
         """A page of the chats that have topics, with their labels; only these chats are read."""
-        summaries = [row for row in await self._reading.rows(caller) if row.topics]
+        summaries = [row for row in await self.reading.rows(caller) if row.topics]
         first, _ = asked.place()
         last = first + _READ_AT_ONCE
         rows: list[JsonObject] = [{} for _ in summaries[:first]]
         for row in summaries[first:last]:
-            document = await self._reading.document(caller, row.id)
+            document = await self.reading.document(caller, row.id)
             labels = [topic.get("label", "") for topic in document.get("topics", ())]
             rows.append({"chat_id": row.id, "title": row.title, "topics": labels})
         page = await self._page(asked, {"total": len(summaries)}, "chats", rows)
@@ -327,9 +322,9 @@ class ChatTools:
         return page
 
     async def _existing(self, caller: Caller, chat_id: str) -> Sequence[Message]:
-        if not await self._reading.has_chat(caller, chat_id):
+        if not await self.reading.has_chat(caller, chat_id):
             raise CommandFailed(f"There is no chat {chat_id[:80]!r}; list_chats lists them.")
-        return await self._reading.messages(caller, chat_id)
+        return await self.reading.messages(caller, chat_id)
 
     async def _reasons(
         self,
@@ -351,12 +346,12 @@ class ChatTools:
         return reasons, status
 
     async def _call(self, name: str, caller: Caller, **params: Any) -> JsonObject:
-        return await self._commands.call(f"smart_context.{name}", params, caller)
+        return await self.commands.call(f"smart_context.{name}", params, caller)
 
     async def _page(
         self, asked: Asked, head: Mapping[str, Any], name: str, rows: Sequence[Any]
     ) -> JsonObject:
-        return await asyncio.to_thread(page_of_rows, asked, head, name, rows, self._count)
+        return await asyncio.to_thread(page_of_rows, asked, head, name, rows, self.count)
 
 
 def _row(message: Message) -> JsonObject:

@@ -6,7 +6,7 @@ They see what `readable_files` gives, and no file that holds keys or passwords.
 import asyncio
 import posixpath
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import KW_ONLY, InitVar, dataclass, replace
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -46,32 +46,24 @@ NotePath = Annotated[
 ]
 
 
+@dataclass(eq=False)
 class NoteTools:
-    """Tools about the vault's files.
+    """Tools about the vault's files."""
 
-    Args:
-        commands: The host's commands, which know whose contexts are whose.
-        notes: The vault's notes.
-        documents: Keeps the named contexts.
-        roles: Finds the roles that may be used.
-        count: Counts tokens for the chat model.
-    """
+    commands: CommandRegistry  # the host's commands, which know whose contexts are whose
+    notes: FollowedVault  # the vault's notes
+    documents: InitVar[VaultDocuments]  # keeps the named contexts
+    _: KW_ONLY
+    roles: RoleSources  # finds the roles that may be used
+    count: CountTokens  # counts tokens for the chat model
 
-    def __init__(
-        self,
-        commands: CommandRegistry,
-        notes: FollowedVault,
-        documents: VaultDocuments,
-        *,
-        roles: RoleSources,
-        count: CountTokens,
-    ) -> None:
-        self._commands = commands
-        self._notes = notes
-        self._roles = roles
-        self._count = count
+    def __post_init__(self, documents: VaultDocuments) -> None:
         self._contexts = SmartContexts(
-            notes.root, None, notes.memory_dir, index=notes.index, documents=documents
+            self.notes.root,
+            None,
+            self.notes.memory_dir,
+            index=self.notes.index,
+            documents=documents,
         )
 
     async def search_notes(
@@ -86,7 +78,7 @@ class NoteTools:
         wanted = query_of(query)
         if not wanted.wanted:
             raise InvalidParams("query: expected words to look for, found none")
-        root = self._notes.root
+        root = self.notes.root
 
         def found(index: VaultIndex) -> list[JsonObject]:
             paths = [path for path in index.files_below("") if may_be_searched(path)]
@@ -97,9 +89,9 @@ class NoteTools:
             ]
 
         asked = asked_for("search_notes", cursor, max_tokens, query=query)
-        rows = await self._notes.ask(found)
+        rows = await self.notes.ask(found)
         return await asyncio.to_thread(
-            page_of_rows, asked, {"total": len(rows)}, "notes", rows, self._count
+            page_of_rows, asked, {"total": len(rows)}, "notes", rows, self.count
         )
 
     async def read_note(
@@ -121,10 +113,10 @@ class NoteTools:
             found = self._readable(index, path)
             return found, _part_of(index, found, fragment)
 
-        found, text = await self._notes.ask(read)
+        found, text = await self.notes.ask(read)
         asked = asked_for("read_note", cursor, max_tokens, path=found, part=fragment)
         head = {"path": found, "characters": len(text)}
-        return await asyncio.to_thread(page_of_text, asked, head, text, self._count)
+        return await asyncio.to_thread(page_of_text, asked, head, text, self.count)
 
     async def links(
         self, path: NotePath, cursor: Cursor = "", max_tokens: MaxTokens = DEFAULT_TOKENS
@@ -133,7 +125,7 @@ class NoteTools:
 
         def listed(index: VaultIndex) -> tuple[str, list[JsonObject]]:
             found = self._readable(index, path)
-            with VaultFiles(self._notes.root) as files:
+            with VaultFiles(self.notes.root) as files:
                 _check_no_secret(found, _text_of(files, found))
                 sources = [
                     source
@@ -147,10 +139,10 @@ class NoteTools:
             ]
             return found, rows + [{"backlink": source} for source in sources]
 
-        found, rows = await self._notes.ask(listed)
+        found, rows = await self.notes.ask(listed)
         asked = asked_for("links", cursor, max_tokens, path=found)
         head = {"path": found, "total": len(rows)}
-        return await asyncio.to_thread(page_of_rows, asked, head, "links", rows, self._count)
+        return await asyncio.to_thread(page_of_rows, asked, head, "links", rows, self.count)
 
     async def build_context(
         self,
@@ -175,7 +167,7 @@ class NoteTools:
         wanted = items or []
         if name is not None:
             try:
-                call = self._commands.call("smart_context.get_context", {"key": name}, caller)
+                call = self.commands.call("smart_context.get_context", {"key": name}, caller)
                 stored = await call
             except CommandFailed as error:
                 told = f"{error} The resources context://… are those there are; or give items."
@@ -183,10 +175,10 @@ class NoteTools:
             wanted, options = stored["items"], stored["options"]
         if depth is not None:
             options = {**options, "link_depth": depth}
-        head, text = await self._notes.ask(lambda _index: self._built(wanted, options))
+        head, text = await self.notes.ask(lambda _index: self._built(wanted, options))
         asked = asked_for("build_context", cursor, max_tokens, name=name, items=items, depth=depth)
-        counted = {"tokens": self._count(text), **head}
-        return await asyncio.to_thread(page_of_text, asked, counted, text, self._count)
+        counted = {"tokens": self.count(text), **head}
+        return await asyncio.to_thread(page_of_text, asked, counted, text, self.count)
 
     async def pack(
         self,
@@ -201,7 +193,7 @@ class NoteTools:
         if not (role or task.strip() or target):
             raise InvalidParams("role, task, target: expected at least one of them")
         if target:
-            await self._notes.ask(lambda index: self._check_target(index, target))
+            await self.notes.ask(lambda index: self._check_target(index, target))
         usable, plan = await asyncio.to_thread(self._packed, role, task, target, asked.budget)
         head = {
             "tokens": plan.tokens,
@@ -209,7 +201,7 @@ class NoteTools:
             "dropped": [s.heading for s in plan.sections if not s.is_kept],
             "warnings": [*usable.problems, *plan.warnings],
         }
-        return await asyncio.to_thread(page_of_text, asked, head, plan.render(), self._count)
+        return await asyncio.to_thread(page_of_text, asked, head, plan.render(), self.count)
 
     def _packed(
         self, role: str, task: str, target: str, budget: int
@@ -221,20 +213,20 @@ class NoteTools:
             ConfigInvalid: If there is no such role, or its file has faults.
         """
         try:
-            usable = self._roles.role(role) if role else UsableRole(config=RoleConfig(name=""))
+            usable = self.roles.role(role) if role else UsableRole(config=RoleConfig(name=""))
         except ConfigInvalid as error:
-            raise error.seen_from(self._notes.root) from error  # no agent needs to know where it is
+            raise error.seen_from(self.notes.root) from error  # no agent needs to know where it is
         if usable.config is None:
             told = " ".join(usable.problems)
             raise CommandFailed(f"{told} Trust it on the page, or with smart-context trust.")
         context = usable.config.context
-        folders = (f"/{folder}/" for folder in self._notes.without)
+        folders = (f"/{folder}/" for folder in self.notes.without)
         limited = replace(
             usable.config,
             token_budget=budget,
             context=replace(context, exclude=(*context.exclude, *folders), allow_secrets=False),
         )
-        packer = ContextPacker(self._notes.root, git=usable.git)
+        packer = ContextPacker(self.notes.root, git=usable.git)
         return usable, packer.plan(limited, task, [target] if target else [])
 
     def _readable(self, index: VaultIndex, request: str) -> str:
@@ -244,7 +236,7 @@ class NoteTools:
             CommandFailed: If there is none that may be read; says which are like it.
             PathRefused: If the request leads out of the vault.
         """
-        confine(self._notes.root, request)
+        confine(self.notes.root, request)
         plain = posixpath.normpath(request.strip("/") or ".")
         for path in (plain, f"{plain}.md", index.names.resolve(request, "").path):
             if path and self._may_read(path):
@@ -260,7 +252,7 @@ class NoteTools:
             CommandFailed: For another.
             PathRefused: If the request leads out of the vault.
         """
-        confine(self._notes.root, request)
+        confine(self.notes.root, request)
         path = posixpath.normpath(request.strip("/") or ".")
         below = index.files_below("" if path == "." else path)
         if not (self._may_read(path) or any(True for _ in below)):
@@ -270,11 +262,11 @@ class NoteTools:
             )
 
     def _may_read(self, path: str) -> bool:
-        return stamp_of(self._notes.root, path, without=self._notes.without) is not None
+        return stamp_of(self.notes.root, path, without=self.notes.without) is not None
 
     def _built(self, items: list[str], options: Mapping[str, Any]) -> tuple[JsonObject, str]:
         for item in items:
-            confine(self._notes.root, path_of(item))
+            confine(self.notes.root, path_of(item))
         try:
             context = SmartContext(self._contexts, "", dict.fromkeys(items, True), options)
             chosen = context.options()

@@ -17,7 +17,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, MutableMapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -80,29 +80,22 @@ def _never(_frame: bytes) -> bool:
     return False
 
 
+@dataclass(eq=False)
 class LogThrottle:
-    """Counts events, and lets a log line through now and then.
+    """Counts events, and lets a log line through now and then."""
 
-    Args:
-        quiet_s: Time between two lines.
-        clock: The time in seconds.
-    """
-
-    def __init__(
-        self, quiet_s: float = QUIET_S, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._quiet_s = quiet_s
-        self._clock = clock
-        self._count = 0
-        self._next_line: float | None = None
+    quiet_s: float = QUIET_S  # time between two lines
+    clock: Callable[[], float] = time.monotonic  # the time in seconds
+    _count: int = field(default=0, init=False)
+    _next_line: float | None = field(default=None, init=False)
 
     def count(self) -> int:
         """The number of events since the last line if a line is due, else 0."""
         self._count += 1
-        now = self._clock()
+        now = self.clock()
         if self._next_line is not None and now < self._next_line:
             return 0
-        self._next_line = now + self._quiet_s
+        self._next_line = now + self.quiet_s
         count, self._count = self._count, 0
         return count
 
@@ -162,21 +155,21 @@ class ConnectionLimits:
         return cls(total=total, strangers=strangers, strangers_of_peer=max(1, strangers // 2))
 
 
+@dataclass(eq=False)
 class Connection:
     """One open connection."""
 
-    def __init__(self, connections: "Connections", peer: str, close: Callable[[], None]) -> None:
-        self._connections = connections
-        self.peer = peer
-        self.close = close
+    connections: "Connections"
+    peer: str
+    close: Callable[[], None]
 
     def let_in(self) -> None:
         """A request on it was let in: it is a stranger no longer."""
-        self._connections.let_in(self)
+        self.connections.let_in(self)
 
     def leave(self) -> None:
         """It has closed."""
-        self._connections.leave(self)
+        self.connections.leave(self)
 
 
 class Connections:

@@ -7,7 +7,7 @@ import hashlib
 import io
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -66,32 +66,19 @@ _FOLDS = 5
 _log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False)
 class Trial:
-    """Measures one dialogue.
+    """Measures one dialogue."""
 
-    Args:
-        extractor: Creates the topic extractor for a chat's embedder.
-        scale: The scale of the embedding model; `None` as in a vault without a calibration.
-        judge: Decides what is about a topic; `None` as in a vault without a calibration.
-        replays: Only measure how topics stay while the dialogue grows.
-    """
-
-    def __init__(
-        self,
-        embedder: Embedder,
-        extractor: Callable[[Embedder], TopicExtractor],
-        settings: FilterSettings,
-        *,
-        scale: Scale | None,
-        judge: Judge | None,
-        replays: bool = False,
-    ) -> None:
-        self._embedder = embedder
-        self._extractor = extractor
-        self._settings = settings
-        self._scale = scale
-        self._judge = judge
-        self._replays = replays
+    embedder: Embedder
+    # creates the topic extractor for a chat's embedder
+    extractor: Callable[[Embedder], TopicExtractor]
+    settings: FilterSettings
+    _: KW_ONLY
+    # the scale of the embedding model; `None` as in a vault without a calibration
+    scale: Scale | None
+    judge: Judge | None  # decides what is about a topic; `None` as in a vault without a calibration
+    replays: bool = False  # only measure how topics stay while the dialogue grows
 
     async def measure(self, dialogue: Dialogue) -> Findings:
         """Measure one dialogue.
@@ -102,24 +89,24 @@ class Trial:
         """
         subject = self._subject(dialogue)
         findings = Findings(dialogues=1, messages=len(dialogue.messages))
-        if self._replays:
-            findings.growth = await subject.replay(self._extractor)
+        if self.replays:
+            findings.growth = await subject.replay(self.extractor)
             return findings
         await self._ask(subject, findings)
         subjects = dialogue.groups or dialogue.segments
         if subjects or dialogue.refers_to or dialogue.facts or dialogue.is_own:
-            extraction = await subject.extract(self._extractor)
+            extraction = await subject.extract(self.extractor)
             await self._select(subject, extraction, findings)
             if subjects:
                 findings.agreements.append(_agreement(dialogue, extraction, subjects))
         return findings
 
     def _subject(self, dialogue: Dialogue) -> "_Subject":
-        cache = EmbeddingCache(MemoryVectors(), self._embedder)
+        cache = EmbeddingCache(MemoryVectors(), self.embedder)
         scorer = RelevanceScorer(
-            cache, mode=self._settings.relevance, scale=self._scale, judge=self._judge
+            cache, mode=self.settings.relevance, scale=self.scale, judge=self.judge
         )
-        selector = ContextSelector(scorer, self._settings, _log, patience_s=None)
+        selector = ContextSelector(scorer, self.settings, _log, patience_s=None)
         return _Subject(dialogue, cache, selector)
 
     async def _ask(self, subject: "_Subject", findings: Findings) -> None:
@@ -190,38 +177,38 @@ class Trial:
                 findings.matches.append(counts.match)
 
 
+@dataclass(eq=False)
 class _Subject:
     """One dialogue as a chat of the product."""
 
-    def __init__(
-        self, dialogue: Dialogue, cache: EmbeddingCache, selector: ContextSelector
-    ) -> None:
-        self.dialogue = dialogue
-        self.places = {message.id: place for place, message in enumerate(dialogue.messages)}
-        self._cache = cache
-        self._selector = selector
-        self._tokens = {m.id: count_tokens(m.text, None) for m in dialogue.messages}
+    dialogue: Dialogue
+    cache: EmbeddingCache
+    selector: ContextSelector
+    _simple: Baselines | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self.places = {message.id: place for place, message in enumerate(self.dialogue.messages)}
+        self._tokens = {m.id: count_tokens(m.text, None) for m in self.dialogue.messages}
         self._total = sum(self._tokens.values())
-        self._simple: Baselines | None = None
 
     async def baselines(self, text: str, places: Sequence[int], budget: int) -> Mapping[str, float]:
         """The recall of simple methods with as many tokens."""
-        (query,) = await self._cache.queries([text])
+        (query,) = await self.cache.queries([text])
         if self._simple is None:
             messages = self.dialogue.messages
             self._simple = Baselines.of(
                 [message.text for message in messages],
-                await self._cache.vectors(_CHAT, messages),
+                await self.cache.vectors(_CHAT, messages),
                 [self._tokens[message.id] for message in messages],
             )
         return self._simple.recalls(text, query, places, budget)
 
     async def extract(self, extractor: Callable[[Embedder], TopicExtractor]) -> Extraction:
         messages = self.dialogue.messages
-        return await extractor(ChatEmbedder(self._cache, _CHAT, messages)).extract(messages)
+        return await extractor(ChatEmbedder(self.cache, _CHAT, messages)).extract(messages)
 
     async def replay(self, extractor: Callable[[Embedder], TopicExtractor]) -> Growth:
-        embedder = ChatEmbedder(self._cache, _CHAT, self.dialogue.messages)
+        embedder = ChatEmbedder(self.cache, _CHAT, self.dialogue.messages)
         return await replayed(self.dialogue, extractor(embedder))
 
     async def decide(self, label: str, extraction: Extraction | None = None) -> Decision:
@@ -235,7 +222,7 @@ class _Subject:
             topics=tuple(to_stored(found, (), messages)),
             sidecar=ChatSidecar(state=FilterState(active_topics=(label,)), topics=found.topics),
         )
-        decision = await self._selector.decide(view)
+        decision = await self.selector.decide(view)
         if decision.problem:
             raise ModelFailed(f"{self.dialogue.name}: {decision.problem}")
         return decision

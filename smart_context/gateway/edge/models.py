@@ -4,6 +4,7 @@ import asyncio
 import base64
 import time
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -36,26 +37,18 @@ def endpoint_for(config: VaultConfig, model: str) -> EndpointSettings | None:
     return found or config.chat
 
 
+@dataclass(eq=False)
 class KnownModels:
-    """Answers which models there are: the provider's or, without an answer of it, our settings'.
+    """Answers which models there are: the provider's or, without an answer of it, our settings'."""
 
-    Args:
-        config: Gives the settings.
-        upstream: Passes requests on to providers.
-        patience_s: Longest wait for the provider.
-    """
-
-    def __init__(
-        self, config: Callable[[], VaultConfig], upstream: Upstream, patience_s: float
-    ) -> None:
-        self._config = config
-        self._upstream = upstream
-        self._patience_s = patience_s
+    config: Callable[[], VaultConfig]  # gives the settings
+    upstream: Upstream  # passes requests on to providers
+    patience_s: float  # longest wait for the provider
 
     async def all(self) -> Response:
         """The list of models."""
         return await self._in_time(self._listed()) or JSONResponse(
-            {"object": "list", "data": [_view(name) for name in _named(self._config())]}
+            {"object": "list", "data": [_view(name) for name in _named(self.config())]}
         )
 
     async def one(self, name: str) -> Response:
@@ -66,7 +59,7 @@ class KnownModels:
         """
         if theirs := await self._in_time(self._described(name)):
             return theirs
-        if name in _named(self._config()):
+        if name in _named(self.config()):
             return JSONResponse(_view(name))
         raise GatewayError(
             _NOT_FOUND, f"There is no model {name!r}.", param="model", code="model_not_found"
@@ -74,7 +67,7 @@ class KnownModels:
 
     async def _in_time(self, asking: Coroutine[Any, Any, Response | None]) -> Response | None:
         try:
-            async with asyncio.timeout(self._patience_s):
+            async with asyncio.timeout(self.patience_s):
                 return await asking
         except (GatewayError, TimeoutError):
             return None
@@ -99,11 +92,11 @@ class KnownModels:
         Raises:
             GatewayError: If the provider can't be reached.
         """
-        endpoint = self._config().chat
+        endpoint = self.config().chat
         if endpoint is None:
             return b""
         call = Call(endpoint=endpoint, method="GET", path=path, headers={})
-        answer = await self._upstream.send(call)
+        answer = await self.upstream.send(call)
         body = await read_all(answer, MAX_MODELS_BYTES)
         return body if answer.status < _ERROR else b""
 

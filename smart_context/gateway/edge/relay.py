@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
+from dataclasses import dataclass, field
 
 from starlette.types import Send
 
@@ -90,36 +91,22 @@ _BLANK_LINE = re.compile(rb"(?:\n\r?\n|\n\r|\r\r\n?)\Z")
 _TAIL = 4
 
 
+@dataclass(eq=False)
 class Relay:
-    """One answer that is passed on.
+    """One answer that is passed on."""
 
-    Args:
-        answer: The provider's.
-        headers: Ours, added to the provider's.
-        on_text: Gets new text of the answer.
-        on_end: Called when the client is about to see the end.
+    answer: Answer  # the provider's
+    headers: Headers  # ours, added to the provider's
+    on_text: Callable[[str], None] = lambda _text: None  # gets new text of the answer
+    on_end: Callable[[], None] = lambda: None  # called when the client is about to see the end
+    error: str = field(default="", init=False)  # why it broke; empty if it did not
 
-    Attributes:
-        error: Why it broke; empty if it did not.
-    """
-
-    def __init__(
-        self,
-        answer: Answer,
-        headers: Headers,
-        on_text: Callable[[str], None] = lambda _text: None,
-        on_end: Callable[[], None] = lambda: None,
-    ) -> None:
-        self._answer = answer
-        self._headers = headers
-        self._on_text = on_text
-        self._on_end = on_end
-        self._decode = decoder(answer.encoding)
+    def __post_init__(self) -> None:
+        self._decode = decoder(self.answer.encoding)
         # Nothing of ours can follow half a compressed body.
-        is_plain = answer.encoding.strip().lower() in {"", "identity"}
-        self._lines = EventLines() if answer.is_stream and is_plain else None
-        self._gatherer = StreamGatherer() if answer.is_stream else BodyGatherer()
-        self.error = ""
+        is_plain = self.answer.encoding.strip().lower() in {"", "identity"}
+        self._lines = EventLines() if self.answer.is_stream and is_plain else None
+        self._gatherer = StreamGatherer() if self.answer.is_stream else BodyGatherer()
 
     @property
     def gathered(self) -> Gathered:
@@ -134,19 +121,19 @@ class Relay:
         try:
             return await self._pass_on(send)
         finally:
-            await self._answer.aclose()
+            await self.answer.aclose()
             self._note(self._gatherer.close())
 
     async def _pass_on(self, send: Send) -> bool:
         # The end comes once the answer is saved, which a known length would not allow.
-        theirs = [pair for pair in self._answer.headers if pair[0] != b"content-length"]
-        headers = [*theirs, *self._headers]
-        start = {"type": "http.response.start", "status": self._answer.status, "headers": headers}
+        theirs = [pair for pair in self.answer.headers if pair[0] != b"content-length"]
+        headers = [*theirs, *self.headers]
+        start = {"type": "http.response.start", "status": self.answer.status, "headers": headers}
         await send(start)
-        if not self._answer.is_stream:
-            self._on_end()
+        if not self.answer.is_stream:
+            self.on_end()
         try:
-            async with aclosing(coalesced(self._answer.chunks())) as chunks:
+            async with aclosing(coalesced(self.answer.chunks())) as chunks:
                 async for chunk in chunks:
                     text = await self._read(chunk)
                     passed = chunk if self._lines is None else self._lines.passed(chunk)
@@ -171,12 +158,12 @@ class Relay:
                 await asyncio.sleep(0)
             texts.append(self._gatherer.feed(piece))
         if self.gathered.is_whole:
-            self._on_end()
+            self.on_end()
         return "".join(texts)
 
     def _note(self, text: str) -> None:
         if text:
-            self._on_text(text)
+            self.on_text(text)
 
 
 async def end(send: Send) -> None:

@@ -5,7 +5,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 from smart_context.base.errors import SmartContextError
@@ -177,31 +177,22 @@ class ExchangeParts:
     turns: Turns
 
 
+@dataclass(eq=False)
 class Question:
-    """The question on its way into the chat, which goes on while the provider answers.
+    """The question on its way into the chat, which goes on while the provider answers."""
 
-    Args:
-        parts: The parts that exchanges share.
-        plan: Stores the question; `None` if it is stored already.
-        news: Is told once the answer has its place in the chat.
-        key: The client's key, whose next request waits for this.
-    """
-
-    def __init__(
-        self, parts: ExchangeParts, plan: RecordingPlan | None, news: AnswerNews, key: str
-    ) -> None:
-        self._parts = parts
-        self._plan = plan
-        self._news = news
-        self._key = key
-        self._writing: asyncio.Task[None] | None = None
+    parts: ExchangeParts  # the parts that exchanges share
+    plan: RecordingPlan | None  # stores the question; `None` if it is stored already
+    news: AnswerNews  # is told once the answer has its place in the chat
+    key: str  # the client's key, whose next request waits for this
+    _writing: asyncio.Task[None] | None = field(default=None, init=False)
 
     def start(self) -> None:
         """Begin to store it; further calls change nothing."""
-        if self._plan is None:
-            self._news.begin()
+        if self.plan is None:
+            self.news.begin()
         elif self._writing is None:
-            self._writing = asyncio.create_task(self._write(self._plan))
+            self._writing = asyncio.create_task(self._write(self.plan))
 
     async def stored(self) -> None:
         """Wait until it is stored, or the disk has refused it; saving the answer reports that."""
@@ -210,7 +201,7 @@ class Question:
             await asyncio.wait([self._writing])
 
     async def _write(self, plan: RecordingPlan) -> None:
-        ending = self._parts.pending_saves.begin(self._key)
+        ending = self.parts.pending_saves.begin(self.key)
         try:
             await asyncio.sleep(_FIRST_S)
             await plan.record()
@@ -218,7 +209,7 @@ class Question:
             _logger.warning("chat %s: the question is not saved: %s", plan.chat.id, error)
         finally:
             ending.set_result(None)
-        self._news.begin()
+        self.news.begin()
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,40 +252,25 @@ class Sent(Deciding):
 State = PassedOn | Aside | WithoutQuestion | Deciding | Sent
 
 
+@dataclass(eq=False)
 class Exchange:
-    """A request and its answer.
+    """A request and its answer."""
 
-    Args:
-        parts: The parts that exchanges share.
-        chat: Its chat; `None` for an aside without one.
-        person: Who asks.
-        endpoint: The provider's address, for the receipt; empty if we answer.
-        echoes: Our keys, which are not stored or shown if the provider repeats them.
-    """
+    parts: ExchangeParts  # the parts that exchanges share
+    incoming: Incoming
+    chat: FoundChat | None  # its chat; `None` for an aside without one
+    _: KW_ONLY
+    person: PersonId  # who asks
+    endpoint: str  # the provider's address, for the receipt; empty if we answer
+    model: str
+    echoes: Echoes  # our keys, which are not stored or shown if the provider repeats them
+    _is_live: bool = field(default=True, init=False)
+    _state: State = field(default_factory=PassedOn, init=False)
+    _closing: ExitStack = field(default_factory=ExitStack, init=False)
+    _has_ended: bool = field(default=False, init=False)
 
-    def __init__(
-        self,
-        parts: ExchangeParts,
-        incoming: Incoming,
-        chat: FoundChat | None,
-        *,
-        person: PersonId,
-        endpoint: str,
-        model: str,
-        echoes: Echoes,
-    ) -> None:
-        self._parts = parts
-        self._incoming = incoming
-        self._chat = chat
-        self._person = person
-        self._model = model
-        self._endpoint = endpoint
-        self._echoes = echoes
-        self._live = EchoStream(echoes)
-        self._is_live = True
-        self._state: State = PassedOn()
-        self._closing = ExitStack()
-        self._has_ended = False
+    def __post_init__(self) -> None:
+        self._live = EchoStream(self.echoes)
 
     @property
     def turn(self) -> Turn | None:
@@ -308,7 +284,7 @@ class Exchange:
             SmartContextError: If the chat can't be written.
             TurnAborted: If a plugin stops the turn.
         """
-        incoming, chat = self._incoming, self._chat
+        incoming, chat = self.incoming, self.chat
         if chat is None or not incoming.units:
             return self._as_it_came()
         if incoming.is_aside:
@@ -317,23 +293,23 @@ class Exchange:
         return await self._recorded(chat)
 
     def _as_it_came(self) -> Outgoing:
-        incoming = self._incoming
+        incoming = self.incoming
         every = range(len(incoming.units))
         return outgoing(incoming.kind, incoming.body, incoming.units, every, brought_back={})
 
     async def _recorded(self, chat: FoundChat) -> Outgoing:
         """The body to send; all of the client's if there is no question."""
-        incoming = self._incoming
-        self._closing.enter_context(self._parts.turns.answering_client(ChatId(chat.id)))
-        plan = await self._parts.chats.plan(incoming, chat, self._model)
+        incoming = self.incoming
+        self._closing.enter_context(self.parts.turns.answering_client(ChatId(chat.id)))
+        plan = await self.parts.chats.plan(incoming, chat, self.model)
         followed = plan.foreseen() if plan.goes_on else await plan.write()
-        news = AnswerNews(self._parts.emit, followed.chat_id, followed.answer_id)
+        news = AnswerNews(self.parts.emit, followed.chat_id, followed.answer_id)
         self._state = WithoutQuestion(news)
         if followed.question is None:
             return self._as_it_came()
         turn = await self._turn(followed, followed.question)
         unwritten = plan if plan.goes_on else None
-        question = Question(self._parts, unwritten, news, incoming.key)
+        question = Question(self.parts, unwritten, news, incoming.key)
         self._state = Deciding(followed, news, turn, question)
         if incoming.is_off or incoming.is_held:
             sent = self._as_it_came()
@@ -345,8 +321,8 @@ class Exchange:
 
     def headers(self) -> Headers:
         """Headers of the answer; see `answer_headers`."""
-        chat_id = self._chat.id if self._chat else ""
-        came, state = self._incoming.item_count, self._state
+        chat_id = self.chat.id if self.chat else ""
+        came, state = self.incoming.item_count, self._state
         out = state.sent.count if isinstance(state, Sent) else came
         return answer_headers(chat_id, self.turn, came, str(out))
 
@@ -360,24 +336,24 @@ class Exchange:
         """The client sees the end now, and may send its next request before it is saved."""
         if not self._has_ended and isinstance(self._state, WithoutQuestion | Deciding):
             self._has_ended = True
-            saving = self._parts.pending_saves.begin(self._incoming.key)
+            saving = self.parts.pending_saves.begin(self.incoming.key)
             self._closing.callback(saving.set_result, None)
 
     async def finish(self, outcome: Outcome) -> None:
         """Save the answer as far as it has arrived, and the receipt."""
         state = self._state
         with self._closing:
-            if self._incoming.kind == "responses":
+            if self.incoming.kind == "responses":
                 for held in (outcome.gathered.response, outcome.gathered.conversation):
-                    if held := self._echoes.text(held):
-                        await self._parts.finder.note_held(self._incoming.key, held)
+                    if held := self.echoes.text(held):
+                        await self.parts.finder.note_held(self.incoming.key, held)
             if isinstance(state, Aside):
                 await self._note(state.turn, outcome, state.sent)
-                await self._parts.pipeline.publish(PIPELINE_END, state.turn)
+                await self.parts.pipeline.publish(PIPELINE_END, state.turn)
             elif isinstance(state, Deciding):
                 await self._save_answer(state, outcome)
         if isinstance(state, Deciding):
-            await self._parts.pipeline.conclude(state.turn)
+            await self.parts.pipeline.conclude(state.turn)
             state.news.arrived(self._live.last() if self._is_live else "")
             state.news.end(state.turn)
 
@@ -386,20 +362,20 @@ class Exchange:
         await self._note(turn, outcome, state.sent if isinstance(state, Sent) else None)
         await state.question.stored()  # it begins here if nothing was sent
         turn.response = gathered.first.text or turn.response
-        answers = answers_of(gathered, turn, model=self._model)
+        answers = answers_of(gathered, turn, model=self.model)
         await self._save(turn, answers)
         if not turn.error:
             rows = issued_answers(gathered, turn, answers)
-            await self._parts.finder.note(self._incoming.key, *rows)
+            await self.parts.finder.note(self.incoming.key, *rows)
 
     async def _note(self, turn: Turn, outcome: Outcome, sent: Outgoing | None) -> None:
         """Note in the turn what was sent and how the answer ended."""
         gathered = outcome.gathered
-        await asyncio.to_thread(gathered.clean, self._echoes)
+        await asyncio.to_thread(gathered.clean, self.echoes)
         if sent is not None:
-            await asyncio.to_thread(note_sent, turn, sent, self._echoes)
+            await asyncio.to_thread(note_sent, turn, sent, self.echoes)
         turn.usage = gathered.usage
-        turn.error = self._echoes.error(outcome.error) or gathered.error
+        turn.error = self.echoes.error(outcome.error) or gathered.error
         turn.error_code = outcome.error_code
         used = gathered.usage or (NOTHING_USED if turn.error else None)
         turn.usages = tuple([used for _ in turn.bodies])
@@ -413,13 +389,13 @@ class Exchange:
         turn = Turn(
             id=new_message_id(),
             chat_id=followed.chat_id,
-            person=self._person,
+            person=self.person,
             question=question,
             answer_id=followed.answer_id,
             request=Request(message=question.text, history=tuple(history)),
-            streaming=self._incoming.is_stream,
+            streaming=self.incoming.is_stream,
         )
-        kind: ReceiptKind = "held by the provider" if self._incoming.is_held else "turn"
+        kind: ReceiptKind = "held by the provider" if self.incoming.is_held else "turn"
         turn.client = self._client(kind, followed.messages[place + 1 :])
         return turn
 
@@ -428,7 +404,7 @@ class Exchange:
         turn = Turn(
             id=new_message_id(),
             chat_id=ChatId(chat.id),
-            person=self._person,
+            person=self.person,
             question=question,
             answer_id=MessageId(""),
             request=Request(message=""),
@@ -438,18 +414,18 @@ class Exchange:
 
     def _client(self, kind: ReceiptKind, following: Sequence[Message] = ()) -> ClientRequest:
         return ClientRequest(
-            client=self._incoming.client,
-            endpoint=self._endpoint,
+            client=self.incoming.client,
+            endpoint=self.endpoint,
             kind=kind,
-            model=self._model,
+            model=self.model,
             following=tuple(following),
         )
 
     async def _narrowed(self, turn: Turn, followed: Followed) -> Outgoing:
-        await self._parts.pipeline.prepare(turn)
+        await self.parts.pipeline.prepare(turn)
         if turn.aborted:
             raise TurnAborted(turn.abort_reason)
-        incoming, ids = self._incoming, followed.ids
+        incoming, ids = self.incoming, followed.ids
         return outgoing(
             incoming.kind,
             incoming.body,
@@ -461,7 +437,7 @@ class Exchange:
 
     async def _save(self, turn: Turn, answers: Sequence[JsonObject]) -> None:
         try:
-            await self._parts.chats.put(turn.chat_id, answers)
+            await self.parts.chats.put(turn.chat_id, answers)
         except SmartContextError as error:
             _logger.warning("chat %s: the answer is not saved: %s", turn.chat_id, error)
             turn.error = turn.error or f"The answer could not be saved: {error}"

@@ -227,26 +227,21 @@ class PersonsAtlas:
         return found
 
 
+@dataclass(eq=False)
 class Atlases:
     """The atlases of all persons who ask."""
 
-    def __init__(
-        self,
-        storage: Storage,
-        embedder: Embedder,
-        cache: EmbeddingCache,
-        emit: Emit,
-        logger: logging.Logger,
-    ) -> None:
-        self._storage = storage
-        self._embedder = embedder
-        self._cache = cache
-        self._emit = emit
-        self._logger = logger
-        self._kept = KeptEntries(storage.caches, embedder.name)
-        self._reads_all = embedder.name.startswith(MULTILINGUAL)
-        self._persons: dict[PersonId, PersonsAtlas] = {}
+    storage: Storage
+    embedder: Embedder
+    cache: EmbeddingCache
+    emit: Emit
+    logger: logging.Logger
+    _persons: dict[PersonId, PersonsAtlas] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
         self._read_before: LRUCache[tuple[PersonId, ChatId], ReadChat] = LRUCache(_CHATS_IN_MEMORY)
+        self._kept = KeptEntries(self.storage.caches, self.embedder.name)
+        self._reads_all = self.embedder.name.startswith(MULTILINGUAL)
 
     @property
     def persons(self) -> Sequence[PersonId]:
@@ -267,9 +262,9 @@ class Atlases:
         async with mine.lock:
             if not mine.is_loaded:
                 await self._load(person, mine)
-            states = await self._storage.chats.listing.revisions(person, *document_names(person))
+            states = await self.storage.chats.listing.revisions(person, *document_names(person))
             if states != mine.states or not mine.rows:
-                mine.rows = await self._storage.chats.listing.rows(person)
+                mine.rows = await self.storage.chats.listing.rows(person)
                 mine.states = states
             before = mine.archive.chats
             here = {row.id for row in mine.rows}
@@ -288,10 +283,10 @@ class Atlases:
         entries = await asyncio.to_thread(self._kept.read, person)
         try:
             document = await asyncio.to_thread(
-                self._storage.vault_documents.read, *_place_of(person)
+                self.storage.vault_documents.read, *_place_of(person)
             )
         except StoreFailed as error:
-            self._logger.warning("The atlas is built again: %s", error)
+            self.logger.warning("The atlas is built again: %s", error)
             document = None
         atlas = await asyncio.to_thread(from_document, document)
         built_at = document.get("built_at") if document else ""
@@ -360,11 +355,11 @@ class Atlases:
         distinct = list(places)
         try:
             parts = [
-                np.asarray(await self._embedder.embed(distinct[start : start + _AT_ONCE]))
+                np.asarray(await self.embedder.embed(distinct[start : start + _AT_ONCE]))
                 for start in range(0, len(distinct), _AT_ONCE)
             ]
         except SmartContextError as error:
-            self._logger.warning("The atlas goes by words only: %s", error)
+            self.logger.warning("The atlas goes by words only: %s", error)
             return np.zeros((0, 0), dtype=np.float32)
         if not parts:
             return np.zeros((0, 0), dtype=np.float32)
@@ -376,10 +371,10 @@ class Atlases:
         if not row.message_count:
             return nothing
         try:
-            chat = await self._storage.chats.snapshot(row.id, *READ_KEYS)
-            documents = await self._storage.documents.read(row.id, *document_names(person))
+            chat = await self.storage.chats.snapshot(row.id, *READ_KEYS)
+            documents = await self.storage.documents.read(row.id, *document_names(person))
         except SmartContextError as error:
-            self._logger.warning("The chat %s is not in the atlas: %s", row.id, error)
+            self.logger.warning("The chat %s is not in the atlas: %s", row.id, error)
             return nothing
         before = self._read_before.get((person, row.id), NOTHING_READ)
 
@@ -388,7 +383,7 @@ class Atlases:
 
         read = await asyncio.to_thread(work)
         if wanted := list(chain.from_iterable(read.keys.values())):
-            rows = await self._cache.kept(row.id, wanted)
+            rows = await self.cache.kept(row.id, wanted)
             read = await asyncio.to_thread(with_kept, read, rows)
         return read
 
@@ -411,13 +406,13 @@ class Atlases:
             document = to_document(atlas) | {"built_at": mine.built_at}
             try:
                 await asyncio.to_thread(
-                    self._storage.vault_documents.write, *_place_of(person), document
+                    self.storage.vault_documents.write, *_place_of(person), document
                 )
             except StoreFailed as error:
-                self._logger.warning("The atlas can't be kept: %s", error)
+                self.logger.warning("The atlas can't be kept: %s", error)
         numbers = (len(atlas.topics), mine.pending)
         if mine.told is not None and mine.told != numbers:
-            self._emit(ATLAS_CHANGED, {"topics": numbers[0], "pending": numbers[1]}, person)
+            self.emit(ATLAS_CHANGED, {"topics": numbers[0], "pending": numbers[1]}, person)
         mine.told = numbers
 
 

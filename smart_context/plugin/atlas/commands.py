@@ -5,7 +5,7 @@ import logging
 import math
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Annotated, Any
 
@@ -45,29 +45,24 @@ _LOOK_AGAIN_EVERY = 16
 Latest = Callable[[Hashable, Coroutine[Any, Any, None]], "asyncio.Task[None]"]
 
 
+@dataclass(eq=False)
 class BackgroundExtraction:
     """Finds topics, newest chats first, one chat at a time; gives way to running turns."""
 
-    def __init__(
-        self,
-        atlases: Atlases,
-        extract: Callable[[ChatId], Coroutine[Any, Any, None]],
-        is_running: Callable[[ChatId], bool],
-        latest: Latest,
-        logger: logging.Logger,
-    ) -> None:
-        self._atlases = atlases
-        self._extract = extract
-        self._is_running = is_running
-        self._latest = latest
-        self._logger = logger
-        self._turns: set[str] = set()
-        self._changed = asyncio.Event()
-        self._free = asyncio.Event()
+    atlases: Atlases
+    extract: Callable[[ChatId], Coroutine[Any, Any, None]]
+    is_running: Callable[[ChatId], bool]
+    latest: Latest
+    logger: logging.Logger
+    _turns: set[str] = field(default_factory=set, init=False)
+    _changed: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _free: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _current: asyncio.Task[None] | None = field(default=None, init=False)
+    _failed: dict[ChatId, str] = field(default_factory=dict, init=False)
+    _paused: set[PersonId] = field(default_factory=set, init=False)
+
+    def __post_init__(self) -> None:
         self._free.set()
-        self._current: asyncio.Task[None] | None = None
-        self._failed: dict[ChatId, str] = {}
-        self._paused: set[PersonId] = set()
 
     def pause(self, person: PersonId, *, paused: bool) -> None:
         """Leave a person's chats as they are, or go on with them."""
@@ -102,14 +97,14 @@ class BackgroundExtraction:
     async def run(self) -> None:
         """Work until cancelled."""
         await asyncio.sleep(FIRST_AFTER_S)
-        self._atlases.known(OWNER)
+        self.atlases.known(OWNER)
         self._changed.set()
         while True:
             await self._changed.wait()
             await asyncio.sleep(_QUIET_S)
             await self._free.wait()
             self._changed.clear()
-            for person in self._atlases.persons:
+            for person in self.atlases.persons:
                 await self._find_topics(person)
 
     async def _find_topics(self, person: PersonId) -> None:
@@ -118,14 +113,14 @@ class BackgroundExtraction:
                 return
             for chat_id in waiting[:_LOOK_AGAIN_EVERY]:
                 await self._free.wait()
-                if not self._is_running(chat_id) and not self.is_paused(person):
+                if not self.is_running(chat_id) and not self.is_paused(person):
                     await self._find(chat_id, mine.archive.chats[chat_id].revision)
 
     async def _refreshed(self, person: PersonId) -> PersonsAtlas:
         try:
-            return await self._atlases.refreshed(person)
+            return await self.atlases.refreshed(person)
         except StoreFailed as error:
-            self._logger.warning("The atlas can't be brought up to date: %s", error)
+            self.logger.warning("The atlas can't be brought up to date: %s", error)
             return PersonsAtlas()
 
     def _waiting(self, mine: PersonsAtlas) -> list[ChatId]:
@@ -136,7 +131,7 @@ class BackgroundExtraction:
             if (entry := chats.get(row.id)) is not None
             and not entry.is_known
             and self._failed.get(row.id) != entry.revision
-            and not self._is_running(row.id)
+            and not self.is_running(row.id)
         ]
 
     async def _find(self, chat_id: ChatId, revision: str) -> None:
@@ -144,11 +139,11 @@ class BackgroundExtraction:
 
         async def work() -> None:
             try:
-                await self._extract(chat_id)
+                await self.extract(chat_id)
             except SmartContextError as error:
-                self._logger.warning("No topics were found in the chat %s: %s", chat_id, error)
+                self.logger.warning("No topics were found in the chat %s: %s", chat_id, error)
 
-        self._current = self._latest(("topics", chat_id), work())
+        self._current = self.latest(("topics", chat_id), work())
         await asyncio.wait([self._current])
         if not self._current.cancelled():
             self._failed[chat_id] = revision

@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, InitVar, dataclass, field, replace
 from pathlib import Path
 
 from cachetools import LRUCache
@@ -163,32 +163,25 @@ class _Walked:
     good_until: float
 
 
+@dataclass(eq=False)
 class RolePacking:
     """The packed roles of one vault; used in worker threads.
 
     Each turn checks the stamps of the vault's files, and reads only what has changed. In a vault
     so large that this takes long, only files that are in the text are checked at each turn.
-
-    Args:
-        without: Folders to leave out, relative to it.
-        clock: A monotonic clock, in seconds.
     """
 
-    def __init__(
-        self,
-        root: Path,
-        without: Sequence[str],
-        sources: RoleSources,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._root = root
-        self._sources = sources
-        self._without = tuple(without)
-        self._clock = clock
+    root: Path
+    without: InitVar[Sequence[str]]  # folders to leave out, relative to it
+    sources: RoleSources
+    _: KW_ONLY
+    clock: Callable[[], float] = time.monotonic  # a monotonic clock, in seconds
+    _walked: dict[bool, _Walked] = field(default_factory=dict, init=False)
+    _one_at_a_time: threading.Lock = field(default_factory=threading.Lock, init=False)
+
+    def __post_init__(self, without: Sequence[str]) -> None:
         self._packed: LRUCache[State, _Packed] = LRUCache(MAX_PACKED)
-        self._walked: dict[bool, _Walked] = {}
-        self._one_at_a_time = threading.Lock()
+        self._without = tuple(without)
 
     def part(
         self,
@@ -208,7 +201,7 @@ class RolePacking:
         if not name:
             return NO_ROLE
         try:
-            usable = self._sources.role(name)
+            usable = self.sources.role(name)
         except ConfigInvalid as invalid:
             problem = f"The role {name!r} is not used: {invalid}"
             return RolePart(name=name, problems=(problem,))
@@ -222,7 +215,7 @@ class RolePacking:
             known = self._packed.get(key)
             if known is None or known.state != state or known.used != self._used(known.part):
                 part = pack_role(
-                    self._root,
+                    self.root,
                     name,
                     role,
                     targets=targets,
@@ -248,9 +241,9 @@ class RolePacking:
 
     def _changes(self, *, unstaged: bool) -> str:
         """A digest of git's diffs."""
-        if work_tree_of(self._root) is None:
+        if work_tree_of(self.root) is None:
             return ""
-        changes = GitChanges(self._root)
+        changes = GitChanges(self.root)
         digest = hashlib.sha256(changes.diff(staged=True).encode("utf-8", "replace"))
         if unstaged:
             digest.update(changes.diff(staged=False).encode("utf-8", "replace"))
@@ -259,19 +252,19 @@ class RolePacking:
     def _files(self, *, hidden: bool) -> int:
         """A hash of the stamps of the vault's files."""
         known = self._walked.get(hidden)
-        if known is not None and self._clock() < known.good_until:
+        if known is not None and self.clock() < known.good_until:
             return known.state
         began = time.thread_time()
-        stamps = file_stamps(self._root, without=self._without, hidden=hidden)
+        stamps = file_stamps(self.root, without=self._without, hidden=hidden)
         work = time.thread_time() - began
         state = hash(frozenset(stamps))
-        self._walked[hidden] = _Walked(state, self._clock() + rest_after(work, work))
+        self._walked[hidden] = _Walked(state, self.clock() + rest_after(work, work))
         return state
 
     def _used(self, part: RolePart) -> State:
         """The stamps of the files in a role's text."""
         paths = (path for section in part.sections for path in section.sent)
-        return tuple(_stamps(self._root, paths))
+        return tuple(_stamps(self.root, paths))
 
 
 def _stamps(root: Path, paths: Iterable[str]) -> Iterable[tuple[int, int, int] | None]:

@@ -8,7 +8,7 @@ import difflib
 import os
 import posixpath
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, InitVar, dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Literal, Protocol
@@ -56,30 +56,24 @@ class KeyReader(Protocol):
         """The text of a file key; `None` if unknown."""
 
 
+@dataclass(eq=False)
 class FileTools:
-    """The tools of a vault.
+    """The tools of a vault."""
 
-    Args:
-        without: Folders to leave out, relative to the vault; such as the memory folder.
-    """
+    root: Path
+    _: KW_ONLY
+    # folders to leave out, relative to the vault; such as the memory folder
+    without: InitVar[Collection[str]]
+    nearest: Nearest
+    attachments: KeyReader | None = None
 
-    def __init__(
-        self,
-        root: Path,
-        *,
-        without: Collection[str],
-        nearest: Nearest,
-        attachments: KeyReader | None = None,
-    ) -> None:
-        self._root = root
+    def __post_init__(self, without: Collection[str]) -> None:
         self._without = tuple(without)
-        self._nearest = nearest
-        self._attachments = attachments
 
     def for_turn(self) -> list[Tool]:
         """The tools of one turn, with a shared count of what it reads."""
-        base = os.path.abspath(self._root).rstrip(os.sep)  # noqa: PTH100 - by letters, as the reader
-        reading = _Reading(self._root, base, self._without, self._attachments)
+        base = os.path.abspath(self.root).rstrip(os.sep)  # noqa: PTH100 - by letters, as the reader
+        reading = _Reading(self.root, base, self._without, self.attachments)
         return [
             Tool(
                 name="read_file",
@@ -123,16 +117,16 @@ class FileTools:
         ]
 
     async def _search(self, arguments: JsonObject) -> str:
-        passages = await self._nearest(arguments["query"], MAX_PASSAGES)
+        passages = await self.nearest(arguments["query"], MAX_PASSAGES)
         found = [f"File: {one_line(each.source)}\n{fenced(each.text)}" for each in passages]
         return "\n\n".join(found) or "No passage of the vault shares a word with the query."
 
     async def _list(self, arguments: JsonObject) -> str:
-        folder = _relative(self._root, arguments.get("folder", ""))
+        folder = _relative(self.root, arguments.get("folder", ""))
         is_match = build_matcher(arguments.get("pattern"))
 
         def listed() -> list[str]:
-            paths = readable_files(self._root, below=folder, without=self._without)
+            paths = readable_files(self.root, below=folder, without=self._without)
             return [path for path in paths if is_match(posixpath.basename(path))]
 
         paths = await in_daemon_thread(listed, name="files")

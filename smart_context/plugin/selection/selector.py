@@ -6,7 +6,7 @@ Page, command line and turns all ask this one function, so what is shown is what
 import asyncio
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, InitVar, dataclass, field, replace
 from typing import Any, TypedDict
 
 import numpy as np
@@ -154,43 +154,35 @@ class _Chosen:
         )
 
 
+@dataclass(eq=False)
 class ContextSelector:
-    """Applies a chat's filter to its history.
+    """Applies a chat's filter to its history."""
 
-    Args:
-        budget: The history's share of the window; `None` sets no limit.
-        patience_s: How long the embedder may take; `None` sets no limit.
-    """
+    scorer: RelevanceScorer
+    settings: FilterSettings
+    logger: logging.Logger
+    # the history's share of the window; `None` sets no limit
+    budget: InitVar[WindowBudget | None] = None
+    _: KW_ONLY
+    patience_s: float | None = PATIENCE_S  # how long the embedder may take; `None` sets no limit
 
-    def __init__(
-        self,
-        scorer: RelevanceScorer,
-        settings: FilterSettings,
-        logger: logging.Logger,
-        budget: WindowBudget | None = None,
-        *,
-        patience_s: float | None = PATIENCE_S,
-    ) -> None:
-        self._patience_s = patience_s
-        self._budget = budget or WindowBudget()
-        self._scorer = scorer
-        self._settings = settings
-        self._logger = logger
+    def __post_init__(self, budget: WindowBudget | None) -> None:
         self._kept: LRUCache[tuple[ChatId, float, FilterSettings], _Chosen] = LRUCache(MAX_KEPT)
+        self._budget = budget or WindowBudget()
 
     def is_searching(self, state: FilterState) -> bool:
         """True if the similarity switch of a chat is on."""
         if state.embedding_search is None:
-            return self._settings.embedding_search
+            return self.settings.embedding_search
         return state.embedding_search
 
     def settings_of(self, state: FilterState) -> FilterSettings:
         """The settings of a chat: the vault's, with what the user chose for it."""
         return replace(
-            self._settings,
+            self.settings,
             embedding_search=self.is_searching(state),
             similarity_threshold=(
-                self._settings.similarity_threshold if state.threshold is None else state.threshold
+                self.settings.similarity_threshold if state.threshold is None else state.threshold
             ),
         )
 
@@ -300,12 +292,12 @@ class ContextSelector:
             if own:
                 known[label] = own
         try:
-            async with asyncio.timeout(self._patience_s):
-                meant = await self._scorer.topics_about(
+            async with asyncio.timeout(self.patience_s):
+                meant = await self.scorer.topics_about(
                     view.chat_id, view.messages, text, list(known.values())
                 )
         except (TimeoutError, SmartContextError) as failure:
-            self._logger.warning("no topics can be suggested: %s", failure)
+            self.logger.warning("no topics can be suggested: %s", failure)
             return []
         labels = list(known)
         return [labels[place] for place in meant]
@@ -313,12 +305,12 @@ class ContextSelector:
     async def count_about(self, chat_id: ChatId, messages: Sequence[Message], label: str) -> int:
         """The number of messages that a topic would keep by similarity; 0 if that fails."""
         try:
-            async with asyncio.timeout(self._patience_s):
-                scores = await self._scorer.scores(chat_id, messages, [TopicQuery(label=label)])
+            async with asyncio.timeout(self.patience_s):
+                scores = await self.scorer.scores(chat_id, messages, [TopicQuery(label=label)])
         except (TimeoutError, SmartContextError) as failure:
-            self._logger.warning("the topic %r can't be counted: %s", label, failure)
+            self.logger.warning("the topic %r can't be counted: %s", label, failure)
             return 0
-        return int(np.count_nonzero(scores.kept(self._settings.similarity_threshold)))
+        return int(np.count_nonzero(scores.kept(self.settings.similarity_threshold)))
 
     async def _scores(
         self, view: ChatView, candidates: tuple[Message, ...], settings: FilterSettings
@@ -329,8 +321,8 @@ class ContextSelector:
         queries, others = queries_of(view)
         said = view.messages if view.is_of_client else without_notices(view.messages)
         try:
-            async with asyncio.timeout(self._patience_s):
-                scores = await self._scorer.scores(
+            async with asyncio.timeout(self.patience_s):
+                scores = await self.scorer.scores(
                     view.chat_id,
                     said,
                     queries,
@@ -339,11 +331,11 @@ class ContextSelector:
                     mode=settings.relevance,
                 )
         except TimeoutError:
-            problem = f"The embedding model did not answer within {self._patience_s:.0f} s."
+            problem = f"The embedding model did not answer within {self.patience_s:.0f} s."
         except SmartContextError as failure:
             problem = str(failure)
         except Exception:
-            self._logger.exception("scoring the chat %s failed", view.chat_id)
+            self.logger.exception("scoring the chat %s failed", view.chat_id)
             problem = "Comparing the messages failed; see the log."
         else:
             return _for_candidates(scores, said, candidates), ""

@@ -165,19 +165,14 @@ def is_for_clients(path: str) -> bool:
     return any(path == root or path.startswith(f"{root}/") for root in _ROOTS)
 
 
+@dataclass(eq=False)
 class KeyRing:
-    """Knows whose key is whose.
+    """Knows whose key is whose."""
 
-    Args:
-        access: The server's own secret; `None`: it has none that opens the API.
-        file: Where the keys of clients are kept; `None`: there are none.
-    """
-
-    def __init__(self, access: Access | None, file: KeyFile | None) -> None:
-        self._access = access
-        self._file = file
-        self._keys = ClientKeys()
-        self._read_at = float("-inf")
+    access: Access | None  # the server's own secret; `None`: it has none that opens the API
+    file: KeyFile | None  # where the keys of clients are kept; `None`: there are none
+    _keys: ClientKeys = field(default_factory=ClientKeys, init=False)
+    _read_at: float = field(default_factory=lambda: float("-inf"), init=False)
 
     def person_of(self, name: str) -> PersonId:
         """The person of a key, by its name."""
@@ -188,13 +183,13 @@ class KeyRing:
         scheme, _, key = authorization.partition(" ")
         if scheme.lower() != "bearer" or not key.strip():
             return ""
-        if self._access and self._access.accepts_bearer(authorization.encode("latin-1")):
+        if self.access and self.access.accepts_bearer(authorization.encode("latin-1")):
             return OWN_KEY
         owner = self._keys.name_of(key.strip())
         # One that was just made is looked for at once; one that was revoked works a little longer.
-        if self._file is not None and (not owner or self._is_stale()):
+        if self.file is not None and (not owner or self._is_stale()):
             self._read_at = time.monotonic()
-            self._keys = await asyncio.to_thread(_read, self._file)
+            self._keys = await asyncio.to_thread(_read, self.file)
             owner = self._keys.name_of(key.strip())
         return owner
 

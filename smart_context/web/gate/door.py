@@ -280,22 +280,19 @@ NOT_NAMED = Refusal(
 )
 
 
+@dataclass(eq=False)
 class ProxyDoor:
-    """Decides who is let in.
+    """Decides who is let in."""
 
-    Args:
-        settings: The header, and where the proxy is.
-        clients: Decides on what no browser asks.
-    """
+    settings: AccessSettings  # the header, and where the proxy is
+    clients: ClientDoor  # decides on what no browser asks
 
-    def __init__(self, settings: AccessSettings, clients: ClientDoor) -> None:
-        self._settings = settings
-        self._clients = clients
-        self._header = settings.header.lower()
+    def __post_init__(self) -> None:
+        self._header = self.settings.header.lower()
 
     async def admit(self, facts: RequestFacts) -> Verdict:
         """What to do with a request."""
-        if (verdict := await self._clients.admit(facts)) is not None:
+        if (verdict := await self.clients.admit(facts)) is not None:
             return verdict
         values = facts.headers.get(self._header, ())
         if len(values) != 1 or not self._is_proxy(facts.address):
@@ -304,7 +301,7 @@ class ProxyDoor:
             name = values[0].decode()
         except UnicodeDecodeError:
             return NOT_NAMED
-        person = person_named(name, self._settings.owner)
+        person = person_named(name, self.settings.owner)
         return NOT_NAMED if person is None else Admitted(person=person, name=name)
 
     async def ended(self, sessions: frozenset[str]) -> frozenset[str]:  # noqa: ARG002 - none here
@@ -317,4 +314,4 @@ class ProxyDoor:
         except ValueError:
             return False
         mapped = peer.ipv4_mapped if isinstance(peer, ipaddress.IPv6Address) else None
-        return any((mapped or peer) in network for network in self._settings.trusted)
+        return any((mapped or peer) in network for network in self.settings.trusted)

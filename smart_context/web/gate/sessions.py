@@ -9,7 +9,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -145,48 +145,37 @@ SEEN_STEP_S = 300
 T = TypeVar("T")
 
 
+@dataclass(eq=False)
 class SessionBook:
     """Who was let in to one vault.
 
     The file is what counts: a session that another program takes out of it is over. Where it
     can't be used, sessions are kept here and end with the server.
-
-    Args:
-        file: The record of this user; `None` keeps everything in memory.
-        shared: Where the servers of a team keep the sessions, in place of the file.
-        outlives_server: Sessions go on after a restart.
-        clock: The time in seconds since 1970.
     """
 
-    def __init__(
-        self,
-        vault: str = "",
-        file: Shared[SessionRecord] | None = None,
-        *,
-        shared: Shared[SessionRecord] | None = None,
-        outlives_server: bool = False,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        self._vault = vault
-        self._file = file
-        self._shared = shared
-        self._outlives_server = outlives_server
-        self._clock = clock
-        self._server = secrets.token_hex(8)
-        self._record = SessionRecord()
-        self._state: object = None
-        self._seen: dict[str, int] = {}
+    vault: str = ""
+    # the record of this user; `None` keeps everything in memory
+    file: Shared[SessionRecord] | None = None
+    _: KW_ONLY
+    # where the servers of a team keep the sessions, in place of the file
+    shared: Shared[SessionRecord] | None = None
+    outlives_server: bool = False  # sessions go on after a restart
+    clock: Callable[[], float] = time.time  # the time in seconds since 1970
+    _server: str = field(default_factory=lambda: secrets.token_hex(8), init=False)
+    _record: SessionRecord = field(default_factory=SessionRecord, init=False)
+    _state: object = field(default=None, init=False)
+    _seen: dict[str, int] = field(default_factory=dict, init=False)
 
     def get(self, session_id: str) -> BrowserSession | None:
         """A session of this vault that is not over."""
         session = self._record.sessions.get(session_id)
-        if session is None or session.vault != self._vault or session.is_over(self._clock()):
+        if session is None or session.vault != self.vault or session.is_over(self.clock()):
             return None
         return session
 
     def mark_seen(self, session_ids: Iterable[str]) -> None:
         """Note that these sessions are in use now."""
-        now = int(self._clock())
+        now = int(self.clock())
         self._seen.update((session_id, now) for session_id in session_ids)
 
     async def add(
@@ -206,15 +195,15 @@ class SessionBook:
             instead_of: The session that it had before, which ends.
             claim: The digest of the code for its key.
         """
-        now = int(self._clock())
+        now = int(self.clock())
         session = BrowserSession(
-            vault=self._vault,
+            vault=self.vault,
             browser=browser,
             cookie=cookie,
             key=key,
             created_at=now,
             seen_at=now,
-            server="" if self._outlives_server else self._server,
+            server="" if self.outlives_server else self._server,
             claim=claim,
         )
         session_id = secrets.token_hex(4)
@@ -251,9 +240,7 @@ class SessionBook:
             nonlocal taken
             link = record.links.get(digest)
             taken = (
-                link is not None
-                and link.server == self._server
-                and link.expires_at >= self._clock()
+                link is not None and link.server == self._server and link.expires_at >= self.clock()
             )
             if not taken:
                 return record
@@ -275,12 +262,12 @@ class SessionBook:
             # Nobody else can have our address: who has it in the record was killed.
             gone = {key for key, value in record.servers.items() if value.address == address}
             kept = record.without_servers(frozenset(gone))
-            here = RunningServer(vault=self._vault, address=address)
+            here = RunningServer(vault=self.vault, address=address)
             return replace(kept, servers={**kept.servers, self._server: here})
 
         await self._update_here(change)
-        if self._shared is not None:
-            await self._read(self._shared)
+        if self.shared is not None:
+            await self._read(self.shared)
 
     async def refresh(self) -> frozenset[str]:
         """Write down who was seen, and read what others have changed.
@@ -288,7 +275,7 @@ class SessionBook:
         Returns:
             The sessions that have ended since.
         """
-        if (record := self._shared or self._file) is None:
+        if (record := self.shared or self.file) is None:
             return frozenset()
         before = frozenset(self._record.sessions)
         self._seen = {key: seen for key, seen in self._seen.items() if key in before}
@@ -332,9 +319,9 @@ class SessionBook:
 
     async def _update(self, change: Callable[[SessionRecord], SessionRecord]) -> None:
         def pruned(record: SessionRecord) -> SessionRecord:
-            return change(record.pruned(self._clock()))
+            return change(record.pruned(self.clock()))
 
-        kept = self._shared or self._file
+        kept = self.shared or self.file
         if kept is not None:
             try:
                 self._state, self._record = await _apart(lambda: kept.update(pruned))
@@ -346,22 +333,22 @@ class SessionBook:
 
     async def _update_here(self, change: Callable[[SessionRecord], SessionRecord]) -> None:
         """Change what is of this machine: its servers, and their start links."""
-        file = self._file
-        if self._shared is None:
+        file = self.file
+        if self.shared is None:
             await self._update(change)
         elif file is not None:
             try:
-                await _apart(lambda: file.update(lambda now: change(now.pruned(self._clock()))))
+                await _apart(lambda: file.update(lambda now: change(now.pruned(self.clock()))))
             except StoreFailed as error:
                 _log.info("Start links from a terminal do not work: %s", error)
 
     def _keep_in_memory(self, error: StoreFailed) -> None:
-        if self._shared is not None:  # a database comes back
+        if self.shared is not None:  # a database comes back
             _log.warning("Sessions can't be read or written now: %s", error)
             return
-        level = logging.WARNING if self._outlives_server else logging.INFO
+        level = logging.WARNING if self.outlives_server else logging.INFO
         _log.log(level, "Browsers have to be let in again after a restart: %s", error)
-        self._file = None
+        self.file = None
 
 
 async def _apart(work: Callable[[], T]) -> T:

@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 
 from smart_context.web.listening import LogThrottle
 
@@ -38,22 +39,13 @@ class TooManyAttempts(Exception):
     """Refused unchecked: too many attempts wait already."""
 
 
+@dataclass(eq=False)
 class Throttle:
-    """Counts wrong secrets by address.
+    """Counts wrong secrets by address."""
 
-    Args:
-        first_delay_s: The first delay; each further one is twice as long.
-        clock: The time in seconds.
-    """
-
-    def __init__(
-        self,
-        first_delay_s: float = FIRST_DELAY_S,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._first_delay_s = first_delay_s
-        self._clock = clock
-        self._peers: dict[str, _Peer] = {}
+    first_delay_s: float = FIRST_DELAY_S  # the first delay; each further one is twice as long
+    clock: Callable[[], float] = time.monotonic  # the time in seconds
+    _peers: dict[str, "_Peer"] = field(default_factory=dict, init=False)
 
     @asynccontextmanager
     async def attempt(self, peer: str) -> AsyncIterator["Attempt"]:
@@ -68,32 +60,32 @@ class Throttle:
         known.inside += 1
         try:
             async with known.turns:
-                yield Attempt(known, self._clock, self._first_delay_s)
+                yield Attempt(known, self.clock, self.first_delay_s)
         finally:
             known.inside -= 1
 
     def _peer(self, name: str) -> "_Peer":
         if name not in self._peers and len(self._peers) >= MAX_PEERS:
-            now = self._clock()
+            now = self.clock()
             self._peers = {key: peer for key, peer in self._peers.items() if not peer.is_past(now)}
         if name not in self._peers and len(self._peers) >= MAX_PEERS:
             name = _OTHERS
-        return self._peers.setdefault(name, _Peer(name, self._clock))
+        return self._peers.setdefault(name, _Peer(name, self.clock))
 
 
+@dataclass(eq=False)
 class Attempt:
     """One look at a secret."""
 
-    def __init__(self, peer: "_Peer", clock: Callable[[], float], first_delay_s: float) -> None:
-        self._peer = peer
-        self._clock = clock
-        self._first_delay_s = first_delay_s
+    peer: "_Peer"
+    clock: Callable[[], float]
+    first_delay_s: float
 
     async def fail(self) -> None:
         """The secret was wrong: log it once in a while and wait; the turn is kept meanwhile."""
-        excess = self._peer.count_failure(self._clock()) - FREE_FAILURES
+        excess = self.peer.count_failure(self.clock()) - FREE_FAILURES
         if excess > 0:
-            delay_s = self._first_delay_s * 2.0 ** min(excess - 1, 16)
+            delay_s = self.first_delay_s * 2.0 ** min(excess - 1, 16)
             await asyncio.sleep(min(delay_s, LONGEST_DELAY_S))
 
 

@@ -8,6 +8,7 @@ with start links, the cookie alone opens nothing of the vault; the key that page
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from urllib.parse import quote
 
 from starlette.responses import RedirectResponse, Response
@@ -69,57 +70,40 @@ TOO_MANY = Refusal(
 )
 
 
+@dataclass(eq=False)
 class OidcDoor:
-    """Decides who is let in.
+    """Decides who is let in."""
 
-    Args:
-        settings: The provider, and who owns this installation.
-        provider: Says who logged in.
-        sessions: Those who logged in.
-        clients: Decides on what no browser asks.
-        hosts: Names and addresses that the server goes by.
-        throttle: Slows down who guesses.
-    """
-
-    def __init__(
-        self,
-        settings: AccessSettings,
-        provider: Provider,
-        sessions: SignedSessions,
-        *,
-        clients: ClientDoor,
-        hosts: Hosts,
-        throttle: Throttle,
-    ) -> None:
-        self._settings = settings
-        self._provider = provider
-        self._sessions = sessions
-        self._clients = clients
-        self._hosts = hosts
-        self._throttle = throttle
+    settings: AccessSettings  # the provider, and who owns this installation
+    provider: Provider  # says who logged in
+    sessions: SignedSessions  # those who logged in
+    _: KW_ONLY
+    clients: ClientDoor  # decides on what no browser asks
+    hosts: Hosts  # names and addresses that the server goes by
+    throttle: Throttle  # slows down who guesses
 
     async def admit(self, facts: RequestFacts) -> Verdict:
         """What to do with a request."""
-        if (verdict := await self._clients.admit(facts)) is not None:
+        if (verdict := await self.clients.admit(facts)) is not None:
             return verdict
         if facts.path.startswith(AUTH) and not facts.is_socket:
             return await self._auth(facts)
-        session = await self._sessions.session_in(facts.headers.get("cookie", ()))
+        session = await self.sessions.session_in(facts.headers.get("cookie", ()))
         if session is None:
             return await self._begin(facts, clean_url(facts)) if _is_page(facts) else NOT_LOGGED_IN
         return self._check(facts, session)
 
     async def ended(self, sessions: frozenset[str]) -> frozenset[str]:
         """Those of some sessions that were ended."""
-        return frozenset([each for each in sessions if await self._sessions.is_over(each)])
+        return frozenset([each for each in sessions if await self.sessions.is_over(each)])
 
     def _check(self, facts: RequestFacts, session: PersonSession) -> Verdict:
-        person = person_named(session.sub, self._settings.owner)
+        person = person_named(session.sub, self.settings.owner)
         if person is None:
             return _not_a_person(session.sub)
         if facts.method == "POST" and facts.path == CLAIM_PATH:
             return self._claim(facts, session)
-        file_pass = self._sessions.file_pass(session)
+        file_pass = self.sessions.file_pass(session)
         let_in = Admitted(
             person=person,
             session_id=session.id,
@@ -128,7 +112,7 @@ class OidcDoor:
             may_log_out=True,
         )
         if facts.key is not None:
-            has_key = same_text(facts.key, self._sessions.key_of(session))
+            has_key = same_text(facts.key, self.sessions.key_of(session))
             return let_in if has_key else self._without_key(facts)
         if facts.is_read and (needs_no_key(facts.path) or has_pass(facts, file_pass)):
             return let_in
@@ -136,8 +120,8 @@ class OidcDoor:
         return KeyPage() if is_page else NO_KEY
 
     def _claim(self, facts: RequestFacts, session: PersonSession) -> Verdict:
-        is_right = self._sessions.accepts_code(session, facts.header(CODE_HEADER))
-        return KeyGiven(key=self._sessions.key_of(session)) if is_right else NO_KEY
+        is_right = self.sessions.accepts_code(session, facts.header(CODE_HEADER))
+        return KeyGiven(key=self.sessions.key_of(session)) if is_right else NO_KEY
 
     def _without_key(self, facts: RequestFacts) -> Verdict:
         if not _is_page(facts):
@@ -163,21 +147,21 @@ class OidcDoor:
         return await self._begin(facts, _own_path(facts.parameter("next") or "/"))
 
     async def _begin(self, facts: RequestFacts, location: str) -> Verdict:
-        await self._sessions.open()
-        login = self._sessions.new_login(location)
+        await self.sessions.open()
+        login = self.sessions.new_login(location)
         try:
-            address = await self._provider.login_address(
+            address = await self.provider.login_address(
                 self._redirect_uri(facts),
                 login.state,
-                self._sessions.nonce_of(login),
-                self._sessions.verifier_of(login),
+                self.sessions.nonce_of(login),
+                self.sessions.verifier_of(login),
             )
         except ProviderFailed as error:
             return _failed(error)
         response = RedirectResponse(address, 303, _NO_STORE)
         name, value = (
-            self._sessions.login_cookie_name(login.state),
-            self._sessions.login_cookie(login),
+            self.sessions.login_cookie_name(login.state),
+            self.sessions.login_cookie(login),
         )
         # Lax, not strict: the provider's page leads back here.
         self._set(facts, response, name, value, path=CALLBACK_PATH, same_site="Lax", age_s=LOGIN_S)
@@ -185,7 +169,7 @@ class OidcDoor:
 
     async def _finish(self, facts: RequestFacts) -> Verdict:
         try:
-            async with self._throttle.attempt(facts.peer) as attempt:
+            async with self.throttle.attempt(facts.peer) as attempt:
                 verdict, is_failure = await self._finished(facts)
                 if is_failure:
                     await attempt.fail()
@@ -195,52 +179,52 @@ class OidcDoor:
 
     async def _finished(self, facts: RequestFacts) -> tuple[Verdict, bool]:
         """The answer to a browser that comes back, and whether somebody may be guessing."""
-        await self._sessions.open()
+        await self.sessions.open()
         cookies = facts.headers.get("cookie", ())
-        login = self._sessions.login_in(cookies, facts.parameter("state") or "")
-        if login is None or not self._provider.is_issuer(facts.parameter("iss")):
+        login = self.sessions.login_in(cookies, facts.parameter("state") or "")
+        if login is None or not self.provider.is_issuer(facts.parameter("iss")):
             return NOT_BEGUN, True
         code = facts.parameter("code")
         if not code:
             return _failed(Exception("the provider refused the login")), False
         try:
-            sub, name = await self._provider.person(
+            sub, name = await self.provider.person(
                 code,
                 self._redirect_uri(facts),
-                self._sessions.nonce_of(login),
-                self._sessions.verifier_of(login),
+                self.sessions.nonce_of(login),
+                self.sessions.verifier_of(login),
             )
         except ProviderFailed as error:
             return _failed(error), True
-        person = person_named(sub, self._settings.owner)
+        person = person_named(sub, self.settings.owner)
         if person is None:
             return _not_a_person(sub), False
-        await self._sessions.note_name(person, name)
-        before = await self._sessions.session_in(cookies)
+        await self.sessions.note_name(person, name)
+        before = await self.sessions.session_in(cookies)
         if before is not None:
-            await self._sessions.end(before)
-        session = self._sessions.new_session(sub, name)
-        response = forward(f"{login.location}#enter={self._sessions.new_code(session)}")
+            await self.sessions.end(before)
+        session = self.sessions.new_session(sub, name)
+        response = forward(f"{login.location}#enter={self.sessions.new_code(session)}")
         self._set(
             facts,
             response,
-            self._sessions.cookie_name,
-            self._sessions.session_cookie(session),
+            self.sessions.cookie_name,
+            self.sessions.session_cookie(session),
             age_s=SESSION_S,
         )
         self._drop(facts, response, login)
         return response, False
 
     async def _log_out(self, facts: RequestFacts) -> Verdict:
-        session = await self._sessions.session_in(facts.headers.get("cookie", ()))
+        session = await self.sessions.session_in(facts.headers.get("cookie", ()))
         if session is not None:
-            await self._sessions.end(session)
+            await self.sessions.end(session)
         response = RedirectResponse(OUT_PATH, 303, _NO_STORE)
-        self._set(facts, response, self._sessions.cookie_name, "", age_s=0)
+        self._set(facts, response, self.sessions.cookie_name, "", age_s=0)
         return response
 
     def _drop(self, facts: RequestFacts, response: Response, login: Login) -> None:
-        name = self._sessions.login_cookie_name(login.state)
+        name = self.sessions.login_cookie_name(login.state)
         self._set(facts, response, name, "", path=CALLBACK_PATH, same_site="Lax", age_s=0)
 
     def _set(
@@ -254,14 +238,14 @@ class OidcDoor:
         path: str = "/",
         same_site: str = "Strict",
     ) -> None:
-        is_secure = address_of(facts, self._hosts).startswith("https:")
+        is_secure = address_of(facts, self.hosts).startswith("https:")
         cookie = new_cookie(
             name, value, age_s=age_s, is_secure=is_secure, path=path, same_site=same_site
         )
         response.headers.append("Set-Cookie", cookie)
 
     def _redirect_uri(self, facts: RequestFacts) -> str:
-        return f"{address_of(facts, self._hosts)}{CALLBACK_PATH}"
+        return f"{address_of(facts, self.hosts)}{CALLBACK_PATH}"
 
 
 async def _logged_out(_facts: RequestFacts) -> Verdict:
