@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -45,43 +46,30 @@ Scope = Literal["user", "vault"]
 _MISSING = object()
 _TRUSTED_BY_CHANGE = frozenset({"endpoint", "instructions", "agents", "storage"})
 _MOST_KEY_CHARS = 4_000
+_LIMITED: tuple[tuple[str, Literal["number", "integer"], float | None, float, float, str], ...] = (
+    ("timeout_s", "number", 60.0, 0.1, 3_600, "How long an answer, or its next words, may take."),
+    ("max_retries", "integer", 2, 0, 10, "How often a failed request is sent again."),
+    (
+        *("context_window", "integer", None, 1_000, 100_000_000),
+        "Tokens that the model takes at most, its answer included.",
+    ),
+    (
+        *("cache_ttl_s", "number", CACHE_TTL_S, 0, 7 * 86_400),
+        "How long the provider keeps what it has read, at a lower price.",
+    ),
+)
+"""Settings of an endpoint: name, type, default, least, most, and what it is."""
+
+_text = partial(SettingSpec, type="string", default="")
 _ENDPOINT = {
-    "base_url": SettingSpec(
-        type="string",
-        default="",
-        description="A server that speaks the OpenAI API; its address mostly ends with /v1.",
+    "base_url": _text(
+        description="A server that speaks the OpenAI API; its address mostly ends with /v1."
     ),
-    "api_key_env": SettingSpec(
-        type="string", default="", description="The environment variable that holds the key."
-    ),
-    "timeout_s": SettingSpec(
-        type="number",
-        default=60.0,
-        minimum=0.1,
-        maximum=3_600,
-        description="How long an answer, or its next words, may take.",
-    ),
-    "max_retries": SettingSpec(
-        type="integer",
-        default=2,
-        minimum=0,
-        maximum=10,
-        description="How often a failed request is sent again.",
-    ),
-    "context_window": SettingSpec(
-        type="integer",
-        default=None,
-        minimum=1_000,
-        maximum=100_000_000,
-        description="Tokens that the model takes at most, its answer included.",
-    ),
-    "cache_ttl_s": SettingSpec(
-        type="number",
-        default=CACHE_TTL_S,
-        minimum=0,
-        maximum=7 * 86_400,
-        description="How long the provider keeps what it has read, at a lower price.",
-    ),
+    "api_key_env": _text(description="The environment variable that holds the key."),
+    **{
+        name: SettingSpec(type=kind, default=default, minimum=least, maximum=most, description=told)
+        for name, kind, default, least, most, told in _LIMITED
+    },
     "images": SettingSpec(
         type="boolean", default=False, description="Attached images are sent to the model."
     ),
@@ -111,18 +99,8 @@ class Setting:
 
     def row(self, name: str) -> JsonObject:
         """The setting as the page's form needs it."""
-        spec = self.spec
-        return {
-            "name": name,
-            "group": self.group,
-            "type": spec.type,
-            "default": spec.default,
-            "minimum": spec.minimum,
-            "maximum": spec.maximum,
-            "choices": list(spec.choices),
-            "description": spec.description,
-            "scopes": list(self.scopes),
-        }
+        spec = {**asdict(self.spec), "choices": list(self.spec.choices)}
+        return {"name": name, "group": self.group, **spec, "scopes": list(self.scopes)}
 
 
 def known_settings(
@@ -135,18 +113,16 @@ def known_settings(
     """
     found = {f"llm.{name}": Setting(spec=spec, group="models") for name, spec in _ENDPOINT.items()}
     for category in CATEGORIES:
-        spec = SettingSpec(type="string", default="", description=_PURPOSES[category])
+        spec = _text(description=_PURPOSES[category])
         found[f"llm.categories.{category}"] = Setting(spec=spec, group="models", is_object=True)
     found["vault.name"] = Setting(
-        spec=SettingSpec(type="string", default="", description="What this vault is called."),
+        spec=_text(description="What this vault is called."),
         group="vault",
         scopes=("vault",),
     )
     found["chat.instructions"] = Setting(
-        spec=SettingSpec(
-            type="string",
-            default="",
-            description=f"Told to the model in each chat; {MOST_INSTRUCTIONS:,} letters at most.",
+        spec=_text(
+            description=f"Told to the model in each chat; {MOST_INSTRUCTIONS:,} letters at most."
         ),
         group="context",
     )

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from starlette.responses import JSONResponse
@@ -24,17 +23,21 @@ _STOP_S = 1.0
 _logger = logging.getLogger(__name__)
 
 
-@dataclass(eq=False)
 class McpEndpoint:
-    """Answers MCP clients; each request stands alone, so none can use another's session."""
+    """Answers MCP clients; each request stands alone, so none can use another's session.
 
-    toolbox: Toolbox  # the tools
-    # who asks, by the request's scope, as the gate let them in
-    caller_of: Callable[[Scope], Caller]
-    _manager: StreamableHTTPSessionManager | None = field(default=None, init=False)
-    _stopping: asyncio.Event = field(default_factory=asyncio.Event, init=False)
-    _running: asyncio.Task[None] | None = field(default=None, init=False)
-    _tried: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    Args:
+        toolbox: The tools.
+        caller_of: Who asks, by the request's scope, as the gate let them in.
+    """
+
+    def __init__(self, toolbox: Toolbox, caller_of: Callable[[Scope], Caller]) -> None:
+        self._toolbox = toolbox
+        self._caller_of = caller_of
+        self._manager: StreamableHTTPSessionManager | None = None
+        self._stopping = asyncio.Event()
+        self._running: asyncio.Task[None] | None = None
+        self._tried = asyncio.Event()
 
     def routes(self) -> list[BaseRoute]:
         """The one route."""
@@ -70,7 +73,7 @@ class McpEndpoint:
 
         from smart_context.mcp_server.protocol import make_server  # noqa: PLC0415 - the same
 
-        server = make_server(self.toolbox, lambda request: self.caller_of(request.scope))
+        server = make_server(self._toolbox, lambda request: self._caller_of(request.scope))
         return StreamableHTTPSessionManager(server, json_response=True, stateless=True)
 
     async def _run(self, manager: "StreamableHTTPSessionManager", tried: asyncio.Event) -> None:

@@ -60,30 +60,22 @@ class Toolbox:
             roles=RoleSources(host.services.trust, lambda: host.config.user_roles),
             count=count,
         )
-        self._reading: Mapping[str, CommandHandler] = {
-            "list_chats": chats.list_chats,
-            "read_chat": chats.read_chat,
-            "topics": chats.topics,
-            "explain": chats.explain,
-            "what_if": chats.what_if,
-            "receipt": chats.receipt,
-            "search_notes": notes.search_notes,
-            "read_note": notes.read_note,
-            "links": notes.links,
-            "build_context": notes.build_context,
-            "pack": notes.pack,
+        reading = (
+            *(chats.list_chats, chats.read_chat, chats.topics, chats.explain, chats.what_if),
+            *(chats.receipt, notes.search_notes, notes.read_note, notes.links),
+            *(notes.build_context, notes.pack),
+        )
+        made = (chats.split, chats.fork, chats.compact_topics)
+        marks = {
+            "pin": "Always send these messages, whatever the filter says.",
+            "hide": "Never send these messages, whatever the filter says.",
+            "release": "Let the filter decide about these messages again.",
         }
+        self._reading: Mapping[str, CommandHandler] = {tool.__name__: tool for tool in reading}
         self._writing: Mapping[str, CommandHandler] = {
-            "recall": chats.recall,
-            "set_filter": chats.set_filter,
-            "pin": chats.marking("pin", "Always send these messages, whatever the filter says."),
-            "hide": chats.marking("hide", "Never send these messages, whatever the filter says."),
-            "release": chats.marking(
-                "release", "Let the filter decide about these messages again."
-            ),
-            "split": chats.split,
-            "fork": chats.fork,
-            "compact_topics": chats.compact_topics,
+            **{tool.__name__: tool for tool in (chats.recall, chats.set_filter)},
+            **{name: chats.marking(name, told) for name, told in marks.items()},
+            **{tool.__name__: tool for tool in made},
         }
         for name, handler in {**self._reading, **self._writing}.items():
             host.commands.register(f"{PREFIX}{name}", handler)

@@ -275,9 +275,9 @@ class Markdown:
         parser.core.ruler.push("tame", _tame)
         parser.add_render_rule("fence", _code_blocks(colour))
         parser.add_render_rule("code_block", _code_blocks(colour))
-        parser.add_render_rule("formula", _drawn)
-        parser.add_render_rule("formula_lines", _drawn)
-        parser.add_render_rule("image", _image)
+        parser.add_render_rule("formula", _rule(_drawn))
+        parser.add_render_rule("formula_lines", _rule(_drawn))
+        parser.add_render_rule("image", _rule(_image))
         parser.add_render_rule("table_open", _table_open)
         parser.add_render_rule("table_close", _table_close)
         self._parser = parser
@@ -396,15 +396,23 @@ def _tame_links(tokens: Sequence[Token]) -> None:
             token.tag = "span"
 
 
-def _code_blocks(colour: Colour) -> Callable[..., str]:
-    def code_block(
+def _rule(draw: Callable[[Token, MutableMapping[str, Any]], str]) -> Callable[..., str]:
+    """What draws a token as a rule of the renderer."""
+
+    def rule(
         _renderer: RendererHTML,
         tokens: Sequence[Token],
         index: int,
         _options: OptionsDict,
         env: MutableMapping[str, Any],
     ) -> str:
-        token = tokens[index]
+        return draw(tokens[index], env)
+
+    return rule
+
+
+def _code_blocks(colour: Colour) -> Callable[..., str]:
+    def code_block(token: Token, env: MutableMapping[str, Any]) -> str:
         named = _LANGUAGE.match(token.info.strip())
         language = named[0].lower() if named else ""
         label = html.escape(language or "code")
@@ -417,17 +425,10 @@ def _code_blocks(colour: Colour) -> Callable[..., str]:
             f'<pre tabindex="0"><code>{coloured}</code></pre></div>\n'
         )
 
-    return code_block
+    return _rule(code_block)
 
 
-def _drawn(
-    _renderer: RendererHTML,
-    tokens: Sequence[Token],
-    index: int,
-    _options: OptionsDict,
-    env: MutableMapping[str, Any],
-) -> str:
-    token = tokens[index]
+def _drawn(token: Token, env: MutableMapping[str, Any]) -> str:
     written = token.content
     env["formulas"] = env.get("formulas", 0) + len(written)
     width = 1 if written[0] == "$" != written[1] else 2
@@ -440,14 +441,7 @@ def _drawn(
     return f'<{token.tag} class="formula" dir="ltr">{drawn or html.escape(written)}</{token.tag}>'
 
 
-def _image(
-    _renderer: RendererHTML,
-    tokens: Sequence[Token],
-    index: int,
-    _options: OptionsDict,
-    _env: MutableMapping[str, Any],
-) -> str:
-    token = tokens[index]
+def _image(token: Token, _env: MutableMapping[str, Any]) -> str:
     source = str(token.attrGet("src") or "")
     label = html.escape(token.content or source or "image")
     if token.meta.get("inside") or not _LINK.match(source):
