@@ -83,19 +83,12 @@ _PURPOSES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """One setting.
+    """One setting."""
 
-    Attributes:
-        spec: Its type, default and limits.
-        group: The part of the settings page that it belongs to.
-        scopes: The files that may set it.
-        is_object: It may also be a table of its own, as `llm.categories.chat`.
-    """
-
-    spec: SettingSpec
-    group: str
-    scopes: tuple[Scope, ...] = ("user", "vault")
-    is_object: bool = False
+    spec: SettingSpec  # its type, default and limits
+    group: str  # the part of the settings page that it belongs to
+    scopes: tuple[Scope, ...] = ("user", "vault")  # the files that may set it
+    is_object: bool = False  # it may also be a table of its own, as `llm.categories.chat`
 
     def row(self, name: str) -> JsonObject:
         """The setting as the page's form needs it."""

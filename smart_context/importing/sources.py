@@ -91,18 +91,13 @@ def _as_utf8(stream: Any) -> IO[bytes]:
 
 @dataclass(slots=True)
 class Assets:
-    """The files that messages may name, by a part of their names.
+    """The files that messages may name, by a part of their names."""
 
-    Attributes:
-        files: How to read each, by its file name.
-        archive: The archive that they are in.
-        beside: A folder where files of chats that were exported from here may lie.
-        shown: What they were called, where the export says so; `None` until that was read.
-    """
-
+    # how to read each, by its file name
     files: dict[str, Path | zipfile.ZipInfo] = field(default_factory=dict)
-    archive: zipfile.ZipFile | None = None
-    beside: Path | None = None
+    archive: zipfile.ZipFile | None = None  # the archive that they are in
+    beside: Path | None = None  # a folder where files of chats that were exported from here may lie
+    # what they were called, where the export says so; `None` until that was read
     shown: dict[str, str] | None = None
 
     def read(self, name: str) -> tuple[str, bytes] | None:

@@ -47,17 +47,11 @@ _PART = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Known:
-    """An archive's chat topics with what they are about.
+    """An archive's chat topics with what they are about."""
 
-    Attributes:
-        topics: The chat topics.
-        labels: Shape (n, d): the vectors of their labels.
-        subjects: The subject of most messages of each.
-    """
-
-    topics: Sequence[ChatTopic]
-    labels: Matrix
-    subjects: Groups
+    topics: Sequence[ChatTopic]  # the chat topics
+    labels: Matrix  # shape (n, d): the vectors of their labels
+    subjects: Groups  # the subject of most messages of each
 
 
 async def measured_atlas(

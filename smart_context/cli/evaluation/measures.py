@@ -231,38 +231,32 @@ class RecalledEvidence:
 
 @dataclass(kw_only=True)
 class Findings:
-    """All measurements of some dialogues.
-
-    Attributes:
-        recalls: For each question, the share of its evidence at each of `DEPTHS`.
-        matches: For each selected topic, how well it matches.
-        kept: For each selection, its tokens.
-        sticky: Sticky facts, compared with the needed ones.
-        follow_ups: For all selections, `found` counts those with a follow-up, `wanted` those with
-            the messages it refers to, `right` those with both.
-        samples: The scores that the picture shows.
-        asked: The result of each typed topic that the dialogue mentions.
-        absent: For each topic that it never mentions, True if no message is found.
-        short: For each short label that it speaks of, True if a message is found.
-        agreements: For each dialogue with known subjects, how the topics fit them.
-        growth: How the topics stay while the dialogues grow; empty unless they are replayed.
-        recalled: For each question, what a new chat recalls of all dialogues.
-    """
+    """All measurements of some dialogues."""
 
     dialogues: int = 0
     messages: int = 0
+    # for each question, the share of its evidence at each of `DEPTHS`
     recalls: list[tuple[float, ...]] = field(default_factory=list)
+    # for each selected topic, how well it matches
     matches: list[Match] = field(default_factory=list)
-    kept: list[Kept] = field(default_factory=list)
-    sticky: Counts = Counts()
+    kept: list[Kept] = field(default_factory=list)  # for each selection, its tokens
+    sticky: Counts = Counts()  # sticky facts, compared with the needed ones
+    # for all selections, `found` counts those with a follow-up, `wanted` those with the messages it
+    # refers to, `right` those with both
     follow_ups: Counts = Counts()
-    samples: list[Sample] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)  # the scores that the picture shows
+    # the result of each typed topic that the dialogue mentions
     asked: list[Asked] = field(default_factory=list)
+    # for each topic that it never mentions, True if no message is found
     absent: list[bool] = field(default_factory=list)
     absent_samples: list[Sample] = field(default_factory=list)
+    # for each short label that it speaks of, True if a message is found
     short: list[bool] = field(default_factory=list)
+    # for each dialogue with known subjects, how the topics fit them
     agreements: list[Agreement] = field(default_factory=list)
+    # how the topics stay while the dialogues grow; empty unless they are replayed
     growth: Growth = field(default_factory=Growth)
+    # for each question, what a new chat recalls of all dialogues
     recalled: list[RecalledEvidence] = field(default_factory=list)
 
     def add(self, other: "Findings") -> None:

@@ -28,11 +28,7 @@ _NO_RESPONSES = (
 
 @dataclass(slots=True)
 class _Ending:
-    """How the answer ended, as far as is known.
-
-    Attributes:
-        whole: Status, body and headers of an answer that is not relayed.
-    """
+    """How the answer ended, as far as is known."""
 
     gathered: Gathered
     error: str = ""
@@ -40,6 +36,7 @@ class _Ending:
     is_stopped: bool = False
     needs_end: bool = False
     text: str = ""
+    # status, body and headers of an answer that is not relayed
     whole: tuple[int, bytes, Headers] | None = None
 
     def outcome(self) -> Outcome:

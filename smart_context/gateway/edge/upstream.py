@@ -139,22 +139,14 @@ _FORWARDED = ("accept", "content-type", "openai-beta", "idempotency-key")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A request to a provider.
+    """A request to a provider."""
 
-    Attributes:
-        endpoint: Where it goes.
-        path: Below the base URL, with a query if there is one: `/chat/completions`.
-        body: What is sent.
-        headers: The client's headers, by lower-case name.
-        kind: The name of the model's category in errors.
-    """
-
-    endpoint: EndpointSettings
+    endpoint: EndpointSettings  # where it goes
     method: str
-    path: str
-    body: bytes = b""
-    headers: Mapping[str, str]
-    kind: ModelKind = "chat model"
+    path: str  # below the base URL, with a query if there is one: `/chat/completions`
+    body: bytes = b""  # what is sent
+    headers: Mapping[str, str]  # the client's headers, by lower-case name
+    kind: ModelKind = "chat model"  # the name of the model's category in errors
 
 
 class Answer:

@@ -158,23 +158,14 @@ class PendingSaves:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExchangeParts:
-    """The parts that exchanges share.
+    """The parts that exchanges share."""
 
-    Attributes:
-        chats: Records requests and answers in chats.
-        pipeline: Runs the phases of a turn.
-        finder: Finds the chats of requests.
-        emit: Sends events to pages.
-        pending_saves: Answers that are being saved.
-        turns: Is told of chats that are being answered.
-    """
-
-    chats: RequestRecorder
-    pipeline: Pipeline
-    finder: ChatFinder
-    emit: Emit
-    pending_saves: PendingSaves
-    turns: Turns
+    chats: RequestRecorder  # records requests and answers in chats
+    pipeline: Pipeline  # runs the phases of a turn
+    finder: ChatFinder  # finds the chats of requests
+    emit: Emit  # sends events to pages
+    pending_saves: PendingSaves  # answers that are being saved
+    turns: Turns  # is told of chats that are being answered
 
 
 @dataclass(eq=False)

@@ -42,14 +42,11 @@ _SPEAKERS = frozenset({"user", "assistant"})
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReadChat:
-    """A chat as it was read, of which some topics may still need a vector.
-
-    Attributes:
-        keys: For a topic's place in the entry, the keys of the messages whose vectors are wanted.
-    """
+    """A chat as it was read, of which some topics may still need a vector."""
 
     entry: ChatEntry
     messages: tuple[Message, ...] = ()
+    # for a topic's place in the entry, the keys of the messages whose vectors are wanted
     keys: Mapping[int, Sequence[str]] = field(default_factory=dict)
 
     @property

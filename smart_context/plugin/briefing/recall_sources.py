@@ -34,13 +34,10 @@ MAX_CHATS = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecalledChat:
-    """The messages of a chat that other chats may recall.
-
-    Attributes:
-        units: Each message by its id; those of one tool call and its results are one.
-    """
+    """The messages of a chat that other chats may recall."""
 
     title: str
+    # each message by its id; those of one tool call and its results are one
     units: dict[MessageId, RecalledMessage]
 
     @property

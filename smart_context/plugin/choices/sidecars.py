@@ -30,18 +30,14 @@ MEMBERS = "topics"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatSidecar:
-    """The state and the topics that are stored next to one chat.
-
-    Attributes:
-        topics: The topics with their messages: the current ones, and those that extraction no
-            longer finds but the user still has selected or deleted.
-        seen: The last message that was read for them; empty if unknown.
-        away: The topics of messages that are only in other versions of the chat.
-    """
+    """The state and the topics that are stored next to one chat."""
 
     state: FilterState = field(default_factory=FilterState)
+    # the topics with their messages: the current ones, and those that extraction no longer finds
+    # but the user still has selected or deleted
     topics: tuple[Topic, ...] = ()
-    seen: str = ""
+    seen: str = ""  # the last message that was read for them; empty if unknown
+    # the topics of messages that are only in other versions of the chat
     away: tuple[Topic, ...] = ()
 
 

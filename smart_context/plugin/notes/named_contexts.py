@@ -51,17 +51,14 @@ _JOINERS = {0x200C: None, 0x200D: None}  # invisible, but words and emoji are wr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedContexts:
-    """The commands of the page that builds named contexts.
-
-    Attributes:
-        sharing: Shares contexts between people; `None`: all are one person's.
-    """
+    """The commands of the page that builds named contexts."""
 
     notes: VaultNotes
     changes: ContextChanges
     access: Access
     count_tokens: CountTokens
     settings: FilterSettings
+    # shares contexts between people; `None`: all are one person's
     sharing: PersonalContexts | None = None
 
     async def list_notes(

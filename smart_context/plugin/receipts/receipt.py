@@ -73,69 +73,53 @@ class ReceiptSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """What one turn sent, and why.
-
-    Attributes:
-        question: The message that was asked.
-        answer: The answer's message.
-        at: When, ISO 8601 in UTC.
-        outcome: `finished`, `stopped`, `failed`, `aborted`, or `replayed`.
-        settings: The settings that decided: threshold, relevance, topics, pins and so on.
-        models: The models' names, by use.
-        usage: Tokens as the endpoint counted them; empty if it did not.
-        rows: Every message of the chat that came before the question.
-        sections: The system prompt, the role and the contexts.
-        fell_back: No message reached the cut, so all stayed.
-        cut: The score from which messages were kept; `None` without a filter, or if unknown.
-        problem: Why the filter could not be applied; empty when it was.
-        system: The system prompt before instructions, role and contexts.
-        sent: Digest, number and size of the request's messages; empty if none was sent.
-        prompt: The messages of the last request; empty if they were too long to store.
-        parameters: The other fields of its body; empty if unknown or too large to store.
-        list_name: The field that held the messages; empty if they were a text among `parameters`.
-        rounds: The requests before it, by how they differ; see `stored_rounds`.
-        hidden_places: Where it held text that people don't see, as stored.
-        repeated_tokens: Tokens at its beginning that it shares with the chat's previous request;
-            `None` if that request is unknown.
-        client: The program whose request it was; empty for a turn of the page.
-        endpoint: The address that was asked for it.
-        seconds: From the request to the end of the answer; `None` if unknown.
-        cost: What it cost, in tokens; see `cost_of`. Empty if unknown.
-        spent: What all requests of the turn took; see `spent_tokens`.
-        for_next: What the cost of the next request is computed from; see `last_request_of`.
-        kind: `turn`, `aside` or `held by the provider`: the filter applies to turns alone.
-    """
+    """What one turn sent, and why."""
 
     turn: str
-    question: str
-    answer: str
-    at: str
-    outcome: str
+    question: str  # the message that was asked
+    answer: str  # the answer's message
+    at: str  # when, ISO 8601 in UTC
+    outcome: str  # `finished`, `stopped`, `failed`, `aborted`, or `replayed`
+    # the settings that decided: threshold, relevance, topics, pins and so on
     settings: Mapping[str, Any]
-    models: Mapping[str, str]
+    models: Mapping[str, str]  # the models' names, by use
+    # tokens as the endpoint counted them; empty if it did not
     usage: Mapping[str, int] = field(default_factory=dict)
     parts: Mapping[str, int] = field(default_factory=dict)
-    rows: tuple[ReceiptRow, ...] = ()
-    sections: tuple[ReceiptSection, ...] = ()
-    fell_back: bool = False
+    rows: tuple[ReceiptRow, ...] = ()  # every message of the chat that came before the question
+    sections: tuple[ReceiptSection, ...] = ()  # the system prompt, the role and the contexts
+    fell_back: bool = False  # no message reached the cut, so all stayed
+    # the score from which messages were kept; `None` without a filter, or if unknown
     cut: float | None = None
     has_probabilities: bool = False
-    problem: str = ""
-    system: str = ""
+    problem: str = ""  # why the filter could not be applied; empty when it was
+    system: str = ""  # the system prompt before instructions, role and contexts
     instructions: str = ""
+    # digest, number and size of the request's messages; empty if none was sent
     sent: Mapping[str, Any] = field(default_factory=dict)
+    # the messages of the last request; empty if they were too long to store
     prompt: tuple[PromptMessage, ...] = ()
+    # the other fields of its body; empty if unknown or too large to store
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    # the field that held the messages; empty if they were a text among `parameters`
     list_name: str = "messages"
+    # the requests before it, by how they differ; see `stored_rounds`
     rounds: tuple[Mapping[str, Any], ...] = ()
+    # where it held text that people don't see, as stored
     hidden_places: tuple[JsonObject, ...] = ()
+    # tokens at its beginning that it shares with the chat's previous request; `None` if that
+    # request is unknown
     repeated_tokens: int | None = None
-    client: str = ""
-    endpoint: str = ""
-    seconds: float | None = None
+    client: str = ""  # the program whose request it was; empty for a turn of the page
+    endpoint: str = ""  # the address that was asked for it
+    seconds: float | None = None  # from the request to the end of the answer; `None` if unknown
+    # what it cost, in tokens; see `cost_of`. Empty if unknown.
     cost: Mapping[str, int] = field(default_factory=dict)
+    # what all requests of the turn took; see `spent_tokens`
     spent: Mapping[str, int] = field(default_factory=dict)
+    # what the cost of the next request is computed from; see `last_request_of`
     for_next: Mapping[str, Any] = field(default_factory=dict)
+    # `turn`, `aside` or `held by the provider`: the filter applies to turns alone
     kind: str = "turn"
 
     @property

@@ -44,11 +44,7 @@ BuildHistory = Callable[[Sequence[Message]], Awaitable[list[Message]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatFilter:
-    """Shows and changes the filters of chats, and tells the clients.
-
-    Attributes:
-        role_problem: Gives why the chosen role can't be used; empty if it can.
-    """
+    """Shows and changes the filters of chats, and tells the clients."""
 
     chats: Chats
     sidecars: Sidecars
@@ -57,6 +53,7 @@ class ChatFilter:
     build_history: BuildHistory
     emit: Callable[[Event[Any], JsonObject, PersonId], None]
     undoable: Callable[[ChatId], Undoable]
+    # gives why the chosen role can't be used; empty if it can
     role_problem: Callable[[FilterState], Awaitable[str]]
     _costs: list[CostOf] = field(init=False, default_factory=list)
 

@@ -67,15 +67,11 @@ class KeyGiven:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Redirect:
-    """Redirect to another address of ours, maybe with a cookie.
-
-    Attributes:
-        is_from_elsewhere: Another site's link led here; after a redirect, the browser would not
-            send a strict cookie.
-    """
+    """Redirect to another address of ours, maybe with a cookie."""
 
     location: str
     cookie: str | None = None
+    # another site's link led here; after a redirect, the browser would not send a strict cookie
     is_from_elsewhere: bool = False
 
 

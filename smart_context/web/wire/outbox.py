@@ -28,16 +28,12 @@ _ENTRY_BYTES = 256
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One frame, serialised once for all clients.
+    """One frame, serialised once for all clients."""
 
-    Attributes:
-        text: The frame as sent.
-        replaces: A key; a newer frame with the same key replaces this one. `None`: none does.
-        piece: The piece of an answer in this frame, which can be joined to the one before.
-    """
-
-    text: str
+    text: str  # the frame as sent
+    # a key; a newer frame with the same key replaces this one. `None`: none does.
     replaces: Hashable = None
+    # the piece of an answer in this frame, which can be joined to the one before
     piece: "TextPiece | None" = None
 
 

@@ -57,23 +57,14 @@ _CHOICES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """A setting in the form.
+    """A setting in the form."""
 
-    Attributes:
-        row: Its line of the schema: `name`, `type`, limits.
-        title: What the page calls it.
-        hint: What it does.
-        choices: Each value and its words.
-        value: The value now; `None` if none is set.
-        source: Where it comes from: `default`, `user` or `vault`.
-    """
-
-    row: Mapping[str, Any]
-    title: str
-    hint: str
-    choices: tuple[tuple[str, str], ...]
-    value: Any
-    source: str
+    row: Mapping[str, Any]  # its line of the schema: `name`, `type`, limits
+    title: str  # what the page calls it
+    hint: str  # what it does
+    choices: tuple[tuple[str, str], ...]  # each value and its words
+    value: Any  # the value now; `None` if none is set
+    source: str  # where it comes from: `default`, `user` or `vault`
 
 
 def fields_by_section(view: Mapping[str, Any]) -> Mapping[str, Sequence[Field]]:
