@@ -1,6 +1,5 @@
 """Puts the parts together: storage, models, host. Knows every implementation."""
 
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -177,8 +176,6 @@ FORMATTERS = (
 
 All of both: a process that needs more later has to be replaced.
 """
-
-_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

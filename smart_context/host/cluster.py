@@ -1,7 +1,6 @@
 """What the servers of a team tell each other: events for clients, and requests to stop."""
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
@@ -33,8 +32,6 @@ _PIECES = 5_000
 
 JOINED_S = 0.1
 """How long pieces of an answer are gathered for the other servers."""
-
-_logger = logging.getLogger(__name__)
 
 
 class _Arriving:

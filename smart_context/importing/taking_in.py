@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -112,29 +112,21 @@ class Wishes:
     is_dry: bool = False  # only count what would be done
 
 
+@dataclass(eq=False)
 class Importer:
-    """Imports into one vault.
+    """Imports into one vault."""
 
-    Args:
-        storage: The vault's storage.
-        wishes: How to import.
-        progress: Told of what is read.
-    """
+    storage: Storage  # the vault's storage
+    wishes: InitVar[Wishes | None] = None  # how to import
+    progress: Progress = lambda *_: None  # told of what is read
+    account: Account = field(default_factory=Account, init=False)
 
-    def __init__(
-        self,
-        storage: Storage,
-        wishes: Wishes | None = None,
-        progress: Progress = lambda *_: None,
-    ) -> None:
-        self._storage = storage
+    def __post_init__(self, wishes: Wishes | None) -> None:
         self._wishes = wishes or Wishes()
-        self._progress = progress
-        self.account = Account()
 
     async def run(self, paths: Sequence[Path]) -> Account:
         """Import files, folders and archives; a broken one never stops the others."""
-        in_trash = await self._storage.chats.trash.ids(OWNER)
+        in_trash = await self.storage.chats.trash.ids(OWNER)
         for path in paths:
             with ExitStack() as opened:
                 try:
@@ -159,7 +151,7 @@ class Importer:
             while batch := await asyncio.to_thread(next, batches, ()):
                 is_empty = False
                 done = self.account.new + self.account.grown + self.account.unchanged
-                self._progress(source.name, done, share())
+                self.progress(source.name, done, share())
                 await asyncio.gather(*(self._take(source, found, in_trash) for found in batch))
             problem = "holds no chats of a known program" if is_empty and count == 1 else ""
         except NotKnown as error:
@@ -214,8 +206,8 @@ class Importer:
     async def _put_files(self, source: Source, found: OwnChat) -> None:
         """Store the files that lie next to an exported chat and are not here."""
         for key, name in attached_in(found.document).items():
-            if await self._storage.blobs.info(key) is not None:
-                await self._storage.blobs.keep(key)
+            if await self.storage.blobs.info(key) is not None:
+                await self.storage.blobs.keep(key)
                 continue
             read = await asyncio.to_thread(source.assets.read, attached_name(key, name))
             if read is None or key_of(read[1]) != key:
@@ -227,7 +219,7 @@ class Importer:
             else:
                 self.account.files += 1
         for key, text in link_texts_in(found.document).items():
-            if await self._storage.blobs.info(key) is None:
+            if await self.storage.blobs.info(key) is None:
                 await self._kept("link.txt", text.encode("utf-8", "replace"))
 
     async def _foreign(self, source: Source, found: FoundChat) -> Outcome:
@@ -257,10 +249,10 @@ class Importer:
 
     async def _known(self, chat_id: ChatId) -> Known | None:
         """The messages that a chat has or had, by their ids; `None` if it is not here."""
-        if not await self._storage.chats.exists(chat_id):
+        if not await self.storage.chats.exists(chat_id):
             return None
         # Not `load`, which remembers whole versions of every chat that it was asked for.
-        messages, kept = await self._storage.chats.snapshot(chat_id, IMPORTED, BRANCHES, REMOVED)
+        messages, kept = await self.storage.chats.snapshot(chat_id, IMPORTED, BRANCHES, REMOVED)
         listed = kept.get(IMPORTED)
         known: dict[str, Message | None] = dict.fromkeys(
             map(str, listed) if isinstance(listed, list) else ()
@@ -271,7 +263,7 @@ class Importer:
 
     async def _made(self, chat_id: ChatId, document: JsonObject) -> None:
         if not self._wishes.is_dry:
-            await self._storage.chats.update(chat_id, lambda made: made.update(document))
+            await self.storage.chats.update(chat_id, lambda made: made.update(document))
 
     async def _entry(
         self, source: Source, found: FoundChat, message: FoundMessage, known: Known
@@ -299,7 +291,7 @@ class Importer:
         """A file as a message refers to it, stored unless this is a trial."""
         if self._wishes.is_dry:
             return {}
-        kept = await self._storage.blobs.put(name, content)
+        kept = await self.storage.blobs.put(name, content)
         key = kept.storage_key
         return {"name": kept.name, "file_type": kept.file_type, "storage_key": key}
 
@@ -316,7 +308,7 @@ class Importer:
         if not fresh and not any(_has_gone_on(known[row["id"]], row) for row in rows):
             return "unchanged"
         if not self._wishes.is_dry:
-            await self._storage.chats.update(
+            await self.storage.chats.update(
                 chat_id, lambda document: _add(document, entries, branches, known), creates=False
             )
         self.account.messages += len(fresh)

@@ -1,7 +1,6 @@
 """The routes under /v1."""
 
 import asyncio
-import logging
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Protocol
@@ -51,8 +50,6 @@ OWN_CHAT = "chat:"
 
 _IN_THREAD_BYTES = 64 << 10
 _NOT_FOUND, _NOT_ALLOWED, _TOO_LARGE = 404, 405, 413
-
-_logger = logging.getLogger(__name__)
 
 
 class Admission(Protocol):

@@ -8,7 +8,7 @@ from typing import Any
 from smart_context.base.asking import asking, one_request, whoever_asks
 from smart_context.base.errors import InvalidParams
 from smart_context.base.results import FilterResult, PanelResult
-from smart_context.base.values import OWNER, JsonObject, PersonId
+from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.clients import client_history, is_of_client
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import HELD, SOURCE, ChatId, Message, MessageId
@@ -149,13 +149,6 @@ class ChatFilter:
         for person in self.sidecars.people(chat_id):
             with asking(person), one_request():
                 await self._announce_now(chat_id)
-
-    async def _people(self, chat_id: ChatId) -> Sequence[PersonId]:
-        """Those whose choices for a chat are in use here; else the owner, if the chat is theirs."""
-        if found := self.sidecars.people(chat_id):
-            return found
-        with asking(OWNER):
-            return [OWNER] if await self.chats.exists(chat_id) else []
 
     async def _result(self, view: ChatView, decision: Decision) -> FilterResult:
         return filter_result(

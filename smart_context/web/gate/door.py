@@ -1,4 +1,4 @@
-"""Decides who gets in, after `security.py` has checked the request itself.
+"""Decides who gets in, after `request_facts.py` has checked the request itself.
 
 Authorization: Bearer TOKEN    programs: everything
 Authorization: Bearer KEY      clients of the API: that, and nothing else

@@ -9,6 +9,7 @@ does not send it by itself. So each page is asked for twice: the browser gets th
 import logging
 import re
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
@@ -117,54 +118,42 @@ def admitted(scope: Scope) -> Admitted:
     return found if isinstance(found, Admitted) else Admitted(person=NOBODY)
 
 
+@dataclass(eq=False)
 class Gate:
-    """ASGI middleware that lets in only who may come in (`security.py`, `door.py`).
+    """ASGI middleware that lets in only who may come in (`request_facts.py`, `door.py`)."""
 
-    Args:
-        door: Decides who is let in.
-        allowed_hosts: Names other than loopback that the server goes by.
-    """
-
-    def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        door: AnyDoor,
-        allowed_hosts: Hosts,
-    ) -> None:
-        self._app = app
-        self._door = door
-        self._allowed_hosts = tuple(allowed_hosts)
+    app: ASGIApp
+    _: KW_ONLY
+    door: AnyDoor  # decides who is let in
+    allowed_hosts: Hosts  # names other than loopback that the server goes by
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Judge one connection, then pass it on or answer it here."""
         if scope["type"] not in {"http", "websocket"}:
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         facts = RequestFacts.of(scope)
-        refusal = check_site(
-            facts, self._allowed_hosts, is_open_to_sites=is_for_clients(facts.path)
-        )
+        refusal = check_site(facts, self.allowed_hosts, is_open_to_sites=is_for_clients(facts.path))
         if refusal is None and (answer := preflight(facts)) is not None:
             await answer(scope, receive, _with_headers(send, self._headers(facts)))
             return
-        verdict = refusal or await self._door.admit(facts)
+        verdict = refusal or await self.door.admit(facts)
         if isinstance(verdict, Refusal):
             _log.info("Refused %s %s: %s", facts.method, facts.path, verdict.title)
         elif facts.path not in (OPEN_PATH, READY_PATH):
             let_in(scope)
         scope[_ADMITTED] = verdict
-        app = self._app if isinstance(verdict, Admitted) else await _response(facts, verdict)
+        app = self.app if isinstance(verdict, Admitted) else await _response(facts, verdict)
         with asking(admitted(scope).person):
             if facts.is_socket:
-                await _answer_socket(app, scope, receive, send, is_admitted=app is self._app)
+                await _answer_socket(app, scope, receive, send, is_admitted=app is self.app)
             else:
                 with one_request():
                     await app(scope, receive, _with_headers(send, self._headers(facts)))
 
     def _headers(self, facts: RequestFacts) -> Mapping[str, str]:
-        host = named_host(facts, self._allowed_hosts)
-        public = public_host(facts, self._allowed_hosts)
+        host = named_host(facts, self.allowed_hosts)
+        public = public_host(facts, self.allowed_hosts)
         is_secure = public.is_secure if public else facts.is_secure
         every = security_headers(facts.path, host, is_secure=is_secure)
         return {**every, **client_headers(facts.path)}

@@ -13,7 +13,7 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from hashlib import sha256
 from typing import Any, Protocol
 
@@ -80,24 +80,17 @@ class Login:
     location: str  # where on this server to go on afterwards
 
 
+@dataclass(eq=False, repr=False)
 class SignedSessions:
-    """Makes and checks sessions.
+    """Makes and checks sessions."""
 
-    Args:
-        documents: Shared by all processes of the vault.
-        pepper: The provider's secret and name: sessions of another provider are not valid here.
-        clock: The time in seconds since 1970.
-    """
-
-    def __init__(
-        self, documents: SharedDocuments, pepper: str, *, clock: Callable[[], float] = time.time
-    ) -> None:
-        self._documents = documents
-        self._pepper = pepper
-        self._clock = clock
-        self._key = b""
-        self._ended: dict[str, tuple[float, bool]] = {}
-        self._swept_at = 0.0
+    documents: SharedDocuments  # shared by all processes of the vault
+    pepper: str  # the provider's secret and name: sessions of another provider are not valid here
+    _: KW_ONLY
+    clock: Callable[[], float] = time.time  # the time in seconds since 1970
+    _key: bytes = field(default=b"", init=False)
+    _ended: dict[str, tuple[float, bool]] = field(default_factory=dict, init=False)
+    _swept_at: float = field(default=0.0, init=False)
 
     async def open(self) -> None:
         """Read the secret, which is made when there is none."""
@@ -114,7 +107,7 @@ class SignedSessions:
 
     def new_session(self, sub: str, name: str) -> PersonSession:
         """A session that begins now."""
-        expires_at = int(self._clock()) + SESSION_S
+        expires_at = int(self.clock()) + SESSION_S
         return PersonSession(
             id=secrets.token_hex(16), sub=sub, name=name[:80], expires_at=expires_at
         )
@@ -145,27 +138,27 @@ class SignedSessions:
     async def note_name(self, person: PersonId, name: str) -> None:
         """Remember a person's own name, for those with whom they share chats."""
         if len(person.encode()) <= _LONGEST_KEY:
-            await asyncio.to_thread(self._documents.write, PEOPLE, person, {"name": name[:80]})
+            await asyncio.to_thread(self.documents.write, PEOPLE, person, {"name": name[:80]})
 
     async def end(self, session: PersonSession) -> None:
         """End a session on every process."""
-        self._ended[session.id] = self._clock(), True
+        self._ended[session.id] = self.clock(), True
         await asyncio.to_thread(
-            self._documents.write, _ENDED, session.id, {"expires_at": session.expires_at}
+            self.documents.write, _ENDED, session.id, {"expires_at": session.expires_at}
         )
-        if self._clock() - self._swept_at >= _SWEEP_EACH_S:
-            self._swept_at = self._clock()
+        if self.clock() - self._swept_at >= _SWEEP_EACH_S:
+            self._swept_at = self.clock()
             await asyncio.to_thread(self._forget_old)
 
     async def is_over(self, session_id: str) -> bool:
         """True if a session was ended, here or by another process a moment ago."""
         looked_at, is_ended = self._ended.get(session_id, (0.0, False))
-        if is_ended or self._clock() - looked_at < LOOK_AGAIN_S:
+        if is_ended or self.clock() - looked_at < LOOK_AGAIN_S:
             return is_ended
-        found = await asyncio.to_thread(self._documents.read, _ENDED, session_id)
+        found = await asyncio.to_thread(self.documents.read, _ENDED, session_id)
         if len(self._ended) >= _MOST_KNOWN:
             self._ended.clear()
-        self._ended[session_id] = self._clock(), found is not None
+        self._ended[session_id] = self.clock(), found is not None
         return found is not None
 
     def key_of(self, session: PersonSession) -> str:
@@ -178,14 +171,14 @@ class SignedSessions:
 
     def new_code(self, session: PersonSession) -> str:
         """What the next page exchanges for the key, within a minute."""
-        until = int(self._clock()) + CLAIM_S
+        until = int(self.clock()) + CLAIM_S
         return f"{until}-{self._digest('code', session.id, str(until))}"
 
     def accepts_code(self, session: PersonSession, code: str) -> bool:
         """True if a code of this session is not too old."""
         until, _, given = code.partition("-")
         is_ours = same_text(given, self._digest("code", session.id, until))
-        return is_ours and int(until) >= self._clock()
+        return is_ours and int(until) >= self.clock()
 
     def new_login(self, location: str) -> Login:
         """A login that begins now; it leads to the first page where a location is too long."""
@@ -195,7 +188,7 @@ class SignedSessions:
 
     def login_cookie(self, login: Login) -> str:
         """The value of the cookie of a login that has begun."""
-        until = int(self._clock()) + LOGIN_S
+        until = int(self.clock()) + LOGIN_S
         value = {"state": login.state, "location": login.location, "expires_at": until}
         return self._signed("login", value)
 
@@ -227,22 +220,22 @@ class SignedSessions:
             value: JsonObject = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
         except (binascii.Error, ValueError):
             return None
-        return value if value["expires_at"] >= self._clock() else None
+        return value if value["expires_at"] >= self.clock() else None
 
     def _digest(self, purpose: str, *of: str) -> str:
         text = "\0".join((purpose, *of))
         return hmac.new(self._key, text.encode("utf-8", "replace"), sha256).hexdigest()
 
     def _read_secret(self) -> None:
-        stored = self._documents.read("", _SECRET)
+        stored = self.documents.read("", _SECRET)
         if stored is None:
-            self._documents.add("", _SECRET, {"secret": secrets.token_hex(32)})
-            stored = self._documents.read("", _SECRET) or {}  # perhaps another process's
+            self.documents.add("", _SECRET, {"secret": secrets.token_hex(32)})
+            stored = self.documents.read("", _SECRET) or {}  # perhaps another process's
         secret = str(stored.get("secret", ""))
-        self._key = hmac.new(secret.encode(), self._pepper.encode(), sha256).digest()
+        self._key = hmac.new(secret.encode(), self.pepper.encode(), sha256).digest()
 
     def _forget_old(self) -> None:
-        for session_id in self._documents.keys(_ENDED):
-            ended = self._documents.read(_ENDED, session_id) or {}
-            if ended.get("expires_at", 0) < self._clock():
-                self._documents.delete(_ENDED, session_id)
+        for session_id in self.documents.keys(_ENDED):
+            ended = self.documents.read(_ENDED, session_id) or {}
+            if ended.get("expires_at", 0) < self.clock():
+                self.documents.delete(_ENDED, session_id)
