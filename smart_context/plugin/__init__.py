@@ -1,5 +1,5 @@
 """Smart Context itself: the plugin that the host loads through plugin.toml."""
 
-from smart_context.plugin.entry import SmartContextPlugin
+from smart_context.plugin.composition import SmartContextPlugin
 
 __all__ = ["SmartContextPlugin"]

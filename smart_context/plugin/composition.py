@@ -2,13 +2,25 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from inspect import Parameter, signature
 from typing import Any, TypeVar
 
 from smart_context.chat.messages import ChatId
-from smart_context.host.commands.registry import CommandHandler
+from smart_context.host.cluster import ELSEWHERE
+from smart_context.host.commands.registry import Client, CommandHandler
+from smart_context.host.events.events import (
+    CHAT_CHANGED,
+    CHAT_COPIED,
+    CHAT_OPENED,
+    CHAT_SUMMED,
+    CHAT_VERSION_SHOWN,
+    PIPELINE_CONTEXT,
+    PIPELINE_END,
+    PIPELINE_PROMPT,
+    PIPELINE_START,
+    SIDECAR_CHANGED,
+)
 from smart_context.host.plugins.api import PluginContext
 from smart_context.llm.models import Embedder
 from smart_context.packing.role_sources import RoleSources
@@ -39,7 +51,7 @@ from smart_context.plugin.settings import Cache, FilterSettings, ModelInUse
 from smart_context.plugin.topics.compacting import TopicCompaction
 from smart_context.plugin.topics.editing import ExtractionCommands, TopicEditing
 from smart_context.plugin.topics.splitting import Belongings, Splitting, keep_similar
-from smart_context.plugin.topics.updates import TOPICS_UPDATED, TopicUpdates
+from smart_context.plugin.topics.updates import EXTRACTION, TOPICS_UPDATED, TopicUpdates
 from smart_context.relevance.archive.archive import ChatArchive
 from smart_context.relevance.judge.calibrate import Scale
 from smart_context.relevance.judge.fitting import stored_judge, stored_scale
@@ -54,18 +66,7 @@ from smart_context.topics.extraction import LlmTopicExtractor, TopicExtractor
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PluginParts:
-    """The parts that the host registers, and those that are closed when the plugin stops."""
-
-    hooks: Hooks
-    commands: Mapping[str, CommandHandler]
-    cache: EmbeddingCache
-    notes: VaultNotes
-    extraction: BackgroundExtraction
-
-
-async def compose(context: PluginContext) -> PluginParts:
+async def compose(context: PluginContext) -> "_Parts":
     """Build the plugin's parts, each when the first that needs it is built."""
     documents, embedder = context.storage.vault_documents, context.models.embedder
     parts = _Parts(
@@ -76,13 +77,7 @@ async def compose(context: PluginContext) -> PluginParts:
     parts.changes.listen(parts.forecasts.forget_briefings)
     parts.chat_filter.tell_costs(parts.costs.of)
     parts.sidecars.on_changed_elsewhere(parts.hooks.chosen_elsewhere)
-    return PluginParts(
-        hooks=parts.hooks,
-        commands={handler.__name__: handler for handler in parts.commands()},
-        cache=parts.cache,
-        notes=parts.notes,
-        extraction=parts.background,
-    )
+    return parts
 
 
 class _Parts:
@@ -264,8 +259,12 @@ class _Parts:
 
     # Commands
 
-    def commands(self) -> Iterator[CommandHandler]:
-        """All commands; clients call each by its name."""
+    @cached_property
+    def commands(self) -> Mapping[str, CommandHandler]:
+        """All commands, by the name that clients call each by."""
+        return {handler.__name__: handler for handler in self._handlers()}
+
+    def _handlers(self) -> Iterator[CommandHandler]:
         yield from self._about_topics()
         yield from self._about_costs()
         yield from self._about_notes()
@@ -332,3 +331,40 @@ class _Parts:
             run=context.latest,
         ).suggest_notes
         yield SlashCommands(notes=self.notes).slash_commands
+
+
+class SmartContextPlugin:
+    """Turns a chat's topics into a filter on what the model is sent."""
+
+    async def on_load(self, context: PluginContext) -> None:
+        """Register hooks, commands and the panel; the host undoes it when the plugin stops."""
+        self._parts = parts = await compose(context)
+        hooks = parts.hooks
+        context.subscribe(PIPELINE_CONTEXT, hooks.narrow_history)
+        context.subscribe(PIPELINE_PROMPT, hooks.brief)
+        context.subscribe(PIPELINE_PROMPT, hooks.offer_files)
+        context.subscribe(PIPELINE_END, hooks.settle)
+        context.subscribe(PIPELINE_END, hooks.start_extraction)
+        context.subscribe(CHAT_CHANGED, hooks.chat_changed)
+        context.subscribe(SIDECAR_CHANGED, hooks.sidecar_changed)
+        context.subscribe(f"{ELSEWHERE}{EXTRACTION}", hooks.extracted_elsewhere)
+        context.subscribe(CHAT_OPENED, hooks.chat_opened)
+        context.subscribe(CHAT_SUMMED, hooks.chat_summed)
+        context.subscribe(CHAT_COPIED, hooks.chat_copied)
+        context.subscribe(CHAT_VERSION_SHOWN, hooks.version_shown)
+        extraction = parts.background
+        context.subscribe(PIPELINE_START, extraction.turn_begun)
+        context.subscribe(PIPELINE_END, extraction.turn_over)
+        context.subscribe(CHAT_CHANGED, extraction.look)
+        context.spawn(extraction.run())
+        for name, command in parts.commands.items():
+            context.register_command(f"smart_context.{name}", command)
+        context.register_panel()
+
+    async def on_client_connected(self, client: Client) -> None:
+        """Do nothing: the host shows the panel, and the page asks for its chat."""
+
+    async def on_unload(self) -> None:
+        """Write what is pending."""
+        await self._parts.cache.close()
+        self._parts.notes.close()

@@ -39,7 +39,7 @@ from smart_context.web.limits import (
 from smart_context.web.listening import BodyTooLarge, read_body
 from smart_context.web.pages.views.message_views import SHOWN_IMAGES
 from smart_context.web.session import Sessions
-from smart_context.web.wire.frames import (
+from smart_context.web.wire import (
     COMMAND_FAILED,
     INVALID_PARAMS,
     INVALID_REQUEST,

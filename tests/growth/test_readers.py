@@ -46,7 +46,7 @@ from smart_context.vault.markdown.sections import kept_of, section_of
 from smart_context.vault.match import build_matcher
 from smart_context.vault.search import hit_in, query_of
 from smart_context.web.pages.markup.markdown import visible
-from smart_context.web.wire.frames import parse_frame
+from smart_context.web.wire import parse_frame
 from tests.growth.clock import MOST_GROWTH, growth
 from tests.growth.test_parsers import cases, repeated
 

@@ -31,7 +31,7 @@ def composed(monkeypatch):
         parts.append(await compose(context))
         return parts[-1]
 
-    monkeypatch.setattr("smart_context.plugin.entry.compose", composing)
+    monkeypatch.setattr("smart_context.plugin.composition.compose", composing)
     return parts
 
 

@@ -7,7 +7,7 @@ from smart_context.host.access import EVERYBODY
 from smart_context.web.limits import MAX_FRAME_BYTES, MAX_RUNNING_COMMANDS
 from smart_context.web.listening import EXTENSION
 from smart_context.web.session import Sessions
-from smart_context.web.wire.frames import render_json
+from smart_context.web.wire import render_json
 from tests.patience import PATIENCE_S, settled
 from tests.web.asking import asked_by
 from tests.web.small_host import SmallHost

@@ -20,7 +20,7 @@ from smart_context.base.shared import Shared
 from smart_context.base.values import OWN_KEY, OWNER, PersonId
 from smart_context.web.gate.access import Access
 from smart_context.web.gate.request_facts import Refusal, RequestFacts
-from smart_context.web.wire.frames import render_json
+from smart_context.web.wire import render_json
 
 FILE_NAME = "client-keys.json"
 KEY_BEGINNING = "sc-"

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from smart_context.web.gate.client_keys import is_for_clients, refused_client
 from smart_context.web.gate.request_facts import Refusal, RequestFacts, clean_url
-from smart_context.web.wire.frames import render_json
+from smart_context.web.wire import render_json
 
 PLAIN_STYLE = (
     ":root{color-scheme:light dark;font:1rem/1.6 system-ui,sans-serif}"

@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from smart_context.web.limits import MAX_FRAME_BYTES, MAX_JSON_DEPTH
-from smart_context.web.wire.frames import (
+from smart_context.web.wire import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     PARSE_ERROR,

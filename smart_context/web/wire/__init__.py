@@ -1,1 +1,0 @@
-"""Frames of the wire: parsing, results, and the queue of each client."""
