@@ -3,7 +3,7 @@
 import json
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from cachetools import LRUCache
 
@@ -199,10 +199,6 @@ class ClientActivity:
     error: str = ""  # why its last request failed; empty if it did not
     chat_id: str = ""  # the chat of its last request; empty if it had none
 
-    def to_dict(self) -> JsonObject:
-        """The JSON object for the page."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
 
 class Activity:
     """The clients of a gateway."""
@@ -222,4 +218,4 @@ class Activity:
     def all(self) -> list[JsonObject]:
         """All clients, the last active first."""
         known = sorted(self._known.values(), key=lambda client: client.last_at, reverse=True)
-        return [client.to_dict() for client in known]
+        return [asdict(client) for client in known]

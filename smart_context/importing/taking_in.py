@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import ExitStack
-from dataclasses import InitVar, dataclass, field
+from dataclasses import InitVar, asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -67,16 +67,10 @@ class Account:
 
     def row(self) -> JsonObject:
         """The account as JSON."""
-        return {
-            "new": self.new,
-            "grown": self.grown,
-            "unchanged": self.unchanged,
-            "deleted": self.deleted,
-            "failed": list(self.failed),
-            **({"further_failed": self.further_failed} if self.further_failed else {}),
-            "messages": self.messages,
-            "files": self.files,
-        }
+        row = asdict(self)
+        if not self.further_failed:
+            del row["further_failed"]
+        return row
 
     def words(self) -> str:
         """The account in words."""

@@ -40,9 +40,17 @@ def _candidate(forecast: Forecast, position: int) -> JsonObject:
 
 
 def _row(message: Message, reason: Reason, tokens: int) -> JsonObject:
+    text = " ".join(message.text[:ONE_LINE].split())
+    return message_row(message.id, message.role, reason, tokens, text)
+
+
+def message_row(
+    message_id: str, role: str, reason: Reason, tokens: int, text: str | None
+) -> JsonObject:
+    """A message with the reason why it is in or out, as previews and receipts have it."""
     return {
-        "id": message.id,
-        "role": message.role,
+        "id": message_id,
+        "role": role,
         "in": reason.is_in,
         "kind": reason.kind.value,
         "reason": str(reason),
@@ -50,5 +58,5 @@ def _row(message: Message, reason: Reason, tokens: int) -> JsonObject:
         "score": reason.score,
         "topic": reason.topic,
         "tokens": tokens,
-        "text": " ".join(message.text[:ONE_LINE].split()),
+        "text": text,
     }

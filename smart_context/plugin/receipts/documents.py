@@ -9,6 +9,7 @@ from smart_context.base.values import JsonObject
 from smart_context.chat.messages import Message
 from smart_context.chat.tool_pairs import called_tools
 from smart_context.plugin.forecast.costs import PART_NAMES
+from smart_context.plugin.forecast.rows import message_row
 from smart_context.plugin.receipts.receipt import (
     TOOL,
     Receipt,
@@ -21,6 +22,10 @@ from smart_context.plugin.selection.last_request import Shared, cost_document
 from smart_context.relevance.reasons import Reason
 
 ONE_LINE = 200
+_IN_A_LIST = (
+    *("turn", "question", "answer", "at", "outcome", "cut", "tokens", "left_out_tokens"),
+    *("seconds", "fell_back", "client", "endpoint", "kind"),
+)
 
 
 def receipt_line(
@@ -28,28 +33,16 @@ def receipt_line(
 ) -> JsonObject:
     """A receipt in a list."""
     return {
-        "turn": receipt.turn,
-        "question": receipt.question,
-        "answer": receipt.answer,
-        "at": receipt.at,
-        "outcome": receipt.outcome,
+        **{name: getattr(receipt, name) for name in _IN_A_LIST},
         "text": texts.get(receipt.question, ""),
         "topics": list(receipt.settings.get("topics", ())),
         "threshold": receipt.settings.get("threshold"),
-        "cut": receipt.cut,
         "in": receipt.kept,
         "total": len(receipt.rows),
-        "tokens": receipt.tokens,
-        "left_out_tokens": receipt.left_out_tokens,
         "usage": dict(receipt.usage),
-        "seconds": receipt.seconds,
         "cost": cost_of(receipt, prices),
         "spent": spent_of(receipt, prices),
         "model": receipt.models.get("chat", ""),
-        "fell_back": receipt.fell_back,
-        "client": receipt.client,
-        "endpoint": receipt.endpoint,
-        "kind": receipt.kind,
     }
 
 
@@ -188,19 +181,7 @@ def _one_line(message: Message) -> str:
 
 
 def _row_document(receipt: Receipt, row: ReceiptRow, texts: Mapping[str, str]) -> JsonObject:
-    reason = receipt.reason_of(row)
-    return {
-        "id": row.id,
-        "role": row.role,
-        "in": row.is_in,
-        "kind": row.kind.value,
-        "reason": str(reason),
-        "short": reason.short,
-        "score": row.score,
-        "topic": row.topic,
-        "tokens": row.tokens,
-        "text": texts.get(row.id),
-    }
+    return message_row(row.id, row.role, receipt.reason_of(row), row.tokens, texts.get(row.id))
 
 
 def _by_id(receipt: Receipt) -> dict[str, ReceiptRow]:

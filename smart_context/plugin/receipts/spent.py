@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from smart_context.base.config.endpoints import Prices
@@ -141,16 +141,7 @@ class Sum:
 
     def to_dict(self) -> JsonObject:
         """As clients get it; money to a millionth."""
-        return {
-            "turns": self.turns,
-            "sent": self.sent,
-            "unchanged": self.unchanged,
-            "answered": self.answered,
-            "saved": self.saved,
-            "estimated": self.estimated,
-            "price": None if self.price is None else round(self.price, 6),
-            "unpriced": self.unpriced,
-        }
+        return asdict(self) | {"price": None if self.price is None else round(self.price, 6)}
 
 
 def summed(
