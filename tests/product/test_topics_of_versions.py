@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import smart_context
+from smart_context.cli.server.serve import demo_vault
 from tests.serving import serving
 from tests.vaults import read_chat, write_chat
 
@@ -21,12 +22,12 @@ def client(vault):
         yield wire
 
 
-def topics(client):
-    return client.call("smart_context.get_topics", chat_id="c")["topics"]
+def topics(client, chat_id="c"):
+    return client.call("smart_context.get_topics", chat_id=chat_id)["topics"]
 
 
-def members(client):
-    side_car = json.loads((client.vault / ".memory" / "c.topics.json").read_text())
+def members(client, chat_id="c"):
+    side_car = json.loads((client.vault / ".memory" / f"{chat_id}.topics.json").read_text())
     return {topic["id"]: topic["message_ids"] for topic in side_car["topics"]}
 
 
@@ -56,3 +57,21 @@ def test_a_version_that_is_shown_again_has_its_topics_with_ids_and_members(clien
     assert members(client) == were
     client.call("smart_context.refresh_topics", chat_id="c", wait=True)
     assert members(client) == were
+
+
+def test_the_first_questions_of_a_visitor_leave_the_topics_of_the_demonstration_as_they_are():
+    name = "year-of-projects"
+    with demo_vault() as root, serving(root) as server, server.connect() as wire:
+        wire.vault = root
+        shipped, labels = members(wire, name), labels_of(wire, name)
+        for question in ("How many panels fit?", "How warm should the kitchen be?", "And now?"):
+            wire.call("chat.send", chat_id=name, message=question)
+            wire.call("smart_context.refresh_topics", chat_id=name, wait=True)
+        now = members(wire, name)
+        assert labels_of(wire, name) == labels
+        assert all(set(ids) <= set(now[topic]) for topic, ids in shipped.items())
+        assert sum(map(len, now.values())) == sum(map(len, shipped.values())) + 3
+
+
+def labels_of(client, chat_id):
+    return {topic["id"]: topic["label"] for topic in topics(client, chat_id)[:-1]}
