@@ -10,13 +10,14 @@ import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import Context, ContextVar, copy_context
 from typing import Any
 
 from smart_context.base.values import OWNER, PersonId
 
 _person: ContextVar[PersonId | None] = ContextVar("person_asking", default=None)
 _found: ContextVar[dict[str, tuple[float, Any]] | None] = ContextVar("found", default=None)
+_is_waited_for: ContextVar[bool] = ContextVar("is_waited_for", default=False)
 
 FOUND_FOR_S = 1.0
 """How long a request, and work that it started, goes by what it found."""
@@ -76,6 +77,28 @@ def one_request() -> Iterator[None]:
         yield
     finally:
         _found.reset(token)
+
+
+def is_waited_for() -> bool:
+    """True if a client waits for this, so that it goes before what is done in the background."""
+    return _is_waited_for.get()
+
+
+@contextmanager
+def waited_for() -> Iterator[None]:
+    """Work for a client that waits, within a block; not in the tasks that an owner runs for it."""
+    token = _is_waited_for.set(True)
+    try:
+        yield
+    finally:
+        _is_waited_for.reset(token)
+
+
+def in_background() -> Context:
+    """A context like this one, but for work that nobody waits for."""
+    context = copy_context()
+    context.run(_is_waited_for.set, False)
+    return context
 
 
 def found(what: str) -> Any:

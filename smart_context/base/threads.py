@@ -18,17 +18,14 @@ T = TypeVar("T")
 async def run_uncancelled(work: Callable[[], T], threads: Executor | None = None) -> T:
     """The result of blocking work done in a worker thread.
 
-    A caller that is cancelled still waits for the end: a thread can't be stopped, and a lock held
-    around the work must not be released while it writes.
+    It is done in the caller's context. A caller that is cancelled still waits for the end: a thread
+    can't be stopped, and a lock held around the work must not be released while it writes.
 
     Args:
         threads: Where it is done; by default in the threads that all share.
     """
-    running: asyncio.Future[T]
-    if threads is None:
-        running = asyncio.ensure_future(asyncio.to_thread(work))
-    else:
-        running = asyncio.get_running_loop().run_in_executor(threads, work)
+    in_context = contextvars.copy_context().run
+    running = asyncio.get_running_loop().run_in_executor(threads, in_context, work)
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:

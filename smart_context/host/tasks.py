@@ -6,6 +6,7 @@ from collections.abc import Coroutine, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from smart_context.base.asking import in_background
 from smart_context.base.errors import OwnerStopped
 
 T = TypeVar("T")
@@ -58,7 +59,7 @@ class TaskOwner:
             OwnerStopped: If the owner was closed.
         """
         self._check_open(work)
-        task = asyncio.create_task(work)
+        task = asyncio.create_task(work, context=in_background())
         self._tasks.add(task)
         task.add_done_callback(self._finished)
         return task

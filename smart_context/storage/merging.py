@@ -3,6 +3,10 @@
 Callers get copies. Blocking work runs in threads. Changes of one chat are serialised: in this
 process by a lock for each chat, between processes by comparing the stored state right before it is
 replaced.
+
+A request, and the work that it starts, looks for changes by other processes once and goes by that
+for a second, as for whose a chat is (`base/asking.py`): a turn reads its chat a dozen times.
+Changes of this process are known at once, and a change always starts from what is stored.
 """
 
 import asyncio
@@ -12,6 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
+from smart_context.base.asking import found, keep_found
 from smart_context.base.errors import StorageAway
 from smart_context.base.threads import run_uncancelled
 from smart_context.base.values import JsonObject
@@ -119,26 +124,37 @@ class MergingChats(Generic[S]):
 
     async def messages(self, chat_id: str) -> tuple[Message, ...]:
         """The messages, oldest first. Only those that changed since the last call are parsed."""
-        return await self._read(check_chat_id(chat_id), lambda version: version.messages)
+        chat = check_chat_id(chat_id)
+        seen = self._seen(chat)
+        if seen is not None and seen.version.is_parsed:
+            return seen.version.messages
+        return await self._read(chat, lambda version: version.messages)
 
     async def snapshot(self, chat_id: str, *keys: str) -> tuple[tuple[Message, ...], JsonObject]:
-        return await self._read(
-            check_chat_id(chat_id), lambda version: (version.messages, version.others(*keys))
-        )
+        chat = check_chat_id(chat_id)
+        seen = self._seen(chat)
+        if keys and seen is not None and seen.version.is_parsed:
+            return seen.version.messages, seen.version.others(*keys)
+        return await self._read(chat, lambda version: (version.messages, version.others(*keys)))
 
     async def value(self, chat_id: str, key: str) -> Any:
         chat = check_chat_id(chat_id)
+        if (seen := self._seen(chat)) is not None:
+            return copy_json(seen.version.other.get(key))
 
         def work() -> Any:
-            found, stored = self._store.value(chat, key, self._recent.get(chat))
+            known = self._recent.get(chat)
+            value, stored = self._store.value(chat, key, known)
             if stored is not None:
-                self._recent.put(chat, stored)
-            return copy_json(found)
+                self._saw(chat, stored, known)
+            return copy_json(value)
 
         return await self._store.run(chat, work)
 
     async def exists(self, chat_id: str) -> bool:
         chat = check_chat_id(chat_id)
+        if self._seen(chat) is not None:
+            return True
         try:
             return await self._store.run(chat, lambda: self._store.exists(chat))
         except StorageAway:
@@ -204,7 +220,10 @@ class MergingChats(Generic[S]):
     async def delete(self, chat_id: str) -> None:
         chat = check_chat_id(chat_id)
         async with self._locks.of(chat):
-            await self._store.delete(chat)
+            try:
+                await self._store.delete(chat)
+            finally:
+                self._recent.put(chat, None)
 
     async def restore(self, chat_id: str, deletion: str = "") -> None:
         chat = check_chat_id(chat_id)
@@ -236,15 +255,31 @@ class MergingChats(Generic[S]):
         What is known of it is looked up in the thread, right before the look at the store, and
         what is stored is noted there: else a reader beside a writer would read a long chat again.
         """
-        stored = self._store.read(chat, self._recent.get(chat))
-        self._recent.put(chat, stored)
+        known = self._recent.get(chat)
+        stored = self._store.read(chat, known)
+        self._saw(chat, stored, known)
         return stored
+
+    def _seen(self, chat: ChatId) -> S | None:
+        """The version that this request saw, or a newer one that this process knows of."""
+        return self._recent.get(chat) if found(self._sight(chat)) else None
+
+    def _saw(self, chat: ChatId, stored: S | None, known: S | None) -> None:
+        """Remember what was read, unless another thread was faster: that may be newer."""
+        if self._recent.replace(chat, known, stored):
+            keep_found(self._sight(chat), value=True)
+
+    def _sight(self, chat: ChatId) -> str:
+        return f"version in {id(self)} of {chat}"
 
     def _put(self, chat: ChatId, version: Version, read: S | None) -> S:
         if read is not None and version.says_the_same(read.version):
             return read
         stored = self._store.put(chat, version, read)
+        if read is not None and read.version.is_parsed:
+            _ = stored.version.messages  # which somebody will ask for, and this is a thread
         self._recent.put(chat, stored)
+        keep_found(self._sight(chat), value=True)
         return stored
 
     def _note(self, chat: ChatId, stored: S | None, read: S | None) -> None:
@@ -286,11 +321,22 @@ class RecentVersions(Generic[S]):
     def put(self, chat_id: ChatId, stored: S | None) -> None:
         """Remember a chat's version; `None` forgets the chat."""
         with self._lock:
-            previous = self._stored.pop(chat_id, None)
-            self._size -= previous.size if previous else 0
-            if stored is None:
-                return
-            self._stored[chat_id] = stored
-            self._size += stored.size
-            while self._size > self._max_bytes and len(self._stored) > 1:
-                self._size -= self._stored.popitem(last=False)[1].size
+            self._put(chat_id, stored)
+
+    def replace(self, chat_id: ChatId, known: S | None, stored: S | None) -> bool:
+        """Remember a version in place of `known`; false if another has taken its place already."""
+        with self._lock:
+            if self._stored.get(chat_id) is not known:
+                return False
+            self._put(chat_id, stored)
+            return True
+
+    def _put(self, chat_id: ChatId, stored: S | None) -> None:
+        previous = self._stored.pop(chat_id, None)
+        self._size -= previous.size if previous else 0
+        if stored is None:
+            return
+        self._stored[chat_id] = stored
+        self._size += stored.size
+        while self._size > self._max_bytes and len(self._stored) > 1:
+            self._size -= self._stored.popitem(last=False)[1].size

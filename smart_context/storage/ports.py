@@ -386,8 +386,12 @@ class Log(Protocol):
     Every method raises `StoreFailed` when storage refuses; the earlier lines are intact.
     """
 
-    async def append(self, *lines: bytes) -> None:
-        """Add lines, all or none; none of them holds a line break."""
+    async def append(self, *lines: bytes) -> Revision | None:
+        """Add lines, all or none; none of them holds a line break.
+
+        Returns:
+            Its state then, as `revision` gives it.
+        """
 
     async def revision(self) -> Revision | None:
         """Its state; `None` if there is nothing in it."""

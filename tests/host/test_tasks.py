@@ -7,6 +7,7 @@ import weakref
 
 import pytest
 
+from smart_context.base.asking import is_waited_for, waited_for
 from smart_context.base.errors import CommandFailed, OwnerStopped
 from smart_context.host.tasks import TaskOwner
 from tests.host.conftest import until
@@ -20,6 +21,16 @@ async def test_work_runs_and_gives_its_result():
         return 3
 
     assert await TaskOwner("test").spawn(work()) == 3
+
+
+async def test_nobody_waits_for_what_an_owner_runs():
+    async def work():
+        return is_waited_for()
+
+    with waited_for():
+        assert await work()
+        assert not await TaskOwner("test").spawn(work())
+        assert not await TaskOwner("test").latest("key", work())
 
 
 async def test_a_failure_is_logged_with_the_owner(caplog):

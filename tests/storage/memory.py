@@ -533,7 +533,7 @@ class MemoryLog:
         self._name = name
         self._limits = limits
 
-    async def append(self, *lines: bytes) -> None:
+    async def append(self, *lines: bytes) -> Revision | None:
         log = self._lines()
         log.kept += lines
         log.added += len(lines)
@@ -542,6 +542,7 @@ class MemoryLog:
             log.kept[:] = log.kept[-limits.lines :]
             while _size(log) > limits.bytes * 3 // 4:
                 log.kept.pop(0)
+        return log.added or None
 
     async def revision(self) -> Revision | None:
         """The number of lines that were ever added."""

@@ -31,3 +31,12 @@ def test_forgetting_and_replacing_give_the_room_back():
     recent.put("a", None)
     recent.put("d", small)
     assert recent.get("c")
+
+
+def test_what_was_read_does_not_replace_what_another_thread_knows_by_now():
+    recent = RecentVersions()
+    old, new = (Stored(Signature(1, 60, number), version(said("a"))) for number in range(2))
+    recent.put("c", old)
+    assert recent.replace("c", old, new)
+    assert not recent.replace("c", old, old)
+    assert recent.get("c") is new

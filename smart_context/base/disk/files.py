@@ -140,6 +140,11 @@ def signature_of(path: Path | Place) -> Signature | None:
         raise could_not("read", path, error) from error
 
 
+def signature_of_open(descriptor: int) -> Signature:
+    """The state of an open file."""
+    return _signature(os.fstat(descriptor))
+
+
 def signature_in(folder: Folder, name: str) -> Signature | None:
     """As `signature_of`, in an open folder.
 
@@ -344,7 +349,7 @@ def _temporary(folder: Folder, name: str, mode: int, content: bytes) -> Iterator
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-            written = _signature(os.fstat(file.fileno()))
+            written = signature_of_open(file.fileno())
             if HAS_LOCKS:
                 yield _New(folder, name, temporary, written)
         if not HAS_LOCKS:  # there an open file can't be renamed

@@ -150,6 +150,11 @@ class Version:
         found = [entry.message(position) for position, entry in enumerate(self.entries)]
         return tuple([message for message in found if message is not None])
 
+    @property
+    def is_parsed(self) -> bool:
+        """True if `messages` are known already."""
+        return "messages" in self.__dict__
+
     def says_the_same(self, other: "Version") -> bool:
         """True if both have equal entries in the same order, and equal other keys."""
         return self.other == other.other and self.entries == other.entries

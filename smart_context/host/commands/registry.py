@@ -27,7 +27,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from typing_extensions import TypedDict
 
-from smart_context.base.asking import asking, one_request
+from smart_context.base.asking import asking, one_request, waited_for
 from smart_context.base.errors import (
     CommandFailed,
     InvalidParams,
@@ -346,7 +346,7 @@ class CommandRegistry:
         if command is None:
             raise UnknownCommand(f"no command {name!r}; system.commands lists all")
         given = command.parameters.check(name, self._with_chat(command, params, caller))
-        with asking(caller.person), one_request():
+        with asking(caller.person), one_request(), waited_for():
             named = command.parameters.owned(given)
             stand_ins = await check_access(self._access, caller.person, named)
             if stand_ins:

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 from cachetools import LRUCache
 
-from smart_context.base.asking import asking, person_tag, whoever_asks
+from smart_context.base.asking import asking, found, keep_found, person_tag, whoever_asks
 from smart_context.base.errors import StoreFailed
 from smart_context.base.values import PersonId
 from smart_context.chat.messages import ChatId
@@ -125,10 +125,15 @@ class Sidecars:
         self._changed_elsewhere.append(listener)
 
     async def of(self, chat_id: ChatId) -> ChatSidecar:
-        """The side-car of a chat; the same object as long as nothing has changed."""
+        """The side-car of a chat; the same object as long as nothing has changed.
+
+        A request looks for changes by other processes once a second at most.
+        """
         key = _key(chat_id)
         if key in self._unstored:
             return self._unstored[key]
+        if key in self._known and found(self._sight(key)):
+            return self._known[key].sidecar
         try:
             known = await self._read(chat_id)
         except StoreFailed as error:
@@ -331,6 +336,7 @@ class Sidecars:
         known = read_sidecar(read, last)
         if self._known.get(key) is last:  # else a newer state was written meanwhile
             self._remember(chat_id, known)
+            keep_found(self._sight(key), value=True)
             if last is not None and known.sidecar != last.sidecar:
                 for listener in self._changed_elsewhere:
                     listener(chat_id)
@@ -345,6 +351,9 @@ class Sidecars:
 
     def _count_change(self, chat_id: ChatId) -> None:
         self._revisions[chat_id] = self.revision(chat_id) + 1
+
+    def _sight(self, key: _Key) -> str:
+        return f"side-car in {id(self)} of {key}"
 
     def _warn(self, chat_id: ChatId, error: StoreFailed) -> None:
         key = _key(chat_id)

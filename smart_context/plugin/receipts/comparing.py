@@ -318,7 +318,7 @@ class Comparisons:
             finally:
                 answer.turn.response = answer.text or None
                 if answer.turn.sent:
-                    _, answer.receipt, _ = await self.recorder.made(answer.turn, pending)
+                    answer.receipt = (await self.recorder.made(answer.turn, pending)).receipt
         except SmartContextError as error:
             answer.error = str(error)
 

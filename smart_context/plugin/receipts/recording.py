@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from cachetools import LRUCache
 
+from smart_context.base.asking import found, keep_found
 from smart_context.base.errors import SmartContextError
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject
@@ -38,6 +39,9 @@ from smart_context.storage.ports import Chats, Limits, Log, Logs, Revision
 MAX_TURNS = 200
 MAX_CHATS = 8
 """The maximum number of chats whose newest fields are remembered."""
+
+MAX_MESSAGES = 80_000
+"""The maximum number of messages in all last requests that are remembered."""
 
 MAX_ASIDES = 20
 """The maximum number of newer receipts among which the last request is searched."""
@@ -65,7 +69,7 @@ class StoredReceipts:
         self._logs = logs
         self._logger = logger
         self._client_fields: _Kept[JsonObject] = LRUCache(MAX_CHATS)
-        self._last: _Kept[LastRequest | None] = LRUCache(MAX_CHATS)
+        self._last: _Kept[LastRequest | None] = LRUCache(MAX_MESSAGES, _messages_in)
         self._spent: _Kept[tuple[Spent, ...]] = LRUCache(MAX_SPENT)
 
     async def spent(self, chat_id: ChatId) -> tuple[Spent, ...]:
@@ -80,19 +84,21 @@ class StoredReceipts:
             lambda newest: tuple(filter(None, map(Spent.of, islice(newest, MAX_TURNS)))),
         )
 
-    async def add(self, chat_id: ChatId, receipt: Receipt, last: LastRequest | None) -> None:
+    async def add(
+        self, chat_id: ChatId, receipt: Receipt, last: LastRequest | None, line: str = ""
+    ) -> None:
         """Append a receipt; the newest 200 turns and 32 MiB are kept.
 
         Args:
             last: Its `last_request_of`.
+            line: Its `to_line`, if that was made already.
 
         Raises:
             StoreFailed: If storage refuses; the earlier receipts are intact.
         """
-        log = self._of(chat_id)
-        line = await asyncio.to_thread(lambda: receipt.to_line().encode("utf-8", "surrogatepass"))
-        await log.append(line)
-        revision = await log.revision()
+        line = line or await asyncio.to_thread(receipt.to_line)
+        revision = await self._of(chat_id).append(line.encode("utf-8", "surrogatepass"))
+        self._last.pop(chat_id, None)
         if last:
             self._last[chat_id] = revision, last
         if receipt.kind == "turn":
@@ -101,16 +107,23 @@ class StoredReceipts:
     async def last_request(self, chat_id: ChatId) -> LastRequest | None:
         """What a provider read last of a chat; read again only when the log has changed.
 
+        A request looks once a second at most if it has.
+
         Raises:
             StoreFailed: If storage refuses.
         """
-        return await self._current(
+        sight = f"receipts in {id(self)} of {chat_id}"
+        if (known := self._last.get(chat_id)) and found(sight):
+            return known[1]
+        last = await self._current(
             self._last,
             chat_id,
             lambda newest: next(
                 filter(None, map(last_request_of, islice(newest, MAX_ASIDES))), None
             ),
         )
+        keep_found(sight, value=True)
+        return last
 
     async def topics(self, chat_id: ChatId) -> frozenset[str]:
         """The labels that were picked when one of the messages with a receipt was sent."""
@@ -201,6 +214,11 @@ class StoredReceipts:
                 yield receipt
 
 
+def _messages_in(kept: tuple[Revision | None, LastRequest | None]) -> int:
+    """What a last request counts; the longest leaves room for no other."""
+    return 1 if kept[1] is None else min(1 + len(kept[1].tokens), MAX_MESSAGES)
+
+
 def _named(lines: Iterable[bytes]) -> Iterator[tuple[str, str, str]]:
     for line in lines:
         if found := _NAMES.match(line):
@@ -214,7 +232,22 @@ RECEIPT_KEPT = "smart_context.receipt_kept"
 MAX_RUNNING = 256
 """The maximum number of running turns whose decisions are remembered."""
 
-"""The maximum number of last requests kept; each can be as long as a model's window."""
+MAX_CHARACTERS = 8 << 20
+"""The maximum size of all last requests kept; each can be as long as a model's window."""
+
+
+class Made(NamedTuple):
+    """What is known of a turn that is over."""
+
+    sent: SentRequest
+    receipt: Receipt
+    last: LastRequest | None  # what the receipt tells of the next request
+    line: str  # the receipt as it is stored
+
+
+def _characters(sent: SentRequest) -> int:
+    """What a request counts; the longest leaves room for no other."""
+    return min(1 + int(sent.digest.get("characters", 0)), MAX_CHARACTERS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,7 +266,7 @@ class ReceiptRecorder:
         init=False, default_factory=partial(LRUCache, MAX_RUNNING)
     )
     _last_requests: LRUCache[ChatId, SentRequest] = field(
-        init=False, default_factory=partial(LRUCache, MAX_CHATS)
+        init=False, default_factory=partial(LRUCache, MAX_CHARACTERS, _characters)
     )
 
     def decided(
@@ -270,25 +303,25 @@ class ReceiptRecorder:
         is_passed_on = pending is None and turn.client is not None
         if (pending is None and not is_passed_on) or (turn.aborted and not turn.sent):
             return
-        sent, receipt, last = await self.made(turn, pending)
-        if sent.messages:
-            self._last_requests[turn.chat_id] = sent
+        made = await self.made(turn, pending)
+        if made.sent.messages:
+            self._last_requests[turn.chat_id] = made.sent
         # An aside often comes before the first turn, which makes the chat.
         if is_passed_on or await self.chats.exists(turn.chat_id):
-            await self.keep(turn.chat_id, receipt, last)
+            await self.keep(turn.chat_id, made.receipt, made.last, made.line)
 
-    async def keep(self, chat_id: ChatId, receipt: Receipt, last: LastRequest | None) -> None:
-        """Store a receipt with its `last_request_of`; a disk that refuses is only logged."""
+    async def keep(
+        self, chat_id: ChatId, receipt: Receipt, last: LastRequest | None, line: str = ""
+    ) -> None:
+        """Store a receipt; see `StoredReceipts.add`. A disk that refuses is only logged."""
         try:
-            await self.files.add(chat_id, receipt, last)
+            await self.files.add(chat_id, receipt, last, line)
             self.emit(RECEIPT_KEPT, {"chat_id": chat_id, "turn": receipt.turn})
         except SmartContextError as error:
             self.logger.warning("the receipt of turn %s is not stored: %s", receipt.turn, error)
 
-    async def made(
-        self, turn: Turn, pending: PendingReceipt | None
-    ) -> tuple[SentRequest, Receipt, LastRequest | None]:
-        """The request of a turn that is over, its receipt, and what that tells of the next one.
+    async def made(self, turn: Turn, pending: PendingReceipt | None) -> Made:
+        """The request of a turn that is over, and its receipt.
 
         Args:
             pending: What it decided; `None` if another program's request was passed on.
@@ -309,7 +342,7 @@ class ReceiptRecorder:
         def counted(text: str) -> int:
             return count_tokens(text, name)
 
-        def made() -> tuple[SentRequest, Receipt, LastRequest | None]:
+        def made() -> Made:
             known = previous
             if not isinstance(known, SentRequest):
                 known = sent_request(known, SentRequest(), counted)
@@ -320,7 +353,7 @@ class ReceiptRecorder:
                 before=before,
                 count_tokens=counted,
             )
-            return sent, receipt, last
+            return Made(sent, receipt, last, receipt.to_line())
 
         return await asyncio.to_thread(made)
 

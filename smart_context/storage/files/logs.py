@@ -10,7 +10,14 @@ from weakref import WeakValueDictionary
 
 from cachetools import LRUCache
 
-from smart_context.base.disk.files import atomic_write, open_file, read_file, signature_of
+from smart_context.base.disk.files import (
+    Signature,
+    atomic_write,
+    open_file,
+    read_file,
+    signature_of,
+    signature_of_open,
+)
 from smart_context.base.disk.places import Place, folder_of
 from smart_context.base.errors import StoreFailed
 from smart_context.base.threads import run_uncancelled
@@ -62,12 +69,13 @@ class FileLog:
         self._counts = counts
         self._limits = limits
 
-    async def append(self, *lines: bytes) -> None:
-        if lines:
-            async with self._lock:
-                await run_uncancelled(
-                    lambda: self._append(b"".join(line + b"\n" for line in lines), len(lines))
-                )
+    async def append(self, *lines: bytes) -> Revision | None:
+        if not lines:
+            return await self.revision()
+        async with self._lock:
+            return await run_uncancelled(
+                lambda: self._append(b"".join(line + b"\n" for line in lines), len(lines))
+            )
 
     async def revision(self) -> Revision | None:
         """The state of the file."""
@@ -81,19 +89,19 @@ class FileLog:
         """The whole lines that were added since, and the place to go on from."""
         return await run_uncancelled(lambda: self._since(place))
 
-    def _append(self, content: bytes, added: int) -> None:
+    def _append(self, content: bytes, added: int) -> Signature:
         try:
             if self._limits and self._is_full(self._limits, len(content)):
                 lines = [*self._lines(), *content.splitlines()]
-                atomic_write(self._place, _newest(lines, self._limits))
-            else:
-                size = _append(self._place, content)
-                self._counts.grown(self._place, size, len(content), added)
+                return atomic_write(self._place, _newest(lines, self._limits))
+            signature = _append(self._place, content)
         except OSError as error:
             reason = error.strerror or str(error)
             raise StoreFailed(
                 f"{self._place} could not be written: {reason}. The chat is not affected."
             ) from error
+        self._counts.grown(self._place, signature.size, len(content), added)
+        return signature
 
     def _is_full(self, limits: Limits, added: int) -> bool:
         found = signature_of(self._place)
@@ -150,15 +158,15 @@ class _Counts:
                 self._known[place] = size, known[1] + lines
 
 
-def _append(place: Place, content: bytes) -> int:
-    """The size of the file afterwards."""
+def _append(place: Place, content: bytes) -> Signature:
+    """The state of the file afterwards."""
     descriptor = open_file(place, os.O_RDWR | os.O_APPEND | os.O_CREAT)
     with os.fdopen(descriptor, "r+b", buffering=0) as file:
         # End a line that a crash cut short, so that it does not damage the next one.
         rest = content if _ends_a_line(file) else b"\n" + content
         while rest:
             rest = rest[file.write(rest) :]
-        return file.tell()
+        return signature_of_open(file.fileno())
 
 
 def _ends_a_line(file: io.FileIO) -> bool:

@@ -77,10 +77,10 @@ class _PersonalLog:
         self._chat_id = chat_id
         self._owners = owners
 
-    async def append(self, *lines: bytes) -> None:
+    async def append(self, *lines: bytes) -> Revision | None:
         if not await may_use_chat(self._owners, self._chat_id):
             raise unknown_chat(self._chat_id)
-        await self._inner.append(*lines)
+        return await self._inner.append(*lines)
 
     async def revision(self) -> Revision | None:
         return await self._inner.revision() if await self._may_read() else None

@@ -18,6 +18,7 @@ from psycopg.abc import PQGen
 from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool, PoolTimeout
 
+from smart_context.base.asking import is_waited_for
 from smart_context.base.errors import StorageAway, StoreFailed
 from smart_context.base.threads import run_uncancelled
 from smart_context.chat.messages import ChatId
@@ -121,6 +122,9 @@ def has_meanings(connection: Connection) -> bool:
 MOST_CONNECTIONS = 8
 """In the pool of a process, which has one more that listens."""
 
+BACKGROUND = MOST_CONNECTIONS - 3
+"""How many of them work in the background may take, so that what a client waits for goes first."""
+
 CONNECT_S = 4
 ANSWER_S = 8.0
 """How long a statement may take; with a new connection in time for an error within 15 s."""
@@ -176,7 +180,7 @@ class Database:
         self.url = url
         self._pool: ConnectionPool[PatientConnection] | None = None
         self._starting = threading.RLock()
-        self._threads: ThreadPoolExecutor | None = None
+        self._threads: dict[bool, ThreadPoolExecutor] = {}
         self._away = ""
         self._failures = 0
 
@@ -238,10 +242,15 @@ class Database:
         )
 
     async def in_thread(self, work: Callable[[], T]) -> T:
-        """Do blocking work in a thread of the database's own, until its end."""
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(MOST_CONNECTIONS, "database")
-        return await run_uncancelled(work, self._threads)
+        """Do blocking work in a thread of the database's own, until its end.
+
+        What a client waits for has threads of its own, so it does not queue behind the rest.
+        """
+        first = is_waited_for()
+        if first not in self._threads:
+            count = MOST_CONNECTIONS if first else BACKGROUND
+            self._threads[first] = ThreadPoolExecutor(count, "database")
+        return await run_uncancelled(work, self._threads[first])
 
     def prepare(self) -> None:
         """Connect, and migrate the schema where that is needed. Blocks."""
@@ -273,10 +282,10 @@ class Database:
         """Close all connections; later work opens them again."""
         with self._starting:
             pool, self._pool = self._pool, None
-            threads, self._threads = self._threads, None
+            threads, self._threads = self._threads, {}
         atexit.unregister(self.close)
-        if threads is not None:
-            threads.shutdown(wait=False)
+        for each in threads.values():
+            each.shutdown(wait=False)
         if pool is not None:
             pool.close(timeout=2.0)
 

@@ -11,6 +11,14 @@ WHERE c.id IS NOT DISTINCT FROM %(chat)s AND coalesce(c.deletion, '') = ''
     AND l.kind = %(kind)s AND l.name = %(name)s
 """
 
+_SINCE = """
+SELECT l.number, l.line FROM log_line AS l JOIN log ON log.number = l.log
+LEFT JOIN chat AS c ON c.number = log.chat
+WHERE c.id IS NOT DISTINCT FROM %(chat)s AND coalesce(c.deletion, '') = ''
+    AND log.kind = %(kind)s AND log.name = %(name)s AND l.number > %(place)s
+ORDER BY l.number
+"""
+
 _ADD = """
 INSERT INTO log (chat, kind, name, added) VALUES (%s, %s, %s, %s)
 ON CONFLICT (chat, kind, name) DO UPDATE SET added = log.added + excluded.added
@@ -58,9 +66,10 @@ class PostgresLog:
         self._asked = {"chat": chat, "kind": kind, "name": name}
         self._limits = limits
 
-    async def append(self, *lines: bytes) -> None:
-        if lines:
-            await self._database.do(lambda connection: self._append(connection, lines))
+    async def append(self, *lines: bytes) -> Revision | None:
+        if not lines:
+            return await self.revision()
+        return await self._database.do(lambda connection: self._append(connection, lines))
 
     async def revision(self) -> Revision | None:
         """The number of lines that were ever added."""
@@ -73,21 +82,15 @@ class PostgresLog:
         return (await self.since(0))[0]
 
     async def since(self, place: int) -> tuple[list[bytes], int]:
-        def work(connection: Connection) -> list[tuple[int, bytes]]:
-            log = connection.execute(_FOUND, self._asked).fetchone()
-            if log is None:
-                return []
-            return connection.execute(
-                "SELECT number, line FROM log_line WHERE log = %s AND number > %s ORDER BY number",
-                (log[0], place),
-                binary=True,
-            ).fetchall()
-
-        found = await self._database.do(work)
+        asked = {**self._asked, "place": place}
+        found = await self._database.do(
+            lambda connection: connection.execute(_SINCE, asked, binary=True).fetchall(),
+            repeatable=True,
+        )
         last = found[-1][0] if found else place
         return [line for _, line in found if line.strip()], last
 
-    def _append(self, connection: Connection, lines: tuple[bytes, ...]) -> None:
+    def _append(self, connection: Connection, lines: tuple[bytes, ...]) -> Revision | None:
         place = None if self._chat is None else locked_place(connection, self._chat)
         added = connection.execute(
             _ADD, (place, self._asked["kind"], self._asked["name"], len(lines))
@@ -108,3 +111,4 @@ class PostgresLog:
             }
             if connection.execute(_FULL, asked).fetchone() == (True,):
                 connection.execute(_DROP, asked)
+        return last or None

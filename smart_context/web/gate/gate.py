@@ -16,7 +16,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from smart_context.base.asking import asking, one_request
+from smart_context.base.asking import asking, one_request, waited_for
 from smart_context.base.resources import asset
 from smart_context.base.values import NOBODY
 from smart_context.web.assets import assets_version
@@ -148,7 +148,7 @@ class Gate:
             if facts.is_socket:
                 await _answer_socket(app, scope, receive, send, is_admitted=app is self.app)
             else:
-                with one_request():
+                with one_request(), waited_for():
                     await app(scope, receive, _with_headers(send, self._headers(facts)))
 
     def _headers(self, facts: RequestFacts) -> Mapping[str, str]:

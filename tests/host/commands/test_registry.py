@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field
 
+from smart_context.base.asking import is_waited_for
 from smart_context.base.errors import CommandFailed, InvalidParams, NameTaken, UnknownCommand
 from smart_context.base.values import OWNER
 from smart_context.host.access import OwnerOnly
@@ -119,6 +120,14 @@ async def test_the_caller_is_handed_in():
         return {"id": caller.client.id}
 
     assert await call(who, client=Page()) == {"id": "page"}
+
+
+async def test_a_command_is_waited_for():
+    async def look() -> dict[str, Any]:
+        return {"is": is_waited_for()}
+
+    assert not is_waited_for()
+    assert await call(look) == {"is": True}
 
 
 async def test_an_unknown_command_is_an_error():

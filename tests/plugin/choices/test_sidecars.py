@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from smart_context.base.asking import one_request
 from smart_context.base.disk.files import read_file
 from smart_context.base.errors import StoreFailed
 from smart_context.plugin.choices.sidecars import ChatSidecar, Sidecars
@@ -247,3 +248,16 @@ async def test_a_chat_that_is_gone_has_no_choices(one, folder):
     await one.change(selecting("Cats"))
     (folder / "c.filter.json").unlink()
     assert await one.state() == FilterState()
+
+
+async def test_a_request_looks_once_for_what_others_choose(one, other, monkeypatch):
+    monkeypatch.setattr("smart_context.base.asking.FOUND_FOR_S", 600.0)  # on a busy machine, too
+    with one_request():
+        await one.change(lambda state: state.select(["Ours"]))
+        await other.change(lambda state: state.select(["Theirs"]))
+        assert (await one.state()).active_topics == ("Ours",)
+        await one.change(lambda state: state.pin(["m"]))  # starts from what is stored
+        assert (await one.state()).active_topics == ("Theirs",)
+        await other.change(lambda state: state.select([]))
+    with one_request():
+        assert (await one.state()).active_topics == ()

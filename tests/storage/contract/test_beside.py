@@ -144,9 +144,9 @@ async def test_lines_are_kept_in_their_order(one, other):
 
 async def test_a_log_says_whether_it_has_changed(one, other):
     ours, theirs = (s.logs.beside("c", "receipts", ALL) for s in (one, other))
-    await ours.append(b"a")
-    before = await theirs.revision()
-    assert await ours.revision() == before
+    before = await ours.append(b"a")
+    assert await theirs.revision() == await ours.revision() == before is not None
+    assert await ours.append() == before
     await theirs.append(b"b")
     assert await ours.revision() != before
 

@@ -2,11 +2,13 @@
 
 import asyncio
 import contextlib
+from contextvars import Context
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from smart_context.base.asking import one_request
 from smart_context.base.errors import ChatIdInvalid, CommandFailed, InvalidParams
 from smart_context.base.values import OWNER, PersonId
 from smart_context.chat.documents.document import since_message
@@ -54,6 +56,40 @@ async def test_a_bad_id_is_refused_everywhere(one, bad):
     for beside in (one.vectors.of, one.answers.journal):
         with pytest.raises(ChatIdInvalid):
             beside(bad, "m")
+
+
+async def test_a_request_looks_once_for_what_others_change(one, other, monkeypatch):
+    monkeypatch.setattr("smart_context.base.asking.FOUND_FOR_S", 600.0)  # on a busy machine, too
+    first, second = {**said("a"), "model": "first"}, {**said("a", "b"), "model": "second"}
+    await one.chats.save("c", first)
+
+    async def seen():
+        messages, others = await one.chats.snapshot("c", "model")
+        assert others == {"model": await one.chats.value("c", "model")}
+        assert messages == await one.chats.messages("c")
+        return len(messages), others["model"]
+
+    with one_request():
+        assert await seen() == (1, "first")
+        await other.chats.save("c", second)
+        assert await seen() == (1, "first")
+        await one.chats.update("c", appending("x"))  # starts from what is stored
+        assert await seen() == (3, "second")
+        await other.chats.delete("c")
+        assert await one.chats.exists("c")
+    with one_request():
+        assert not await one.chats.exists("c")
+
+
+async def test_a_request_knows_at_once_what_this_process_changes(one):
+    await one.chats.save("c", said("a"))
+    with one_request():
+        assert len(await one.chats.messages("c")) == 1
+        await asyncio.create_task(one.chats.save("c", said("a", "b")), context=Context())
+        assert len(await one.chats.messages("c")) == 2
+        await asyncio.create_task(one.chats.delete("c"), context=Context())
+        assert not await one.chats.exists("c")
+        assert await one.chats.messages("c") == ()
 
 
 async def test_another_process_reads_what_was_saved(one, other):
