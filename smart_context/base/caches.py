@@ -14,18 +14,10 @@ class Caches(Protocol):
         """True if something is kept under the name."""
 
     def read(self, name: str) -> bytes:
-        """The content of a file.
-
-        Raises:
-            OSError: It is missing, or the system refuses.
-        """
+        """The content of a file; raises `OSError` if it is missing, or the system refuses."""
 
     def write(self, name: str, content: bytes) -> None:
-        """Replace a file.
-
-        Raises:
-            StoreFailed: The system refuses; the old one is intact.
-        """
+        """Replace a file; raises `StoreFailed` if the system refuses; the old one is intact."""
 
     def database(
         self,
@@ -47,8 +39,4 @@ class Caches(Protocol):
         """
 
     def remove_database(self, name: str) -> None:
-        """Remove a database that is not open.
-
-        Raises:
-            OSError: The system refuses.
-        """
+        """Remove a database that is not open; raises `OSError` if the system refuses."""

@@ -303,11 +303,7 @@ class Host:
         self.services.relay.send(event, dict(payload), reached)
 
     async def check_storage(self) -> None:
-        """Return if the storage answers.
-
-        Raises:
-            StoreFailed: It does not.
-        """
+        """Return if the storage answers; raises `StoreFailed` if it does not."""
         check = self.services.storage.check
         await in_daemon_thread(check, name="check of the storage")
 

@@ -47,11 +47,7 @@ class Summarizer(Protocol):
 
 
 async def no_summaries(*_messages: object, **_wishes: object) -> str:
-    """Stands in for a `Summarizer` in a program that has none.
-
-    Raises:
-        CommandFailed: Always.
-    """
+    """Stands in for a `Summarizer` in a program that has none; always raises `CommandFailed`."""
     raise CommandFailed("This program can't write summaries.")
 
 

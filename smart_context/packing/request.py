@@ -175,11 +175,7 @@ def record_file(record: PackRecord, prompt: Path) -> bytes:
 
 
 def read_record(prompt: Path) -> PackRecord:
-    """Read the record of a stored prompt.
-
-    Raises:
-        CommandFailed: If it is missing or invalid.
-    """
+    """Read the record of a stored prompt; raises `CommandFailed` if it is missing or invalid."""
     from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415  150 ms, only to check
 
     path = record_path(prompt)

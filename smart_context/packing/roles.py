@@ -97,11 +97,7 @@ class RoleFolder:
         return self.path / f"{name}.toml"
 
     def read(self, name: str) -> bytes:
-        """The bytes of a role's file.
-
-        Raises:
-            OSError: If it can't be read or is too large.
-        """
+        """The bytes of a role's file; raises `OSError` if it can't be read or is too large."""
         if self.contents is not None:
             return self.contents[f"{name}.toml"]
         path = self.file(name)
@@ -122,11 +118,7 @@ _TEMPLATES = sorted(TEMPLATES_OF_ROLES)
 
 
 def parse_role(path: Path, content: bytes) -> dict[str, Any]:
-    """The document in a role's file.
-
-    Raises:
-        ConfigInvalid: With all its faults.
-    """
+    """The document in a role's file; raises `ConfigInvalid` with all its faults."""
     import tomli  # noqa: PLC0415  10 ms that a pack without a role saves
 
     try:

@@ -178,11 +178,7 @@ class Reasons(Mapping[MessageId, Reason]):
     recent: int  # the number of newest messages that are always kept
 
     def __getitem__(self, message_id: MessageId) -> Reason:
-        """The reason of one message.
-
-        Raises:
-            KeyError: If the chat has no such message.
-        """
+        """The reason of one message; raises `KeyError` if the chat has no such message."""
         return self.at(self._positions[message_id])
 
     def __iter__(self) -> Iterator[MessageId]:

@@ -34,7 +34,7 @@ from smart_context.chat.documents.merge import changed, saved
 from smart_context.chat.ids import check_chat_id, unknown_chat
 from smart_context.chat.listed.rows import checked_title
 from smart_context.chat.messages import ChatId, Message
-from smart_context.storage.ports import ChatChanges, ChatList, ChatTrash
+from smart_context.storage.ports import ChatParts
 
 _COPIED_AT_ONCE = 100
 """The most messages that are copied in the event loop rather than in a thread."""
@@ -57,20 +57,8 @@ class StoredVersion(Protocol):
 S = TypeVar("S", bound=StoredVersion)
 
 
-class VersionStore(Protocol[S]):
+class VersionStore(ChatParts, Protocol[S]):
     """Keeps the newest version of each chat, its list and its trash."""
-
-    @property
-    def listing(self) -> ChatList:
-        """The list of chats, and the search in them."""
-
-    @property
-    def changes(self) -> ChatChanges:
-        """Reports changes of chats."""
-
-    @property
-    def trash(self) -> ChatTrash:
-        """The deleted chats."""
 
     async def run(self, chat: ChatId, work: Callable[[], T]) -> T:
         """Run blocking work on a chat in a thread, until its end; deals with damage."""

@@ -172,15 +172,8 @@ class ChatTrash(Protocol):
         """
 
 
-class Chats(Protocol):
-    """The chats of one vault.
-
-    Whose a chat is stands in its document (`chat/documents/document.py`). `save` leaves that as it
-    is; lists, searches and the trash go by it.
-
-    Every method raises `ChatIdInvalid` for a bad id and `StoreFailed` when storage refuses. Those
-    that read a damaged document set it aside and raise `ChatUnreadable`. Callers get copies.
-    """
+class ChatParts(Protocol):
+    """What goes with the chats of a vault."""
 
     @property
     def listing(self) -> ChatList:
@@ -193,6 +186,17 @@ class Chats(Protocol):
     @property
     def trash(self) -> ChatTrash:
         """The deleted chats."""
+
+
+class Chats(ChatParts, Protocol):
+    """The chats of one vault.
+
+    Whose a chat is stands in its document (`chat/documents/document.py`). `save` leaves that as it
+    is; lists, searches and the trash go by it.
+
+    Every method raises `ChatIdInvalid` for a bad id and `StoreFailed` when storage refuses. Those
+    that read a damaged document set it aside and raise `ChatUnreadable`. Callers get copies.
+    """
 
     async def load(self, chat_id: str, *, reader: str = ANYBODY) -> JsonObject:
         """The document; `{"messages": []}` for a chat that does not exist.

@@ -69,11 +69,7 @@ class EmbeddedTopicExtractor:
         previous: Previous = NOTHING_BEFORE,
         regroup: bool = False,
     ) -> Extraction:
-        """See `TopicExtractor`.
-
-        Raises:
-            ExtractionFailed: If the embedder fails.
-        """
+        """See `TopicExtractor`; raises `ExtractionFailed` if the embedder fails."""
         sticky = await asyncio.to_thread(standing_instructions, messages)
         known = {message_id for topic in previous.topics for message_id in topic.message_ids}
         spoken = await asyncio.to_thread(_spoken, messages, frozenset(sticky) - known)

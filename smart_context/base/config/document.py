@@ -353,11 +353,7 @@ def settings_in(
 
 
 def parse_toml(text: str) -> TomlDocument:
-    """The document in a text.
-
-    Raises:
-        TomlUnreadable: If it is not TOML.
-    """
+    """The document in a text; raises `TomlUnreadable` if it is not TOML."""
     text = text.replace("\r\n", "\n")
     try:
         values = tomli.loads(text)

@@ -60,20 +60,12 @@ class ProviderKeys:
         return {url: IN_SYSTEM if key == _STORED else str(self._file) for url, key in kept.items()}
 
     def put(self, base_url: str, key: str) -> None:
-        """Store a key in place of the previous one.
-
-        Raises:
-            StoreFailed: If it can't be written.
-        """
+        """Store a key in place of the previous one; raises `StoreFailed` if it can't be written."""
         kept = _STORED if self._into_system(base_url, key) else key
         self._file.update(lambda known: replace(known, keys={**known.keys, base_url: kept}))
 
     def forget(self, base_url: str) -> None:
-        """Forget a key, if there is one.
-
-        Raises:
-            StoreFailed: If it can't be written.
-        """
+        """Forget a key, if there is one; raises `StoreFailed` if it can't be written."""
         if self._system is not None and self._file.read()[1].keys.get(base_url) == _STORED:
             try:
                 self._system.delete_password(SERVICE, base_url)

@@ -24,13 +24,9 @@ def open_database(
     max_bytes: int | None = None,
     check_same_thread: bool = True,
 ) -> sqlite3.Connection:
-    """A connection to a database file; a new one is readable by its owner only.
+    """A connection to a database file, as `Caches.database`; made with its folder if it is missing.
 
-    Args:
-        place: The file; its folder is made when it is missing.
-        timeout_s: How long to wait for others' locks.
-        max_bytes: A larger file is refused.
-        check_same_thread: As for `sqlite3.connect`.
+    A new one is readable by its owner only.
 
     Raises:
         sqlite3.OperationalError: A file is not a plain file, or the system refuses.
@@ -47,11 +43,7 @@ def open_database(
 
 
 def remove_database(place: Place) -> None:
-    """Remove a database that is not open.
-
-    Raises:
-        OSError: The system refuses.
-    """
+    """Remove a database that is not open; raises `OSError` if the system refuses."""
     for suffix in _SUFFIXES:
         remove_file(place.parent / f"{place.name}{suffix}")
 

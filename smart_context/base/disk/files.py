@@ -146,11 +146,7 @@ def signature_of_open(descriptor: int) -> Signature:
 
 
 def signature_in(folder: Folder, name: str) -> Signature | None:
-    """As `signature_of`, in an open folder.
-
-    Raises:
-        OSError: As `signature_of`.
-    """
+    """As `signature_of`, in an open folder; raises `OSError` as `signature_of`."""
     try:
         status = folder.status(name)
     except FileNotFoundError:
@@ -182,11 +178,7 @@ def read_file(
 def read_in(
     folder: Folder, name: str, *, max_bytes: int = MAX_FILE_BYTES
 ) -> tuple[Signature, bytes]:
-    """As `read_file`, in an open folder.
-
-    Raises:
-        OSError: As `Folder.read`.
-    """
+    """As `read_file`, in an open folder; raises `OSError` as `Folder.read`."""
     status, content = folder.read(name, max_bytes)
     return _signature(status), content
 

@@ -276,11 +276,7 @@ class Folder:
         )
 
     def touch(self, name: str) -> None:
-        """Set the time of a plain file to now.
-
-        Raises:
-            OSError: As `open`.
-        """
+        """Set the time of a plain file to now; raises `OSError` as `open`."""
         descriptor = self.open(name)
         try:
             os.utime(descriptor if os.utime in os.supports_fd else self._prefix + name)

@@ -146,11 +146,7 @@ def _libc() -> Any:
 
 
 def _call(number: int, *arguments: object) -> int:
-    """The result of a system call.
-
-    Raises:
-        OSError: If the kernel refuses it.
-    """
+    """The result of a system call; raises `OSError` if the kernel refuses it."""
     import ctypes  # noqa: PLC0415 - as above
 
     words = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]

@@ -7,11 +7,7 @@ _LENGTH = struct.Struct(">I")
 
 
 def write_frame(stream: BinaryIO, content: bytes) -> None:
-    """Send one frame.
-
-    Raises:
-        OSError: The other side is gone.
-    """
+    """Send one frame; raises `OSError` if the other side is gone."""
     stream.write(_LENGTH.pack(len(content)))
     stream.write(content)
     stream.flush()

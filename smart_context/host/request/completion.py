@@ -51,11 +51,7 @@ class RequestCompletion:
         return window_of(endpoint, self._counter(endpoint.model)) if endpoint else None
 
     async def completed(self, request: Request) -> Request:
-        """The request as it would be sent.
-
-        Raises:
-            RequestTooLong: If it would be refused.
-        """
+        """The request as it would be sent; raises `RequestTooLong` if it would be refused."""
         return await within(self.window, await self.with_images(request))
 
     async def with_images(self, request: Request) -> Request:

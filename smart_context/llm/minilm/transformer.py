@@ -5,9 +5,8 @@ shortcuts change no measurable score: gelu uses tanh instead of erf, and the att
 is multiplied into the query weights on loading.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,67 +116,67 @@ def gelu(rows: Floats) -> Floats:
     return inner
 
 
-def pooled(rows: Floats, layers: Sequence[Layer], longest: int, lengths: Ids) -> Floats:
-    """Shape (n, 384): the unit vector of each text, the mean of its rows after all layers.
+class Words(Protocol):
+    """The embeddings of word pieces, most of a model; they stay packed."""
 
-    Args:
-        rows: Shape (n * longest, 384), the embedded tokens, the texts one after another.
-        longest: The number of tokens of each text, with padding.
-        lengths: Shape (n,), the same without padding.
-    """
-    count = len(lengths)
-    counts = np.arange(longest) < lengths[:, None]
-    bias = None
-    if not counts.all():
-        bias = np.where(counts, np.float32(0), _FAR_BELOW)[:, None, None, :]
-    for layer in layers:
-        rows = layer(rows, (count, longest), bias)
-    rows = rows.reshape(count, longest, DIMENSION)
-    sums: Floats = np.einsum("nld,nl->nd", rows, counts.astype(np.float32))
-    sums /= np.linalg.norm(sums, axis=1, keepdims=True)
-    return sums
+    def rows(self, places: Ids) -> Floats:
+        """Shape (*places.shape, 384): the rows at these places, restored."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MiniLM:
-    """The model; calling it is a pure function of its arguments, from any thread.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Int8:
+    stored: NDArray[np.int8]
+    scales: Floats
 
-    Word embeddings, half of the model, stay int8 and are restored row by row when used.
-    """
+    def rows(self, places: Ids) -> Floats:
+        """The rows at these places."""
+        rows = self.stored[places].astype(np.float32)
+        rows *= self.scales[places]
+        return rows
 
-    words: NDArray[np.int8]
-    word_scales: Floats
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Encoder:
+    """A model; calling it is a pure function of its arguments, from any thread."""
+
+    words: Words
     positions: Floats
     norm: Norm
     layers: tuple[Layer, ...]
 
     def __call__(self, ids: Ids, lengths: Ids) -> Floats:
-        """Shape (n, 384): a unit vector for each row of `ids`.
+        """Shape (n, 384): a unit vector for each row of `ids`, the mean of its tokens.
 
         Args:
             ids: Shape (n, longest), with opening and closing tokens and any padding.
             lengths: Shape (n,), each at least 1: the number of ids of each row, without padding.
         """
-        return pooled(self._embedded(ids), self.layers, ids.shape[1], lengths)
+        count, longest = ids.shape
+        rows = self.words.rows(ids)
+        rows += self.positions[:longest]
+        rows = self.norm(rows.reshape(-1, DIMENSION))
+        counts = np.arange(longest) < lengths[:, None]
+        bias = None
+        if not counts.all():
+            bias = np.where(counts, np.float32(0), _FAR_BELOW)[:, None, None, :]
+        for layer in self.layers:
+            rows = layer(rows, (count, longest), bias)
+        rows = rows.reshape(count, longest, DIMENSION)
+        sums: Floats = np.einsum("nld,nl->nd", rows, counts.astype(np.float32))
+        sums /= np.linalg.norm(sums, axis=1, keepdims=True)
+        return sums
 
-    def _embedded(self, ids: Ids) -> Floats:
-        rows = self.words[ids].astype(np.float32)
-        rows *= self.word_scales[ids]
-        rows += self.positions[: ids.shape[1]]
-        return self.norm(rows.reshape(-1, DIMENSION))
 
-    @classmethod
-    def restored(cls, tensors: Tensors) -> Self:
-        """The model from its converted tensors."""
-        words = "embeddings.word_embeddings.weight"
-        kinds = restored(tensors, "embeddings.token_type_embeddings.weight")
-        return cls(
-            words=tensors[words].copy(),
-            word_scales=tensors[words + SCALE].copy(),
-            positions=restored(tensors, "embeddings.position_embeddings.weight") + kinds[0],
-            norm=Norm.named(tensors, "embeddings.LayerNorm"),
-            layers=tuple(_layer(tensors, f"encoder.layer.{number}") for number in range(LAYERS)),
-        )
+def minilm(tensors: Tensors) -> Encoder:
+    """The model from its converted tensors."""
+    words = "embeddings.word_embeddings.weight"
+    kinds = restored(tensors, "embeddings.token_type_embeddings.weight")
+    return Encoder(
+        words=_Int8(stored=tensors[words].copy(), scales=tensors[words + SCALE].copy()),
+        positions=restored(tensors, "embeddings.position_embeddings.weight") + kinds[0],
+        norm=Norm.named(tensors, "embeddings.LayerNorm"),
+        layers=tuple(_layer(tensors, f"encoder.layer.{number}") for number in range(LAYERS)),
+    )
 
 
 def _layer(tensors: Tensors, name: str) -> Layer:

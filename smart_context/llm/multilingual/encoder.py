@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +23,11 @@ from smart_context.llm.minilm.tensors import SCALE, Tensors, from_bytes
 from smart_context.llm.minilm.transformer import (
     DIMENSION,
     Affine,
+    Encoder,
     Floats,
-    Ids,
     Layer,
     Norm,
     joined,
-    pooled,
 )
 from smart_context.llm.models import Matrix, unit_rows
 from smart_context.llm.multilingual import files
@@ -63,40 +62,14 @@ class FourBits:
 LAYERS = 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class E5:
-    """The model; calling it is a pure function of its arguments, from any thread.
-
-    The word embeddings, two thirds of the model, stay packed and are restored when used.
-    """
-
-    words: FourBits
-    positions: Floats
-    norm: Norm
-    layers: tuple[Layer, ...]
-
-    def __call__(self, ids: Ids, lengths: Ids) -> Floats:
-        """Shape (n, 384): a unit vector for each row of `ids`.
-
-        Args:
-            ids: Shape (n, longest), with opening and closing tokens and any padding.
-            lengths: Shape (n,), each at least 1: the number of ids of each row, without padding.
-        """
-        rows = self.words.rows(ids)
-        rows += self.positions[: ids.shape[1]]
-        rows = self.norm(rows.reshape(-1, DIMENSION))
-        return pooled(rows, self.layers, ids.shape[1], lengths)
-
-    @classmethod
-    def restored(cls, tensors: Tensors) -> Self:
-        """The model from its converted tensors."""
-        positions = tensors["emb.pos"].reshape(-1, DIMENSION)
-        return cls(
-            words=_packed(tensors, "emb.word"),
-            positions=positions + tensors["emb.type"][:DIMENSION],
-            norm=_norm(tensors, "emb.ln"),
-            layers=tuple(_layer(tensors, f"l{number}") for number in range(LAYERS)),
-        )
+def _e5(tensors: Tensors) -> Encoder:
+    positions = tensors["emb.pos"].reshape(-1, DIMENSION)
+    return Encoder(
+        words=_packed(tensors, "emb.word"),
+        positions=positions + tensors["emb.type"][:DIMENSION],
+        norm=_norm(tensors, "emb.ln"),
+        layers=tuple(_layer(tensors, f"l{number}") for number in range(LAYERS)),
+    )
 
 
 def _layer(tensors: Tensors, name: str) -> Layer:
@@ -217,7 +190,7 @@ _PART = 400
 _SENTENCE = re.compile("(?<=[.!?\u3002\uff01\uff1f\u061f\u0964\n])\\s*")
 
 
-def load_e5(folder: Path = files.FOLDER) -> tuple[Unigram, E5]:
+def load_e5(folder: Path = files.FOLDER) -> tuple[Unigram, Encoder]:
     """The tokenizer and the model of E5; takes about 0.1 s and 100 MB.
 
     Raises:
@@ -227,10 +200,10 @@ def load_e5(folder: Path = files.FOLDER) -> tuple[Unigram, E5]:
     return e5_from(pieces, read_checked(folder, files.WEIGHTS, files.DIGESTS))
 
 
-def e5_from(vocabulary: bytes, weights: bytes) -> tuple[Unigram, E5]:
+def e5_from(vocabulary: bytes, weights: bytes) -> tuple[Unigram, Encoder]:
     """The same from the content of both files."""
     pieces, tensors = vocabulary.decode().split("\n")[:-1], from_bytes(weights)
-    return Unigram(pieces, tensors["scores"].tolist(), prefix=PREFIX), E5.restored(tensors)
+    return Unigram(pieces, tensors["scores"].tolist(), prefix=PREFIX), _e5(tensors)
 
 
 class UniversalEncoder:

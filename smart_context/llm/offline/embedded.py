@@ -23,7 +23,7 @@ from smart_context.base.errors import ModelFailed
 from smart_context.llm.minilm import files
 from smart_context.llm.minilm.onnx_graph import Forward, onnx_forward
 from smart_context.llm.minilm.tensors import from_bytes
-from smart_context.llm.minilm.transformer import DIMENSION, LONGEST, MiniLM
+from smart_context.llm.minilm.transformer import DIMENSION, LONGEST, minilm
 from smart_context.llm.models import Matrix, unit_rows
 
 _SETTERS = (
@@ -291,7 +291,7 @@ def load(folder: Path) -> tuple[WordPiece, Forward]:
     use_one_thread()
     vocabulary = files.read_checked(folder, files.VOCABULARY).decode()
     tensors = from_bytes(files.read_checked(folder, files.WEIGHTS))
-    forward = onnx_forward(tensors) or MiniLM.restored(tensors)
+    forward = onnx_forward(tensors) or minilm(tensors)
     return WordPiece(vocabulary.split("\n")[:-1]), forward
 
 

@@ -14,7 +14,7 @@ import random
 import ssl
 import zlib
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -45,47 +45,6 @@ _SERVER_ERROR = 500
 
 
 _logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retries:
-    """Sends requests until one succeeds or another try would not help."""
-
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    jitter: Callable[[], float] = random.random
-
-    async def run(
-        self,
-        attempt: Callable[[], Awaitable[T]],
-        settings: EndpointSettings,
-        before_waiting: Callable[[], Awaitable[None]],
-    ) -> T:
-        """The result of the first attempt that succeeds.
-
-        Raises:
-            RequestFailed: If the last attempt fails, or a retry would not help.
-        """
-        retries = 0
-        while True:
-            try:
-                return await attempt()
-            except RequestFailed as error:
-                failure = error.failure
-                wait = wait_s(
-                    failure,
-                    retries=retries,
-                    max_retries=settings.max_retries,
-                    jitter=self.jitter(),
-                )
-                if wait is None:
-                    raise
-            await before_waiting()
-            place, trouble = settings.base_url, failure.trouble
-            _logger.info("%s: asking again in %.1f s (%s)", place, wait, trouble)
-            if trouble == "refused":  # it is there, but busy
-                tell_wait(wait)
-            await self.sleep(wait)
-            retries += 1
 
 
 def wait_s(
@@ -179,7 +138,7 @@ class EndpointClient:
         self, *, sleep: Sleep = asyncio.sleep, jitter: Callable[[], float] = random.random
     ) -> None:
         self.withheld: frozenset[str] = frozenset()
-        self._retries = Retries(sleep=sleep, jitter=jitter)
+        self._sleep, self._jitter = sleep, jitter
         self._clients: dict[tuple[bool, bool], httpx.AsyncClient] = {}
         self._connecting = asyncio.Lock()
 
@@ -189,12 +148,32 @@ class EndpointClient:
         settings: EndpointSettings,
         before_waiting: Callable[[], Awaitable[None]],
     ) -> T:
-        """The result of the first attempt that succeeds; see `Retries.run`.
+        """The result of the first attempt that succeeds.
 
         Raises:
             RequestFailed: If the last attempt fails, or a retry would not help.
         """
-        return await self._retries.run(attempt, settings, before_waiting)
+        retries = 0
+        while True:
+            try:
+                return await attempt()
+            except RequestFailed as error:
+                failure = error.failure
+                wait = wait_s(
+                    failure,
+                    retries=retries,
+                    max_retries=settings.max_retries,
+                    jitter=self._jitter(),
+                )
+                if wait is None:
+                    raise
+            await before_waiting()
+            place, trouble = settings.base_url, failure.trouble
+            _logger.info("%s: asking again in %.1f s (%s)", place, wait, trouble)
+            if trouble == "refused":  # it is there, but busy
+                tell_wait(wait)
+            await self._sleep(wait)
+            retries += 1
 
     async def send(
         self,

@@ -23,11 +23,7 @@ TEMPLATES_OF_ROLES = frozenset(name for name in ALLOWED_TEMPLATES if not name.st
 
 
 def check_allowed(name: str) -> None:
-    """Refuse a template that is not on the list.
-
-    Raises:
-        ValueError: If it is not.
-    """
+    """Refuse a template that is not on the list; raises `ValueError` if it is not."""
     if name not in ALLOWED_TEMPLATES:
         known = ", ".join(sorted(ALLOWED_TEMPLATES))
         raise ValueError(f"The template {name!r} is not allowed; allowed are {known}.")

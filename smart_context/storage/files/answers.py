@@ -54,11 +54,7 @@ class AnswerClaim:
         self._reserved: int | None = None
 
     def read(self) -> bytes:
-        """The file's content.
-
-        Raises:
-            OSError: If the system refuses, or the claim was released.
-        """
+        """The file's content; raises `OSError` if the system refuses, or the claim was released."""
         descriptor = self._held()
         os.lseek(descriptor, 0, os.SEEK_SET)
         with os.fdopen(descriptor, "rb", closefd=False) as file:
@@ -100,11 +96,7 @@ class AnswerClaim:
                 self._reserved = wanted
 
     def clear(self) -> None:
-        """Empty the file.
-
-        Raises:
-            OSError: If the system refuses, or the claim was released.
-        """
+        """Empty the file; raises `OSError` if the system refuses, or the claim was released."""
         os.ftruncate(self._held(), 0)
         self._size, self._reserved = 0, None
 

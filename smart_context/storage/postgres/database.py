@@ -257,11 +257,7 @@ class Database:
         self.run(lambda _: None, repeatable=True)
 
     def check(self) -> None:
-        """Return if the database answers soon.
-
-        Raises:
-            StoreFailed: It does not, or refuses.
-        """
+        """Return if the database answers soon; raises `StoreFailed` if it does not, or refuses."""
         self.run(
             lambda connection: connection.execute("SELECT 1"), patience_s=CHECK_S, repeatable=True
         )

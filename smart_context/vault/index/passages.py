@@ -44,11 +44,7 @@ class KeptWords:
 
 
 def write_words(caches: Caches, kept: KeptWords) -> None:
-    """Replace the file.
-
-    Raises:
-        StoreFailed: The disk refuses; the old file is intact.
-    """
+    """Replace the file; raises `StoreFailed` if the disk refuses; the old file is intact."""
     found = kept.postings
     numbers = (found.ends, found.positions, found.counts, found.lengths)
     parts = [

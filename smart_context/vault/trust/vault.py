@@ -251,11 +251,7 @@ class VaultTrust:
         self._record.store(self.root, grant)
 
     def revoke(self) -> None:
-        """Revoke all grants of the vault.
-
-        Raises:
-            StoreFailed: If the record can't be written.
-        """
+        """Revoke all grants of the vault; raises `StoreFailed` if the record can't be written."""
         self._record.store(self.root, Grant())
 
     def _plugin_files(self) -> FileSet:

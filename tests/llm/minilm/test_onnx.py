@@ -10,7 +10,7 @@ import pytest
 from smart_context.llm.minilm import files
 from smart_context.llm.minilm.onnx_graph import model_bytes, onnx_forward
 from smart_context.llm.minilm.tensors import from_bytes
-from smart_context.llm.minilm.transformer import MiniLM
+from smart_context.llm.minilm.transformer import minilm
 
 
 @pytest.fixture(scope="module")
@@ -76,9 +76,7 @@ def test_its_vectors_are_those_of_the_numpy_pass(tensors):
     lengths = np.array([4, 6])
     forward = onnx_forward(tensors)
     assert forward is not None
-    np.testing.assert_allclose(
-        forward(ids, lengths), MiniLM.restored(tensors)(ids, lengths), atol=1e-3
-    )
+    np.testing.assert_allclose(forward(ids, lengths), minilm(tensors)(ids, lengths), atol=1e-3)
 
 
 def test_no_copy_of_the_model_is_kept_beside_its_session(tensors):

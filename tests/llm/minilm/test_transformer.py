@@ -7,12 +7,12 @@ import pytest
 
 from smart_context.llm.minilm import files
 from smart_context.llm.minilm.tensors import from_bytes
-from smart_context.llm.minilm.transformer import DIMENSION, MiniLM, Norm, gelu
+from smart_context.llm.minilm.transformer import DIMENSION, Norm, gelu, minilm
 
 
 @pytest.fixture(scope="module")
 def model():
-    return MiniLM.restored(from_bytes(files.read_checked(files.FOLDER, files.WEIGHTS)))
+    return minilm(from_bytes(files.read_checked(files.FOLDER, files.WEIGHTS)))
 
 
 def test_gelu_is_within_a_thousandth_of_the_exact_one_and_leaves_its_argument():
