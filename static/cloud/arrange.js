@@ -16,6 +16,9 @@ const SLACK = 0.15;
 const FURTHEST = 0.27;
 const SMALLER = 0.96;
 const SMALLEST = 0.7;
+/** A cloud of so few, or one that is too high, is arranged from scratch if nothing moves further than this for it. */
+const FEW = 4;
+const NOT_FAR = 0.58;
 /** Places are remembered in tenths of a pixel. */
 const SAME = 0.5;
 /** Beyond these changes of the room, a cloud is arranged from scratch; a lower room would not hold it as it is. */
@@ -32,7 +35,7 @@ const NO_LOWER = 0.9;
 export function arrange(bubbles, room, before, isHeld = false) {
   const known = before && isSame(before, room) ? before : null;
   const isKnown = known !== null && bubbles.some(({ id }) => known.at[id]);
-  const { placed, scale } = isKnown ? rearranged(bubbles, room, known, isHeld) : fresh(bubbles, room);
+  const { placed, scale } = isKnown ? changed(bubbles, room, known, isHeld) : fresh(bubbles, room);
   const at = Object.fromEntries(bubbles.map(({ id }, i) => [id, /** @type {[number, number]} */ ([round(placed[i].x), round(placed[i].y)])]));
   return { placed, places: { ...room, scale, at, of: ofWhat(bubbles) } };
 }
@@ -41,6 +44,13 @@ export function arrange(bubbles, room, before, isHeld = false) {
 function isSame(before, now) {
   const [wider, higher] = [now.width / before.width, now.height / before.height];
   return Math.min(wider, 1 / wider, 1 / higher) >= SAME_ROOM && higher >= NO_LOWER;
+}
+
+/** @param {readonly Bubble[]} bubbles @param {Room} room @param {Places} before @param {boolean} isHeld */
+function changed(bubbles, room, before, isHeld) {
+  const made = rearranged(bubbles, room, before, isHeld);
+  const isGood = bubbles.length > FEW && lowest(made.placed) <= Math.max(room.height, before.height);
+  return (!isGood && !isHeld && centred(bubbles, room, before)) || made;
 }
 
 /** @param {readonly Bubble[]} bubbles @param {Room} room */
@@ -55,6 +65,46 @@ function fresh(bubbles, { width, height }) {
   return { placed, scale };
 }
 
+/**
+ * A cloud to which more belong than before, from scratch, turned so that what stays moves least; null if that is far.
+ * @param {readonly Bubble[]} bubbles @param {Room} room @param {Places} before
+ */
+function centred(bubbles, room, before) {
+  const known = bubbles.filter(({ id }) => before.at[id]).length;
+  const isMore = known < bubbles.length && known === Object.keys(before.at).length;
+  if (!isMore) return null;
+  const { placed, scale } = fresh(bubbles, room);
+  const ratio = room.width / before.width;
+  const were = sizesAt(before.scale * ratio, countsOf(bubbles), room.width, leastOf(bubbles), room.height);
+  const stays = bubbles.map(({ id }) => scaled(before.at[id], ratio));
+  const ways = mirrored(placed, room.width).map((spots) => ({ spots, moved: furthest(stays, spots, were) }));
+  const [best] = ways.sort((a, b) => a.moved - b.moved);
+  return best.moved <= NOT_FAR ? { placed: best.spots, scale } : null;
+}
+
+/** The same cloud and its mirror images. @param {readonly Placed[]} placed @param {number} width */
+function mirrored(placed, width) {
+  const ends = Math.min(...placed.map(({ y, r }) => y - r)) + lowest(placed);
+  const aside = (/** @type {readonly Placed[]} */ spots) => spots.map((spot) => ({ ...spot, x: width - spot.x }));
+  const upside = placed.map((spot) => ({ ...spot, y: ends - spot.y }));
+  return [[...placed], aside(placed), upside, aside(upside)];
+}
+
+/**
+ * How far the furthest moves, in its diameters.
+ * @param {readonly ({ x: number, y: number } | null)[]} from @param {readonly Placed[]} to
+ * @param {readonly number[]} radii
+ */
+function furthest(from, to, radii) {
+  const apart = to.map(({ x, y }, i) => Math.hypot((from[i]?.x ?? x) - x, (from[i]?.y ?? y) - y));
+  return Math.max(...apart.map((distance, i) => distance / (2 * radii[i])));
+}
+
+/** @param {readonly Placed[]} placed */
+function lowest(placed) {
+  return placed.length ? Math.max(...placed.map(({ y, r }) => y + r)) : Infinity;
+}
+
 /** @param {readonly Bubble[]} bubbles @param {Room} room @param {Places} before @param {boolean} isHeld */
 function rearranged(bubbles, { width, height }, before, isHeld) {
   const ratio = width / before.width;
@@ -67,14 +117,18 @@ function rearranged(bubbles, { width, height }, before, isHeld) {
   const stay = mayStay && stayed(bubbles, sizesAt(was, counts, width, leastOf(bubbles), height), before, ratio);
   if (stay) return { placed: stay, scale: was };
   let scale = isHeld || isNear ? was : Math.min(was * (1 + SLACK), Math.max(was * (1 - SLACK), ideal));
+  /** @type {{ placed: Placed[], scale: number }} */
+  let best = { placed: [], scale };
   for (;;) {
     const sizes = sizesAt(scale, counts, width, leastOf(bubbles), height);
     const circles = bubbles.map(({ id }, i) => ({ r: sizes[i], at: scaled(before.at[id], ratio) }));
     const spots = settle(circles, width, GAP, !isHeld && (hasLeft || scale < was));
-    const moved = circles.map(({ r, at }, i) => (at ? Math.hypot(at.x - spots[i].x, at.y - spots[i].y) / (2 * r) : 0));
-    if (Math.max(...moved) <= FURTHEST || isHeld || scale < was * SMALLEST) {
-      return { placed: spots.map((spot, i) => ({ ...spot, r: sizes[i] })), scale };
-    }
+    const placed = spots.map((spot, i) => ({ ...spot, r: sizes[i] }));
+    const moved = furthest(circles.map(({ at }) => at), placed, sizes);
+    const isLast = isHeld || scale < was * SMALLEST;
+    const isBetter = moved <= FURTHEST && lowest(placed) < lowest(best.placed);
+    if (isBetter || (isLast && !best.placed.length)) best = { placed, scale };
+    if (isLast || lowest(best.placed) <= Math.max(height, before.height * ratio)) return best;
     scale *= SMALLER;
   }
 }

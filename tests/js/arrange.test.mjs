@@ -145,3 +145,19 @@ test("a cloud that is laid out again, as after a reload, stays as it is", () => 
     }
   }
 });
+
+test("a cloud that grows topic by topic stays about as high as its room, and two lie side by side in its middle", () => {
+  for (const counts of [[4, 4, 4, 4, 4, 4, 4], [4, 2, 2, 6, 2, 4, 2], [2, 9, 4, 4, 3, 6, 2]]) {
+    let places = null;
+    for (let length = 1; length <= counts.length; length++) {
+      const topics = counts.slice(0, length).map((count, i) => ({ id: `t${i}`, count, least: 30 }));
+      const made = arrange(topics, ROOM, places);
+      assertApart(made.placed);
+      const low = Math.max(...made.placed.map(({ y, r }) => y + r));
+      assert.ok(low <= 1.15 * WIDTH, `${length} of ${counts}: ${low}`);
+      const sides = [...made.placed.map(({ x, r }) => x - r), ...made.placed.map(({ x, r }) => x + r)];
+      if (length === 2) assert.ok(Math.abs(Math.min(...sides) + Math.max(...sides) - WIDTH) <= 2, `${sides}`);
+      places = made.places;
+    }
+  }
+});
