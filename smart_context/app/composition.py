@@ -296,7 +296,6 @@ async def models_of(
 
     Args:
         notes: Quoted in answers when no chat model is configured.
-        client: Asks endpoints.
     """
     async with AsyncExitStack() as closing:
         embedder = _embedder(config.embedding, client, closing)

@@ -37,11 +37,7 @@ _MOST_WAITING = 8
 
 
 class Imports:
-    """Takes in files of chats, and reads them when asked.
-
-    Args:
-        host: The host of the vault.
-    """
+    """Takes in files of chats, and reads them when asked."""
 
     def __init__(self, host: Host) -> None:
         self._host = host

@@ -125,7 +125,6 @@ async def serve_vault(
     """Serve the vault at `root` until SIGINT or SIGTERM.
 
     Args:
-        host: The address to bind.
         port: The port to bind; 0 takes any free one.
         token: The user's secret; `None` makes a new one.
         on_ready: Called with the maker of start links once requests are answered.

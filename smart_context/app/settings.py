@@ -99,11 +99,7 @@ class Setting:
 def known_settings(
     plugin_settings: Mapping[str, Mapping[str, SettingSpec]],
 ) -> Mapping[str, Setting]:
-    """All settings by their dotted names.
-
-    Args:
-        plugin_settings: What the vault's plugins declare.
-    """
+    """All settings by their dotted names."""
     found = {f"llm.{name}": Setting(spec=spec, group="models") for name, spec in _ENDPOINT.items()}
     for category in CATEGORIES:
         spec = _text(description=_PURPOSES[category])

@@ -38,13 +38,7 @@ def keys_of(messages: Iterable[Message]) -> list[bytes]:
 
 
 def matched(units: Sequence[Unit], messages: Sequence[Message], keys: Sequence[bytes]) -> Matching:
-    """Match the units of a request with the messages of its chat.
-
-    Args:
-        units: The client's list.
-        messages: The chat's.
-        keys: Of the messages.
-    """
+    """Match the units of a request with the messages of its chat."""
     same = _common(units, messages, keys)
     places: list[int | None] = list(range(same))
     rest = _Rest(units, messages, keys, same)
@@ -230,7 +224,6 @@ def order(matching: Matching, count: int) -> list[int | tuple[int]]:
     until now, or before the new ones at the end.
 
     Args:
-        matching: What the list means.
         count: How many messages the chat has.
     """
     cut = deque(sorted(matching.cut))

@@ -96,7 +96,6 @@ def given_id(headers: Mapping[str, str], body: Body) -> GivenId | None:
 
     Args:
         headers: By names in lower case.
-        body: The request's body.
     """
     return _in_headers(headers) or _in_body(body)
 
@@ -313,7 +312,6 @@ class Issued:
         """The chat whose answers are in a request, in order; `None` if there is none.
 
         Args:
-            units: The request's.
             text_of: Reads messages of chats, where a digest can't decide.
         """
         heard = _answers_with_questions(units)
@@ -438,9 +436,6 @@ KIND = "clients"
 
 class IssuedRecord:
     """The answers of one key, in a log that several servers may add to.
-
-    Args:
-        key: The key's name.
 
     Attributes:
         issued: The answers, as of the last `refresh`.

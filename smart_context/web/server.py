@@ -55,7 +55,6 @@ async def serve(
 
     Args:
         app: The application; it is started and stopped here.
-        host: The name or address to bind.
         port: The port to bind; 0 takes any free one.
         on_ready: Called with the maker of start links once requests are answered.
         limits: Limits of connections; by default as many as the system allows.

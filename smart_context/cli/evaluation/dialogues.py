@@ -112,7 +112,6 @@ def read_dialogues(path: Path, kind: Kind | None = None) -> tuple[Kind, list[Dia
     """Read the dialogues of a file; returns its kind and the dialogues.
 
     Args:
-        path: A JSON file.
         kind: Its kind; `None` detects it by the keys of the first entry.
 
     Raises:

@@ -315,13 +315,7 @@ class Baselines:
     def recalls(
         self, text: str, query: Floats, evidence: Sequence[int], budget: int
     ) -> Mapping[str, float]:
-        """For each method, the share of the evidence in its best messages within the budget.
-
-        Args:
-            text: The query.
-            query: Its vector.
-            evidence: Positions of the evidence.
-        """
+        """For each method, the share of the evidence in its best messages within the budget."""
         found: dict[str, float] = {}
         for name, order in self.orders(text, query).items():
             kept = order[np.cumsum(self.tokens[order]) <= budget]

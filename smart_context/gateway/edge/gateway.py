@@ -70,13 +70,6 @@ AdmissionOf = Callable[[Scope], Admission]
 class Gateway:
     """Answers clients of the API.
 
-    Args:
-        host: The vault that is served.
-        parts: The parts that exchanges share.
-        admitted: The identity that the gate gave to a request.
-        upstream: Passes requests on to providers.
-        models_s: Longest wait for the provider's models.
-
     Attributes:
         activity: What clients have done.
     """

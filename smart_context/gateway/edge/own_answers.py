@@ -175,11 +175,7 @@ def _data(value: Any) -> bytes:
 
 
 class OwnAnswers:
-    """Answers requests without passing them to a provider.
-
-    Args:
-        host: The vault that is served.
-    """
+    """Answers requests without passing them to a provider."""
 
     def __init__(self, host: Host) -> None:
         self._host = host

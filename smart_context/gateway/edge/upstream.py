@@ -187,11 +187,7 @@ class Answer:
 
 
 class Upstream:
-    """Passes requests on to providers.
-
-    Args:
-        client: Asks endpoints, as for models.
-    """
+    """Passes requests on to providers."""
 
     def __init__(self, client: EndpointClient) -> None:
         self._client = client

@@ -34,7 +34,6 @@ def kept_units(units: Sequence[Unit], ids: Sequence[str], kept: set[str]) -> lis
     last user message with what follows it, and the other half of calls and results.
 
     Args:
-        units: The client's list.
         ids: The ids of its messages in the chat.
         kept: The messages that were chosen.
     """
@@ -89,9 +88,6 @@ def outgoing(
     """The body to send.
 
     Args:
-        kind: Which API the client speaks.
-        body: The client's body.
-        units: Of its list.
         kept: The places of the units to send.
         brought_back: Messages that the client no longer sends, by the unit that they precede.
         system: The text of the role and the contexts; may be empty.

@@ -155,10 +155,7 @@ def read_incoming(
     """Read a request.
 
     Args:
-        kind: The API that the client uses.
-        raw: The body's bytes.
         headers: By names in lower case.
-        recent: Lists that were read lately.
         echoes: Our keys, which units don't hold if the client sends back an answer with one.
 
     Raises:

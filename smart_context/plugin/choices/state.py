@@ -271,8 +271,6 @@ def merged(base: FilterState, theirs: FilterState, ours: FilterState) -> FilterS
 
     Args:
         base: What both sides started from.
-        theirs: The state of one side.
-        ours: The state of the other.
     """
     if base == theirs:
         return ours

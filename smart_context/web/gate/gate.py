@@ -96,7 +96,6 @@ def key_page(path: str, version: str) -> str:
     What the page will need is asked for along with the script, and not only after it.
 
     Args:
-        path: The path of the page.
         version: What `assets_version` gives; addresses have to be the same as in `layout.html`.
     """
     found = _PAGES.match(path)

@@ -103,10 +103,7 @@ def plain_page(title: str, advice: str, link: tuple[str, str], *, status: int = 
     """A small page with one link, for those who may fetch nothing else.
 
     Args:
-        title: Its heading.
-        advice: A sentence below it.
         link: An address on this server, and its words.
-        status: The answer's status.
     """
     href, words = link
     page = _PAGE.format(

@@ -79,12 +79,7 @@ class SmartContextCommands:
     async def turn(
         self, chat_id: str, turn: str, *, compared: str | None, replayed: JsonObject | None
     ) -> TurnAnswer:
-        """The receipt of a turn, or its replay.
-
-        Args:
-            compared: The turn to compare it with.
-            replayed: The settings to replay it under.
-        """
+        """The receipt of a turn, or its replay."""
         named: JsonObject = {"chat_id": chat_id, "turn": turn}
         if replayed is not None:
             answer = await self.ask("smart_context.replay", named | replayed)

@@ -258,11 +258,7 @@ def plain(text: str, note: str = "") -> str:
 
 
 class Markdown:
-    """Renders messages; keep it, since building the parser takes milliseconds.
-
-    Args:
-        colour: Makes HTML of code and its language.
-    """
+    """Renders messages; keep it, since building the parser takes milliseconds."""
 
     def __init__(self, colour: Colour = highlight) -> None:
         parser = _Parser("commonmark", {"html": False})

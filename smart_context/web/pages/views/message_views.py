@@ -233,12 +233,7 @@ class MessageView:
 
 
 def message_view(message: Message, render: Callable[[str], str]) -> MessageView:
-    """A message, ready for the template.
-
-    Args:
-        message: The stored message.
-        render: Markdown to safe HTML.
-    """
+    """A message, ready for the template."""
     summary, said = summary_view(message) if message.is_summary else (None, message)
     shown = _with_links(render) if message.is_extracted else render
     parts = (_part_view(part, shown) for part in said.parts)
