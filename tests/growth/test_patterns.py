@@ -103,9 +103,15 @@ def slow_case(used, yardstick):
     return []
 
 
+@pytest.fixture(scope="module")
+def yardstick():
+    """What tells which texts get a closer look; by a new one each of them is judged."""
+    return yardstick_s()
+
+
 @pytest.mark.parametrize("used", used_patterns(), ids=lambda used: used.name)
-def test_no_text_is_slow_for_a_pattern(used):
-    assert slow_case(used, yardstick_s()) == []
+def test_no_text_is_slow_for_a_pattern(used, yardstick):
+    assert slow_case(used, yardstick) == []
 
 
 def test_the_others_are_made_from_a_text_and_tried_with_what_uses_them():
