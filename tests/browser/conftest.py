@@ -18,6 +18,7 @@ CHROMIUM = next(filter(None, map(shutil.which, NAMES)), "")
 FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-quic"),
     *("--process-per-site", "--renderer-process-limit=1"),
+    *("--default-tile-width=1300", "--default-tile-height=900"),  # a page is drawn in few tiles
 ]
 VIEWPORT = {"width": 1280, "height": 800}
 LOST = (
