@@ -183,7 +183,8 @@ def _read_vectors(connection: Connection, piece: Piece, chat: int) -> bytes:
 def _lines(connection: Connection, asked: dict[str, Any]) -> Sequence[bytes]:
     found = connection.execute(
         "SELECT line FROM log_line AS l JOIN log AS g ON g.number = l.log"
-        " WHERE g.chat IS NOT DISTINCT FROM %(chat)s AND g.kind = %(of)s AND g.name = %(name)s"
+        " WHERE g.kind = %(of)s AND g.name = %(name)s"
+        " AND (g.chat = %(chat)s OR g.chat IS NULL AND %(chat)s::bigint IS NULL)"
         " ORDER BY l.number",
         asked,
         binary=True,

@@ -6,16 +6,17 @@ from smart_context.storage.ports import Limits, Revision
 from smart_context.storage.postgres.database import Connection, Database, locked_place
 
 _FOUND = """
-SELECT l.number, l.added FROM log AS l LEFT JOIN chat AS c ON c.number = l.chat
-WHERE c.id IS NOT DISTINCT FROM %(chat)s AND coalesce(c.deletion, '') = ''
-    AND l.kind = %(kind)s AND l.name = %(name)s
+SELECT number, added FROM log WHERE kind = %(kind)s AND name = %(name)s AND (
+    chat = (SELECT number FROM chat WHERE id = %(chat)s AND deletion = '')
+    OR chat IS NULL AND %(chat)s::text IS NULL)
 """
+"""By the index: `IS NOT DISTINCT FROM` would read the logs of all chats."""
 
 _SINCE = """
-SELECT l.number, l.line FROM log_line AS l JOIN log ON log.number = l.log
-LEFT JOIN chat AS c ON c.number = log.chat
-WHERE c.id IS NOT DISTINCT FROM %(chat)s AND coalesce(c.deletion, '') = ''
-    AND log.kind = %(kind)s AND log.name = %(name)s AND l.number > %(place)s
+SELECT l.number, l.line FROM log JOIN log_line AS l ON l.log = log.number
+WHERE log.kind = %(kind)s AND log.name = %(name)s AND (
+    log.chat = (SELECT number FROM chat WHERE id = %(chat)s AND deletion = '')
+    OR log.chat IS NULL AND %(chat)s::text IS NULL) AND l.number > %(place)s
 ORDER BY l.number
 """
 
