@@ -13,7 +13,7 @@ import numpy as np
 
 from smart_context.chat.messages import Message
 from smart_context.llm.models import Matrix
-from smart_context.topics.standing.personal_phrases import LASTING, OWN_LIFE, PASSING, TOLD
+from smart_context.topics.standing.phrases import phrases_in
 
 _LONGEST = 200
 _SHORT_REPLY = 120
@@ -30,7 +30,8 @@ _AT_ONCE = 256
 _TINY = np.float32(1e-9)
 _ASKS = re.compile("[?\uff1f\u061f`]|```|https?://")
 
-_LASTING = re.compile("|".join(f"(?:{phrase})" for phrase in LASTING))
+_PHRASES = phrases_in("personal_phrases.txt")
+_LASTING = re.compile("|".join(f"(?:{phrase})" for phrase in _PHRASES["lasting"]))
 _FIRST_PERSON = re.compile(
     r"\b(?:i|i'm|i've|i'd|my|me|mine|we|we're|we've|our|us|ich|mein\w*|mir|mich|wir|unser\w*|je"
     r"|mon|ma|mes|nous|notre|nos|yo|mi|mis|soy|tengo|vivo|nosotros|nuestr\w*)\b|\bj'|^bought\b|我"
@@ -41,9 +42,9 @@ _DIAGNOSED = re.compile(
     r"|\bbei mir wurde [^.]{1,80} diagnostiziert|\bon m'a diagnostiqué|\bme han diagnosticado"
     r"|我(?:被)?(?:确诊|患有)"
 )
-_TOLD = re.compile("|".join(f"(?:{phrase})" for phrase in TOLD))
-_OWN_LIFE = re.compile(OWN_LIFE)
-_PASSING = re.compile("|".join(f"(?:{phrase})" for phrase in PASSING))
+_TOLD = re.compile("|".join(f"(?:{phrase})" for phrase in _PHRASES["told"]))
+_OWN_LIFE = re.compile(_PHRASES["own_life"][0])
+_PASSING = re.compile("|".join(f"(?:{phrase})" for phrase in _PHRASES["passing"]))
 
 
 def personal_statements(messages: Sequence[Message]) -> list[int]:

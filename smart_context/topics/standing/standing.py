@@ -4,8 +4,15 @@ import re
 from collections.abc import Iterable, Sequence
 
 from smart_context.chat.messages import Message, MessageId
-from smart_context.topics.standing.standing_phrases import BEGIN, EAST_ASIAN, PHRASES
+from smart_context.topics.standing.phrases import phrases_in
 
+_FOUND = phrases_in("standing_phrases.txt")
+_BEGIN = _FOUND["begin"][0]
+"""Matches where a clause may begin."""
+
+_ASIAN = _FOUND["east_asian"]
+_LANGUAGES = ("english", "german", "french", "spanish", "others", "east_asian")
+_PHRASES = [phrase for language in _LANGUAGES for phrase in _FOUND[language]]
 _LONGEST, _BEGINNING = 600, 300
 _WORD = r"\b"
 _LONG_SPACE = re.compile(r"\s{3,}+")
@@ -19,10 +26,10 @@ def _pattern(phrases: Iterable[str], before: str = "") -> re.Pattern[str]:
 
 
 # One pattern per prefix: in a single one, all phrases would be tried at every character.
-_AT_WORDS = _pattern((p for p in PHRASES if p.startswith(_WORD)), _WORD)
-_AT_CLAUSES = _pattern((p for p in PHRASES if p.startswith(BEGIN)), BEGIN)
-_EAST_ASIAN = _pattern(EAST_ASIAN)
-_OTHERS = _pattern(p for p in PHRASES if not p.startswith((_WORD, BEGIN)) and p not in EAST_ASIAN)
+_AT_WORDS = _pattern((p for p in _PHRASES if p.startswith(_WORD)), _WORD)
+_AT_CLAUSES = _pattern((p for p in _PHRASES if p.startswith(_BEGIN)), _BEGIN)
+_EAST_ASIAN = _pattern(_ASIAN)
+_OTHERS = _pattern(p for p in _PHRASES if not p.startswith((_WORD, _BEGIN)) and p not in _ASIAN)
 
 
 def standing_instructions(messages: Sequence[Message]) -> tuple[MessageId, ...]:
