@@ -27,6 +27,8 @@ const MOST_ROOMS = 8;
 const SMALLEST_LABELLED = 20;
 /** A label that is cut has to say something nevertheless. */
 const LABELLED = 44;
+/** A long word is rather small than unsaid: one step nearer it is as large as others. */
+const SMALLEST_TYPE = 8.5;
 
 export class ThemeMap {
   #list;
@@ -103,7 +105,7 @@ export class ThemeMap {
     setLengths(element, { "--x": disc + x - r, "--y": disc + y - r, "--d": 2 * r });
     element.toggleAttribute("data-bare", true);
     if (r < SMALLEST_LABELLED) return;
-    const { size, width, lines, isWhole } = fit(visible(label), 2 * r, this.#ruler.widthOf, 0);
+    const { size, width, lines, isWhole } = fit(visible(label), 2 * r, this.#ruler.widthOf, 0, SMALLEST_TYPE);
     element.toggleAttribute("data-bare", !isWhole && r < LABELLED);
     setLengths(element, { "--type": size, "--label-width": width });
     element.style.setProperty("--lines", String(lines));

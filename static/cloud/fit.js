@@ -21,11 +21,12 @@ const WIDE = /[\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]/;
  * @param {number} diameter
  * @param {Ruler} [ruler]
  * @param {number} [below]  What stands below it, in sizes of the label: its number, or nothing.
+ * @param {number} [smallest]  The smallest type.
  * @returns {Fit}
  */
-export function fit(label, diameter, ruler = widthInEms, below = COUNT) {
+export function fit(label, diameter, ruler = widthInEms, below = COUNT, smallest = SMALLEST) {
   const words = wordsOf(label).map((word) => ({ width: ruler(word.trimEnd()), space: ruler(word) }));
-  for (let size = LARGEST; size >= SMALLEST; size -= 0.5) {
+  for (let size = LARGEST; size >= smallest; size -= 0.5) {
     for (let lines = 1; lines <= MOST_LINES; lines++) {
       const width = chord(diameter, size, lines + below / LINE);
       if (wrapped(words, width / size) <= lines) return { size, width, lines, isWhole: true };

@@ -98,3 +98,10 @@ test("counts and money are written as the server writes them", () => {
   assert.deepEqual(amounts.map((amount) => money(amount, "USD")), dollars);
   assert.deepEqual(["EUR", "CHF", "points"].map((currency) => money(1.5, currency)), ["€1.50", "CHF\u00a01.50", "1.50 points"]);
 });
+
+test("a long word may be told in small type where there is no room for more", () => {
+  const ruler = (text) => 0.55 * text.length;
+  assert.equal(fit("Sourdough Loaf", 58, ruler, 0).isWhole, false);
+  const small = fit("Sourdough Loaf", 58, ruler, 0, 8.5);
+  assert.ok(small.isWhole && small.size < 10, JSON.stringify(small));
+});
