@@ -124,19 +124,6 @@ def with_keywords(
     return replace(extraction, topics=topics)
 
 
-__all__ = [
-    "MAX_PROMPT_TOKENS",
-    "NOTHING_BEFORE",
-    "Extraction",
-    "ExtractionFailed",
-    "LlmTopicExtractor",
-    "Topic",
-    "TopicExtractor",
-    "is_readable",
-    "with_keywords",
-]
-
-
 _LARGE = 6
 _RECENT_QUESTIONS = 2
 _SAME = 0.5

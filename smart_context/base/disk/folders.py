@@ -118,18 +118,6 @@ def explained(error: OSError, path: Path, wanted: str) -> OSError:
     return NotPlain(path, wanted) if error.errno in _SPECIAL else error
 
 
-__all__ = [
-    "PRIVATE_FILE",
-    "PRIVATE_FOLDER",
-    "Folder",
-    "NotPlain",
-    "TooLarge",
-    "is_folder",
-    "names_inside",
-    "opened",
-    "read_inside",
-]
-
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
 _CLOSED = -1

@@ -206,8 +206,6 @@ def _is_here(folder: str) -> bool:
         return False
 
 
-__all__ = ["MAX_MEMORY_BYTES", "START_S", "Child", "ChildFailed"]
-
 MAX_MEMORY_BYTES = 384 << 20
 """Most memory of a job, above what the process takes at its start; on Linux."""
 
