@@ -264,10 +264,10 @@ class MergingChats(Generic[S]):
         if read is not None and version.says_the_same(read.version):
             return read
         stored = self._store.put(chat, version, read)
+        self._recent.put(chat, stored)  # at once: who looks before that reads the whole file again
+        keep_found(self._sight(chat), value=True)
         if read is not None and read.version.is_parsed:
             _ = stored.version.messages  # which somebody will ask for, and this is a thread
-        self._recent.put(chat, stored)
-        keep_found(self._sight(chat), value=True)
         return stored
 
     def _note(self, chat: ChatId, stored: S | None, read: S | None) -> None:
