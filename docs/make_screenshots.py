@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from apng import Frame, apng
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -31,7 +32,11 @@ ANSWER = (
 )
 RECALLED = "Tokyo & Kyoto"
 ABOUT_RECALLED = "Which of the temples did we leave for the second week?"
-QUESTIONS = ("How warm should the kitchen be?", "How much water goes in?", "And overnight?")
+QUESTIONS = {
+    "How warm should the kitchen be?": "About 24 degrees; at your 19 the dough takes nine hours.",
+    "How much water goes in?": "340 g for 500 g of flour: 68 percent until the gluten holds.",
+    "And overnight?": "Twelve hours in the fridge at 4 degrees, straight into the hot pot.",
+}
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-headless-shell")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 LOW = {"width": 1120, "height": 640}
@@ -68,14 +73,20 @@ def main() -> None:
                 with browser.new_context() as context:
                     context.new_page().goto(link)  # works once; the other pages share its session
                     shared = {"storage_state": context.storage_state()}
-                take_all(browser, link.partition("?")[0].rstrip("/"), shared)
+                with FakeOpenAI(at_port=OLLAMAS_PORT, answer=answered) as ollama:
+                    take_all(browser, link.partition("?")[0].rstrip("/"), shared, ollama)
         finally:
             demo.terminate()
 
 
-def take_all(browser: Browser, origin: str, shared: dict[str, object]) -> None:
+def answered(body: dict[str, Any]) -> str:
+    """What the model answers to one of the questions."""
+    return QUESTIONS.get(str(body["messages"][-1]["content"]), "")
+
+
+def take_all(browser: Browser, origin: str, shared: dict[str, object], ollama: FakeOpenAI) -> None:
     """Every picture; the moving one first, since it picks the topic that the others show."""
-    take_moving(browser, origin, shared)
+    take_moving(browser, origin, shared, ollama)
     for name, options in SHOTS.items():
         page = opened(browser, origin + CHAT, {**options, **shared, "device_scale_factor": 1.5})
         page.locator(".message[data-mark]").first.wait_for(state="attached")
@@ -136,7 +147,9 @@ def shoot(page: Page, name: str) -> None:
     page.context.close()
 
 
-def take_moving(browser: Browser, origin: str, shared: dict[str, object]) -> None:
+def take_moving(
+    browser: Browser, origin: str, shared: dict[str, object], ollama: FakeOpenAI
+) -> None:
     """Connect a model of this computer, pick a topic, see the rest fold, ask, read the answer."""
     page = opened(browser, origin + CHAT, {"viewport": LOW, **shared}, "no-preference")
     frames: list[Frame] = []
@@ -147,12 +160,11 @@ def take_moving(browser: Browser, origin: str, shared: dict[str, object]) -> Non
 
     at_rest(page)
     film(1000, 600)
-    with FakeOpenAI(at_port=OLLAMAS_PORT) as ollama:
-        connect_model(page, ollama, film)
-        page.goto(origin + CHAT)
-        at_rest(page)
-        pick_topic(page, film)
-        ask(page, ollama, film)
+    connect_model(page, ollama, film)
+    page.goto(origin + CHAT)
+    at_rest(page)
+    pick_topic(page, film)
+    ask(page, ollama, film)
     (IMAGES / "pick-fold-send.png").write_bytes(apng(frames))
     page.context.close()
 
