@@ -226,6 +226,12 @@ class WireClient:
                 raise AssertionError(f"no {name} {matching} among {self.events[after:]}")
             return found()
 
+    def wait_for_words(self, words):
+        """Wait until the first answer has come as far as these words; its pieces may be joined."""
+        heard = ""
+        while not heard.endswith(words):
+            heard += self.wait_for("chat.token", offset=len(heard))["text"]
+
 
 class Browser:
     """What a browser keeps of a start link: a cookie, and the key of the pages of this origin."""

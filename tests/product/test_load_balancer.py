@@ -115,9 +115,7 @@ def test_of_a_process_killed_in_mid_answer_the_part_is_there_and_the_next_goes_o
         one, other = team.with_clients()
         asking.start("chat.send", chat_id="c1", message="Why?")
         for client in (asking, following):
-            heard = ""
-            while not heard.endswith("half,"):  # other servers' clients get pieces joined
-                heard += client.wait_for("chat.token", offset=len(heard))["text"]
+            client.wait_for_words("half,")
         writer = (
             one
             if "smart_context_answers_under_way 1" in one.request("GET", "/metrics")[1]

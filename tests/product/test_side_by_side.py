@@ -47,7 +47,7 @@ def half_answered(client, endpoint, gate):
     """Ask, and wait until the first half of the answer is there."""
     endpoint.reply_with(held("One half, the other", gate, after=2))
     finished = client.start("chat.send", chat_id="c1", message="Why?")
-    client.wait_for("chat.token", text=" half,")
+    client.wait_for_words("half,")
     return finished
 
 

@@ -116,7 +116,7 @@ def test_stop_keeps_what_has_arrived_and_is_not_held_up_by_the_answer(server, cl
     gate = threading.Event()
     endpoint.reply_with(held("one two three", gate, after=2))
     waiting = client.start("chat.send", chat_id="c", message="count")
-    client.wait_for("chat.token", text=" two")
+    client.wait_for_words("two")
     client.call("chat.stop", chat_id="c")
     assert "result" in waiting()
     endpoint.wait_for_hang_up()
@@ -145,7 +145,7 @@ def test_sigterm_in_mid_answer_keeps_the_part(configured, endpoint):
     endpoint.reply_with(held("one two three", gate, after=2))
     with serving(configured(), env=KEY) as server, server.connect() as client:
         client.start("chat.send", chat_id="c", message="count")
-        client.wait_for("chat.token", text=" two")
+        client.wait_for_words("two")
         assert server.stop(signal.SIGTERM) == 0
         answer = read_chat(server.vault, "c")["messages"][1]
     gate.set()
@@ -159,7 +159,7 @@ def test_kill_9_in_mid_answer_loses_neither_the_question_nor_the_next_turn(confi
     vault = configured()
     with serving(vault, env=KEY) as server, server.connect() as client:
         client.start("chat.send", chat_id="c", message="count")
-        client.wait_for("chat.token", text=" two")
+        client.wait_for_words("two")
         server.stop(signal.SIGKILL)
     gate.set()
     assert read_chat(vault, "c")["messages"][0]["content"] == "count"
