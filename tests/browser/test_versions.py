@@ -46,6 +46,12 @@ def expect_version(page, current, count):
     expect(switch(page)).to_contain_text(f"Version {current} of {count}")
 
 
+def expect_answered(page):
+    """The answer is over, and its messages, with their buttons, are drawn for the last time."""
+    expect(page.locator(".composer .stop")).to_be_hidden()
+    expect(page.locator("[data-generating]")).to_have_count(0)
+
+
 def edit(page, number, text):
     message = messages(page).nth(number)
     message.hover()
@@ -63,7 +69,7 @@ def test_answering_an_earlier_message_again_says_what_stays_and_leads_back(new_p
     for tab in (page, other):
         expect(messages(tab)).to_have_count(2)
         expect_version(tab, 2, 2)
-    expect(page.locator(".composer .stop")).to_be_hidden()
+    expect_answered(page)
     page.get_by_role("button", name="Previous version").click()
     for tab in (page, other):
         expect(messages(tab)).to_have_count(8)
@@ -103,7 +109,7 @@ def test_a_changed_question_is_asked_by_enter_and_the_former_stays(new_page, ser
     expect(messages(page).last).to_contain_text("You said: Other")
     assert asked(endpoint)[-1] == "Other\nquestion"
     expect(page.get_by_role("group", name="Versions of this question")).to_contain_text("2 of 2")
-    expect(page.locator(".composer .stop")).to_be_hidden()
+    expect_answered(page)
     page.get_by_role("button", name="Previous version").click()
     expect(messages(page)).to_have_count(8)
     expect(messages(page).nth(4)).to_contain_text("Question 2")
@@ -134,7 +140,7 @@ def test_the_keyboard_goes_through_versions_and_what_is_read_stays(new_page, ser
     for count in (2, 3):
         answer_again(page, 3)
         expect_version(page, count, count)  # the answer has begun; until it ends no key would count
-        expect(page.locator(".composer .stop")).to_be_hidden()
+        expect_answered(page)
     before = page.evaluate(TOP_OF_THE_FOURTH)
     # Not by the keyboard alone: the answer's last event may replace it, and with it the focus.
     page.get_by_role("button", name="Previous version").press("Enter")
@@ -155,7 +161,7 @@ def test_a_message_that_is_drawn_again_keeps_the_focus_on_its_button(new_page, s
     page = open_chat(new_page, server, "c1")
     answer_again(page, 7)
     expect_version(page, 2, 2)
-    expect(page.locator(".composer .stop")).to_be_hidden()
+    expect_answered(page)
     previous = page.get_by_role("button", name="Previous version")
     previous.focus()
     answer = messages(page).nth(7)
@@ -169,7 +175,7 @@ def test_no_other_version_is_shown_while_an_answer_is_written(new_page, server, 
     page = open_chat(new_page, server, "c1")
     answer_again(page, 7)
     expect_version(page, 2, 2)
-    expect(page.locator(".composer .stop")).to_be_hidden()
+    expect_answered(page)
     gate = threading.Event()
     endpoint.reply_with(held("slow answer", gate, after=1))
     send(page, "And?")
