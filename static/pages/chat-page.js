@@ -217,9 +217,7 @@ function showUnsaved(problem) {
 async function endAnswer(words) {
   announce(words);
   tellOfEnd(words);
-  const isShown = messages.end().catch((error) => toast(reasonOf(error)));
-  setAnswering(messages.isAnswering);
-  await isShown;
+  await messages.end().catch((error) => toast(reasonOf(error)));
   setAnswering(messages.isAnswering);
 }
 

@@ -32,7 +32,8 @@ export class SidePanels {
     });
     // What opens at the lower edge would be out of sight; `toggle` does not bubble.
     this.#side.addEventListener("toggle", ({ target }) => {
-      if (target instanceof HTMLDetailsElement && target.open) target.scrollIntoView({ block: "nearest" });
+      const isInPanel = target instanceof HTMLDetailsElement && !target.closest("dialog");
+      if (isInPanel && target.open) target.scrollIntoView({ block: "nearest" });
     }, { capture: true });
   }
 

@@ -158,7 +158,6 @@ def test_an_answer_that_has_ended_is_not_said_to_be_written(new_page, server, en
     page.route("**/messages?since=*", lambda _: None)  # the stored text does not come yet
     gate.set()
     expect(answer(page).locator(".writing")).to_be_hidden()
-    expect(page.locator(".composer .stop")).to_be_hidden()
     expect(page.locator("[data-generating]")).to_have_count(1)
     page.unroute("**/messages?since=*")
     expect(page.locator("[data-generating]")).to_have_count(0)

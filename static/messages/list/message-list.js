@@ -48,7 +48,7 @@ export class MessageList {
 
   /** True if an answer is being written. */
   get isAnswering() {
-    return this.#list.querySelector("[data-generating]:not([data-ended])") !== null;
+    return this.#list.querySelector("[data-generating]") !== null;
   }
 
   /** Updates the page to the server's state; concurrent calls are merged into one. */

@@ -35,7 +35,6 @@ export class ExactText {
     }
     this.#dialog.querySelector(".exact-body")?.replaceChildren(...shown(this.#body.messages, tokens), ...fieldsOf(this.#body));
     this.#dialog.showModal();
-    this.#dialog.querySelector(".exact-body")?.scrollTo({ top: 0 });
   }
 }
 
