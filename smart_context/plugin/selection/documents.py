@@ -106,9 +106,9 @@ def status_line(
     if absent or len(decision.candidates) != total:  # a plugin may have added messages
         ids = {message.id for message in view.messages}
         sent = sum(message.id in ids for message in decision.messages)
-    counted = f"{sent:,} of {total:,} messages in context"
+    counted = f"{sent} of {total} messages in context"
     if decision.selection.fell_back:
-        counted = f"all {total:,} messages in context" if sent == total else counted
+        counted = f"all {total} messages in context" if sent == total else counted
         counted = f"No message matches; {counted}"
     elif sent == total and (decision.waits or decision.selection.reasons.found is None):
         counted = "All messages in context"
@@ -116,7 +116,7 @@ def status_line(
     for absence, count in Counter(absent.values()).items():
         endings[_ending(absence)] += count
     endings[OVER_WINDOW] += int(np.count_nonzero(decision.selection.reasons.kinds == _OVER_BUDGET))
-    words = [counted, *(f"{endings[e]:,} {e}" for e in _ENDINGS if endings[e])]
+    words = [counted, *(f"{endings[e]} {e}" for e in _ENDINGS if endings[e])]
     return " · ".join([*words, WAITS] if decision.waits else words)
 
 
