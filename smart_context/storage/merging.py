@@ -210,8 +210,12 @@ class MergingChats(Generic[S]):
         async with self._locks.of(chat):
             try:
                 await self._store.delete(chat)
-            finally:
+            except StorageAway:
+                raise  # what is known of it can be read until the storage is back
+            except BaseException:
                 self._recent.put(chat, None)
+                raise
+            self._recent.put(chat, None)
 
     async def restore(self, chat_id: str, deletion: str = "") -> None:
         chat = check_chat_id(chat_id)

@@ -131,3 +131,32 @@ def test_a_topic_far_up_is_shown_without_loading_what_lies_between(new_page, ser
         "all => all.map(e => +e.dataset.messageId.slice(1))"
     )
     assert ids == list(range(ids[0], SOME))
+
+
+def test_a_gap_is_filled_from_the_side_that_is_read_and_keeps_what_is_above(new_page, server):
+    texts = ["boats sail" if 40 <= n < 50 else f"cats sleep number{n}" for n in range(SOME)]
+    topics = [{"label": "boats sail", "count": 10}, {"label": "cats sleep", "count": SOME - 10}]
+    write_chat(server.vault, "far", about(*texts), topics=topics)
+    page = open_chat(new_page, server, "far")
+    pick(page, "boats sail")
+    expect(page.locator("#m-m0")).to_be_attached()
+    bubble(page, "boats sail").uncheck(force=True)
+    below = page.locator(f"#m-m{SOME - 80}")
+    below.scroll_into_view_if_needed()
+    # who reads upwards sees the line, and what is below it, but nothing above it
+    page.locator("[data-gap]").evaluate(
+        "gap => { gap.scrollIntoView({block: 'start'}); gap.closest('.scroll').scrollBy(0, 5) }"
+    )
+    top = below.evaluate("message => message.getBoundingClientRect().top")
+    page.locator("[data-gap]").evaluate("gap => gap.click()")
+    expect(page.locator(f"#m-m{SOME - 81}")).to_be_attached()
+    assert abs(below.evaluate("message => message.getBoundingClientRect().top") - top) < 100  # not thousands
+    ids = page.locator(".message").evaluate_all(
+        "all => all.map(e => +e.dataset.messageId.slice(1))"
+    )
+    assert ids == [*range(ids.index(SOME - 480)), *range(SOME - 480, SOME)]
+    page.locator("[data-gap]").evaluate("gap => gap.focus()")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-gap]")).to_have_count(0)
+    expect(page.locator(".message")).to_have_count(SOME)
+    assert page.evaluate("document.activeElement.matches('.message')")

@@ -53,9 +53,11 @@ class PluginModules:
                 modules were unloaded before.
             Exception: Whatever the plugin's code raises.
         """
-        if self._is_over:
-            raise ImportError(f"{self.package} was given up", name=self.package)
         sys.meta_path.insert(0, self._finder)
+        if self._is_over:  # looked at after it: who gives it up then takes it out
+            if self._finder in sys.meta_path:
+                sys.meta_path.remove(self._finder)
+            raise ImportError(f"{self.package} was given up", name=self.package)
         return importlib.import_module(f"{self.package}.{module}")
 
     def unload(self) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+from smart_context.base.asking import waited_for
 from smart_context.base.errors import ChatBusy, CommandFailed, ModelFailed, SmartContextError
 from smart_context.base.threads import run_uncancelled
 from smart_context.base.times import utc_stamp
@@ -186,7 +187,8 @@ class Answering:
 
     async def _ask_model(self, turn: Turn) -> None:
         try:
-            turn.request = await self._with_history(turn)
+            with waited_for():
+                turn.request = await self._with_history(turn)
             with hearing_waits(self.answer.tell_wait):
                 await self._parts.pipeline.ask(
                     turn,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from smart_context.base.asking import one_request
 from smart_context.base.errors import SmartContextError
 from smart_context.base.text.languages import main_language
 from smart_context.base.values import JsonObject
@@ -168,7 +169,8 @@ class TopicUpdates:
         async with self.leases.held(f"topics {chat_id}"):
             self._under_way.add(chat_id)
             try:
-                yield
+                with one_request():  # what others stored while this one waited counts
+                    yield
             finally:
                 self._under_way.discard(chat_id)
 
@@ -212,7 +214,8 @@ class TopicUpdates:
             messages, previous=_previous(sidecar, before), regroup=regroup
         )
         found = replace(found, topics=with_ids(found.topics, (*before, *sidecar.topics)))
-        edited = await self.edited(chat_id, found, tuple(filter(is_readable, messages)))
+        with one_request():
+            edited = await self.edited(chat_id, found, tuple(filter(is_readable, messages)))
         extraction = replace(edited, topics=with_ids(edited.topics, (*before, *sidecar.topics)))
 
         def stored(sticky: AbstractSet[MessageId], present: Sequence[Message]) -> list[JsonObject]:

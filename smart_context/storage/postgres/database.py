@@ -122,8 +122,11 @@ def has_meanings(connection: Connection) -> bool:
 MOST_CONNECTIONS = 8
 """In the pool of a process, which has one more that listens."""
 
-BACKGROUND = MOST_CONNECTIONS - 3
-"""How many of them work in the background may take, so that what a client waits for goes first."""
+BACKGROUND = 3
+"""How many of them work in the background may take; the others are for what a client waits for.
+
+Together no more threads than connections: else one waits for a connection, and takes a short
+stall for a database that is away."""
 
 CONNECT_S = 4
 ANSWER_S = 8.0
@@ -248,7 +251,7 @@ class Database:
         """
         first = is_waited_for()
         if first not in self._threads:
-            count = MOST_CONNECTIONS if first else BACKGROUND
+            count = MOST_CONNECTIONS - BACKGROUND if first else BACKGROUND
             self._threads[first] = ThreadPoolExecutor(count, "database")
         return await run_uncancelled(work, self._threads[first])
 

@@ -36,6 +36,19 @@ export class Gap {
     return this.#count;
   }
 
+  /** The first message below it. */
+  get below() {
+    return this.#below;
+  }
+
+  /** More is on the page below it. @param {HTMLElement} below  The first of it. @param {number} count */
+  moveUp(below, count) {
+    delete this.#below.dataset.afterGap;
+    this.#below = below;
+    below.dataset.afterGap = "";
+    this.end -= count;
+  }
+
   /** What is above it on the page. @returns {Element[]} */
   get above() {
     const found = [];

@@ -13,6 +13,12 @@ const MOST_AT_ONCE = 400;
 /** Older messages that are loaded to reach one of them; one that is farther up has a page of its own. */
 const MOST_ON_THE_WAY = 1200;
 
+/** Moves the focus to what took the place of a control. @param {HTMLElement | undefined} message */
+function focusOn(message) {
+  if (message) message.tabIndex = -1;
+  message?.focus({ preventScroll: true });
+}
+
 export class MessageList {
   #scroll;
   #list;
@@ -165,6 +171,7 @@ export class MessageList {
     if (this.#loading || !first || !Number(this.#list.dataset.older)) return;
     const id = encodeURIComponent(first.dataset.messageId ?? "");
     await this.#insert(`before=${id}${limit ? `&limit=${limit}` : ""}`, (older) => {
+      if (!first.isConnected) return false; // what was above has been taken from the page meanwhile
       first.parentElement?.before(older);
       this.#list.dataset.older = older.dataset.older;
       this.#showOlder();
@@ -181,13 +188,14 @@ export class MessageList {
    * Fetches older messages and puts them on the page, without moving what is being read.
    * @param {string} which
    * @param {(older: HTMLElement) => boolean} put  False if they are not wanted.
+   * @param {HTMLElement | null} [stays]  What stays in its place; else the first message in sight.
    */
-  async #insert(which, put) {
+  async #insert(which, put, stays = null) {
     const insert = async () => {
       const older = await fetchFragment(`${this.#address}/messages?${which}`);
       const messages = messagesIn(older);
       if (!messages.length) return;
-      const anchor = /** @type {HTMLElement} */ (this.#scroll.querySelector("[data-message-id]:not([data-folded])") ?? this.#first);
+      const anchor = /** @type {HTMLElement} */ (stays ?? this.#scroll.querySelector("[data-message-id]:not([data-folded])") ?? this.#first);
       const { top } = anchor.getBoundingClientRect();
       older.classList.add("chunk");
       for (const message of messages) message.removeAttribute("data-newest");
@@ -217,7 +225,12 @@ export class MessageList {
     if (this.#element(id)) return true;
     const around = await fetchFragment(`${this.#address}/messages?at=${encodeURIComponent(id)}`);
     if (!messagesIn(around).some((message) => message.dataset.messageId === id)) return true;
-    if (Number(this.#list.dataset.older) - Number(around.dataset.older) > MOST_ON_THE_WAY) return false;
+    await this.#loaded();
+    const place = Number(around.dataset.older);
+    const top = Number(this.#list.dataset.older);
+    const isInGap = this.#gap !== undefined && place >= top;
+    if ((isInGap && this.#gap ? this.#gap.end : top) - place > MOST_ON_THE_WAY) return false;
+    if (isInGap) this.#closeGap();
     await this.loadUntil(id);
     return true;
   }
@@ -228,12 +241,13 @@ export class MessageList {
    * @param {string} id
    */
   async loadAround(id) {
-    await this.#loading?.catch(() => {});
+    await this.#loaded();
     this.#closeGap();
     const below = this.#first;
     if (this.#element(id) || !below) return;
-    const end = Number(this.#list.dataset.older);
     await this.#insert(`at=${encodeURIComponent(id)}`, (around) => {
+      if (!below.isConnected) return false;
+      const end = Number(this.#list.dataset.older);
       const between = end - Number(around.dataset.older) - messagesIn(around).length;
       if (between < MOST_AT_ONCE) return false;
       below.parentElement?.before(around);
@@ -247,18 +261,38 @@ export class MessageList {
     if (!this.#element(id)) await this.loadUntil(id);
   }
 
-  /** Loads the next messages that a gap leaves out. */
+  /** Loads more of what a gap leaves out, on the side from which the reader comes. */
   async #fillGap() {
+    await this.#loaded();
     const gap = this.#gap;
-    const last = gap && messagesIn(/** @type {Element} */ (gap.element.previousElementSibling)).at(-1);
-    if (!last || this.#loading) return;
+    const above = gap?.element.previousElementSibling;
+    const last = above && messagesIn(above).at(-1);
+    if (!gap || !last) return;
     const limit = Math.min(gap.count, MOST_AT_ONCE);
-    await this.#insert(`after=${encodeURIComponent(last.dataset.messageId ?? "")}&limit=${limit}`, (more) => {
-      gap.element.before(more);
-      gap.show(gap.count - messagesIn(more).length);
-      if (!gap.count) this.#gap = undefined;
-      return true;
-    });
+    const isFromBelow = above.getBoundingClientRect().bottom < this.#scroll.getBoundingClientRect().top;
+    const side = isFromBelow ? ["before", gap.below] : ["after", last];
+    const [where, message] = /** @type {[string, HTMLElement]} */ (side);
+    await this.#insert(
+      `${where}=${encodeURIComponent(message.dataset.messageId ?? "")}&limit=${limit}`,
+      (more) => {
+        if (gap !== this.#gap) return false;
+        const added = messagesIn(more);
+        if (isFromBelow) gap.element.after(more);
+        else gap.element.before(more);
+        if (isFromBelow) gap.moveUp(added[0], added.length);
+        const isFocused = document.activeElement === gap.element;
+        gap.show(gap.count - added.length);
+        if (!gap.count) this.#gap = undefined;
+        if (!gap.count && isFocused) focusOn(added[isFromBelow ? added.length - 1 : 0]);
+        return true;
+      },
+      isFromBelow ? gap.below : null,
+    );
+  }
+
+  /** Once nothing more is being fetched. */
+  async #loaded() {
+    await this.#loading?.catch(() => {});
   }
 
   /** Takes what is above a gap from the page. */
@@ -272,8 +306,8 @@ export class MessageList {
 
   /** Loads older messages, up to a given one. @param {string} id */
   async loadUntil(id) {
-    if (!this.#element(id)) this.#closeGap();
-    for (let older = ""; !this.#element(id) && older !== this.#list.dataset.older; ) {
+    await this.#loaded();
+    for (let older = ""; !this.#element(id) && older !== this.#list.dataset.older; await this.#loaded()) {
       older = this.#list.dataset.older ?? "";
       await this.loadOlder(MOST_AT_ONCE);
     }

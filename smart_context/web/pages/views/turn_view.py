@@ -331,8 +331,8 @@ class TurnView:
         """Why a message of a group is in or out; what the page says of all is not repeated."""
         if row.get("kind") == "no_filter":
             return ""
-        _, _, reason = str(row["short"]).rpartition(" – ")  # noqa: RUF001 - a dash for people
-        is_known = row["kind"] == "topic" and row.get("topic") == group.name
+        _, _, reason = str(row["short"]).partition(" – ")  # noqa: RUF001 - a dash for people
+        is_known = row.get("kind") == "topic" and row.get("topic") == group.name
         return f"match{reason.removeprefix(group.name)}" if is_known else reason
 
 
