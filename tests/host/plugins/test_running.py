@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from smart_context.base.errors import UnknownCommand
-from smart_context.host.plugins.loader import declared_settings
+from smart_context.host.plugins.loader import PluginModules, declared_settings
 from tests.host.conftest import Page, until
 from tests.patience import PATIENCE_S
 
@@ -27,8 +27,10 @@ class Plugin:
 
 async def test_two_plugins_may_have_modules_of_one_name(make_bench, running):
     bench = make_bench()
+    packages = []
     for name in ("one", "two"):
-        bench.add_plugin(name, SPEAKS.format(name=name), words=f"WORD = '{name}'")
+        folder = bench.add_plugin(name, SPEAKS.format(name=name), words=f"WORD = '{name}'")
+        packages.append(PluginModules(folder, {}).package)
     paths = [*sys.path]
     async with running(bench):
         assert (await bench.call("one.say"), await bench.call("two.say")) == (
@@ -38,7 +40,8 @@ async def test_two_plugins_may_have_modules_of_one_name(make_bench, running):
         assert sys.path == paths
         assert "main" not in sys.modules
         assert "words" not in sys.modules
-    assert not [name for name in sys.modules if name.startswith("_smart_context_")]
+        assert all(package in sys.modules for package in packages)
+    assert not [name for name in sys.modules if name.startswith(tuple(packages))]
     assert not list(bench.vault.rglob("__pycache__"))
     assert not list(bench.vault.rglob("*.pyc"))
 
