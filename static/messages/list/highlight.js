@@ -98,10 +98,8 @@ export class Highlight {
 
   /** Scrolls to a message, unfolding it if necessary. @param {HTMLElement} message */
   goTo(message) {
-    if (message.hasAttribute("data-folded")) {
-      this.#folds.reveal(message);
-      this.#show();
-    }
+    this.#folds.reveal(message); // also one that folds only once what is sent has come
+    if (message.hasAttribute("data-folded")) this.#show();
     this.#reading.show(message);
     flash(message);
   }
