@@ -77,11 +77,13 @@ def test_they_read_along_while_an_answer_grows_and_each_keeps_their_own_filter(
     send(alice, "When does the ferry leave?")
     expect(said(alice, "The ferry leaves at nine.")).to_be_visible()
     bob = people("bob", "/")
-    expect(bob.get_by_role("link", name="When does the ferry leave?")).to_have_count(0)
+    # by its address, since its name changes when its topics are found
+    chat = bob.locator(f"#chats a[href='/chats/{alice.url.rpartition('/')[2]}']")
+    expect(chat).to_have_count(0)
 
     alice.get_by_role("button", name="This chat").click()
     alice.locator("[data-chat-menu=share]").click()
-    bob.get_by_role("link", name="When does the ferry leave?").click()
+    chat.click()
     expect(said(bob, "The ferry leaves at nine.")).to_be_visible()
 
     endpoint.reply_with(held("It costs ten euros today", gate, after=3))
