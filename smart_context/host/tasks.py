@@ -43,10 +43,16 @@ class Stops:
 
 
 class TaskOwner:
-    """The tasks of one owner."""
+    """The tasks of one owner.
 
-    def __init__(self, name: str) -> None:
+    Args:
+        is_waited_for: Who starts a task waits for it, so it goes before work of the background as
+            its starter does.
+    """
+
+    def __init__(self, name: str, *, is_waited_for: bool = False) -> None:
         self._name = name
+        self._is_waited_for = is_waited_for
         self._logger = logging.getLogger(__name__)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._unfinished: dict[Hashable, list[asyncio.Task[Any]]] = {}
@@ -59,7 +65,8 @@ class TaskOwner:
             OwnerStopped: If the owner was closed.
         """
         self._check_open(work)
-        task = asyncio.create_task(work, context=in_background())
+        context = None if self._is_waited_for else in_background()
+        task = asyncio.create_task(work, context=context)
         self._tasks.add(task)
         task.add_done_callback(self._finished)
         return task

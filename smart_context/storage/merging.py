@@ -208,13 +208,7 @@ class MergingChats(Generic[S]):
     async def delete(self, chat_id: str) -> None:
         chat = check_chat_id(chat_id)
         async with self._locks.of(chat):
-            try:
-                await self._store.delete(chat)
-            except StorageAway:
-                raise  # what is known of it can be read until the storage is back
-            except BaseException:
-                self._recent.put(chat, None)
-                raise
+            await self._store.delete(chat)
             self._recent.put(chat, None)
 
     async def restore(self, chat_id: str, deletion: str = "") -> None:

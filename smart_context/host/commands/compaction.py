@@ -96,7 +96,7 @@ class Compactions:
         self._build_history = build_history
         self._count = count
         self._tell_plugins = tell_plugins
-        self._tasks = TaskOwner("compaction")
+        self._tasks = TaskOwner("compaction", is_waited_for=True)
         self._under_way: dict[ChatId, asyncio.Task[JsonObject | SmartContextError]] = {}
 
     def register(self, commands: CommandRegistry) -> None:

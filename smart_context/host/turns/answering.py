@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from smart_context.base.asking import waited_for
 from smart_context.base.errors import ChatBusy, CommandFailed, ModelFailed, SmartContextError
 from smart_context.base.threads import run_uncancelled
 from smart_context.base.times import utc_stamp
@@ -44,7 +43,8 @@ class TurnParts:
     emit: Emit  # tells clients
     system_prompt: str  # the system prompt of each turn, which plugins may change
     after: Callable[[Turn], None]  # called when a turn is over and clients were told
-    tasks: TaskOwner = field(default_factory=lambda: TaskOwner("turns"))  # owns the background work
+    # owns the tasks, and ends them
+    tasks: TaskOwner = field(default_factory=lambda: TaskOwner("turns", is_waited_for=True))
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)  # returns the time, in UTC
 
     def now(self) -> str:
@@ -187,8 +187,7 @@ class Answering:
 
     async def _ask_model(self, turn: Turn) -> None:
         try:
-            with waited_for():
-                turn.request = await self._with_history(turn)
+            turn.request = await self._with_history(turn)
             with hearing_waits(self.answer.tell_wait):
                 await self._parts.pipeline.ask(
                     turn,

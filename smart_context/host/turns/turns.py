@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from smart_context.base.asking import waited_for
 from smart_context.base.errors import ChatBusy
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.documents.document import Since, whole
@@ -148,8 +147,7 @@ class Turns:
 
     async def _run(self, answering: Answering) -> None:
         try:
-            with waited_for():
-                await answering.run()
+            await answering.run()
         finally:
             del self._under_way[answering.chat_id]
             answering.tell_the_end()
