@@ -16,6 +16,7 @@ from smart_context.base.errors import (
 )
 from smart_context.base.values import NOBODY, OWNER, PersonId
 from smart_context.chat.ids import unknown_chat
+from smart_context.chat.messages import ChatId
 from smart_context.storage.guarded.storage import People
 
 _SHOWN = 128
@@ -225,10 +226,10 @@ def _files(value: object) -> Iterable[Owned]:
 FilesNamed = Names(_files)
 """Marks a parameter with results of `POST /api/files`, or with messages that name such files."""
 
-OwnChat = Annotated[str, Names(_own_chats)]
+OwnChat = Annotated[ChatId, Names(_own_chats)]
 """A chat's id, for a command that only the chat's own person may give."""
 
-OwnChats = Annotated[list[str], Names(_own_chats)]
+OwnChats = Annotated[list[ChatId], Names(_own_chats)]
 """The ids of chats, for a command that only their own person may give."""
 
 CHATS_BY_NAME = {"chat_id": Names(_chats), "chat_ids": Names(_chats)}

@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from smart_context.base.config import VaultConfig
@@ -22,7 +23,7 @@ from smart_context.chat.documents import branches
 from smart_context.chat.documents.branches import Versions, branches_of, set_branches, versions_of
 from smart_context.chat.documents.document import no_messages, set_value, since_unfinished
 from smart_context.chat.documents.lineage import NOBODY
-from smart_context.chat.ids import check_chat_id, new_chat_id, new_message_id
+from smart_context.chat.ids import new_chat_id, new_message_id
 from smart_context.chat.messages import INSTRUCTIONS, PRIVATE, SOURCE, ChatId, Message
 from smart_context.host.access import FilesNamed
 from smart_context.host.cluster import Cluster
@@ -43,40 +44,26 @@ from smart_context.storage.ports import Blobs, Chats
 MAX_MESSAGE_CHARS = 1_000_000
 
 
+@dataclass(frozen=True, slots=True)
 class ChatCommands:
     """What a user does in a chat."""
 
-    def __init__(
-        self,
-        store: Chats,
-        files: Blobs,
-        turns: Turns,
-        repair: Callable[[ChatId], Awaitable[None]],
-        tell_plugins: Callable[[Event[ChatChanged], ChatId], None],
-        config: Callable[[], VaultConfig],
-        cluster: Cluster,
-    ) -> None:
-        self._store = store
-        self._files = files
-        self._turns = turns
-        self._repair = repair
-        self._tell_plugins = tell_plugins
-        self._config = config
-        self._cluster = cluster
+    store: Chats
+    files: Blobs
+    turns: Turns
+    repair: Callable[[ChatId], Awaitable[None]]
+    tell_plugins: Callable[[Event[ChatChanged], ChatId], None]
+    config: Callable[[], VaultConfig]
+    cluster: Cluster
 
     def register(self, commands: CommandRegistry) -> None:
         """Register the commands."""
-        commands.register("chat.new", self.new)
-        commands.register("chat.open", self.open)
-        commands.register("chat.send", self.send)
-        commands.register("chat.stop", self.stop)
-        commands.register("chat.regenerate", self.regenerate)
-        commands.register("chat.edit", self.edit)
-        commands.register("chat.set_instructions", self.set_instructions)
-        commands.register("chat.set_model", self.set_model)
-        commands.register("chat.set_private", self.set_private)
-        commands.register("chat.list_versions", self.list_versions)
-        commands.register("chat.show_version", self.show_version)
+        commands.register_all(
+            "chat",
+            *(self.new, self.open, self.send, self.stop, self.regenerate, self.edit),
+            *(self.set_instructions, self.set_model, self.set_private),
+            *(self.list_versions, self.show_version),
+        )
 
     async def new(self, caller: Caller) -> JsonObject:
         """Open a new chat and give its id; it is stored with its first message."""
@@ -84,33 +71,32 @@ class ChatCommands:
         _open(caller, chat_id)
         return {"chat_id": chat_id}
 
-    async def open(self, chat_id: str, caller: Caller) -> JsonObject:
+    async def open(self, chat_id: ChatId, caller: Caller) -> JsonObject:
         """Make a chat the default of this client's commands.
 
         `answering` in the result is the answer that is under way with its text so far, so a page
         that missed pieces can go on from there; `null` when there is none. `unsaved` says why the
         disk does not hold all of the last answer, if it does not.
         """
-        checked = check_chat_id(chat_id)
-        await self._repair(checked)
-        _open(caller, checked)
-        self._tell_plugins(CHAT_OPENED, checked)
-        answering = self._turns.under_way(checked)
+        await self.repair(chat_id)
+        _open(caller, chat_id)
+        self.tell_plugins(CHAT_OPENED, chat_id)
+        answering = self.turns.under_way(chat_id)
         answer = answering and answering.answer
         under_way: JsonObject | None = (
             {"message_id": answer.news.message_id, "text": answer.text}
             if answer
-            else await self._cluster.answering(checked)
+            else await self.cluster.answering(chat_id)
         )
-        opened: JsonObject = {"chat_id": checked, "answering": under_way}
-        problem = self._turns.problem(checked)
+        opened: JsonObject = {"chat_id": chat_id, "answering": under_way}
+        problem = self.turns.problem(chat_id)
         return {**opened, "unsaved": problem} if problem else opened
 
     async def send(
         self,
         message: str,
         caller: Caller,
-        chat_id: str | None = None,
+        chat_id: ChatId | None = None,
         stream: bool = True,
         files: Annotated[list[dict[str, Any]] | None, FilesNamed] = None,
         links: list[dict[str, Any]] | None = None,
@@ -124,33 +110,32 @@ class ChatCommands:
             links: Each `{"url", "title"}`.
         """
         text = _checked_text("message", message)
-        checked = new_chat_id() if chat_id is None else check_chat_id(chat_id)
-        stored_files = await attached_files(self._files, files or [])
-        stored_links = await attached_links(self._files, links or [])
+        stored_files = await attached_files(self.files, files or [])
+        stored_links = await attached_links(self.files, links or [])
         for file in stored_files:
-            await self._files.keep(file["storage_key"])
+            await self.files.keep(file["storage_key"])
         if chat_id is None:
-            _open(caller, checked)
+            chat_id = new_chat_id()
+            _open(caller, chat_id)
 
         def ask(document: JsonObject) -> Message:
-            question = self._turns.new_message(text, stored_files, stored_links)
+            question = self.turns.new_message(text, stored_files, stored_links)
             transcript.append(document, question)
             return question
 
-        message_ids = await self._turns.take(
-            checked, ask, person=caller.person, since=since_unfinished, streaming=stream
+        message_ids = await self.turns.take(
+            chat_id, ask, person=caller.person, since=since_unfinished, streaming=stream
         )
-        return {"chat_id": checked, "message_ids": message_ids}
+        return {"chat_id": chat_id, "message_ids": message_ids}
 
-    async def stop(self, chat_id: str) -> JsonObject:
+    async def stop(self, chat_id: ChatId) -> JsonObject:
         """Stop the answer that is under way, or both of a comparison; what has arrived is kept."""
-        checked = check_chat_id(chat_id)
-        stopped = await self._turns.stop(checked) or await self._cluster.stop(checked)
-        return {"chat_id": checked, "stopped": stopped}
+        stopped = await self.turns.stop(chat_id) or await self.cluster.stop(chat_id)
+        return {"chat_id": chat_id, "stopped": stopped}
 
     async def regenerate(
         self,
-        chat_id: str,
+        chat_id: ChatId,
         message_id: str,
         caller: Caller,
         stream: bool = True,
@@ -166,27 +151,25 @@ class ChatCommands:
             model: Ask this model, this once: as in `chat.set_model`.
         """
         wanted = self._known_model(model)
-        checked = check_chat_id(chat_id)
         asked = None if text is None else _checked_text("text", text)
 
         def ask(document: JsonObject) -> Message:
-            return transcript.ask_again(document, message_id, text=asked, now=self._turns.now())
+            return transcript.ask_again(document, message_id, text=asked, now=self.turns.now())
 
-        message_ids = await self._turns.take(
-            checked, ask, person=caller.person, streaming=stream, model=wanted
+        message_ids = await self.turns.take(
+            chat_id, ask, person=caller.person, streaming=stream, model=wanted
         )
-        return {"chat_id": checked, "message_ids": message_ids}
+        return {"chat_id": chat_id, "message_ids": message_ids}
 
-    async def list_versions(self, chat_id: str) -> JsonObject:
+    async def list_versions(self, chat_id: ChatId) -> JsonObject:
         """List the messages at which a chat has versions, and which version is current.
 
         A version is a message and all that followed it; `version` counts from 1, the oldest.
         `message_ids` are the first messages of all of them.
         """
-        checked = check_chat_id(chat_id)
-        found = versions_of(await self._store.load(checked, reader=NOBODY))
+        found = versions_of(await self.store.load(chat_id, reader=NOBODY))
         return {
-            "chat_id": checked,
+            "chat_id": chat_id,
             "versions": [
                 {**_as_object(message_id, versions), "message_ids": [*versions.heads]}
                 for message_id, versions in found.items()
@@ -194,7 +177,7 @@ class ChatCommands:
         }
 
     async def show_version(
-        self, chat_id: str, message_id: str, version: int | None = None
+        self, chat_id: ChatId, message_id: str, version: int | None = None
     ) -> JsonObject:
         """Make another version current; the one that was stays, with all that followed it.
 
@@ -203,10 +186,9 @@ class ChatCommands:
                 the one that you want.
             version: Its number, from 1, the oldest.
         """
-        checked = check_chat_id(chat_id)
-        if self._turns.is_answered(checked):
+        if self.turns.is_answered(chat_id):
             raise ChatBusy("this chat is still being answered; stop that first, or wait")
-        await self._repair(checked)
+        await self.repair(chat_id)
         shown: list[tuple[str, Versions]] = []
 
         def show(document: JsonObject) -> None:
@@ -221,63 +203,60 @@ class ChatCommands:
                     message_id,
                     version,
                     new_id=new_message_id,
-                    now=self._turns.now(),
+                    now=self.turns.now(),
                 )
             ]
 
-        await self._store.update(checked, show, creates=False)
-        self._tell_plugins(CHAT_VERSION_SHOWN, checked)
-        return {"chat_id": checked, **_as_object(*shown[0])}
+        await self.store.update(chat_id, show, creates=False)
+        self.tell_plugins(CHAT_VERSION_SHOWN, chat_id)
+        return {"chat_id": chat_id, **_as_object(*shown[0])}
 
-    async def set_instructions(self, chat_id: str, text: str) -> JsonObject:
+    async def set_instructions(self, chat_id: ChatId, text: str) -> JsonObject:
         """Set what the model is told in each turn of a chat; an empty text takes it away.
 
         Args:
             text: At most 20,000 characters.
         """
-        checked, told = check_chat_id(chat_id), storable(text.strip())
+        told = storable(text.strip())
         if len(told) > MOST_INSTRUCTIONS:
             raise InvalidParams(
                 f"text: expected at most {MOST_INSTRUCTIONS:,} characters, found {len(told):,}"
             )
+        await self._set(chat_id, INSTRUCTIONS, told)
+        return {"chat_id": chat_id, "instructions": told}
 
-        def change(document: JsonObject) -> None:
-            set_value(document, INSTRUCTIONS, told)
-
-        await self._store.update(checked, change, since=no_messages)
-        return {"chat_id": checked, "instructions": told}
-
-    async def set_private(self, chat_id: str, private: bool = True) -> JsonObject:
+    async def set_private(self, chat_id: ChatId, private: bool = True) -> JsonObject:
         """Keep other chats from recalling a chat, or let them again."""
-        checked = check_chat_id(chat_id)
+        await self._set(chat_id, PRIVATE, private)
+        return {"chat_id": chat_id, "private": private}
 
-        def change(document: JsonObject) -> None:
-            set_value(document, PRIVATE, private)
-
-        await self._store.update(checked, change, since=no_messages)
-        return {"chat_id": checked, "private": private}
-
-    async def set_model(self, chat_id: str, model: str | None = None) -> JsonObject:
+    async def set_model(self, chat_id: ChatId, model: str | None = None) -> JsonObject:
         """Choose the model that answers in a chat; without one, the default does again.
 
         Args:
             model: `chat`, `fast`, or a model of their endpoints: `chat/gpt-4o`, or with the
                 endpoint's base URL in place of the category.
         """
-        checked, wanted = check_chat_id(chat_id), self._known_model(model)
+        wanted = self._known_model(model)
 
         def change(document: JsonObject) -> None:
             if is_of_client(document):
                 raise CommandFailed("Another program keeps this chat, and chooses its model.")
             set_value(document, MODEL, wanted)
 
-        await self._store.update(checked, change, since=no_messages)
-        return {"chat_id": checked, "model": wanted}
+        await self.store.update(chat_id, change, since=no_messages)
+        return {"chat_id": chat_id, "model": wanted}
+
+    async def _set(self, chat_id: ChatId, key: str, value: object) -> None:
+        def change(document: JsonObject) -> None:
+            set_value(document, key, value)
+
+        await self.store.update(chat_id, change, since=no_messages)
 
     def _known_model(self, model: str | None) -> str:
         wanted = storable((model or "").strip())
         if len(wanted) > MOST_CHARS or (
-            wanted and endpoint_of_choice(self._config(), wanted) is None
+            wanted and endpoint_of_choice(self.config(), wanted) is None
         ):
             raise CommandFailed(
                 "No connected endpoint has this model. Choose chat, fast, or a model of theirs, "
@@ -285,14 +264,13 @@ class ChatCommands:
             )
         return wanted
 
-    async def edit(self, chat_id: str, message_id: str, text: str) -> JsonObject:
+    async def edit(self, chat_id: ChatId, message_id: str, text: str) -> JsonObject:
         """Change what a message says, in place; a changed question is not asked again."""
-        checked = check_chat_id(chat_id)
         new_text = _checked_text("text", text)
-        await self._store.update(
-            checked, lambda document: transcript.change_text(document, message_id, new_text)
+        await self.store.update(
+            chat_id, lambda document: transcript.change_text(document, message_id, new_text)
         )
-        return {"chat_id": checked, "message_id": message_id}
+        return {"chat_id": chat_id, "message_id": message_id}
 
 
 def _as_object(message_id: str, versions: Versions) -> JsonObject:
@@ -314,48 +292,41 @@ def _checked_text(name: str, text: str) -> str:
     return storable(text)
 
 
+@dataclass(frozen=True, slots=True)
 class CopyCommands:
-    """Makes chats of other chats.
+    """Makes chats of other chats."""
 
-    Args:
-        tell_plugins: Lets plugins copy what they keep of the messages.
-    """
-
-    def __init__(self, store: Chats, tell_plugins: Callable[[ChatCopied], Awaitable[None]]) -> None:
-        self._store = store
-        self._tell_plugins = tell_plugins
+    store: Chats
+    tell_plugins: Callable[[ChatCopied], Awaitable[None]]  # lets them copy what they keep
 
     def register(self, commands: CommandRegistry) -> None:
         """Register the commands."""
-        commands.register("memory.copy_chat", self.copy_chat)
-        commands.register("memory.fork", self.fork)
+        commands.register_all("memory", self.copy_chat, self.fork)
 
-    async def copy_chat(self, chat_id: str) -> JsonObject:
+    async def copy_chat(self, chat_id: ChatId) -> JsonObject:
         """Copy a chat with its versions into one of your own."""
-        checked = check_chat_id(chat_id)
-        document = await self._store.load(checked, reader=NOBODY)
+        document = await self.store.load(chat_id, reader=NOBODY)
         copy = _titled(copy_of(document, document["messages"]), document, "copy")
         branches = branches_of(document)
         set_branches(copy, [{**b, "messages": copied_entries(b["messages"], {})} for b in branches])
-        copy[CONTINUED_FROM] = checked
-        return await self._stored(checked, copy)
+        copy[CONTINUED_FROM] = chat_id
+        return await self._stored(chat_id, copy)
 
     async def fork(
-        self, chat_id: str, message_id: str, topics: list[str] | None = None
+        self, chat_id: ChatId, message_id: str, topics: list[str] | None = None
     ) -> JsonObject:
         """Go on from a message in a new chat, which has all up to it; `topics` are picked there.
 
         A tool call is copied with all its results.
         """
-        checked = check_chat_id(chat_id)
-        document = await self._store.load(checked, reader=NOBODY)
+        document = await self.store.load(chat_id, reader=NOBODY)
         entries = entries_until(document, message_id)
         if not entries:
-            raise CommandFailed(f"message {message_id[:80]!r} not found in chat {checked!r}")
+            raise CommandFailed(f"message {message_id[:80]!r} not found in chat {chat_id!r}")
         copy = _titled(copy_of(document, entries), document, "branch")
         at = utc_stamp()
-        copy[FORKED_FROM] = {"chat_id": checked, "message_id": message_id, "at": at}
-        return await self._stored(checked, copy, topics)
+        copy[FORKED_FROM] = {"chat_id": chat_id, "message_id": message_id, "at": at}
+        return await self._stored(chat_id, copy, topics)
 
     async def _stored(
         self, source: ChatId, copy: JsonObject, topics: list[str] | None = None
@@ -363,8 +334,8 @@ class CopyCommands:
         if not copy["messages"]:
             raise CommandFailed(f"chat {source!r} has no messages to continue from")
         made = new_chat_id()
-        await self._store.save(made, copy, reader=secrets.token_hex(4))
-        await self._tell_plugins({"chat_id": made, "source": source, "topics": topics or []})
+        await self.store.save(made, copy, reader=secrets.token_hex(4))
+        await self.tell_plugins({"chat_id": made, "source": source, "topics": topics or []})
         return {"chat_id": made, "messages": len(copy["messages"])}
 
 

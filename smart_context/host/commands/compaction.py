@@ -21,7 +21,7 @@ from smart_context.chat.compaction import (
     summary_message,
     without_summary,
 )
-from smart_context.chat.ids import check_chat_id, new_message_id
+from smart_context.chat.ids import new_message_id
 from smart_context.chat.messages import (
     SOURCE,
     ChatId,
@@ -101,46 +101,44 @@ class Compactions:
 
     def register(self, commands: CommandRegistry) -> None:
         """Register the commands."""
-        commands.register("chat.compact", self.compact)
-        commands.register("chat.clear_context", self.clear_context)
-        commands.register("chat.undo_compaction", self.undo_compaction)
+        commands.register_all("chat", self.compact, self.clear_context, self.undo_compaction)
 
-    async def compact(self, chat_id: str) -> JsonObject:
+    async def compact(self, chat_id: ChatId) -> JsonObject:
         """Summarize what was said before the last turn; the summary is sent in its place.
 
         A summary that is longer than they are is refused, and the chat stays as it is. If the
         chat is being summarized already, this waits for that summary.
         """
-        checked = self._unanswered(chat_id)
-        task = self._under_way.get(checked) or self._begin(checked, lambda: self._whole(checked))
+        self._check_unanswered(chat_id)
+        task = self._under_way.get(chat_id) or self._begin(chat_id, lambda: self._whole(chat_id))
         done = await asyncio.shield(task)
         if isinstance(done, SmartContextError):
             raise done
         return done
 
-    async def clear_context(self, chat_id: str) -> JsonObject:
+    async def clear_context(self, chat_id: ChatId) -> JsonObject:
         """Stop sending what was said so far, and its summary; all stays in the chat."""
-        checked = self._quiet(chat_id)
-        messages = await self._store.messages(checked)
+        self._check_quiet(chat_id)
+        messages = await self._store.messages(chat_id)
         previous = newest_summary(messages)
         said = since(messages, previous)
         is_summary_sent = previous is not None and not said and not is_clearing(previous)
         boundary = previous if previous and is_summary_sent else _last(said)
         clearing = self._summary(CLEARED, boundary, "cleared")
-        return await self._put(checked, previous, boundary, said, clearing)
+        return await self._put(chat_id, previous, boundary, said, clearing)
 
-    async def undo_compaction(self, chat_id: str, message_id: str | None = None) -> JsonObject:
+    async def undo_compaction(self, chat_id: ChatId, message_id: str | None = None) -> JsonObject:
         """Remove a summary, the newest by default; its messages are sent again."""
-        checked = self._quiet(chat_id)
-        messages = await self._store.messages(checked)
+        self._check_quiet(chat_id)
+        messages = await self._store.messages(chat_id)
         summary = _to_be_undone(messages, message_id)
 
         def undo(document: JsonObject) -> None:
             without_summary(document, summary.id)
 
-        await self._store.update(checked, undo)
-        await self._tell_plugins({"chat_id": checked, "message_id": summary.id, "words": ""})
-        return {"chat_id": checked, "message_id": summary.id}
+        await self._store.update(chat_id, undo)
+        await self._tell_plugins({"chat_id": chat_id, "message_id": summary.id, "words": ""})
+        return {"chat_id": chat_id, "message_id": summary.id}
 
     def after(self, turn: Turn) -> None:
         """Compact the chat in the background if the turn nearly filled the window."""
@@ -249,17 +247,14 @@ class Compactions:
         await self._tell_plugins({"chat_id": chat_id, "message_id": summary.id, "words": words})
         return {"chat_id": chat_id, "message_id": summary.id, "summarised": len(said)}
 
-    def _quiet(self, chat_id: str) -> ChatId:
-        checked = self._unanswered(chat_id)
-        if checked in self._under_way:
+    def _check_quiet(self, chat_id: ChatId) -> None:
+        self._check_unanswered(chat_id)
+        if chat_id in self._under_way:
             raise CommandFailed("this chat is being summarized; wait until that is done")
-        return checked
 
-    def _unanswered(self, chat_id: str) -> ChatId:
-        checked = check_chat_id(chat_id)
-        if self._turns.under_way(checked) is not None:
+    def _check_unanswered(self, chat_id: ChatId) -> None:
+        if self._turns.under_way(chat_id) is not None:
             raise ChatBusy("this chat is still being answered; stop that first, or wait")
-        return checked
 
 
 def _before_last_turn(said: Sequence[Message]) -> Sequence[Message]:

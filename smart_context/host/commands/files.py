@@ -1,6 +1,7 @@
 """Files and links of a message: the command to attach, and the checks."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,22 +29,22 @@ MAX_URL = 2_000
 _SCHEMES = ("https://", "http://", "mailto:", "obsidian://")
 
 
+@dataclass(frozen=True, slots=True)
 class FileCommands:
     """Attaches files of the vault to messages."""
 
-    def __init__(self, files: Blobs, root: Path) -> None:
-        self._files = files
-        self._root = root
+    files: Blobs
+    root: Path
 
     def register(self, commands: CommandRegistry) -> None:
         """Register the commands."""
-        commands.register("chat.attach_vault_file", self.attach_vault_file)
+        commands.register_all("chat", self.attach_vault_file)
 
     async def attach_vault_file(self, path: str) -> JsonObject:
         """Store a copy of a file of the vault, to attach it to a message."""
-        confine(self._root, path)
-        content = await run_uncancelled(lambda: _content(self._root, path))
-        return (await self._files.put(path, content)).to_dict()
+        confine(self.root, path)
+        content = await run_uncancelled(lambda: _content(self.root, path))
+        return (await self.files.put(path, content)).to_dict()
 
 
 async def attached_files(

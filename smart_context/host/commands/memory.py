@@ -2,14 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 from smart_context.base.errors import CommandFailed
 from smart_context.base.values import JsonObject
 from smart_context.chat.documents.document import no_messages, set_value
 from smart_context.chat.documents.lineage import ANYBODY
-from smart_context.chat.ids import check_chat_id
 from smart_context.chat.listed.rows import folder_of
 from smart_context.chat.listed.search import fold
 from smart_context.chat.messages import ChatId, Message, MessageId, messages_of
@@ -23,82 +22,60 @@ MAX_HITS = 200
 NOBODY_ELSE = "You are the only person who uses this vault: there is nobody to share with."
 
 
+@dataclass(frozen=True, slots=True)
 class MemoryCommands:
-    """What clients do with whole chats.
+    """What clients do with whole chats."""
 
-    Args:
-        repair: Repairs a chat after a crash, before it is read.
-        settled: Waits until plugins have handled the events so far.
-        people: Whose the chats are; `None`: all are one person's.
-    """
-
-    def __init__(
-        self,
-        store: Chats,
-        stop: Callable[[ChatId], Awaitable[bool]],
-        repair: Callable[[ChatId], Awaitable[None]],
-        settled: Callable[[], Awaitable[None]],
-        emit: Emit,
-        people: People | None,
-    ) -> None:
-        self._store = store
-        self._stop = stop
-        self._repair = repair
-        self._settled = settled
-        self._emit = emit
-        self._people = people
+    store: Chats
+    stop: Callable[[ChatId], Awaitable[bool]]
+    repair: Callable[[ChatId], Awaitable[None]]  # after a crash, before a chat is read
+    settled: Callable[[], Awaitable[None]]  # waits until plugins have handled the events so far
+    emit: Emit
+    people: People | None  # whose the chats are; `None`: all are one person's
 
     def register(self, commands: CommandRegistry) -> None:
         """Register the commands."""
-        commands.register("memory.load_chat", self.load_chat)
-        commands.register("memory.save_chat", self.save_chat)
-        commands.register("memory.find", self.find)
-        commands.register("memory.list_chats", self.list_chats)
-        commands.register("memory.search", self.search)
-        commands.register("memory.rename_chat", self.rename_chat)
-        commands.register("memory.arrange_chats", self.arrange_chats)
-        commands.register("memory.delete_chat", self.delete_chat)
-        commands.register("memory.restore_chat", self.restore_chat)
-        commands.register("memory.list_trash", self.list_trash)
-        commands.register("memory.purge_chat", self.purge_chat)
-        commands.register("memory.empty_trash", self.empty_trash)
-        commands.register("memory.share_chat", self.share_chat)
+        commands.register_all(
+            "memory",
+            *(self.load_chat, self.save_chat, self.find, self.list_chats, self.search),
+            *(self.rename_chat, self.arrange_chats, self.share_chat),
+            *(self.delete_chat, self.restore_chat),
+            *(self.list_trash, self.purge_chat, self.empty_trash),
+        )
 
-    async def load_chat(self, chat_id: str, caller: Caller) -> JsonObject:
+    async def load_chat(self, chat_id: ChatId, caller: Caller) -> JsonObject:
         """Give a chat's document; without messages if the chat does not exist."""
-        checked = check_chat_id(chat_id)
-        await self._repair(checked)
-        return await self._store.load(checked, reader=_reader(caller))
+        await self.repair(chat_id)
+        return await self.store.load(chat_id, reader=_reader(caller))
 
     async def save_chat(
-        self, chat_id: str, data: Annotated[dict[str, Any], FilesNamed], caller: Caller
+        self, chat_id: ChatId, data: Annotated[dict[str, Any], FilesNamed], caller: Caller
     ) -> JsonObject:
         """Store a chat's document, merged with what others changed meanwhile.
 
         Messages missing in the document are deleted only if this client has seen them; `kept`
         names the others.
         """
-        checked = check_chat_id(chat_id)
-        stored = messages_of(await self._store.save(checked, data, reader=_reader(caller)))
-        result: JsonObject = {"chat_id": checked, "total_messages": len(stored)}
+        stored = messages_of(await self.store.save(chat_id, data, reader=_reader(caller)))
+        result: JsonObject = {"chat_id": chat_id, "total_messages": len(stored)}
         kept = _missing(data, stored) if "messages" in data else []
         return {**result, "kept": kept} if kept else result
 
     async def list_chats(self, caller: Caller) -> JsonObject:
         """List the chats, newest first."""
-        rows = await self._store.listing.rows(caller.person)
+        rows = await self.store.listing.rows(caller.person)
         return {"chats": [row.document() for row in rows]}
 
     async def search(self, query: str, caller: Caller, limit: int = 50) -> JsonObject:
         """Find chats by their messages."""
-        hits = await self._store.listing.search(
+        hits = await self.store.listing.search(
             caller.person, query, limit=max(1, min(limit, MAX_HITS))
         )
         return {"query": query, "results": [asdict(hit) for hit in hits]}
 
-    async def find(self, chat_id: str, query: str) -> JsonObject:
+    async def find(self, chat_id: ChatId, query: str) -> JsonObject:
         """Find the messages of a chat that hold a text, whatever its case; oldest first."""
-        messages = await self._store.messages(check_chat_id(chat_id))
+        messages = await self.store.messages(chat_id)
         wanted = fold(" ".join(query.split()))
 
         def found() -> list[MessageId]:
@@ -108,8 +85,7 @@ class MemoryCommands:
 
     async def rename_chat(self, chat_id: OwnChat, title: str) -> JsonObject:
         """Change a chat's title."""
-        checked = check_chat_id(chat_id)
-        return {"chat_id": checked, "title": await self._store.rename(checked, title)}
+        return {"chat_id": chat_id, "title": await self.store.rename(chat_id, title)}
 
     async def arrange_chats(
         self,
@@ -133,57 +109,52 @@ class MemoryCommands:
             for key, value in wanted.items():
                 set_value(document, key, value)
 
-        checked = [check_chat_id(chat_id) for chat_id in chat_ids]
-        for chat_id in checked:
-            await self._store.update(chat_id, arrange, since=no_messages, creates=False)
-        return {"chat_ids": checked, **wanted}
+        for chat_id in chat_ids:
+            await self.store.update(chat_id, arrange, since=no_messages, creates=False)
+        return {"chat_ids": chat_ids, **wanted}
 
     async def delete_chat(self, chat_id: OwnChat) -> JsonObject:
         """Move a chat to the trash; an answer that is under way is stopped first."""
-        checked = check_chat_id(chat_id)
-        await self._stop(checked)
-        await self._store.delete(checked)
-        self._emit(CHAT_DELETED, {"chat_id": checked})
-        await self._settled()
-        return {"chat_id": checked}
+        await self.stop(chat_id)
+        await self.store.delete(chat_id)
+        self.emit(CHAT_DELETED, {"chat_id": chat_id})
+        await self.settled()
+        return {"chat_id": chat_id}
 
     async def restore_chat(self, chat_id: OwnChat, deletion: str = "") -> JsonObject:
         """Restore a chat from the trash: its last deletion, or the one named."""
-        checked = check_chat_id(chat_id)
-        await self._store.restore(checked, deletion)
-        return {"chat_id": checked}
+        await self.store.restore(chat_id, deletion)
+        return {"chat_id": chat_id}
 
     async def list_trash(self, caller: Caller) -> JsonObject:
         """List the deleted chats, newest first: at most 200, and the number of all."""
-        found, total = await self._store.trash.listed(caller.person)
+        found, total = await self.store.trash.listed(caller.person)
         return {"chats": [asdict(deleted) for deleted in found], "total": total}
 
     async def purge_chat(self, chat_id: OwnChat, caller: Caller, deletion: str = "") -> JsonObject:
         """Remove a deleted chat for ever: all its deletions, or the one named."""
-        checked = check_chat_id(chat_id)
-        removed = await self._store.trash.purge(checked, deletion)
-        self._emit(TRASH_CHANGED, {}, caller.person)
-        return {"chat_id": checked, "removed": removed}
+        removed = await self.store.trash.purge(chat_id, deletion)
+        self.emit(TRASH_CHANGED, {}, caller.person)
+        return {"chat_id": chat_id, "removed": removed}
 
     async def empty_trash(self, caller: Caller, until: str = "") -> JsonObject:
         """Remove all deleted chats for ever, or those that were deleted by a time."""
         try:
-            return {"removed": await self._store.trash.empty(caller.person, until)}
+            return {"removed": await self.store.trash.empty(caller.person, until)}
         finally:
-            self._emit(TRASH_CHANGED, {}, caller.person)
+            self.emit(TRASH_CHANGED, {}, caller.person)
 
     async def share_chat(self, chat_id: OwnChat, shared: bool, caller: Caller) -> JsonObject:
         """Let all people read a chat and write in it, or only its own person again."""
-        if self._people is None:
+        if self.people is None:
             raise CommandFailed(NOBODY_ELSE)
-        checked = check_chat_id(chat_id)
-        told = {"chat_id": checked, "shared": shared, "person": caller.person}
+        told = {"chat_id": chat_id, "shared": shared, "person": caller.person}
         if not shared:
-            self._emit(CHAT_SHARED, told)  # while those it was shared with can still hear it
-        await self._people.owners.share(checked, caller.person, shared=shared)
+            self.emit(CHAT_SHARED, told)  # while those it was shared with can still hear it
+        await self.people.owners.share(chat_id, caller.person, shared=shared)
         if shared:
-            self._emit(CHAT_SHARED, told)
-        return {"chat_id": checked, "shared": shared}
+            self.emit(CHAT_SHARED, told)
+        return {"chat_id": chat_id, "shared": shared}
 
 
 def _reader(caller: Caller) -> str:

@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import logging
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import NoneType, UnionType
@@ -36,7 +36,8 @@ from smart_context.base.errors import (
     UnknownCommand,
 )
 from smart_context.base.values import OWNER, JsonObject, PersonId
-from smart_context.chat.messages import ChatId
+from smart_context.chat.ids import check_chat_id
+from smart_context.chat.messages import ChatId, MessageId
 from smart_context.host.access import CHATS_BY_NAME, Access, Names, Owned, check_access
 from smart_context.host.events.bus import is_async
 from smart_context.host.models import chosen
@@ -79,7 +80,7 @@ def _replaced(value: Any, ids: Mapping[str, str]) -> Any:
 
 _MAX_FAULTS = 20
 _PLAIN_KINDS = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-_PLAIN_TYPES = frozenset({Any, NoneType, bool, float, int, str})
+_PLAIN_TYPES = frozenset({Any, NoneType, bool, float, int, str, ChatId, MessageId})
 _PLAIN_GROUPS = frozenset({Union, UnionType, dict, list})
 
 
@@ -109,6 +110,7 @@ class Parameters:
     names: frozenset[str]  # all but the caller's
     caller_name: str  # the parameter that gets the caller; empty if there is none
     naming: Mapping[str, Names]  # the parameters that name something owned
+    chats: Sequence[str]  # those that are annotated as ids of chats
     _checker: _Checker
     _defaults: Mapping[str, Any]
 
@@ -149,6 +151,7 @@ class Parameters:
             names=frozenset(fields),
             caller_name=caller_name,
             naming={name: found for name in fields if (found := _naming(name, hints.get(name)))},
+            chats=[name for name in fields if _is_chat(hints.get(name))],
             _checker=checker,
             _defaults=defaults,
         )
@@ -175,6 +178,17 @@ class Parameters:
             if given.get(name) is not None:
                 yield from naming.owned(given[name])
 
+    def check_chats(self, given: Mapping[str, Any]) -> None:
+        """Refuse what can't be a chat's id.
+
+        Raises:
+            ChatIdInvalid: Where a parameter is annotated `ChatId`.
+        """
+        for found in map(given.get, self.chats):
+            for chat_id in found if isinstance(found, list) else [found]:
+                if chat_id is not None:
+                    check_chat_id(chat_id)
+
     def schema(self) -> dict[str, Any]:
         """The JSON Schema of the parameters, with defaults."""
         schema = self._checker.adapter.json_schema()
@@ -192,6 +206,11 @@ def _naming(name: str, hint: object) -> Names | None:
         return marks[0] if marks else CHATS_BY_NAME.get(name)
     parts = (_naming("", part) for part in get_args(hint))
     return next((found for found in parts if found), CHATS_BY_NAME.get(name))
+
+
+def _is_chat(hint: object) -> bool:
+    """True for the type of a chat's id, or one that it is a part of."""
+    return hint is ChatId or any(map(_is_chat, get_args(hint)))
 
 
 def _hints(handler: Callable[..., Any]) -> Mapping[str, Any]:
@@ -330,6 +349,11 @@ class CommandRegistry:
         self._commands[name] = command
         return lambda: self._drop(name, command)
 
+    def register_all(self, group: str, *handlers: CommandHandler) -> None:
+        """Make each handler callable as `group.name`, by its function's name."""
+        for handler in handlers:
+            self.register(f"{group}.{handler.__name__}", handler)
+
     async def call(self, name: str, params: Mapping[str, Any], caller: Caller) -> JsonObject:
         """Run a command.
 
@@ -361,6 +385,7 @@ class CommandRegistry:
             return put_back(result, stand_ins) if stand_ins else result
 
     async def _result(self, name: str, command: _Command, given: Mapping[str, Any]) -> object:
+        command.parameters.check_chats(given)
         chat_id = given.get("chat_id")
         own = await self._model_of(chat_id) if self._model_of and isinstance(chat_id, str) else ""
         try:

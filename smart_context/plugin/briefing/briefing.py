@@ -15,7 +15,6 @@ from smart_context.base.errors import CommandFailed, InvalidParams, SmartContext
 from smart_context.base.processes.child import Child
 from smart_context.base.threads import in_daemon_thread
 from smart_context.base.values import CountTokens, JsonObject
-from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import INSTRUCTIONS, ChatId, instructions_in
 from smart_context.contexts import SmartContexts
 from smart_context.plugin.briefing.chat_recalls import ChatRecalls
@@ -77,25 +76,27 @@ class ChatContexts:
     model: ModelInUse
     logger: logging.Logger
 
-    async def attach_context(self, chat_id: str, key: Annotated[str, NamesContext]) -> JsonObject:
+    async def attach_context(
+        self, chat_id: ChatId, key: Annotated[str, NamesContext]
+    ) -> JsonObject:
         """Send a named context with each message of a chat."""
         if await self.notes.ask(lambda contexts: contexts.get(key)) is None:
             raise CommandFailed(f"There is no context {key!r}; save it before you attach it.")
         return await self._change(chat_id, lambda state: state.attach(key))
 
-    async def detach_context(self, chat_id: str, key: Annotated[str, NamesContext]) -> JsonObject:
+    async def detach_context(
+        self, chat_id: ChatId, key: Annotated[str, NamesContext]
+    ) -> JsonObject:
         """No longer send a named context."""
         return await self._change(chat_id, lambda state: state.detach(key))
 
-    async def chat_contexts(self, chat_id: str) -> JsonObject:
+    async def chat_contexts(self, chat_id: ChatId) -> JsonObject:
         """The contexts of a chat, and the parts of each that go with the next message."""
-        checked = check_chat_id(chat_id)
-        return self._chips(checked, await self.assemble(checked))
+        return self._chips(chat_id, await self.assemble(chat_id))
 
-    async def add_notes(self, chat_id: str, paths: list[str]) -> JsonObject:
+    async def add_notes(self, chat_id: ChatId, paths: list[str]) -> JsonObject:
         """Add notes to the chat's own context, which is made and attached if necessary."""
-        checked = check_chat_id(chat_id)
-        key = own_context(checked)
+        key = own_context(chat_id)
 
         def add(contexts: SmartContexts) -> None:
             known = contexts.get(key)
@@ -144,12 +145,11 @@ class ChatContexts:
         return Assembled(lost, tuple((key, problem) for key in keys))
 
     async def _change(
-        self, chat_id: str, change: Callable[[FilterState], FilterState]
+        self, chat_id: ChatId, change: Callable[[FilterState], FilterState]
     ) -> JsonObject:
-        checked = check_chat_id(chat_id)
-        await self.chat_filter.change_state(checked, change)
-        self.changes.chat_changed(checked)
-        return await self.chat_contexts(checked)
+        await self.chat_filter.change_state(chat_id, change)
+        self.changes.chat_changed(chat_id)
+        return await self.chat_contexts(chat_id)
 
     def _chips(self, chat_id: ChatId, assembled: Assembled) -> JsonObject:
         problems = dict(assembled.problems)

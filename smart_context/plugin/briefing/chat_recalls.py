@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from smart_context.base.errors import CommandFailed, InvalidParams
 from smart_context.base.values import CountTokens, JsonObject, PersonId
-from smart_context.chat.ids import check_chat_id, new_message_id
+from smart_context.chat.ids import new_message_id
 from smart_context.chat.messages import ChatId
 from smart_context.host.access import Names, Owned
 from smart_context.host.commands.registry import Caller
@@ -61,7 +61,7 @@ class ChatRecalls:
 
     async def recall(  # noqa: PLR0913, PLR0917 - a parameter for each source
         self,
-        chat_id: str,
+        chat_id: ChatId,
         caller: Caller,
         topic_id: str | None = None,
         from_chat: Annotated[str | None, NamesChat] = None,
@@ -75,13 +75,12 @@ class ChatRecalls:
         Exactly one source: a topic of all chats, a chat (or topics of it), messages by their ids,
         or a query over all chats. Only references are kept.
         """
-        checked = check_chat_id(chat_id)
         given = {"topic_id": topic_id, "from_chat": from_chat, "messages": messages, "query": query}
         source: JsonObject = {name: value for name, value in given.items() if value is not None}
         if topics is not None:
             source["topics"] = topics
-        _check(checked, source, max_tokens)
-        found = await self._found(checked, source, caller.person, max_tokens)
+        _check(chat_id, source, max_tokens)
+        found = await self._found(chat_id, source, caller.person, max_tokens)
         made = Recall(
             id=new_message_id(),
             label=found.label[:LONGEST_LABEL],
@@ -98,9 +97,9 @@ class ChatRecalls:
             made = replace(made, id=next(same, made.id))
             return state.recall(made)
 
-        await self.chat_filter.change_state(checked, attach)
-        self.changes.chat_changed(checked)
-        shares = (await self.assemble(checked)).shares
+        await self.chat_filter.change_state(chat_id, attach)
+        self.changes.chat_changed(chat_id)
+        shares = (await self.assemble(chat_id)).shares
         share = next(share for share in shares if share.content.recall_id == made.id)
         return {
             "recall_id": made.id,
@@ -111,25 +110,23 @@ class ChatRecalls:
             "left_out": share.left_out,
         }
 
-    async def recalls(self, chat_id: str) -> JsonObject:
+    async def recalls(self, chat_id: ChatId) -> JsonObject:
         """List what a chat recalls, with what it costs, what was left out and what is missing."""
-        checked = check_chat_id(chat_id)
-        assembled = await self.assemble(checked)
+        assembled = await self.assemble(chat_id)
         return {
-            "chat_id": checked,
+            "chat_id": chat_id,
             "recalls": [_row(share) for share in assembled.shares],
             "tokens": assembled.tokens,
         }
 
-    async def forget_recall(self, chat_id: str, recall_id: str) -> JsonObject:
+    async def forget_recall(self, chat_id: ChatId, recall_id: str) -> JsonObject:
         """No longer send a recall; gives the others."""
-        checked = check_chat_id(chat_id)
-        state = (await self.sidecars.of(checked)).state
+        state = (await self.sidecars.of(chat_id)).state
         if recall_id not in {recall.id for recall in state.recalls}:
             raise CommandFailed(f"This chat has no recall {recall_id!r}; `recalls` lists them.")
-        await self.chat_filter.change_state(checked, lambda now: now.forget_recall(recall_id))
-        self.changes.chat_changed(checked)
-        return await self.recalls(checked)
+        await self.chat_filter.change_state(chat_id, lambda now: now.forget_recall(recall_id))
+        self.changes.chat_changed(chat_id)
+        return await self.recalls(chat_id)
 
     async def assemble(
         self,

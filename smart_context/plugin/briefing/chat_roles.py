@@ -15,7 +15,7 @@ from smart_context.base.errors import ConfigInvalid, InvalidParams, PathRefused,
 from smart_context.base.processes.child import Child
 from smart_context.base.threads import in_daemon_thread
 from smart_context.base.values import CountTokens, JsonObject
-from smart_context.chat.ids import check_chat_id
+from smart_context.chat.messages import ChatId
 from smart_context.packing import ContextPacker, RoleConfig, RoleLoader
 from smart_context.packing.files.patterns import PatternSet
 from smart_context.packing.git import GitChanges, work_tree_of
@@ -293,26 +293,25 @@ class ChatRoles:
     model: ModelInUse
     logger: logging.Logger
 
-    async def roles(self, chat_id: str | None = None) -> JsonObject:
+    async def roles(self, chat_id: ChatId | None = None) -> JsonObject:
         """List the roles that a chat can have, and its current one."""
         listed = await in_daemon_thread(lambda: [*_listed(self.sources.loader())], name="roles")
         if chat_id is None:
             return {"roles": listed, "current": "", "targets": [], "problem": ""}
-        state = (await self.sidecars.of(check_chat_id(chat_id))).state
+        state = (await self.sidecars.of(chat_id)).state
         return {"roles": listed, **await self._current(state)}
 
     async def set_role(
-        self, chat_id: str, role: str, targets: list[str] | None = None
+        self, chat_id: ChatId, role: str, targets: list[str] | None = None
     ) -> JsonObject:
         """Give a chat a role, which shapes its turns from now on; an empty name removes it.
 
         Args:
             targets: Files and folders of the vault that the turns are about.
         """
-        checked = check_chat_id(chat_id)
         await self.check(role)
-        await self.chat_filter.change(checked, lambda state: state.take_role(role, targets or ()))
-        return {"chat_id": checked, **await self.roles(checked)}
+        await self.chat_filter.change(chat_id, lambda state: state.take_role(role, targets or ()))
+        return {"chat_id": chat_id, **await self.roles(chat_id)}
 
     async def check(self, role: str) -> None:
         """Refuse a role that does not exist or is off; an empty name is none.

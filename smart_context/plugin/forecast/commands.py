@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from smart_context.base.values import JsonObject
 from smart_context.chat.compaction import sent_text
 from smart_context.chat.files.attachments import CutText, cut_texts
-from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.access import FilesNamed
 from smart_context.host.request.request import AddedTexts, attached_to
@@ -186,7 +185,7 @@ class PreviewCommands:
 
     async def preview(  # noqa: PLR0913, PLR0917 - a parameter for each thing that may differ
         self,
-        chat_id: str,
+        chat_id: ChatId,
         message: str = "",
         topics: list[str] | None = None,
         threshold: float | None = None,
@@ -200,9 +199,8 @@ class PreviewCommands:
 
         Files, links and `stream` are those of the message, as `chat.send` takes them.
         """
-        checked = check_chat_id(chat_id)
         check_threshold(threshold)
-        forecast = await self.forecasts.forecast(checked, topics, threshold)
+        forecast = await self.forecasts.forecast(chat_id, topics, threshold)
         draft = await self.draft_of(message, files or (), links or ())
         attached = attached_to(draft, message)
         briefing = await self._briefing(forecast, draft.text, role, brief=brief)
@@ -224,21 +222,21 @@ class PreviewCommands:
         if planned and planned.problem:
             result["problem"] = planned.problem
         if topics is not None or threshold is not None:
-            own = await self._own_forecast(checked, draft, attached)
+            own = await self._own_forecast(chat_id, draft, attached)
             result["change"] = difference(own, forecast)
         shown = await self._to_the_letter(forecast, planned) if planned and not brief else {}
         return result | shown
 
     async def reasons(
         self,
-        chat_id: str,
+        chat_id: ChatId,
         message_ids: list[str],
         topics: list[str] | None = None,
         threshold: float | None = None,
     ) -> JsonObject:
         """Why each of these messages is in or out, in words, with its score and tokens."""
         check_threshold(threshold)
-        forecast = await self.forecasts.forecast(check_chat_id(chat_id), topics, threshold)
+        forecast = await self.forecasts.forecast(chat_id, topics, threshold)
         asked = frozenset(message_ids[:MAX_ASKED])
         return {
             "reasons": rows_by_id(forecast, asked, self.model.count_tokens),
@@ -247,9 +245,9 @@ class PreviewCommands:
             "status": status_line(forecast.view, forecast.decision),
         }
 
-    async def describe_topic(self, chat_id: str, label: str) -> JsonObject:
+    async def describe_topic(self, chat_id: ChatId, label: str) -> JsonObject:
         """What picking a topic alone would keep: number, tokens, dates and three samples."""
-        forecast = await self.forecasts.forecast(check_chat_id(chat_id), [label])
+        forecast = await self.forecasts.forecast(chat_id, [label])
         cost = await self.costs.of(forecast.view, forecast.decision)
         return topic_card(forecast) | {"cost": cost}
 

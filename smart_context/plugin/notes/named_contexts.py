@@ -10,7 +10,6 @@ from smart_context.base.caches import Caches
 from smart_context.base.errors import CommandFailed, InvalidParams, ModelFailed, StoreFailed
 from smart_context.base.results import ContextResult
 from smart_context.base.values import CountTokens, JsonObject
-from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId
 from smart_context.contexts import SmartContext, SmartContexts
 from smart_context.contexts.options import stored_options
@@ -279,9 +278,9 @@ class Suggestions:
         self._is_embedded = embedder.name == EMBEDDED
         self._vectors = NoteVectors(caches, embedder, vault.index.read)
 
-    async def suggest_notes(self, chat_id: str, limit: int = SUGGESTED_NOTES) -> JsonObject:
+    async def suggest_notes(self, chat_id: ChatId, limit: int = SUGGESTED_NOTES) -> JsonObject:
         """Notes that are closest to the selected topics, or to the whole chat."""
-        view = await self._view_of(check_chat_id(chat_id))
+        view = await self._view_of(chat_id)
         queries = _queries(view)
         close, remark = await self._closest(queries) if queries else ({}, "")
         return {

@@ -9,7 +9,6 @@ from smart_context.base.config.endpoints import Prices
 from smart_context.base.errors import CommandFailed, InvalidParams, SmartContextError
 from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.clients import client_history, is_of_client
-from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import SOURCE, ChatId, Message, MessageId
 from smart_context.host.commands.registry import Caller
 from smart_context.host.request.request import Request, attached_to
@@ -238,34 +237,32 @@ class ReceiptCommands:
             result[f"by_{name}"] = shown
         return result
 
-    async def turns(self, chat_id: str) -> JsonObject:
+    async def turns(self, chat_id: ChatId) -> JsonObject:
         """Name the turns of a chat that have a receipt, with their messages, newest first."""
-        checked = check_chat_id(chat_id)
-        named = await self.files.named(checked)
+        named = await self.files.named(chat_id)
         return {
-            "chat_id": checked,
+            "chat_id": chat_id,
             "turns": [{"turn": t, "question": q, "answer": a} for t, q, a in named],
         }
 
-    async def receipts(self, chat_id: str) -> JsonObject:
+    async def receipts(self, chat_id: ChatId) -> JsonObject:
         """List the receipts of a chat's turns, newest first."""
-        checked = check_chat_id(chat_id)
-        texts = one_line_texts(await self.chats.messages(checked))
+        texts = one_line_texts(await self.chats.messages(chat_id))
         return {
-            "chat_id": checked,
+            "chat_id": chat_id,
             "receipts": [
-                receipt_line(r, texts, self.prices()) for r in await self.files.all(checked)
+                receipt_line(r, texts, self.prices()) for r in await self.files.all(chat_id)
             ],
         }
 
-    async def knew(self, chat_id: str, message_id: str) -> JsonObject:
+    async def knew(self, chat_id: ChatId, message_id: str) -> JsonObject:
         """Say which messages an answer was sent, with their tokens, and what it took.
 
         Args:
             chat_id: The chat.
             message_id: The answer.
         """
-        found = await self.files.of_answer(check_chat_id(chat_id), message_id)
+        found = await self.files.of_answer(chat_id, message_id)
         if found is None:
             raise CommandFailed(f"There is no receipt of an answer {message_id!r} in this chat.")
         prices = self.prices()
@@ -280,19 +277,18 @@ class ReceiptCommands:
         }
 
     async def receipt(
-        self, chat_id: str, turn: str | None = None, diff: str | None = None
+        self, chat_id: ChatId, turn: str | None = None, diff: str | None = None
     ) -> JsonObject:
         """Show what a turn sent, and why: the newest, or one named by its id or a message's.
 
         With `diff`, also the differences from that turn to this one.
         """
-        checked = check_chat_id(chat_id)
-        known = await self.files.all(checked)
+        known = await self.files.all(chat_id)
         found = named_receipt(known, turn)
-        texts = one_line_texts(await self.chats.messages(checked))
+        texts = one_line_texts(await self.chats.messages(chat_id))
         shown = receipt_document(found, texts, self.prices())
         if found.sent and not found.prompt:
-            shown["prompt"] = await self._rebuilt_prompt(checked, found)
+            shown["prompt"] = await self._rebuilt_prompt(chat_id, found)
             shown["body"] = shown_body(found, shown["prompt"])
         shown["prompt_tokens"] = await self._tokens_of(shown["prompt"])
         if diff is not None:
@@ -301,7 +297,7 @@ class ReceiptCommands:
 
     async def replay(  # noqa: PLR0913, PLR0917 - a parameter for each setting
         self,
-        chat_id: str,
+        chat_id: ChatId,
         turn: str | None = None,
         topics: list[str] | None = None,
         threshold: float | None = None,
@@ -317,8 +313,7 @@ class ReceiptCommands:
         model: str | None = None,
     ) -> JsonObject:
         """Show what a past turn would have sent under other settings; nothing is sent or stored."""
-        checked = check_chat_id(chat_id)
-        found = named_receipt(await self.files.all(checked), turn)
+        found = named_receipt(await self.files.all(chat_id), turn)
         given = {
             "topics": topics,
             "threshold": threshold,
@@ -337,8 +332,8 @@ class ReceiptCommands:
             changes["embedding_search"] = True
         _check(changes)
         used = model or found.models.get("chat", "")
-        replayed = await self.replays.replay(checked, found, changes, used)
-        texts = one_line_texts(await self.chats.messages(checked))
+        replayed = await self.replays.replay(chat_id, found, changes, used)
+        texts = one_line_texts(await self.chats.messages(chat_id))
         shown = receipt_document(replayed, texts, self.prices())
         return {
             **shown,

@@ -16,7 +16,7 @@ from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.clients import is_of_client
 from smart_context.chat.documents.branches import show_version
-from smart_context.chat.ids import check_chat_id, new_message_id
+from smart_context.chat.ids import new_message_id
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.access import FilesNamed
 from smart_context.host.commands.registry import Caller
@@ -99,7 +99,7 @@ class Comparisons:
 
     async def compare(  # noqa: PLR0913, PLR0917 - a parameter for each choice
         self,
-        chat_id: str,
+        chat_id: ChatId,
         caller: Caller,
         turn: str | None = None,
         message: str | None = None,
@@ -118,7 +118,6 @@ class Comparisons:
         The left answer is under those in force, or the stored one of a turn. Nothing enters the
         chat; see `keep_answer`.
         """
-        checked = check_chat_id(chat_id)
         check_threshold(threshold)
         await self.replays.briefings.roles.check(role or "")
         if turn is not None and message is not None:
@@ -139,8 +138,8 @@ class Comparisons:
         choice = self._choice(model)
         if message is not None:
             draft = await self._draft(message, files or [], links or [])
-            return await self._of_message(checked, caller.person, draft, changes, choice)
-        return await self._of_turn(checked, caller.person, turn, changes, choice)
+            return await self._of_message(chat_id, caller.person, draft, changes, choice)
+        return await self._of_turn(chat_id, caller.person, turn, changes, choice)
 
     async def keep_answer(
         self, comparison_id: str, side: Literal["left", "right"], caller: Caller

@@ -9,7 +9,7 @@ from smart_context.base.errors import ChatBusy, CommandFailed, InvalidParams
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject
 from smart_context.chat.compaction import insert_after
-from smart_context.chat.ids import check_chat_id, new_message_id
+from smart_context.chat.ids import new_message_id
 from smart_context.chat.messages import (
     ChatId,
     Message,
@@ -142,7 +142,7 @@ class TopicCompaction:
 
     async def compact_topics(
         self,
-        chat_id: str,
+        chat_id: ChatId,
         topics: list[str],
         instructions: str = "",
         summary: str | None = None,
@@ -159,14 +159,13 @@ class TopicCompaction:
             summary: The summary; by default the fast model writes one.
             apply: Store it; else nothing is changed.
         """
-        checked = check_chat_id(chat_id)
         if summary is not None:
             _check(summary)
-        view = await self.chat_filter.view(checked)
+        view = await self.chat_filter.view(chat_id)
         named = await named_topics(view, self.selector, topics)
         recent = self.selector.settings_of(view.sidecar.state).recent_messages
         plan = plan_of(view, named, recent=recent)
-        found: JsonObject = {"chat_id": checked, "topics": list(named.labels)}
+        found: JsonObject = {"chat_id": chat_id, "topics": list(named.labels)}
         if not plan.summed_up:
             if apply:
                 raise CommandFailed(_nothing_left(plan))
@@ -188,7 +187,7 @@ class TopicCompaction:
             return {**found, **account}
         if summary is None and account["tokens_after"] >= account["tokens_before"]:
             raise CommandFailed("Nothing to gain: the summary would be longer than the messages.")
-        await self._put(checked, plan, made, named.labels)
+        await self._put(chat_id, plan, made, named.labels)
         return {**found, **account, "message_id": made.id}
 
     async def _account(

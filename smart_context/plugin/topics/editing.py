@@ -10,7 +10,6 @@ from smart_context.base.errors import CommandFailed, InvalidParams, SmartContext
 from smart_context.base.results import PanelResult
 from smart_context.base.values import JsonObject
 from smart_context.chat.compaction import without_summary
-from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message, MessageId, without_notices
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
@@ -46,25 +45,25 @@ class TopicEditing:
     emit: Callable[[str, JsonObject], None]
     changes: ContextChanges
 
-    async def rename_topic(self, chat_id: str, label: str, new_label: str) -> PanelResult:
+    async def rename_topic(self, chat_id: ChatId, label: str, new_label: str) -> PanelResult:
         """Rename a topic, now and in later extractions."""
         return await self._rename(chat_id, [label], new_label)
 
     async def merge_topics(
-        self, chat_id: str, labels: list[str], new_label: str | None = None
+        self, chat_id: ChatId, labels: list[str], new_label: str | None = None
     ) -> PanelResult:
         """Merge topics, now and in later extractions, under the first one's name or another."""
         if len(set(labels)) < 2:  # noqa: PLR2004 - to merge takes two
             raise InvalidParams("labels: expected at least two topics to merge")
         return await self._rename(chat_id, labels, new_label or labels[0])
 
-    async def delete_topic(self, chat_id: str, label: str) -> PanelResult:
+    async def delete_topic(self, chat_id: ChatId, label: str) -> PanelResult:
         """Delete a topic, now and in later extractions."""
         return await self._edit(
             chat_id, lambda edits: edits.delete(label), lambda now: "" if now == label else now
         )
 
-    async def add_topic(self, chat_id: str, label: str, select: bool = False) -> PanelResult:
+    async def add_topic(self, chat_id: ChatId, label: str, select: bool = False) -> PanelResult:
         """Add a topic of your own; `select` also picks it."""
 
         def change(state: FilterState) -> FilterState:
@@ -74,32 +73,30 @@ class TopicEditing:
 
         return await self._change(chat_id, change)
 
-    async def set_threshold(self, chat_id: str, threshold: float | None = None) -> PanelResult:
+    async def set_threshold(self, chat_id: ChatId, threshold: float | None = None) -> PanelResult:
         """Set a chat's own threshold; leave it out to use that of the settings."""
-        checked = check_chat_id(chat_id)
-        await self.chat_filter.change_state(checked, lambda s: s.set_threshold(threshold))
-        await self.chat_filter.announce(checked)
-        return await self.chat_filter.topics(checked)
+        await self.chat_filter.change_state(chat_id, lambda s: s.set_threshold(threshold))
+        await self.chat_filter.announce(chat_id)
+        return await self.chat_filter.topics(chat_id)
 
-    async def undo(self, chat_id: str) -> Mapping[str, Any]:
+    async def undo(self, chat_id: ChatId) -> Mapping[str, Any]:
         """Undo the last choice in a chat: topics, filter, pins, contexts, recalls, summary."""
-        checked = check_chat_id(chat_id)
-        step = self.steps.pop(checked)
+        step = self.steps.pop(chat_id)
         words = ""
         if step is not None and step.summary is not None:
             words = "the summary"
-            await self._remove_summary(checked, step.summary, step)
+            await self._remove_summary(chat_id, step.summary, step)
         elif step is not None:
             before, after = step.before.state, step.after
             words = difference_in_words(after, before)
-            stored = await self.chats.exists(checked)
-            await self._restore(checked, step, stored=stored)
+            stored = await self.chats.exists(chat_id)
+            await self._restore(chat_id, step, stored=stored)
             if step.topics is not None and stored:
-                await self._store(checked, step.topics.undone(await self._known(checked)))
+                await self._store(chat_id, step.topics.undone(await self._known(chat_id)))
             if (after.contexts, after.recalls) != (before.contexts, before.recalls):
-                self.changes.chat_changed(checked)
-            await self.chat_filter.announce(checked)
-        shown = await self.chat_filter.topics(checked)
+                self.changes.chat_changed(chat_id)
+            await self.chat_filter.announce(chat_id)
+        shown = await self.chat_filter.topics(chat_id)
         done = step.words if step else ""
         return {"undone": words, "undone_words": done, "left": shown["undo_steps"], **shown}
 
@@ -113,7 +110,7 @@ class TopicEditing:
         edited = edits.apply(extraction.topics, [message.id for message in messages])
         return replace(extraction, topics=await self._counted(chat_id, edited, messages))
 
-    async def _rename(self, chat_id: str, labels: list[str], new_label: str) -> PanelResult:
+    async def _rename(self, chat_id: ChatId, labels: list[str], new_label: str) -> PanelResult:
         return await self._edit(
             chat_id,
             lambda edits: edits.rename(labels, new_label),
@@ -122,7 +119,7 @@ class TopicEditing:
 
     async def _edit(
         self,
-        chat_id: str,
+        chat_id: ChatId,
         change: Callable[[TopicEdits], TopicEdits],
         relabel: Callable[[str], str],
     ) -> PanelResult:
@@ -134,22 +131,21 @@ class TopicEditing:
         return await self._change(chat_id, both)
 
     async def _change(
-        self, chat_id: str, change: Callable[[FilterState], FilterState]
+        self, chat_id: ChatId, change: Callable[[FilterState], FilterState]
     ) -> PanelResult:
-        checked = check_chat_id(chat_id)
-        if not await self.chats.exists(checked):
+        if not await self.chats.exists(chat_id):
             raise CommandFailed("This chat has no messages yet, so it has no topics.")
-        messages, others = await self.chats.snapshot(checked, "topics")
-        before = await self.sidecars.of(checked)
-        await self.chat_filter.change_state(checked, change)
-        if (await self.sidecars.of(checked)).state != before.state:
+        messages, others = await self.chats.snapshot(chat_id, "topics")
+        before = await self.sidecars.of(chat_id)
+        await self.chat_filter.change_state(chat_id, change)
+        if (await self.sidecars.of(chat_id)).state != before.state:
             known = stored_topics(others.get("topics"), before.topics)
-            edited = await self.applied(checked, Extraction(topics=known), messages)
+            edited = await self.applied(chat_id, Extraction(topics=known), messages)
             topics = with_ids(edited.topics, known)
-            self.steps.amend(checked, TopicEdit(before=known, after=topics))
-            await self._store(checked, topics)
-            await self.chat_filter.announce(checked)
-        return await self.chat_filter.topics(checked)
+            self.steps.amend(chat_id, TopicEdit(before=known, after=topics))
+            await self._store(chat_id, topics)
+            await self.chat_filter.announce(chat_id)
+        return await self.chat_filter.topics(chat_id)
 
     async def _restore(self, chat_id: ChatId, step: Step, *, stored: bool) -> None:
         try:
@@ -208,22 +204,21 @@ class ExtractionCommands:
     latest: Callable[[Hashable, Coroutine[Any, Any, None]], asyncio.Task[None]]
 
     async def refresh_topics(
-        self, chat_id: str, wait: bool = False, regroup: bool = False
+        self, chat_id: ChatId, wait: bool = False, regroup: bool = False
     ) -> Mapping[str, Any]:
         """Find the topics of a chat now, in the background unless asked to wait.
 
         `regroup` groups the whole chat again; else topics stay, and only new messages join.
         """
-        checked = check_chat_id(chat_id)
-        task = self.latest(("topics", checked), self.topics.update(checked, regroup=regroup))
+        task = self.latest(("topics", chat_id), self.topics.update(chat_id, regroup=regroup))
         if wait:
             await asyncio.wait([task])  # a newer extraction may cancel it
-            return await self.chat_filter.topics(checked)
+            return await self.chat_filter.topics(chat_id)
         return {"state": "running"}
 
-    async def topic_map(self, chat_id: str) -> JsonObject:
+    async def topic_map(self, chat_id: ChatId) -> JsonObject:
         """Where each topic is in a chat: the ids of all messages, and places among them."""
-        view = await self.chat_filter.view(check_chat_id(chat_id))
+        view = await self.chat_filter.view(chat_id)
         place_of = {message.id: place for place, message in enumerate(view.messages)}
         return {
             "chat_id": chat_id,

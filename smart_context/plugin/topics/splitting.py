@@ -10,7 +10,7 @@ from smart_context.base.values import JsonObject
 from smart_context.chat.copies import SPLIT_FROM, SPLITS, copy_of, with_companions
 from smart_context.chat.documents.document import no_messages
 from smart_context.chat.documents.lineage import NOBODY
-from smart_context.chat.ids import check_chat_id, new_chat_id, new_message_id
+from smart_context.chat.ids import new_chat_id, new_message_id
 from smart_context.chat.messages import (
     ChatId,
     Message,
@@ -235,20 +235,19 @@ class Splitting:
     belongings: Belongings
 
     async def split(
-        self, chat_id: str, topics: list[str], title: str = "", move: bool = False
+        self, chat_id: ChatId, topics: list[str], title: str = "", move: bool = False
     ) -> JsonObject:
         """Copy the messages of topics into a new chat, with what belongs to them.
 
         Tool calls, results, questions of answers and standing instructions come along. With
         `move`, the messages that belong to no other topic are hidden here.
         """
-        checked = check_chat_id(chat_id)
         words = " ".join(title.split())
         if len(words) > LONGEST_TITLE:
             raise InvalidParams(
                 f"title: expected at most {LONGEST_TITLE} characters, found {len(words)}"
             )
-        view = await self.chat_filter.view(checked)
+        view = await self.chat_filter.view(chat_id)
         named = await named_topics(view, self.selector, topics)
         chosen = _chosen(view, named)
         if not any(message.id in named.ids for message in chosen):
@@ -256,14 +255,14 @@ class Splitting:
         ids = {message.id: new_message_id() for message in chosen}
         made = new_chat_id()
         at = utc_stamp()
-        origin = {"chat_id": checked, "topics": list(named.labels), "at": at}
-        document = await self._document(checked, ids, words or ", ".join(named.labels), origin)
+        origin = {"chat_id": chat_id, "topics": list(named.labels), "at": at}
+        document = await self._document(chat_id, ids, words or ", ".join(named.labels), origin)
         await self.chats.save(made, document, reader=secrets.token_hex(4))
-        await self.belongings.bring(checked, made, ids)
-        await self._link(checked, {**origin, "chat_id": made})
+        await self.belongings.bring(chat_id, made, ids)
+        await self._link(chat_id, {**origin, "chat_id": made})
         if move:
             own = _own(view, named, chosen)
-            await self.chat_filter.change(checked, lambda state: state.hide(own))
+            await self.chat_filter.change(chat_id, lambda state: state.hide(own))
         return {"chat_id": made, "messages": len(ids)}
 
     async def _document(

@@ -8,9 +8,16 @@ import pytest
 from pydantic import Field
 
 from smart_context.base.asking import is_waited_for
-from smart_context.base.errors import CommandFailed, InvalidParams, NameTaken, UnknownCommand
+from smart_context.base.errors import (
+    ChatIdInvalid,
+    CommandFailed,
+    InvalidParams,
+    NameTaken,
+    UnknownCommand,
+)
 from smart_context.base.values import OWNER
-from smart_context.host.access import OwnerOnly
+from smart_context.chat.messages import ChatId
+from smart_context.host.access import OwnChats, OwnerOnly
 from smart_context.host.commands.registry import Caller, CommandRegistry
 
 pytestmark = pytest.mark.anyio
@@ -106,6 +113,22 @@ async def test_a_chat_that_is_left_out_is_the_one_the_client_opened():
     for client in (Page(), None):
         with pytest.raises(InvalidParams, match="chat_id: missing"):
             await call(client=client)
+
+
+@pytest.mark.parametrize("bad", ["", "../a", "con"])
+async def test_an_id_that_no_chat_can_have_is_refused_where_chats_are_annotated(bad):
+    async def of_one(chat_id: ChatId | None = None) -> dict[str, Any]:
+        return {"chat_id": chat_id}
+
+    async def of_several(chat_ids: OwnChats) -> dict[str, Any]:
+        return {"chat_ids": chat_ids}
+
+    assert await call(of_one) == {"chat_id": None}
+    assert await call(of_several, chat_ids=["a"]) == {"chat_ids": ["a"]}
+    with pytest.raises(ChatIdInvalid):
+        await call(of_one, chat_id=bad)
+    with pytest.raises(ChatIdInvalid):
+        await call(of_several, chat_ids=["a", bad])
 
 
 async def test_the_open_chat_is_not_given_to_a_command_that_wants_none():
