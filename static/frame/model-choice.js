@@ -1,7 +1,7 @@
 // @ts-check
 /** The list of models: to choose that of a chat, whose name is below the message box, or of one answer. */
 
-import { areMany, chosenModel, listModels, narrowModels } from "../lib/model-list.js";
+import { areMany, chosenModel, listModels, narrowModels, writesAnswers } from "../lib/model-list.js";
 import { reasonOf } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 
@@ -68,7 +68,8 @@ export async function chooseModel({ wire, title, action, current, use }) {
   dialog.showModal();
   try {
     const found = await wire.call("system.models", {});
-    const choices = [{ model: "", name: `Default (${found.default})` }, ...found.models];
+    const isOffered = (/** @type {Choice} */ one) => writesAnswers(one.model) || one.model === current;
+    const choices = [{ model: "", name: `Default (${found.default})` }, ...found.models.filter(isOffered)];
     const isKnown = choices.some(({ model }) => model === current);
     listModels(list, choices, isKnown ? current : "");
     box.hidden = !areMany(choices);

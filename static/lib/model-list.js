@@ -3,6 +3,14 @@
 
 /** @typedef {{ model: string, name: string }} Choice */
 
+/** What the names of models say that write no answers. */
+const WRITES_NO_ANSWERS = /embed|\b(bge|e5|gte|minilm)\b|rerank|whisper|transcri|\btts\b|dall-e|moderation|guard/i;
+
+/** True unless the name says otherwise. @param {string} model */
+export function writesAnswers(model) {
+  return !WRITES_NO_ANSWERS.test(model);
+}
+
 /** From this many on, the box is worth its room. */
 const MANY = 9;
 

@@ -58,10 +58,27 @@ export function decoded(part) {
   }
 }
 
+/** What messages say of files and commands, and the same for who has a page, as on the server. @type {readonly (readonly [RegExp, string])[]} */
+const FOR_THE_PAGE = [
+  [/refused the request with status 401\b/, "did not accept the key (401)"],
+  [/refused the request with status (\d+)/, "refused the request ($1)"],
+  [/, or put it into an environment variable [^.]* table of \.vault\.toml/, ""],
+  [/ under Settings or with: smart-context models add/, "."],
+  [/ in (?:the \[llm(?:\.categories)?\] table of )?\.vault\.toml/g, ""],
+  [/base_url is the address/, "the address is that"],
+  [/base_url/g, "the address"],
+  [/timeout_s/g, "the longest wait under Settings"],
+];
+
+/** A message without names of files and commands. @param {string} message */
+export function plainly(message) {
+  return FOR_THE_PAGE.reduce((words, [technical, plain]) => words.replace(technical, plain), message);
+}
+
 /**
  * A message for users about a thrown value.
  * @param {unknown} error
  */
 export function reasonOf(error) {
-  return error instanceof Error ? error.message : String(error);
+  return plainly(error instanceof Error ? error.message : String(error));
 }

@@ -5,8 +5,8 @@ import { pageWire } from "../frame/connection.js";
 import { startFrame } from "../frame/page-frame.js";
 import { startTrust } from "../frame/trust.js";
 import { recall, remember } from "../lib/memory.js";
-import { listModels, narrowModels } from "../lib/model-list.js";
-import { counted, numbered, reasonOf, visible } from "../lib/text.js";
+import { listModels, narrowModels, writesAnswers } from "../lib/model-list.js";
+import { counted, numbered, plainly, reasonOf, visible } from "../lib/text.js";
 
 /** @typedef {{ name: string, base_url: string, models: string[] }} Found */
 /** @typedef {{ scope: string, key: string, line: number | null, message: string, is_unknown: boolean }} Fault */
@@ -187,6 +187,8 @@ if (form) startConnecting(form);
 function startConnecting(connect) {
   const more = one(".connect-more", connect);
   const choice = one(".connect-model-choice", connect);
+  const find = one("[data-find]", connect);
+  const servers = one(".found-servers", connect);
   const trial = one(".trial", connect);
   const list = one(".model-list", connect);
   const address = /** @type {HTMLInputElement} */ (one("#base-url"));
@@ -211,11 +213,15 @@ function startConnecting(connect) {
       if (trial.textContent === words) trial.textContent = "";
     });
   };
-  /** @param {string[]} models @param {string} [chosen] */
-  const offer = (models, chosen = models.length === 1 ? models[0] : "") => {
-    model.value = chosen;
+  /** Puts the models and what is said of them below where they come from. @param {Element} source */
+  const putBelow = (source) => source.after(choice, trial, one(":scope > .problem", connect));
+  /** @param {readonly string[]} all @param {string} [chosen] */
+  const offer = (all, chosen) => {
+    const models = all.filter(writesAnswers);
+    model.value = chosen ?? (models.length === 1 ? models[0] : "");
     choice.hidden = false;
-    listModels(list, models.map((id) => ({ model: id, name: id })), chosen);
+    find.classList.remove("primary");
+    listModels(list, models.map((id) => ({ model: id, name: id })), model.value);
     model.focus();
   };
   list.addEventListener("change", (event) => {
@@ -226,37 +232,46 @@ function startConnecting(connect) {
     for (const radio of list.querySelectorAll("input")) radio.checked = radio.value === model.value;
   });
 
-  one("[data-find]", connect).addEventListener("click", () =>
-    doing("Looking for models on this computer…", async () => {
-      const { servers } = await wire.call("system.find_models");
-      listServers(servers);
-      /** @type {HTMLElement | null} */ (servers.length === 1 ? connect.querySelector(".found-servers button") : null)?.click();
-      trial.textContent = servers.length ? "" : "No model server runs on this computer. Start one, or choose a provider.";
-    }),
-  );
-  /** @param {Found[]} servers */
-  const listServers = (servers) => {
-    const rows = servers.map((server) => {
+  find.addEventListener("click", () => {
+    putBelow(servers);
+    return doing("Looking for models on this computer…", async () => {
+      const found = (await wire.call("system.find_models")).servers;
+      listServers(found);
+      if (found.length === 1) servers.querySelector("button")?.click();
+      trial.textContent = found.length ? "" : "No model server runs on this computer. Start one, or choose a provider.";
+    });
+  });
+  /** @param {Found[]} found */
+  const listServers = (found) => {
+    const rows = found.map((server) => {
+      const models = server.models.filter(writesAnswers);
       const row = document.createElement("li");
       const button = document.createElement("button");
       button.type = "button";
-      button.textContent = `${server.name}: ${counted(server.models.length, "model")}`;
+      button.textContent = `${server.name}: ${counted(models.length, "model")}`;
       button.addEventListener("click", () => {
         [address.value, key.value, variable] = [server.base_url, "", ""];
         provider.value = "";
         more.hidden = true;
-        offer(server.models, server.models[0]);
+        press(button);
+        offer(models, models[0]);
       });
       row.append(button);
       return row;
     });
-    one(".found-servers", connect).replaceChildren(...rows);
+    servers.replaceChildren(...rows);
+  };
+  /** @param {HTMLElement} [chosen]  The server whose models are listed. */
+  const press = (chosen) => {
+    for (const button of servers.querySelectorAll("button")) button.setAttribute("aria-pressed", String(button === chosen));
   };
   provider.addEventListener("change", () => {
     const chosen = provider.selectedOptions[0];
     const isOther = provider.value === "other";
     more.hidden = !provider.value;
     choice.hidden = true;
+    press();
+    putBelow(more);
     address.value = isOther ? "" : provider.value;
     variable = chosen.dataset.hasKey === "true" ? (chosen.dataset.env ?? "") : "";
     const hint = variable ? `Leave this empty to use the key in ${variable}.` : "It is kept outside your notes, and never shown again.";
@@ -275,7 +290,7 @@ function startConnecting(connect) {
     doing("Asking the model to say hello…", async () => {
       const asked = { ...endpoint(), model: model.value.trim() };
       const done = await wire.call("system.test_model", { endpoint: asked });
-      if (!done.ok) throw new Error(done.problem);
+      if (!done.ok) throw new Error(plainly(done.problem));
       trial.textContent = worded(done);
     }),
   );
@@ -303,6 +318,7 @@ function showModel(name, isEmbedded) {
   if (isEmbedded) now.textContent = "No model is connected yet. Answers are the closest passages of your notes.";
   else now.replaceChildren(Object.assign(document.createElement("strong"), { textContent: name }), " answers your messages.");
   now.dataset.embedded = String(isEmbedded);
+  one("[data-find]").classList.toggle("primary", isEmbedded);
 }
 
 /** @param {{ text: string, first_s: number, streaming: boolean, tools: boolean | null, images: boolean | null, window: number | null }} done */

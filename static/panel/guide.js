@@ -36,7 +36,7 @@ export function startGuide(wire, chatId) {
   document.querySelector(".sends-show")?.addEventListener("click", () => done("see"));
   wire.on("chat.started", (news) => news.chat_id === chatId && done("ask"));
   guide.addEventListener("click", (event) => {
-    const pressed = event.target instanceof Element ? event.target.closest("[data-guide]") : null;
+    const pressed = event.target instanceof Element ? event.target.closest(".guide [data-guide]") : null;
     if (!(pressed instanceof HTMLElement)) return;
     if (pressed.dataset.guide === "close") {
       end();

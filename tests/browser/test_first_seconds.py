@@ -64,6 +64,19 @@ def test_the_demonstration_guides_through_three_steps_of_the_users_own(new_page,
         expect(guide).to_be_hidden()
 
 
+def test_the_words_of_the_guide_hide_nothing_and_a_hidden_panel_is_offered(new_page, serve):
+    with demo_vault() as root:
+        page = open_page(new_page, serve(root), "/")
+        side, guide = page.locator("#side"), page.locator(".guide")
+        guide.get_by_text("above the bar").click()
+        expect(side).to_be_visible()
+        expect(guide.get_by_role("button", name="Show the topics")).to_be_hidden()
+        page.locator("[data-toggle=side]").click()
+        expect(side).to_be_hidden()
+        guide.get_by_role("button", name="Show the topics").click()
+        expect(side).to_be_visible()
+
+
 def test_the_guide_can_be_sent_away(new_page, serve):
     with demo_vault() as root:
         page = open_page(new_page, serve(root), "/", viewport={"width": 360, "height": 740})

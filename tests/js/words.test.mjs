@@ -6,6 +6,7 @@ import { coloursOf, fnv1a, hueOf } from "../../static/cloud/hues.js";
 import { silenceInWords } from "../../static/messages/answers/silence.js";
 import { tryAgainInWords } from "../../static/messages/answers/try-again.js";
 import { possibleWidth } from "../../static/frame/side-width.js";
+import { writesAnswers } from "../../static/lib/model-list.js";
 import { counted, decoded, messagesCounted, money, reasonOf, visible } from "../../static/lib/text.js";
 
 test("a hash is the one that the server computes", () => {
@@ -45,6 +46,26 @@ test("a part of an address is decoded, and stays as it is if it encodes nothing"
 test("whatever is thrown has words", () => {
   assert.equal(reasonOf(new Error("full")), "full");
   assert.equal(reasonOf("x"), "x");
+});
+
+test("what went wrong names no file and no command", () => {
+  const told = [
+    "It is away. Is the server running? Check base_url in the [llm] table of .vault.toml.",
+    "It refused the request with status 404. Check the model's name in the [llm.categories] table of .vault.toml, and that base_url is the address of the API; it usually ends with /v1.",
+    "It refused the request with status 401. Check the key, and enter it again under Settings or with: smart-context models add",
+    "Enter a key under Settings, or put it into an environment variable and name that variable as api_key_env in the [llm] table of .vault.toml.",
+    "Try again, or raise timeout_s in the [llm] table of .vault.toml: slow local models can need minutes.",
+  ].map(reasonOf);
+  assert.equal(told[0], "It is away. Is the server running? Check the address.");
+  assert.ok(told[1].endsWith("Check the model's name, and that the address is that of the API; it usually ends with /v1."));
+  assert.ok(told[2].startsWith("It did not accept the key (401). Check the key, and enter it again."));
+  assert.equal(told[3], "Enter a key under Settings.");
+  for (const words of told) assert.doesNotMatch(words, /toml|smart-context|base_url|timeout_s|with status/);
+});
+
+test("models that write no answers are not offered", () => {
+  const names = ["gpt-4o", "gemma3:12b", "nomic-embed-text:latest", "text-embedding-3-small", "bge-m3", "whisper-1", "all-minilm", "llama3.2", "tts-1"];
+  assert.deepEqual(names.filter(writesAnswers), ["gpt-4o", "gemma3:12b", "llama3.2"]);
 });
 
 test("a longer word gets smaller type, within what can be read", () => {

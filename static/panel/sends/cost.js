@@ -27,12 +27,15 @@ export function priceInWords({ saved, price }) {
   return saved ? `${now} instead of ${money(price.everything, price.currency)}` : now;
 }
 
+/** From this many unchanged tokens on, providers remember what they have read. */
+const LEAST_KNOWN = 1024;
+
 /**
- * `The provider still knows the first 2,783 tokens.`; empty if it knows none.
+ * `The first 2,783 tokens are as last time, which costs less.`; empty if they are too few for that.
  * @param {Cost} cost
  */
 export function knownInWords({ unchanged }) {
-  return unchanged ? `The provider still knows the first ${numbered(unchanged)} tokens.` : "";
+  return unchanged < LEAST_KNOWN ? "" : `The first ${numbered(unchanged)} tokens are as last time, which costs less.`;
 }
 
 /** `≈ $0.0021`, or `under $0.0001`. @param {number} amount @param {string} currency */
