@@ -63,8 +63,9 @@ export class Composer {
       event.preventDefault();
       this.#submit();
     });
-    // Notices appear above it.
-    const height = () => document.documentElement.style.setProperty("--composer-height", `${this.#form.offsetHeight}px`);
+    // Notices appear above it. On the root, their distance would style the whole page anew.
+    const notices = /** @type {HTMLElement} */ (document.querySelector(".toasts"));
+    const height = () => notices.style.setProperty("--composer-height", `${this.#form.offsetHeight}px`);
     new ResizeObserver(height).observe(this.#form);
     addEventListener("resize", () => this.#fit());
     this.#find(".stop").addEventListener("click", () => {

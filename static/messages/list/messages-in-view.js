@@ -13,13 +13,16 @@ const NEWEST = 8;
 export function messagesInView(scroll) {
   const { top, bottom, left, width } = scroll.getBoundingClientRect();
   const middle = (top + bottom) / 2;
-  /** @type {Set<HTMLElement>} */
-  const found = new Set();
+  /** @type {Map<HTMLElement, DOMRect>} */
+  const found = new Map();
   for (let y = top + 1; y < bottom; y += STEP_PX) {
     const message = document.elementFromPoint(left + width / 2, y)?.closest("[data-message-id]");
-    if (message instanceof HTMLElement) found.add(message);
+    if (!(message instanceof HTMLElement)) continue;
+    const rect = message.getBoundingClientRect();
+    found.set(message, rect);
+    y = Math.max(y, rect.bottom - STEP_PX);
   }
-  const seen = [...found].map((message) => ({ message, rect: message.getBoundingClientRect() }));
+  const seen = [...found].map(([message, rect]) => ({ message, rect }));
   const distance = (/** @type {DOMRect} */ rect) => Math.max(rect.top - middle, middle - rect.bottom, 0);
   seen.sort((a, b) => distance(a.rect) - distance(b.rect));
   return seen.map(({ message, rect }) => ({ message, top: rect.top }));

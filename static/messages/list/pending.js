@@ -26,7 +26,7 @@ export function clearPending(measure) {
 
 /** Welcomes whoever has an empty chat before them. @param {HTMLElement} measure */
 export function showWelcome(measure) {
-  measure.toggleAttribute("data-empty", !messagesIn(measure).length && !boxIn(measure).childElementCount);
+  document.body.toggleAttribute("data-empty", !messagesIn(measure).length && !boxIn(measure).childElementCount);
 }
 
 /** @param {HTMLElement} measure */

@@ -38,6 +38,7 @@ function take(bubble, from, deeds) {
       next?.place?.setAttribute("data-drop", "");
     }
     target = next;
+    bubble.toggleAttribute("data-veiled", Boolean(next?.place?.matches(".bubble")));
     words.hidden = !next;
     if (words.textContent !== (next?.words ?? "")) words.textContent = next?.words ?? "";
     words.style.setProperty("translate", `${Math.min(clientX + 14, innerWidth - words.offsetWidth - 8)}px ${clientY + 16}px`);
