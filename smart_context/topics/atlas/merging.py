@@ -11,10 +11,10 @@ import numpy as np
 
 from smart_context.chat.messages import ChatId
 from smart_context.llm.models import Matrix
-from smart_context.topics.atlas.linkage import Weights, joined, linked
+from smart_context.topics.atlas.linkage import joined, linked
 from smart_context.topics.atlas.names import distinct_labels, theme_labels
 from smart_context.topics.atlas.values import Atlas, ChatTopic, Hashes, Key, Theme, Topic
-from smart_context.topics.clusters.units import at_unit_length
+from smart_context.topics.clusters.units import Weights, at_unit_length
 
 _WIDTH = 512
 _MEANING_ENGLISH, _MEANING, _MEANING_UNREAD = 0.6, 0.8, 0.25

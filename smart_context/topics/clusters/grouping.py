@@ -13,11 +13,11 @@ from smart_context.llm.models import Matrix
 from smart_context.topics.clusters.units import (
     Floats,
     Labels,
-    Merge,
     at_unit_length,
     coarser,
     hold_together,
     merges,
+    roots,
     unit_rows,
     units_of,
 )
@@ -183,11 +183,11 @@ def subjects_of(said: Said, *, most: int) -> list[Subject]:
     sizes = np.bincount(units)
     bonus = said.bonus(directions, units)
     largest = most_of_one(count)
-    found = merges(directions, bonus, sizes=sizes.tolist(), most=largest)
+    found = list(merges(directions, bonus, sizes=sizes.tolist(), most=largest))
     alike = sum(merge.alike >= _ALIKE for merge in found)
     cut = max(alike, len(sizes) - _MOST_GROUPS)
-    wide_root = _roots(found[: max(cut, len(sizes) - most)], len(sizes))
-    root = _with_offshoots(_roots(found[:cut], len(sizes)), wide_root, directions, sizes, largest)
+    wide_root = roots(found[: max(cut, len(sizes) - most)], len(sizes))
+    root = _with_offshoots(roots(found[:cut], len(sizes)), wide_root, directions, sizes, largest)
     narrow, wide = _groups(root, units), _groups(wide_root[root], units)
     if len(narrow) <= most:
         wide = narrow
@@ -220,14 +220,6 @@ def _bonus(directions: Matrix, units: Labels, refers_back: Sequence[bool] | None
         bonus[alike < _BESIDE] = 0
         bonus[(alike < _BESIDE) & points] = _POINTING
     return bonus
-
-
-def _roots(found: Sequence[Merge], count: int) -> NDArray[np.intp]:
-    """The group of each of `count` units after these merges."""
-    root = np.arange(count)
-    for merge in found:
-        root[root == root[merge.gone]] = root[merge.kept]
-    return root
 
 
 def _with_offshoots(

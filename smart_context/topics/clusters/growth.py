@@ -9,12 +9,21 @@ and a group that has been looked at stays.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from smart_context.llm.models import Matrix
-from smart_context.topics.clusters.units import Floats, Labels, hold_together, merges
+from smart_context.topics.clusters.units import (
+    NEVER,
+    Floats,
+    Labels,
+    hold_together,
+    merges,
+    merges_of,
+    roots,
+)
 
 NO_GROUP = -1
 
@@ -39,7 +48,6 @@ _FEW_UNITS, _FEW_GROUPS, _LONE_FROM = 2, 2, 8
 topic takes two."""
 
 _MOST_FREE, _MOST_SPLIT, _MOST_GROUPS = 500, 2_500, 64
-_NEVER = np.float32(-9)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -97,50 +105,24 @@ def _joined(units: Units, start: Labels, free: Labels, *, first_new: int) -> Lab
     known = np.unique(start[start != NO_GROUP])
     grouped = np.flatnonzero(start != NO_GROUP)
     is_in = (start[grouped, np.newaxis] == known).astype(np.float32)
-    weights = np.concatenate((is_in.sum(axis=0), np.ones(len(free)))).astype(np.float32)
+    weights = np.concatenate((is_in.sum(axis=0), np.ones(len(free))))
     held = np.concatenate((is_in.T @ units.sizes[grouped], units.sizes[free]))
     total, wide = len(weights), len(known)
-    links = np.full((total, total), _NEVER, dtype=np.float32)
+    links = np.full((total, total), NEVER, dtype=np.float32)
     to_groups = units.links(free, grouped) @ is_in / weights[:wide]
     links[wide:, :wide], links[:wide, wide:] = to_groups, to_groups.T
     links[wide:, wide:] = units.links(free, free)
-    links[held[:, np.newaxis] + held > units.largest] = _NEVER
-    np.fill_diagonal(links, _NEVER)
-    root = _roots(links, weights, held, units.largest, least=units.share * _ALIKE)
+    links[held[:, np.newaxis] + held > units.largest] = NEVER
+    least = units.share * _ALIKE
+    joining = merges_of(links, held, units.largest, weights=weights)
+    alike = takewhile(lambda merge: merge.alike >= least, joining)
+    root = roots(alike, total)[wide:]
     found = start.copy()
     numbers = np.concatenate((known, np.full(len(free), NO_GROUP)))
-    roots = root[wide:]
-    new = [each for each in np.unique(roots) if each >= wide]
+    new = [each for each in np.unique(root) if each >= wide]
     numbers[new] = first_new + np.arange(len(new))
-    found[free] = numbers[roots]
+    found[free] = numbers[root]
     return found
-
-
-def _roots(
-    links: Matrix,
-    weights: NDArray[np.float32],
-    held: NDArray[np.floating],
-    largest: float,
-    *,
-    least: float,
-) -> Labels:
-    """The group of each group or unit after all merges; changes its arguments."""
-    total = len(weights)
-    root = np.arange(total)
-    while total > 1:
-        one, other = sorted(map(int, divmod(int(links.argmax()), total)))
-        if links[one, other] < least:
-            break
-        share = weights[one] / (weights[one] + weights[other])
-        both = share * links[one] + (1 - share) * links[other]
-        weights[one] += weights[other]
-        held[one] += held[other]
-        is_apart = (links[one] == _NEVER) | (links[other] == _NEVER)
-        both[is_apart | (held + held[one] > largest)] = _NEVER
-        links[one] = links[:, one] = both
-        links[other] = links[:, other] = _NEVER
-        root[root == other] = one
-    return root
 
 
 def _movable(units: Units, before: Labels) -> NDArray[np.bool_]:
@@ -315,9 +297,8 @@ def _part_of(units: Units, members: Labels, *, most: float) -> Labels:
     """The largest of the parts of a group that hang together."""
     bonus = np.where(np.diff(members) == 1, units.bonus[members[:-1]], 0)
     sizes = units.sizes[members]
-    root = np.arange(len(members))
-    for merge in merges(units.rows[members], bonus, sizes=sizes.tolist(), most=most):
-        root[root == root[merge.gone]] = root[merge.kept]
+    found = merges(units.rows[members], bonus, sizes=sizes.tolist(), most=most)
+    root = roots(found, len(members))
     held = np.bincount(root, sizes)
     held[held > most] = 0
     return np.asarray(members[root == held.argmax()], dtype=np.intp)

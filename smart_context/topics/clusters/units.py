@@ -3,7 +3,7 @@
 Neighbours in time may count as more alike.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +20,9 @@ def at_unit_length(rows: Matrix) -> Matrix:
 
 Labels = NDArray[np.intp]
 Floats = NDArray[np.float32]
-_NEVER = np.float32(-9)
+Weights = NDArray[np.float64]
+NEVER = np.float32(-9)
+"""The similarity of groups that must not merge."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -64,53 +66,62 @@ def hold_together(rows: Matrix) -> float:
 
 
 def merges(
-    rows: Matrix,
-    bonus: float | Floats,
-    *,
-    sizes: Sequence[int],
-    most: float = np.inf,
-) -> list[Merge]:
-    """The merges by average linkage, the most similar first, until no two groups may merge.
+    rows: Matrix, bonus: float | Floats, *, sizes: Sequence[int], most: float = np.inf
+) -> Iterator[Merge]:
+    """The merges of units; see `merges_of`.
 
     Args:
         rows: Shape (u, d), unit rows in order of time.
         bonus: The similarity added between neighbours in time: one number, or shape (u - 1,).
-        most: The maximum number of messages in a group.
     """
-    count = len(rows)
-    links = _first_links(rows, bonus)
+    links = np.asarray(rows @ rows.T, dtype=np.float32)
+    places = np.arange(len(rows))
+    links[places[1:], places[:-1]] += np.float32(bonus)
+    links[places[:-1], places[1:]] += np.float32(bonus)
+    return merges_of(links, sizes, most)
+
+
+def merges_of(
+    links: Matrix, sizes: Sequence[float] | Weights, most: float, weights: Weights | None = None
+) -> Iterator[Merge]:
+    """The merges by average linkage, the most similar first, until no two groups may merge.
+
+    Args:
+        links: Shape (u, u), the similarities; `NEVER` for those that must not merge. Is changed.
+        sizes: Shape (u,).
+        most: The largest size of a group that others have joined.
+        weights: Shape (u,), how many rows each similarity is the mean of; 1 by default.
+    """
+    np.fill_diagonal(links, NEVER)
+    count = len(links)
     places = np.arange(count)
     nearest = links.argmax(axis=1) if count else places
     best = links[places, nearest]
-    weights = np.ones(count)
-    held = np.array(sizes, dtype=np.int64)
-    is_gone = np.zeros(count, dtype=np.bool_)
-    found: list[Merge] = []
-    while count > 1 and best.max() > _NEVER:
+    weights = np.ones(count) if weights is None else weights
+    held = np.array(sizes)
+    while count > 1 and best.max() > NEVER:
         one, other = sorted((int(best.argmax()), int(nearest[best.argmax()])))
-        found.append(Merge(kept=one, gone=other, alike=float(links[one, other])))
+        yield Merge(kept=one, gone=other, alike=float(links[one, other]))
         share = np.float32(weights[one] / (weights[one] + weights[other]))
         joined = share * links[one] + (1 - share) * links[other]
         weights[one] += weights[other]
         held[one] += held[other]
-        is_gone[other] = True
-        joined[is_gone | (held + held[one] > most)] = _NEVER
-        joined[one] = _NEVER
+        is_apart = (links[one] == NEVER) | (links[other] == NEVER)
+        joined[is_apart | (held + held[one] > most)] = NEVER
+        joined[one] = NEVER
         links[one] = links[:, one] = joined
-        links[other] = links[:, other] = _NEVER
+        links[other] = links[:, other] = NEVER
         is_joined = (places == one) | (places == other)
         stale = np.flatnonzero((nearest == one) | (nearest == other) | is_joined)
         nearest[stale] = links[stale].argmax(axis=1)
         best[stale] = links[stale, nearest[stale]]
         better = joined > best
         nearest[better], best[better] = one, joined[better]
-    return found
 
 
-def _first_links(rows: Matrix, bonus: float | Floats) -> Matrix:
-    links = np.asarray(rows @ rows.T, dtype=np.float32)
-    places = np.arange(len(rows))
-    links[places[1:], places[:-1]] += np.float32(bonus)
-    links[places[:-1], places[1:]] += np.float32(bonus)
-    np.fill_diagonal(links, _NEVER)
-    return links
+def roots(found: Iterable[Merge], count: int) -> Labels:
+    """The group of each of `count` units after these merges: its first unit."""
+    root = np.arange(count)
+    for merge in found:
+        root[root == root[merge.gone]] = root[merge.kept]
+    return root

@@ -132,7 +132,7 @@ def test_what_has_joined_a_group_never_joins_again():
 
 def test_no_join_makes_a_group_larger_than_allowed():
     rows = EYE[[0] * 6]
-    found = merges(rows, 0.1, sizes=[2] * 6, most=4)
+    found = list(merges(rows, 0.1, sizes=[2] * 6, most=4))
     assert len(found) == 3
 
 
