@@ -3,11 +3,11 @@
 The simple methods get as many tokens as the filter keeps.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,17 +47,8 @@ class Growth:
 
     def __add__(self, other: "Growth") -> "Growth":
         """The measures of the chats of both."""
-        return Growth(
-            steps=self.steps + other.steps,
-            changed=self.changed + other.changed,
-            apart=self.apart + other.apart,
-            labels=self.labels + other.labels,
-            relabelled=self.relabelled + other.relabelled,
-            together=self.together + other.together,
-            most=max(self.most, other.most),
-            duplicates=self.duplicates + other.duplicates,
-            gained=self.gained + other.gained,
-        )
+        sums = {n.name: getattr(self, n.name) + getattr(other, n.name) for n in fields(self)}
+        return Growth(**sums | {"most": max(self.most, other.most)})
 
 
 def growth_of(steps: Sequence[Sequence[Topic]]) -> Growth:
@@ -133,12 +124,14 @@ def _duplicates(topics: Sequence[Topic]) -> int:
     return len(sets) - len(set(sets))
 
 
+Figures = Mapping[str, float]
+"""What was measured, by the names in the report."""
+
 DEPTHS = (10, 20, 50)
 """The numbers of best messages that are searched for evidence."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
+class Match(NamedTuple):
     """How well the kept messages match the right ones, each from 0 to 1."""
 
     precision: float
@@ -199,34 +192,23 @@ class Sample:
 class Asked:
     """The result of a typed topic that the dialogue mentions."""
 
-    match: Match  # the messages that reach the threshold, compared with those that belong
-    is_found: bool  # True if any message reaches the threshold
-    evidence: float  # the share of the evidence that is sent
-    tokens: float  # the share of the tokens that is sent
-    # the share of the evidence that simple methods find with as many tokens
-    baselines: Mapping[str, float]
+    # those of a `Match` for the messages that reach the threshold; whether any does (`found`); the
+    # shares of `evidence` and `tokens` that are sent; and the share of the evidence that each
+    # simple method finds with as many tokens
+    figures: Figures
     hits: tuple[int, ...]  # the number of pieces of evidence among the best, at each of `DEPTHS`
     wanted: int  # the number of pieces of evidence
     is_trap: bool  # True if the question is left out of pooled figures
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Agreement:
+class Agreement(NamedTuple):
     """Found topics, compared with the subjects of a dialogue."""
 
     adjusted_rand: float  # 1 for the same groups, 0 on average for random ones
     coverage: float  # the mean over the subjects of the F1 of the topic that fits best
     topics_each: float  # the number of topics per subject
+    single: bool  # there is only one topic
     largest: float  # the share of the messages in the largest topic
-    is_single: bool  # True if there is only one topic
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecalledEvidence:
-    """What a new chat recalls for a question."""
-
-    dialogue: str  # the dialogue that the question is about
-    shares: Mapping[str, float]  # the share of its evidence that is sent, by method
 
 
 @dataclass(kw_only=True)
@@ -256,8 +238,9 @@ class Findings:
     agreements: list[Agreement] = field(default_factory=list)
     # how the topics stay while the dialogues grow; empty unless they are replayed
     growth: Growth = field(default_factory=Growth)
-    # for each question, what a new chat recalls of all dialogues
-    recalled: list[RecalledEvidence] = field(default_factory=list)
+    # for each question, its dialogue, and the share of its evidence that a new chat recalls of all
+    # dialogues, by method
+    recalled: list[tuple[str, Figures]] = field(default_factory=list)
 
     def add(self, other: "Findings") -> None:
         """Add the measurements of other dialogues."""
@@ -283,16 +266,9 @@ def best_match(kept: AbstractSet[Any], candidates: Iterable[AbstractSet[Any]]) -
     return max(enumerate(candidates), key=lambda c: (Counts.of(kept, c[1]).match.f1, -c[0]))[0]
 
 
-def mean_match(matches: Collection[Match]) -> Match | None:
-    """The mean of each figure; `None` without matches."""
-    if not matches:
-        return None
-    count = len(matches)
-    return Match(
-        precision=sum(m.precision for m in matches) / count,
-        recall=sum(m.recall for m in matches) / count,
-        f1=sum(m.f1 for m in matches) / count,
-    )
+def means(rows: Sequence[Figures]) -> dict[str, float]:
+    """The mean of each figure over all rows, of which there is at least one."""
+    return {name: sum(row[name] for row in rows) / len(rows) for name in rows[0]}
 
 
 Floats = NDArray[np.float32]
@@ -395,8 +371,8 @@ def agreement(ids: Sequence[MessageId], found: Groups, wide: Groups, subjects: G
         adjusted_rand=adjusted_rand(_group_of_each(ids, found)[known], wanted[known]),
         coverage=sum(best) / max(len(best), 1),
         topics_each=len(found) / max(len(subjects), 1),
+        single=len(found) == 1,
         largest=max(map(len, wide), default=0) / max(len(ids), 1),
-        is_single=len(found) == 1,
     )
 
 

@@ -12,11 +12,12 @@ from smart_context.cli.evaluation.dialogues import Kind
 from smart_context.cli.evaluation.measures import (
     DEPTHS,
     Counts,
+    Figures,
     Findings,
     Growth,
-    RecalledEvidence,
+    Match,
     Sample,
-    mean_match,
+    means,
 )
 
 BINS = 10
@@ -315,7 +316,6 @@ class Measured:
 def as_json(measured: Measured) -> JsonObject:
     """The figures of one file; `None` for a measure that the file has no data for."""
     findings = measured.findings
-    match = mean_match(findings.matches)
     return {
         "file": measured.file,
         "kind": measured.kind,
@@ -329,14 +329,7 @@ def as_json(measured: Measured) -> JsonObject:
         "short": _share(findings.short),
         "calibration": _calibration(findings),
         "agreement": _agreements(findings),
-        "same_topic": None
-        if match is None
-        else {
-            "precision": match.precision,
-            "recall": match.recall,
-            "f1": match.f1,
-            "topics": len(findings.matches),
-        },
+        "same_topic": _same_topic(findings.matches),
         "growth": _growth(findings.growth),
         "sticky": _sticky(findings.sticky),
         "follow_ups": _follow_ups(findings.follow_ups),
@@ -383,42 +376,23 @@ def _pooled(findings: Findings) -> JsonObject | None:
 
 
 def _asked(findings: Findings) -> JsonObject | None:
-    count = len(findings.asked)
-    if not count:
-        return None
-
-    def mean(values: Iterable[float]) -> float:
-        return sum(values) / count
-
-    return {
-        "count": count,
-        "precision": mean(asked.match.precision for asked in findings.asked),
-        "recall": mean(asked.match.recall for asked in findings.asked),
-        "f1": mean(asked.match.f1 for asked in findings.asked),
-        "found": mean(asked.is_found for asked in findings.asked),
-        "evidence": mean(asked.evidence for asked in findings.asked),
-        "tokens": mean(asked.tokens for asked in findings.asked),
-        **{
-            name: mean(asked.baselines[name] for asked in findings.asked)
-            for name in findings.asked[0].baselines
-        },
-    }
+    figures = [asked.figures for asked in findings.asked]
+    return {"count": len(figures), **means(figures)} if figures else None
 
 
-def _recalled(found: Sequence[RecalledEvidence]) -> JsonObject | None:
+def _recalled(found: Sequence[tuple[str, Figures]]) -> JsonObject | None:
     """The mean share of the evidence by method: over all questions, and those of each dialogue."""
     if not found:
         return None
-    of_dialogue: dict[str, list[RecalledEvidence]] = {"all": [*found]}
-    for each in found:
-        of_dialogue.setdefault(each.dialogue, []).append(each)
-    return {
-        name: {
-            "questions": len(some),
-            **{way: sum(each.shares[way] for each in some) / len(some) for way in some[0].shares},
-        }
-        for name, some in of_dialogue.items()
-    }
+    of_dialogue: dict[str, list[Figures]] = {"all": [shares for _, shares in found]}
+    for dialogue, shares in found:
+        of_dialogue.setdefault(dialogue, []).append(shares)
+    return {name: {"questions": len(some), **means(some)} for name, some in of_dialogue.items()}
+
+
+def _same_topic(matches: Sequence[Match]) -> JsonObject | None:
+    figures = [match._asdict() for match in matches]
+    return {**means(figures), "topics": len(figures)} if figures else None
 
 
 def _share(found: Sequence[bool]) -> JsonObject | None:
@@ -442,17 +416,11 @@ def _calibration(findings: Findings) -> JsonObject | None:
 
 
 def _agreements(findings: Findings) -> JsonObject | None:
-    count = len(findings.agreements)
-    if not count:
+    figures = [each._asdict() for each in findings.agreements]
+    if not figures:
         return None
-    return {
-        "dialogues": count,
-        "adjusted_rand": sum(each.adjusted_rand for each in findings.agreements) / count,
-        "coverage": sum(each.coverage for each in findings.agreements) / count,
-        "topics_each": sum(each.topics_each for each in findings.agreements) / count,
-        "single": sum(each.is_single for each in findings.agreements) / count,
-        "largest": max(each.largest for each in findings.agreements),
-    }
+    largest = max(each["largest"] for each in figures)
+    return {"dialogues": len(figures), **means(figures), "largest": largest}
 
 
 def _growth(growth: Growth) -> JsonObject | None:

@@ -7,7 +7,7 @@ import hashlib
 import io
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,10 @@ from smart_context.cli.evaluation.measures import (
     Asked,
     Baselines,
     Counts,
+    Figures,
     Findings,
     Growth,
     Kept,
-    RecalledEvidence,
     Sample,
     agreement,
     best_match,
@@ -56,7 +56,6 @@ from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.relevance.vectors.warm import key_of
 from smart_context.storage.memory import MemoryVectors
 from smart_context.topics.embedded import EmbeddedTopicExtractor
-from smart_context.topics.extraction import TopicExtractor
 from smart_context.topics.stored import to_stored
 from smart_context.topics.values import Extraction
 
@@ -71,14 +70,11 @@ class Trial:
     """Measures one dialogue."""
 
     embedder: Embedder
-    # creates the topic extractor for a chat's embedder
-    extractor: Callable[[Embedder], TopicExtractor]
     settings: FilterSettings
-    _: KW_ONLY
     # the scale of the embedding model; `None` as in a vault without a calibration
     scale: Scale | None
     judge: Judge | None  # decides what is about a topic; `None` as in a vault without a calibration
-    replays: bool = False  # only measure how topics stay while the dialogue grows
+    replays: bool  # only measure how topics stay while the dialogue grows
 
     async def measure(self, dialogue: Dialogue) -> Findings:
         """Measure one dialogue.
@@ -90,12 +86,12 @@ class Trial:
         subject = self._subject(dialogue)
         findings = Findings(dialogues=1, messages=len(dialogue.messages))
         if self.replays:
-            findings.growth = await subject.replay(self.extractor)
+            findings.growth = await subject.replay()
             return findings
         await self._ask(subject, findings)
         subjects = dialogue.groups or dialogue.segments
         if subjects or dialogue.refers_to or dialogue.facts or dialogue.is_own:
-            extraction = await subject.extract(self.extractor)
+            extraction = await subject.extract()
             await self._select(subject, extraction, findings)
             if subjects:
                 findings.agreements.append(_agreement(dialogue, extraction, subjects))
@@ -119,15 +115,16 @@ class Trial:
             findings.samples.append(sample)
             findings.kept.append(kept)
             chosen = frozenset() if kept.fell_back else by_similarity(decision)
+            sent = frozenset(decision.selection.kept)
             findings.asked.append(
                 Asked(
-                    match=Counts.of(chosen, question.evidence).match,
-                    is_found=not kept.fell_back,
-                    evidence=Counts.of(
-                        frozenset(decision.selection.kept), question.evidence
-                    ).match.recall,
-                    tokens=kept.tokens / max(kept.total, 1),
-                    baselines=await subject.baselines(question.text, places, kept.tokens),
+                    figures={
+                        **Counts.of(chosen, question.evidence).match._asdict(),
+                        "found": not kept.fell_back,
+                        "evidence": Counts.of(sent, question.evidence).match.recall,
+                        "tokens": kept.tokens / max(kept.total, 1),
+                        **await subject.baselines(question.text, places, kept.tokens),
+                    },
                     hits=tuple(round(recall * len(places)) for recall in recalls),
                     wanted=len(places),
                     is_trap=question.is_trap,
@@ -203,13 +200,14 @@ class _Subject:
             )
         return self._simple.recalls(text, query, places, budget)
 
-    async def extract(self, extractor: Callable[[Embedder], TopicExtractor]) -> Extraction:
-        messages = self.dialogue.messages
-        return await extractor(ChatEmbedder(self.cache, _CHAT, messages)).extract(messages)
+    async def extract(self) -> Extraction:
+        return await self._extractor().extract(self.dialogue.messages)
 
-    async def replay(self, extractor: Callable[[Embedder], TopicExtractor]) -> Growth:
-        embedder = ChatEmbedder(self.cache, _CHAT, self.dialogue.messages)
-        return await replayed(self.dialogue, extractor(embedder))
+    async def replay(self) -> Growth:
+        return await replayed(self.dialogue, self._extractor())
+
+    def _extractor(self) -> EmbeddedTopicExtractor:
+        return EmbeddedTopicExtractor(ChatEmbedder(self.cache, _CHAT, self.dialogue.messages))
 
     async def decide(self, label: str, extraction: Extraction | None = None) -> Decision:
         """The selector's decision when that topic is selected."""
@@ -357,8 +355,8 @@ _MOST_THAT_FIT = DEFAULT_TOKENS // 16
 
 async def recalled_evidence(
     dialogues: Sequence[Dialogue], embedder: Embedder, scale: Scale | None = None
-) -> list[RecalledEvidence]:
-    """For each question, the share of its evidence that each method recalls.
+) -> list[tuple[str, Figures]]:
+    """For each question, its dialogue, and the share of its evidence that each method recalls.
 
     Args:
         dialogues: Each is one chat.
@@ -381,7 +379,7 @@ async def recalled_evidence(
     units = [_unit(dialogue, message, place) for place, (dialogue, message) in enumerate(rows)]
     places = {unit.reference: place for place, unit in enumerate(units)}
     simple = Baselines.of([message.text for _, message in rows], vectors, [0] * len(rows))
-    found: list[RecalledEvidence] = []
+    found: list[tuple[str, Figures]] = []
     for dialogue in dialogues:
         queries = await embedder.embed([question.text for question in dialogue.questions])
         for question, query in zip(dialogue.questions, queries, strict=True):
@@ -396,7 +394,7 @@ async def recalled_evidence(
                 / len(wanted)
                 for name, order in orders.items()
             }
-            found.append(RecalledEvidence(dialogue=dialogue.name, shares=shares))
+            found.append((dialogue.name, shares))
     return found
 
 
@@ -479,19 +477,12 @@ async def measured_files(  # noqa: PLR0913 -- each is a part of the run
         ExtractionFailed: If the embedder fails while topics are searched.
     """
     remembering = RememberingEmbedder(embedder, cache)
+    trial = Trial(remembering, settings, scale, judge, replays)
     done: list[Measured] = []
     try:
         for name, kind, dialogues in files:
             findings = Findings()
             for number, dialogue in enumerate(dialogues, start=1):
-                trial = Trial(
-                    remembering,
-                    EmbeddedTopicExtractor,
-                    settings,
-                    scale=scale,
-                    judge=judge,
-                    replays=replays,
-                )
                 findings.add(await trial.measure(dialogue))
                 if on_progress is not None:
                     on_progress(name, number, len(dialogues))

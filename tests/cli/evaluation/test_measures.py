@@ -7,12 +7,11 @@ from smart_context.cli.evaluation.measures import (
     Baselines,
     Counts,
     Findings,
-    Match,
     Sample,
     adjusted_rand,
     agreement,
     best_match,
-    mean_match,
+    means,
     recalls_of,
 )
 from smart_context.cli.evaluation.report import BINS, reliability_of
@@ -43,10 +42,11 @@ def test_the_best_match_is_the_first_of_the_largest_f1():
     assert best_match({1, 2}, [{3}, {1}, {2}, {1, 2, 3, 4, 5, 6, 7}]) == 1
 
 
-def test_means_of_nothing_are_not_known():
-    assert mean_match([]) is None
-    ones, none = Match(precision=1, recall=1, f1=1), Match(precision=0, recall=0, f1=0)
-    assert mean_match([ones, none]) == Match(precision=0.5, recall=0.5, f1=0.5)
+def test_each_figure_has_a_mean():
+    assert means([{"recall": 1, "found": True}, {"recall": 0, "found": True}]) == {
+        "recall": 0.5,
+        "found": 1,
+    }
 
 
 def test_findings_add_up():
@@ -84,7 +84,7 @@ def test_topics_are_compared_with_subjects():
     assert result.coverage == pytest.approx((2 / 3 + 1) / 2)
     assert result.topics_each == 1.5
     assert result.largest == pytest.approx(4 / 6)
-    assert not result.is_single
+    assert not result.single
     assert 0 < result.adjusted_rand < 1
 
 
