@@ -15,7 +15,15 @@ from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import Arrived, ChatId, MessageId, Part
 from smart_context.storage.journals import ONLY_IN_MEMORY, journal_head, journal_line, parse_journal
 from smart_context.storage.ports import AnswerClaimed
-from smart_context.storage.postgres.database import Connection, Database, found_place, locked_place
+from smart_context.storage.postgres.database import (
+    Connection,
+    Database,
+    count,
+    found_place,
+    locked_place,
+    row,
+    rows,
+)
 
 CLAIM_PATIENCE_S = 3.0
 """How long an answer that has just ended may hold its chat, on a busy server."""
@@ -64,20 +72,13 @@ class PostgresAnswers:
         return PostgresJournal(self._database, self._keeper, check_chat_id(chat_id), message_id)
 
     def interrupted(self) -> Sequence[ChatId]:
-        found = self._database.run(lambda connection: connection.execute(_INTERRUPTED).fetchall())
-        return [ChatId(chat) for (chat,) in found]
+        return [ChatId(chat) for (chat,) in self._database.run(rows(_INTERRUPTED))]
 
     def arriving(self, chat_id: ChatId) -> Arrived | None:
         """What is in the journal of a chat's answer; a second's less than has arrived."""
-        chat = check_chat_id(chat_id)
-        found = self._database.run(
-            lambda connection: connection.execute(
-                "SELECT journal FROM answer JOIN chat ON chat = number"
-                " WHERE id = %s AND deletion = ''",
-                (chat,),
-            ).fetchone(),
-            repeatable=True,
-        )
+        statement = """SELECT journal FROM answer JOIN chat ON chat = number
+            WHERE id = %s AND deletion = ''"""
+        found = self._database.run(row(statement, (check_chat_id(chat_id),)), repeatable=True)
         return parse_journal(found[0]) if found else None
 
     def take_over(self, chat_id: ChatId) -> "TakenOver | None":
@@ -111,8 +112,7 @@ class Claim:
             StoreFailed: The database refuses.
         """
         asked = {**self._of, "new": new, "begins": begins}
-        written = self._database.run(lambda connection: connection.execute(_WRITE, asked).rowcount)
-        if not written:
+        if not self._database.run(count(_WRITE, asked)):
             raise AnswerClaimed("another server has taken it over")
 
     def release(self) -> None:
@@ -126,11 +126,8 @@ class Claim:
 
     def remove(self) -> None:
         """Remove the journal."""
-        self._database.run(
-            lambda connection: connection.execute(
-                "DELETE FROM answer WHERE chat = %(chat)s AND writer = %(writer)s", self._of
-            )
-        )
+        statement = "DELETE FROM answer WHERE chat = %(chat)s AND writer = %(writer)s"
+        self._database.run(count(statement, self._of))
 
 
 def _claimed(database: Database, chat: ChatId, writer: str) -> tuple[Claim, Arrived | None]:

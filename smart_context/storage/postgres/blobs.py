@@ -13,7 +13,7 @@ from smart_context.chat.files.attached_file import (
     text_in,
 )
 from smart_context.storage.ports import KEPT_S
-from smart_context.storage.postgres.database import Connection, Database
+from smart_context.storage.postgres.database import Connection, Database, count, row
 
 _PUT = """
 INSERT INTO blob (key, about, content, text) VALUES (%s, %s, %s, %s)
@@ -52,8 +52,8 @@ class PostgresBlobs:
     async def put(self, name: str, content: bytes) -> AttachedFile:
         def work() -> AttachedFile:
             file, text = examined(name, content, self._read_text)
-            row = file.storage_key, encoded(file.to_dict()), content, text
-            self._database.run(lambda connection: connection.execute(_PUT, row))
+            asked = file.storage_key, encoded(file.to_dict()), content, text
+            self._database.run(count(_PUT, asked))
             return file
 
         return await self._database.in_thread(work)
@@ -108,6 +108,5 @@ class PostgresBlobs:
     async def _row(self, statement: str, key: str) -> tuple[Any, ...] | None:
         if not is_key(key):
             return None
-        return await self._database.do(
-            lambda connection: connection.execute(statement, (key,), binary=True).fetchone()
-        )
+        found: tuple[Any, ...] | None = await self._database.do(row(statement, (key,), binary=True))
+        return found

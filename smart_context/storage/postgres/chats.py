@@ -34,7 +34,14 @@ from smart_context.storage.deletions import (
 )
 from smart_context.storage.merging import ChatLocks, MergingChats
 from smart_context.storage.ports import Faults, Floats, NearMessage
-from smart_context.storage.postgres.database import Connection, Database, locked_place
+from smart_context.storage.postgres.database import (
+    Connection,
+    Database,
+    count,
+    locked_place,
+    row,
+    rows,
+)
 from smart_context.storage.postgres.listening import Changes, Listener, tell_others
 from smart_context.storage.postgres.rows import StoredChat, read_chat, storable, write_chat
 from smart_context.storage.postgres.vectors import Meanings
@@ -93,22 +100,18 @@ class PostgresList:
             return [_row(*found) for found in connection.execute(_ROWS, (person,))]
 
         try:
-            rows = await self._database.do(work, repeatable=True)
+            found = await self._database.do(work, repeatable=True)
         except StorageAway:
             if person not in self._known:
                 raise
             return [*self._known[person]]
-        self._known[person] = tuple(rows)
-        return rows
+        self._known[person] = tuple(found)
+        return found
 
     async def revisions(self, person: PersonId, *beside: str) -> dict[ChatId, str]:
         """The revisions of the rows."""
-
-        def work(connection: Connection) -> dict[ChatId, str]:
-            rows = connection.execute(_REVISIONS, (list(beside), person))
-            return {ChatId(id_): state for id_, state in rows}
-
-        return await self._database.do(work, repeatable=True)
+        found = await self._database.do(rows(_REVISIONS, (list(beside), person)), repeatable=True)
+        return {ChatId(id_): state for id_, state in found}
 
     async def search(self, person: PersonId, query: str, limit: int = MOST_HITS) -> list[ChatHit]:
         words = query_words(query)
@@ -173,6 +176,12 @@ def _literal(word: str) -> str:
     return word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
+_DELETED = """
+SELECT deletion, id, title, message_count, deleted_at, count(*) OVER ()
+FROM chat AS c WHERE owns(c, %s) AND deletion <> ''
+ORDER BY deleted_at DESC, right(deletion, 4) DESC, deletion DESC LIMIT %s
+"""
+
 _MOVES = (
     """UPDATE document AS d SET chat = %(to)s WHERE chat = %(from)s AND NOT EXISTS
     (SELECT FROM document WHERE chat = %(to)s AND name = d.name)""",
@@ -191,62 +200,32 @@ class PostgresTrash:
         self._database = database
 
     async def listed(self, person: PersonId) -> tuple[list[DeletedChat], int]:
-        def work(connection: Connection) -> tuple[list[DeletedChat], int]:
-            found = connection.execute(
-                "SELECT deletion, id, title, message_count, deleted_at, count(*) OVER ()"
-                " FROM chat AS c WHERE owns(c, %s) AND deletion <> ''"
-                " ORDER BY deleted_at DESC, right(deletion, 4) DESC, deletion DESC LIMIT %s",
-                (person, MOST_LISTED),
-            ).fetchall()
-            chats = [DeletedChat(*row[:5]) for row in found]
-            return chats, found[0][5] if found else 0
-
-        return await self._database.do(work)
+        found = await self._database.do(rows(_DELETED, (person, MOST_LISTED)))
+        return [DeletedChat(*each[:5]) for each in found], found[0][5] if found else 0
 
     async def ids(self, person: PersonId) -> frozenset[ChatId]:
-        found = await self._database.do(
-            lambda connection: connection.execute(
-                "SELECT DISTINCT id FROM chat AS c WHERE owns(c, %s) AND deletion <> ''",
-                (person,),
-            ).fetchall()
-        )
+        statement = "SELECT DISTINCT id FROM chat AS c WHERE owns(c, %s) AND deletion <> ''"
+        found = await self._database.do(rows(statement, (person,)))
         return frozenset(ChatId(chat) for (chat,) in found)
 
     async def person_of(self, chat_id: ChatId) -> PersonId | None:
-        found = await self._database.do(
-            lambda connection: connection.execute(
-                "SELECT person FROM chat WHERE id = %s AND deletion <> ''"
-                " ORDER BY deletion DESC LIMIT 1",
-                (chat_id,),
-            ).fetchone(),
-            repeatable=True,
-        )
+        statement = """SELECT person FROM chat WHERE id = %s AND deletion <> ''
+            ORDER BY deletion DESC LIMIT 1"""
+        found = await self._database.do(row(statement, (chat_id,)), repeatable=True)
         return found and PersonId(found[0])
 
     async def purge(self, chat_id: ChatId, deletion: str = "") -> int:
         check_deletion(chat_id, deletion)
-        removed = await self._database.do(
-            lambda connection: (
-                connection.execute(
-                    "DELETE FROM chat WHERE id = %s AND deletion <> '' AND %s IN ('', deletion)",
-                    (chat_id, deletion),
-                ).rowcount
-            )
-        )
+        statement = "DELETE FROM chat WHERE id = %s AND deletion <> '' AND %s IN ('', deletion)"
+        removed = await self._database.do(count(statement, (chat_id, deletion)))
         if not removed:
             raise not_in_trash(chat_id)
         return removed
 
     async def empty(self, person: PersonId, until: str = "") -> int:
-        return await self._database.do(
-            lambda connection: (
-                connection.execute(
-                    "DELETE FROM chat AS c WHERE owns(c, %s) AND deletion <> ''"
-                    " AND (%s = '' OR deleted_at <= %s)",
-                    (person, until, until),
-                ).rowcount
-            )
-        )
+        statement = """DELETE FROM chat AS c WHERE owns(c, %s) AND deletion <> ''
+            AND (%s = '' OR deleted_at <= %s)"""
+        return await self._database.do(count(statement, (person, until, until)))
 
 
 def move_to_trash(connection: Connection, chat: ChatId) -> bool:
@@ -363,9 +342,7 @@ class PostgresVersions:
     ) -> tuple[Any, StoredChat | None]:
         """One of the document's other values; the whole is not read for it."""
         name = encoded_name(key)
-        found = self._database.run(
-            lambda connection: connection.execute(_VALUE, (name, chat)).fetchone(), repeatable=True
-        )
+        found = self._database.run(row(_VALUE, (name, chat)), repeatable=True)
         if found is None:
             return None, None
         number, revision, value = found
@@ -374,14 +351,8 @@ class PostgresVersions:
         return None if value is None else read_json(value), None
 
     def exists(self, chat: ChatId) -> bool:
-        found = self._database.run(
-            lambda connection: connection.execute(
-                "SELECT FROM chat WHERE id = %s AND deletion = '' AND revision IS NOT NULL",
-                (chat,),
-            ).fetchone(),
-            repeatable=True,
-        )
-        return found is not None
+        statement = "SELECT FROM chat WHERE id = %s AND deletion = '' AND revision IS NOT NULL"
+        return self._database.run(row(statement, (chat,)), repeatable=True) is not None
 
     def tell(self, chat: ChatId, stored: StoredChat) -> None:
         self.changes.tell(chat, stored.revision)

@@ -6,7 +6,7 @@ A database that hangs without an error says nothing, so the limits are kept on t
 import atexit
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
 from importlib.resources import files
@@ -150,10 +150,31 @@ KEPT_ALIVE: dict[str, Any] = {
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
+Asked = Sequence[Any] | Mapping[str, Any]
+"""The values of a statement's parameters."""
 
 _RV = TypeVar("_RV")
 _TRIES = MOST_CONNECTIONS + 2
 _logger = logging.getLogger(__name__)
+
+
+def rows(statement: str, asked: Asked = (), *, binary: bool = False) -> Work[list[Any]]:
+    """Work of one statement: the rows that it gives."""
+    return lambda connection: connection.execute(
+        statement.encode(), asked, binary=binary
+    ).fetchall()
+
+
+def row(statement: str, asked: Asked = (), *, binary: bool = False) -> Work[Any]:
+    """Work of one statement: its first row; `None` if there is none."""
+    return lambda connection: connection.execute(
+        statement.encode(), asked, binary=binary
+    ).fetchone()
+
+
+def count(statement: str, asked: Asked = ()) -> Work[int]:
+    """Work of one statement: the number of rows that it changes."""
+    return lambda connection: connection.execute(statement.encode(), asked).rowcount
 
 
 class PatientConnection(psycopg.Connection[Any]):
@@ -261,9 +282,7 @@ class Database:
 
     def check(self) -> None:
         """Return if the database answers soon; raises `StoreFailed` if it does not, or refuses."""
-        self.run(
-            lambda connection: connection.execute("SELECT 1"), patience_s=CHECK_S, repeatable=True
-        )
+        self.run(row("SELECT 1"), patience_s=CHECK_S, repeatable=True)
 
     def figures(self) -> Mapping[str, tuple[str, float]]:
         """The state of the connections."""

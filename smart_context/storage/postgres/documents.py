@@ -9,7 +9,14 @@ from smart_context.base.values import JsonObject, encoded, parsed
 from smart_context.chat.ids import check_chat_id, sidecar_name
 from smart_context.storage.keys import key_of, name_of
 from smart_context.storage.ports import Conflict, Document, Revision
-from smart_context.storage.postgres.database import Connection, Database, locked_place
+from smart_context.storage.postgres.database import (
+    Connection,
+    Database,
+    count,
+    locked_place,
+    row,
+    rows,
+)
 from smart_context.storage.postgres.listening import tell_of_document
 
 _READ = """
@@ -50,9 +57,7 @@ class PostgresDocuments:
         revisions = [getattr(before.get(name), "revision", None) for name in names]
         asked = list(names), revisions, chat
         try:
-            found = await self._database.do(
-                lambda connection: connection.execute(_READ, asked).fetchall(), repeatable=True
-            )
+            found = await self._database.do(rows(_READ, asked), repeatable=True)
         except StorageAway:
             if len(before) < len(names):
                 raise
@@ -103,12 +108,8 @@ class PostgresVaultDocuments:
             asked = kind, name_of(key)
         except ValueError:
             return None
-        found = self._database.run(
-            lambda connection: connection.execute(
-                "SELECT content FROM vault_document WHERE kind = %s AND name = %s", asked
-            ).fetchone(),
-            repeatable=True,
-        )
+        statement = "SELECT content FROM vault_document WHERE kind = %s AND name = %s"
+        found = self._database.run(row(statement, asked), repeatable=True)
         if found is None:
             return None
         try:
@@ -118,37 +119,23 @@ class PostgresVaultDocuments:
         return value
 
     def write(self, kind: str, key: str, value: Mapping[str, Any]) -> str:
-        row = kind, name_of(key), encoded(value, indent=2)
-        self._database.run(lambda connection: connection.execute(_WRITE.encode(), row))
+        asked = kind, name_of(key), encoded(value, indent=2)
+        self._database.run(count(_WRITE, asked))
         return f"{kind} {key!r} in the {self._database.where}"
 
     def add(self, kind: str, key: str, value: Mapping[str, Any]) -> bool:
-        row = kind, name_of(key), encoded(value, indent=2)
-        statement = f"{_ADD}NOTHING".encode()
-        return bool(
-            self._database.run(lambda connection: connection.execute(statement, row).rowcount)
-        )
+        asked = kind, name_of(key), encoded(value, indent=2)
+        return bool(self._database.run(count(f"{_ADD}NOTHING", asked)))
 
     def delete(self, kind: str, key: str) -> bool:
         try:
             asked = kind, name_of(key)
         except ValueError:
             return False
-        return bool(
-            self._database.run(
-                lambda connection: (
-                    connection.execute(
-                        "DELETE FROM vault_document WHERE kind = %s AND name = %s", asked
-                    ).rowcount
-                )
-            )
-        )
+        statement = "DELETE FROM vault_document WHERE kind = %s AND name = %s"
+        return bool(self._database.run(count(statement, asked)))
 
     def keys(self, kind: str) -> list[str]:
-        found = self._database.run(
-            lambda connection: connection.execute(
-                "SELECT name FROM vault_document WHERE kind = %s", (kind,)
-            ).fetchall(),
-            repeatable=True,
-        )
+        statement = "SELECT name FROM vault_document WHERE kind = %s"
+        found = self._database.run(rows(statement, (kind,)), repeatable=True)
         return sorted(key_of(name) for (name,) in found)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 from smart_context.base.errors import StoreFailed
-from smart_context.storage.postgres.database import Database
+from smart_context.storage.postgres.database import Database, count, row
 
 RENEW_EACH_S = 5.0
 LOOK_EACH_S = 0.3
@@ -18,6 +18,8 @@ ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, held_until = excluded
 WHERE is_over(l.held_until) OR l.holder = excluded.holder
 RETURNING holder
 """
+
+_RELEASE = "DELETE FROM lease WHERE name = %(name)s AND holder = %(holder)s"
 
 _logger = logging.getLogger(__name__)
 
@@ -43,10 +45,7 @@ class PostgresLeases:
             await self._release(asked)
 
     async def _take(self, asked: dict[str, str]) -> bool:
-        found = await self._database.do(
-            lambda connection: connection.execute(_TAKE, asked).fetchone(), repeatable=True
-        )
-        return found is not None
+        return await self._database.do(row(_TAKE, asked), repeatable=True) is not None
 
     async def _renew(self, asked: dict[str, str]) -> None:
         while True:
@@ -58,9 +57,4 @@ class PostgresLeases:
 
     async def _release(self, asked: dict[str, str]) -> None:
         with suppress(StoreFailed):  # it ends by itself
-            await self._database.do(
-                lambda connection: connection.execute(
-                    "DELETE FROM lease WHERE name = %(name)s AND holder = %(holder)s", asked
-                ),
-                repeatable=True,
-            )
+            await self._database.do(count(_RELEASE, asked), repeatable=True)

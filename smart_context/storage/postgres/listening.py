@@ -8,7 +8,7 @@ import asyncio
 import json
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
@@ -26,6 +26,9 @@ from smart_context.storage.postgres.database import (
     KEPT_ALIVE,
     Connection,
     Database,
+    count,
+    row,
+    rows,
 )
 
 Notified = Callable[[str], Awaitable[None]]
@@ -113,6 +116,8 @@ class Listener:
 
 CHANGES_CHANNEL = "smart_context_changes"
 
+_REVISIONS = "SELECT id, revision FROM chat WHERE deletion = '' AND revision IS NOT NULL"
+
 
 def tell_others(connection: Connection, node: str, chat: ChatId, revision: int | None) -> None:
     """Tell the other processes, with the commit, that a chat is now at that revision."""
@@ -176,7 +181,7 @@ class Changes:
     async def _caught_up(self) -> None:
         """Report what has changed unheard since the last report."""
         before = dict(self._reported)
-        found = await self._database.do(_revisions)
+        found = {ChatId(chat): number for chat, number in await self._database.do(rows(_REVISIONS))}
         if not self._has_begun:
             self._has_begun = True
             self._reported = {**found, **self._reported}
@@ -188,16 +193,11 @@ class Changes:
                 self._sidecar_listeners.tell(chat)
 
 
-def _revisions(connection: Connection) -> Mapping[ChatId, int]:
-    found = connection.execute(
-        "SELECT id, revision FROM chat WHERE deletion = '' AND revision IS NOT NULL"
-    )
-    return {ChatId(chat): revision for chat, revision in found}
-
-
 EVENTS_CHANNEL = "smart_context_events"
 
 _MOST_AT_ONCE = 500
+_NEWEST = "SELECT coalesce(max(number), 0) FROM event"
+_TOLD_SINCE = "SELECT number, node, body FROM event WHERE number > %s ORDER BY number LIMIT %s"
 _FORGET = "DELETE FROM event WHERE told_at < clock_timestamp() - interval '15 minutes'"
 _FORGET_EACH_S = 300.0
 
@@ -228,7 +228,7 @@ class PostgresEvents:
 
         async def caught() -> None:
             if self._read_to is None:
-                self._read_to = await self._database.do(_newest)
+                (self._read_to,) = await self._database.do(row(_NEWEST))
                 begun()
             await self._read(heard)
 
@@ -238,20 +238,13 @@ class PostgresEvents:
             tasks.create_task(self._listener.listen(EVENTS_CHANNEL, notified, caught))
 
     async def _tell(self, body: str) -> None:
-        await self._database.do(
-            lambda connection: connection.execute(
-                "SELECT tell(%s, %s)", (self._listener.node, body)
-            )
-        )
+        await self._database.do(row("SELECT tell(%s, %s)", (self._listener.node, body)))
 
     async def _read(self, heard: Heard) -> None:
         is_more = True
         while is_more:
-            after = self._read_to or 0
-            found = await self._database.do(
-                lambda connection: _told_since(connection, after),  # noqa: B023
-                repeatable=True,
-            )
+            asked = self._read_to or 0, _MOST_AT_ONCE
+            found = await self._database.do(rows(_TOLD_SINCE, asked), repeatable=True)
             is_more = len(found) == _MOST_AT_ONCE
             for number, node, body in found:
                 self._read_to = number
@@ -263,16 +256,4 @@ class PostgresEvents:
         while True:
             await asyncio.sleep(_FORGET_EACH_S)
             with suppress(StoreFailed):
-                await self._database.do(lambda connection: connection.execute(_FORGET))
-
-
-def _newest(connection: Connection) -> int:
-    found = connection.execute("SELECT coalesce(max(number), 0) FROM event").fetchone()
-    return int(found[0]) if found else 0
-
-
-def _told_since(connection: Connection, after: int) -> list[tuple[int, str, str]]:
-    return connection.execute(
-        "SELECT number, node, body FROM event WHERE number > %s ORDER BY number LIMIT %s",
-        (after, _MOST_AT_ONCE),
-    ).fetchall()
+                await self._database.do(count(_FORGET))

@@ -1,9 +1,11 @@
 """Logs in PostgreSQL: a row for each line."""
 
+from dataclasses import asdict
+
 from smart_context.chat.ids import check_chat_id, sidecar_name
 from smart_context.chat.messages import ChatId
 from smart_context.storage.ports import Limits, Revision
-from smart_context.storage.postgres.database import Connection, Database, locked_place
+from smart_context.storage.postgres.database import Connection, Database, locked_place, row, rows
 
 _FOUND = """
 SELECT number, added FROM log WHERE kind = %(kind)s AND name = %(name)s AND (
@@ -74,9 +76,7 @@ class PostgresLog:
 
     async def revision(self) -> Revision | None:
         """The number of lines that were ever added."""
-        found = await self._database.do(
-            lambda connection: connection.execute(_FOUND, self._asked).fetchone(), repeatable=True
-        )
+        found = await self._database.do(row(_FOUND, self._asked), repeatable=True)
         return (found and found[1]) or None
 
     async def lines(self) -> list[bytes]:
@@ -84,10 +84,7 @@ class PostgresLog:
 
     async def since(self, place: int) -> tuple[list[bytes], int]:
         asked = {**self._asked, "place": place}
-        found = await self._database.do(
-            lambda connection: connection.execute(_SINCE, asked, binary=True).fetchall(),
-            repeatable=True,
-        )
+        found = await self._database.do(rows(_SINCE, asked, binary=True), repeatable=True)
         last = found[-1][0] if found else place
         return [line for _, line in found if line.strip()], last
 
@@ -104,12 +101,7 @@ class PostgresLog:
             (log, last - len(lines), list(lines)),
         )
         if self._limits is not None:
-            asked = {
-                "log": log,
-                "lines": self._limits.lines,
-                "slack": self._limits.slack,
-                "bytes": self._limits.bytes,
-            }
+            asked = {"log": log, **asdict(self._limits)}
             if connection.execute(_FULL, asked).fetchone() == (True,):
                 connection.execute(_DROP, asked)
         return last or None

@@ -5,9 +5,11 @@ from typing import Generic, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from smart_context.storage.postgres.database import Connection, Database
+from smart_context.storage.postgres.database import Connection, Database, row
 
 T = TypeVar("T")
+
+_READ = "SELECT revision, content FROM record WHERE name = %s"
 
 _WRITE = """
 INSERT INTO record (name, revision, content) VALUES (%s, nextval('revision'), %s)
@@ -30,19 +32,13 @@ class PostgresRecord(Generic[T]):
         self._empty = empty
 
     def read(self) -> tuple[object, T]:
-        found = self._database.run(
-            lambda connection: connection.execute(
-                "SELECT revision, content FROM record WHERE name = %s", (self._name,)
-            ).fetchone()
-        )
+        found = self._database.run(row(_READ, (self._name,)))
         return (None, self._empty) if found is None else (found[0], self._parsed(found[1]))
 
     def update(self, change: Callable[[T], T]) -> tuple[object, T]:
         def work(connection: Connection) -> tuple[object, T]:
             connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (self._name,))
-            found = connection.execute(
-                "SELECT revision, content FROM record WHERE name = %s", (self._name,)
-            ).fetchone()
+            found = connection.execute(_READ, (self._name,)).fetchone()
             before = self._empty if found is None else self._parsed(found[1])
             after = change(before)
             if found is not None and after == before:

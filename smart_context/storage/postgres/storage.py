@@ -9,7 +9,7 @@ from smart_context.storage.ports import Events, Storage
 from smart_context.storage.postgres.answers import PostgresAnswers
 from smart_context.storage.postgres.blobs import PostgresBlobs
 from smart_context.storage.postgres.chats import postgres_chats
-from smart_context.storage.postgres.database import Database
+from smart_context.storage.postgres.database import Database, row
 from smart_context.storage.postgres.documents import PostgresDocuments, PostgresVaultDocuments
 from smart_context.storage.postgres.leases import PostgresLeases
 from smart_context.storage.postgres.listening import Listener, PostgresEvents
@@ -42,9 +42,7 @@ def postgres_storage(
     meanings = Meanings(database)
 
     async def identity() -> str:
-        found = await database.do(
-            lambda connection: connection.execute("SELECT id::text FROM vault_identity").fetchone()
-        )
+        found = await database.do(row("SELECT id::text FROM vault_identity"))
         return str(found and found[0])
 
     def clear_up(now: float) -> Sequence[str]:

@@ -15,6 +15,7 @@ from smart_context.storage.postgres.database import (
     Database,
     has_meanings,
     locked_place,
+    rows,
 )
 from smart_context.storage.postgres.rows import storable
 
@@ -112,10 +113,12 @@ class Meanings:
         )
         self._indexed.add(width)
 
-    def add(self, connection: Connection, chat: int, numbers: Sequence[int], rows: Matrix) -> None:
+    def add(
+        self, connection: Connection, chat: int, numbers: Sequence[int], vectors: Matrix
+    ) -> None:
         """Add the vectors of rows that were written just now, or note that they are lacking."""
         if self.are_kept():
-            _add(connection, chat, numbers, rows)
+            _add(connection, chat, numbers, vectors)
         else:
             connection.execute(
                 "UPDATE vectors SET lacks_meanings = true WHERE chat = %s AND NOT lacks_meanings",
@@ -200,12 +203,12 @@ def _make_index(connection: Connection, width: int) -> None:
         connection.execute(_INDEX.format(width).encode())
 
 
-def _add(connection: Connection, chat: int, numbers: Sequence[int], rows: Matrix) -> None:
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+def _add(connection: Connection, chat: int, numbers: Sequence[int], vectors: Matrix) -> None:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit = np.divide(
-        rows, lengths, out=np.zeros_like(rows), where=np.isfinite(lengths) & (lengths > 0)
+        vectors, lengths, out=np.zeros_like(vectors), where=np.isfinite(lengths) & (lengths > 0)
     )
-    head = np.array([rows.shape[1], 0], dtype=">i2").tobytes()
+    head = np.array([vectors.shape[1], 0], dtype=">i2").tobytes()
     halves = [head + row.tobytes() for row in unit.astype(">f2")]
     for start in range(0, len(numbers), _AT_ONCE):
         with connection.cursor().copy(
@@ -261,19 +264,15 @@ class VectorRows:
 
     def read(self) -> Stored:
         """The vectors as they were given; none if they are another model's."""
-        rows = self._database.run(
-            lambda connection: connection.execute(
-                _READ, (self._chat, self._model), binary=True
-            ).fetchall(),
-            repeatable=True,
-        )
-        self.has_additions = any(is_addition for *_, is_addition in rows)
-        if not rows:
+        asked = self._chat, self._model
+        found = self._database.run(rows(_READ, asked, binary=True), repeatable=True)
+        self.has_additions = any(is_addition for *_, is_addition in found)
+        if not found:
             return no_vectors()
-        width = rows[0][0]
-        values = np.frombuffer(b"".join(value for _, _, value, _ in rows), dtype="<f4")
-        keys = [key.decode("utf-8", "surrogatepass") for _, key, _, _ in rows]
-        return keys, values.reshape(len(rows), width).astype(np.float32, copy=True)
+        width = found[0][0]
+        values = np.frombuffer(b"".join(value for _, _, value, _ in found), dtype="<f4")
+        keys = [key.decode("utf-8", "surrogatepass") for _, key, _, _ in found]
+        return keys, values.reshape(len(found), width).astype(np.float32, copy=True)
 
     def replace(self, keys: Sequence[str], vectors: Matrix) -> None:
         """Store these in place of all; rows that stay are not written again."""
@@ -310,9 +309,9 @@ def _rows(keys: Sequence[str], vectors: Matrix) -> list[Row]:
     return list(zip([key.encode("utf-8", "surrogatepass") for key in keys], values, strict=True))
 
 
-def _insert(connection: Connection, chat: int, rows: Sequence[Row], *, adds: bool) -> list[int]:
+def _insert(connection: Connection, chat: int, new: Sequence[Row], *, adds: bool) -> list[int]:
     """Add rows to a chat's vectors; returns their numbers."""
-    keys, values = [key for key, _ in rows], [value for _, value in rows]
+    keys, values = [key for key, _ in new], [value for _, value in new]
     found = connection.execute(_INSERT, (chat, adds, keys, values))
     return sorted(number for (number,) in found)
 
