@@ -5,7 +5,6 @@ import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from inspect import isawaitable
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote, unquote
@@ -60,21 +59,13 @@ RETRY_AFTER_S = "5"
 """When a storage that is away may be asked again."""
 
 _TOO_LARGE = 413
+_NO_STORE = {"Cache-Control": "no-store"}
 
 
-async def healthz(request: Request) -> Response:  # noqa: ARG001  (an endpoint has this form)
-    """Answer anybody that the server is up."""
-    return PlainTextResponse("ok\n", headers={"Cache-Control": "no-store"})
-
-
-class HttpCommands:
+def command_route(commands: CommandRegistry) -> Route:
     """`POST /api/commands/<name>`: a JSON object in, `{"result": …}` or `{"error": …}` out."""
 
-    def __init__(self, commands: CommandRegistry) -> None:
-        self._commands = commands
-
-    async def run(self, request: Request) -> Response:
-        """Run the command named by the path, with parameters from the body."""
+    async def run(request: Request) -> Response:
         try:
             params = await read_params(request)
         except TimeoutError:
@@ -84,16 +75,16 @@ class HttpCommands:
             return error_response(_TOO_LARGE, _TOO_LARGE, f"the body is larger than {limit} MiB")
         except JsonRefused as refused:
             return error_response(_BAD_REQUEST, refused.code, str(refused))
-        name = request.path_params["name"]
         caller = Caller(admitted(request.scope).person)
-        outcome = await run_command(self._commands, name, params, caller)
+        outcome = await run_command(commands, request.path_params["name"], params, caller)
         body, told = render_outcome(outcome, {})
-        headers = {"Cache-Control": "no-store"}
-        status = 200
-        if isinstance(told, Failure):
-            status = _UNAVAILABLE if told.is_passing else _STATUS[told.code]
-            headers |= {"Retry-After": RETRY_AFTER_S} if told.is_passing else {}
-        return Response(body, status, headers, media_type="application/json")
+        if not isinstance(told, Failure):
+            return Response(body, headers=_NO_STORE, media_type="application/json")
+        status = _UNAVAILABLE if told.is_passing else _STATUS[told.code]
+        headers = {"Retry-After": RETRY_AFTER_S} if told.is_passing else {}
+        return Response(body, status, _NO_STORE | headers, media_type="application/json")
+
+    return Route("/api/commands/{name:path}", run, methods=["POST"])
 
 
 async def read_params(request: Request) -> dict[str, Any]:
@@ -110,39 +101,30 @@ async def read_params(request: Request) -> dict[str, Any]:
     return params
 
 
-_NO_STORE = {"Cache-Control": "no-store"}
 _MEMORY = Path("/proc/self/statm")
 
 
-class HealthRoutes:
-    """`/readyz` for anybody, `/metrics` for those who are let in."""
+def health_routes(host: Host, clients: Sessions) -> list[Route]:
+    """`/healthz` and `/readyz` for anybody, `/metrics` for those who are let in."""
 
-    def __init__(self, host: Host, clients: Sessions) -> None:
-        self._host = host
-        self._clients = clients
+    async def health(_request: Request) -> Response:
+        return PlainTextResponse("ok\n", headers=_NO_STORE)
 
-    def routes(self) -> list[Route]:
-        """The routes."""
-        return [
-            Route(READY_PATH, self.ready, methods=["GET"]),
-            Route("/metrics", self.metrics, methods=["GET"]),
-        ]
-
-    async def ready(self, request: Request) -> Response:  # noqa: ARG002 - an endpoint's form
-        """Answer anybody whether requests can be served now; the log says why not."""
+    async def ready(_request: Request) -> Response:
+        """Whether requests can be served now; the log says why not."""
         try:
-            await self._host.check_storage()
+            await host.check_storage()
         except StoreFailed:
             return PlainTextResponse("storage away\n", _UNAVAILABLE, _NO_STORE)
         return PlainTextResponse("ready\n", headers=_NO_STORE)
 
-    async def metrics(self, request: Request) -> Response:  # noqa: ARG002 - an endpoint's form
+    async def metrics(_request: Request) -> Response:
         """Figures in the text format of Prometheus."""
         figures = {
-            "clients": ("Clients that are connected to the socket", float(len(self._clients))),
+            "clients": ("Clients that are connected to the socket", float(len(clients))),
             "cpu_seconds": ("Processor time that this process has taken", time.process_time()),
             "resident_bytes": ("Memory that this process holds", _resident_bytes()),
-            **self._host.figures(),
+            **host.figures(),
         }
         lines = [
             "# HELP smart_context_info The version of the server",
@@ -158,6 +140,12 @@ class HealthRoutes:
         body = "\n".join(lines) + "\n"
         return Response(body, headers=_NO_STORE, media_type="text/plain; version=0.0.4")
 
+    return [
+        Route(OPEN_PATH, health, methods=["GET"]),
+        Route(READY_PATH, ready, methods=["GET"]),
+        Route("/metrics", metrics, methods=["GET"]),
+    ]
+
 
 def _resident_bytes() -> float:
     """Memory that this process holds; 0 where the system does not say."""
@@ -169,7 +157,7 @@ def _resident_bytes() -> float:
 
 
 _MOST_READ = MAX_UPLOAD_BYTES + MAX_DROPPED_BYTES
-_NO_NAME, _REFUSED, _DISK_FULL = 400, 422, 507
+_REFUSED, _DISK_FULL = 422, 507
 
 PutFile = Callable[[str, bytes], Awaitable[AttachedFile]]
 """Stores a file."""
@@ -177,36 +165,23 @@ PutFile = Callable[[str, bytes], Awaitable[AttachedFile]]
 
 def file_routes(put: PutFile, reading: Reading) -> list[BaseRoute]:
     """The routes for attached files."""
-    endpoints = _Endpoints(put, reading)
-    return [
-        Route("/api/files", endpoints.upload, methods=["POST"]),
-        Route("/api/files/{key}", endpoints.download, methods=["GET"]),
-    ]
 
-
-class _NoName(Exception):
-    pass
-
-
-class _Endpoints:
-    def __init__(self, put: PutFile, reading: Reading) -> None:
-        self._put = put
-        self._reading = reading
-
-    async def upload(self, request: Request) -> Response:
+    async def upload(request: Request) -> Response:
+        name = unquote(request.headers.get("x-file-name", ""), errors="replace").strip()
+        if not name:
+            missing = "X-File-Name must hold the file's name, percent-encoded"
+            return error_response(_BAD_REQUEST, _BAD_REQUEST, missing)
         try:
-            name = _name(request)
-            stored = await self._put(
-                name, await read_body(request, MAX_UPLOAD_BYTES, most_read=_MOST_READ)
-            )
-        except (_NoName, BodyTooLarge, TimeoutError, SmartContextError) as error:
+            content = await read_body(request, MAX_UPLOAD_BYTES, most_read=_MOST_READ)
+            stored = await put(name, content)
+        except (BodyTooLarge, TimeoutError, SmartContextError) as error:
             status, why = _refusal(error)
             return error_response(status, status, why)
-        return JSONResponse(stored.to_dict(), headers={"Cache-Control": "no-store"})
+        return JSONResponse(stored.to_dict(), headers=_NO_STORE)
 
-    async def download(self, request: Request) -> Response:
+    async def download(request: Request) -> Response:
         caller = Caller(admitted(request.scope).person)
-        found = await self._reading.file(caller, request.path_params["key"])
+        found = await reading.file(caller, request.path_params["key"])
         if found is None:
             raise HTTPException(404)
         stored, content = found
@@ -221,17 +196,14 @@ class _Endpoints:
         kind = stored.file_type if is_image else "application/octet-stream"
         return Response(content, media_type=kind, headers=headers)
 
-
-def _name(request: Request) -> str:
-    if name := unquote(request.headers.get("x-file-name", ""), errors="replace").strip():
-        return name
-    raise _NoName
+    return [
+        Route("/api/files", upload, methods=["POST"]),
+        Route("/api/files/{key}", download, methods=["GET"]),
+    ]
 
 
 def _refusal(error: Exception) -> tuple[int, str]:
     match error:
-        case _NoName():
-            return _NO_NAME, "X-File-Name must hold the file's name, percent-encoded"
         case BodyTooLarge():
             return _TOO_LARGE, f"the file is larger than {MAX_UPLOAD_BYTES // MIB} MiB"
         case TimeoutError():
@@ -254,7 +226,7 @@ class Closing(Protocol):
         """Save what there is, soon."""
 
 
-NotFound = Callable[[Request], Response | Awaitable[Response]]
+NotFound = Callable[[Request], Awaitable[Response]]
 """Makes the page for an unknown address."""
 
 
@@ -299,9 +271,8 @@ def create_web_app(
 
     app = Starlette(
         routes=[
-            Route(OPEN_PATH, healthz, methods=["GET"]),
-            *HealthRoutes(host, sessions).routes(),
-            Route("/api/commands/{name:path}", HttpCommands(host.commands).run, methods=["POST"]),
+            *health_routes(host, sessions),
+            command_route(host.commands),
             WebSocketRoute("/ws", sessions),
             *pages,
         ],
@@ -328,8 +299,7 @@ def _on_http_error(not_found: NotFound | None) -> Callable[[Request, Exception],
         facts = RequestFacts.of(request.scope)
         wants_page = "text/html" in facts.header("accept") and not facts.path.startswith("/api/")
         if error.status_code == _NOT_FOUND and not_found is not None and wants_page:
-            page = not_found(request)
-            return await page if isawaitable(page) else page
+            return await not_found(request)
         return refuse(facts, _refusal_of(error), error.headers)
 
     return answer

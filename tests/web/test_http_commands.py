@@ -257,7 +257,7 @@ def test_an_unknown_address_gets_a_page_for_people_and_json_for_programs(client)
 
 
 def test_the_page_for_unknown_addresses_can_be_designed():
-    def designed(request):
+    async def designed(request):
         return PlainTextResponse(f"no {request.url.path}", 404)
 
     app = create_web_app(SmallHost(), access=Access(TOKEN), not_found=designed)

@@ -2,6 +2,7 @@
 
 import json
 import mimetypes
+from collections.abc import Awaitable, Callable
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -16,9 +17,10 @@ from smart_context.host.panels import PAGE, PanelFiles, Panels
 from smart_context.vault.followed import FollowedVault
 from smart_context.vault.index.vault_index import VaultIndex
 from smart_context.web.listening import BodyTooLarge, read_body
-from smart_context.web.pages.markup.markdown import Markdown, uncoloured
-from smart_context.web.pages.markup.message_html import QUICK_CHARS
+from smart_context.web.pages.markup.message_html import QUICK_CHARS, uncoloured_markdown
 from smart_context.web.pages.templates import NO_STORE, PageTemplates
+
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 _MAX_NAME = 500
 _MAX_BACKLINKS = 100
@@ -30,31 +32,28 @@ class _Note(NamedTuple):
     backlinks: tuple[str, ...]
 
 
-class NotePage:
-    """Answers `GET /notes?note=`: the note that a link's words mean.
+def note_page(notes: FollowedVault | None, templates: PageTemplates) -> Endpoint:
+    """Answers `GET /notes?note=`: the note that a link's words mean, or 404 and why.
 
     Args:
         notes: The vault's notes; `None`: there are none to show.
     """
 
-    def __init__(self, notes: FollowedVault | None, templates: PageTemplates) -> None:
-        self._notes = notes
-        self._page = templates.page
-
-    async def answer(self, request: Request) -> Response:
-        """The note, or 404 and why."""
+    async def answer(request: Request) -> Response:
         name = request.query_params.get("note", "")[:_MAX_NAME]
-        note = await self._notes.ask(lambda index: _found(index, name)) if self._notes else None
+        note = await notes.ask(lambda index: _found(index, name)) if notes else None
         if note is None:
             missing = f"No note is called “{name}”."
             return PlainTextResponse(missing, status_code=404, headers=NO_STORE)
-        return await self._page(
+        return await templates.page(
             "messages/note.html",
             path=note.path,
             title=_title(note.path),
             text=_below_title(note),
             backlinks=[(path, _title(path)) for path in note.backlinks[:_MAX_BACKLINKS]],
         )
+
+    return answer
 
 
 def _found(index: VaultIndex, name: str) -> _Note | None:
@@ -81,31 +80,25 @@ _MAX_PARTS = 2
 _MAX_BYTES = 8 * _MAX_PARTS * QUICK_CHARS
 
 
-class LiveMarkdown:
-    """Answers `POST /markdown`: a JSON list of Markdown texts becomes a list of safe HTML.
+async def live_markdown(request: Request) -> Response:
+    """Answers `POST /markdown`: a JSON list of Markdown texts becomes `<div>`s in one `<div>`.
 
     Code gets its colours when the answer is complete.
     """
+    try:
+        texts = _texts(await read_body(request, _MAX_BYTES))
+    except (BodyTooLarge, TimeoutError):
+        texts = None
+    if texts is None:
+        problem = f"Expected at most {_MAX_PARTS} texts of {QUICK_CHARS:,} characters as JSON."
+        return PlainTextResponse(problem, status_code=422, headers=NO_STORE)
+    return HTMLResponse(await run_in_threadpool(_rendered, texts), headers=NO_STORE)
 
-    def __init__(self) -> None:
-        self._markdown = Markdown(uncoloured)
 
-    async def answer(self, request: Request) -> Response:
-        """The texts as `<div>`s in one `<div>`."""
-        try:
-            texts = _texts(await read_body(request, _MAX_BYTES))
-        except (BodyTooLarge, TimeoutError):
-            texts = None
-        if texts is None:
-            problem = f"Expected at most {_MAX_PARTS} texts of {QUICK_CHARS:,} characters as JSON."
-            return PlainTextResponse(problem, status_code=422, headers=NO_STORE)
-        return HTMLResponse(await run_in_threadpool(self._rendered, texts), headers=NO_STORE)
-
-    def _rendered(self, texts: list[str]) -> str:
-        parts = (Markup(self._markdown.render(text)) for text in texts)  # noqa: S704  # sanitised
-        return Markup("<div>{}</div>").format(
-            Markup().join(Markup("<div>{}</div>").format(part) for part in parts)
-        )
+def _rendered(texts: list[str]) -> str:
+    render = uncoloured_markdown().render
+    parts = (Markup("<div>{}</div>").format(Markup(render(text))) for text in texts)  # noqa: S704 - sanitised
+    return Markup("<div>{}</div>").format(Markup().join(parts))
 
 
 def _texts(body: bytes) -> list[str] | None:

@@ -55,7 +55,7 @@ from smart_context.vault.followed import FollowedVault
 from smart_context.web.assets import CheckedFiles, favicon
 from smart_context.web.gate.gate import SHEETS, admitted
 from smart_context.web.limits import MAX_UPLOAD_BYTES
-from smart_context.web.pages.fragments import LiveMarkdown, NotePage
+from smart_context.web.pages.fragments import live_markdown, note_page
 from smart_context.web.pages.markup.message_html import MessageHtml
 from smart_context.web.pages.smart_context import SmartContextCommands
 from smart_context.web.pages.templates import NO_STORE, Bundles, PageTemplates
@@ -137,8 +137,8 @@ def page_routes(
         Route("/chats/{chat_id}/text", pages.text),
         Route("/chats/{chat_id}/export", pages.export),
         Route("/chats/{chat_id}/turns/{turn}", pages.turn),
-        Route("/notes", NotePage(notes, templates).answer),
-        Route("/markdown", LiveMarkdown().answer, methods=["POST"]),
+        Route("/notes", note_page(notes, templates)),
+        Route("/markdown", live_markdown, methods=["POST"]),
         Route("/panels/smart_context", pages.panel),
         Route("/trash", pages.open_trash),
         Route("/trash/list", pages.trash),
@@ -272,10 +272,9 @@ class _Pages:
         settings = turn_view.replay_settings(request.query_params)
         compared = request.query_params.get("diff") or None
         plugin = self._plugin(request)
-        answer = await plugin.turn(chat_id, turn, compared=compared, replayed=settings)
-        if answer.receipt is None:
-            return await self._failed(answer.problem)
-        shown = answer.receipt
+        shown = await plugin.turn(chat_id, turn, compared=compared, replayed=settings)
+        if "turn" not in shown:
+            return await self._failed(str(shown.get("problem", "")))
         chat = await plugin.chat_of_turn(chat_id)
         return await self._page(
             "pages/turn.html",

@@ -4,7 +4,6 @@ The host runs commands by name, so the web layer needs no import of the plugin.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
 import anyio
@@ -18,14 +17,6 @@ from smart_context.web.pages.views.turn_view import ChatOfTurn, PanelView, early
 
 FILTER_PATIENCE_S = 0.4
 """How long a page waits for the filter; after that its script asks again."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnAnswer:
-    """A receipt or a replay of a turn."""
-
-    receipt: JsonObject | None = None  # what the plugin gave; `None` if there is none
-    problem: str = ""  # why there is none, for the user
 
 
 class SmartContextCommands:
@@ -78,19 +69,15 @@ class SmartContextCommands:
 
     async def turn(
         self, chat_id: str, turn: str, *, compared: str | None, replayed: JsonObject | None
-    ) -> TurnAnswer:
-        """The receipt of a turn, or its replay."""
+    ) -> JsonObject:
+        """The receipt of a turn, or its replay; without a `turn`, the `problem`, if known."""
         named: JsonObject = {"chat_id": chat_id, "turn": turn}
         if replayed is not None:
             answer = await self.ask("smart_context.replay", named | replayed)
         else:
             compare = {"diff": compared} if compared else {}
             answer = await self.ask("smart_context.receipt", named | compare)
-        if answer is None:
-            return TurnAnswer(problem="Smart Context is turned off.")
-        if "turn" not in answer:
-            return TurnAnswer(problem=str(answer.get("problem", "")))
-        return TurnAnswer(receipt=answer)
+        return {"problem": "Smart Context is turned off."} if answer is None else answer
 
     async def ask(self, command: str, params: Mapping[str, Any]) -> JsonObject | None:
         """The result of a command; a `problem` if it failed, `None` if it does not exist."""

@@ -73,7 +73,6 @@ class MessageHtml:
 
     def __init__(self, child: Child | None, *, page_s: float = PAGE_S) -> None:
         self.child = child
-        self.markdown = Markdown(uncoloured)
         self.page_s = page_s
         self._known: OrderedDict[str, str] = OrderedDict()
         self._characters = 0
@@ -162,7 +161,7 @@ class _Page:
     def _uncoloured(self, text: str) -> tuple[str, bool]:
         if len(text) <= QUICK_CHARS and self._here_s < HERE_S:
             began = time.thread_time()
-            made = self._messages.markdown.render(text)
+            made = uncoloured_markdown().render(text)
             self._here_s += time.thread_time() - began
             return made, True
         try:
@@ -196,7 +195,7 @@ def _has_code(text: str) -> bool:
 @needs(*_NEEDED)
 def unsafe_html(text: str, is_coloured: bool) -> str:
     """In the child: HTML of a message, which the parent must clean."""
-    return _markdown(is_coloured).unsafe(text)
+    return (_coloured_markdown() if is_coloured else uncoloured_markdown()).unsafe(text)
 
 
 @needs(*_NEEDED)
@@ -222,5 +221,11 @@ def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
 
 
 @cache
-def _markdown(is_coloured: bool) -> Markdown:
-    return Markdown() if is_coloured else Markdown(uncoloured)
+def uncoloured_markdown() -> Markdown:
+    """Renders without highlighting; one for all, since building the parser takes milliseconds."""
+    return Markdown(uncoloured)
+
+
+@cache
+def _coloured_markdown() -> Markdown:
+    return Markdown()

@@ -4,7 +4,7 @@ The page's script decides the same when the filter changes (`highlight.js`, `fol
 sent with what it would decide, so that nothing moves once it runs.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -39,68 +39,40 @@ class MessageRun:
         return not self.newer
 
 
-def newest(messages: Sequence[Message], limit: int = PAGE_MESSAGES) -> MessageRun:
-    """The last messages of a chat."""
-    return _window(messages, len(messages) - limit, len(messages))
-
-
-def before(messages: Sequence[Message], message_id: str, limit: int = PAGE_MESSAGES) -> MessageRun:
-    """The messages just before one, or before the end if that one is missing."""
-    end = _position(messages, message_id, default=len(messages))
-    return _window(messages, end - limit, end)
-
-
-def after(messages: Sequence[Message], message_id: str, limit: int = PAGE_MESSAGES) -> MessageRun:
-    """The messages just after one; none if that one is missing."""
-    start = _position(messages, message_id, default=len(messages)) + 1
-    return _window(messages, start, min(start + limit, len(messages)))
-
-
-def since(messages: Sequence[Message], message_id: str) -> MessageRun:
-    """A message and all after it, at most `MAX_PAGE_MESSAGES`, the newest kept."""
-    start = _position(messages, message_id, default=len(messages) - PAGE_MESSAGES)
-    return _window(messages, max(start, len(messages) - MAX_PAGE_MESSAGES), len(messages))
-
-
-def around(messages: Sequence[Message], message_id: str) -> MessageRun:
-    """A message with a few before it and those after it, to the end if that is near."""
-    start = max(0, _position(messages, message_id, default=len(messages)) - _LEAD_IN)
-    left = len(messages) - start
-    if left <= PAGE_MESSAGES:
-        return newest(messages)
-    end = len(messages) if left <= MAX_PAGE_MESSAGES else start + PAGE_MESSAGES
-    return _window(messages, start, end)
-
-
-def chosen(messages: Sequence[Message], message_ids: Sequence[str]) -> MessageRun:
-    """The messages of these ids that exist, in the chat's order."""
-    wanted = set(message_ids[:MAX_PAGE_MESSAGES])
-    return MessageRun(messages=tuple(m for m in messages if m.id in wanted), older=0, newer=0)
-
-
 def window_asked_for(messages: Sequence[Message], asked: QueryParams) -> MessageRun:
-    """The messages that an address asks for by `ids`, a place in the chat, or the newest."""
-    size = _limit(asked.get("limit", ""))
-    choices: Mapping[str, Callable[[str], MessageRun]] = {
-        "ids": lambda _: chosen(messages, _ids(asked.getlist("ids"))),
-        "before": lambda message_id: before(messages, message_id, size),
-        "after": lambda message_id: after(messages, message_id, size),
-        "since": lambda message_id: since(messages, message_id),
-        "at": lambda message_id: around(messages, message_id),
-    }
-    for name, choose in choices.items():
-        if value := asked.get(name):
-            return choose(value)
-    return newest(messages, size)
+    """The messages that an address asks for.
+
+    `ids` are those that exist, in the chat's order. `before` and `after` are a page on that side of
+    a message, or of the chat's end if it is missing; `since` is a message and all after it; `at`
+    one with a few before it, to the end if that is near. The default is the last page.
+    """
+    count, size = len(messages), _limit(asked.get("limit", ""))
+    if asked.get("ids"):
+        wanted = set(_ids(asked.getlist("ids"))[:MAX_PAGE_MESSAGES])
+        chosen = tuple(message for message in messages if message.id in wanted)
+        return MessageRun(messages=chosen, older=0, newer=0)
+    side = next((name for name in ("before", "after", "since", "at") if asked.get(name)), "")
+    wanted_id = asked.get(side, "")
+    place = next((n for n, message in enumerate(messages) if message.id == wanted_id), count)
+    start, end = _span(side, place, count, size)
+    start, end = max(0, start), min(end, count)
+    return MessageRun(messages=tuple(messages[start:end]), older=start, newer=count - end)
 
 
-def _window(messages: Sequence[Message], start: int, end: int) -> MessageRun:
-    start = max(0, start)
-    return MessageRun(messages=tuple(messages[start:end]), older=start, newer=len(messages) - end)
-
-
-def _position(messages: Sequence[Message], message_id: str, *, default: int) -> int:
-    return next((i for i, message in enumerate(messages) if message.id == message_id), default)
+def _span(side: str, place: int, count: int, size: int) -> tuple[int, int]:
+    """Where the messages on a side of a place begin and end; may reach beyond all `count`."""
+    match side:
+        case "before":
+            return place - size, place
+        case "after":
+            return place + 1, place + 1 + size
+        case "since" if place < count:
+            return max(place, count - MAX_PAGE_MESSAGES), count
+        case "at" if count - max(0, place - _LEAD_IN) > PAGE_MESSAGES:
+            start = max(0, place - _LEAD_IN)
+            return start, count if count - start <= MAX_PAGE_MESSAGES else start + PAGE_MESSAGES
+        case _:
+            return count - (PAGE_MESSAGES if side else size), count
 
 
 def _limit(text: str) -> int:

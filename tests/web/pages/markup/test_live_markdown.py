@@ -7,13 +7,13 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from smart_context.web.pages.fragments import LiveMarkdown
+from smart_context.web.pages.fragments import live_markdown
 
 pytestmark = pytest.mark.anyio
 
 
 async def post(body):
-    app = Starlette(routes=[Route("/markdown", LiveMarkdown().answer, methods=["POST"])])
+    app = Starlette(routes=[Route("/markdown", live_markdown, methods=["POST"])])
     transport = httpx.ASGITransport(app=app)
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
         return await client.post("/markdown", content=body)
