@@ -201,16 +201,6 @@ class Asked:
     is_trap: bool  # True if the question is left out of pooled figures
 
 
-class Agreement(NamedTuple):
-    """Found topics, compared with the subjects of a dialogue."""
-
-    adjusted_rand: float  # 1 for the same groups, 0 on average for random ones
-    coverage: float  # the mean over the subjects of the F1 of the topic that fits best
-    topics_each: float  # the number of topics per subject
-    single: bool  # there is only one topic
-    largest: float  # the share of the messages in the largest topic
-
-
 @dataclass(kw_only=True)
 class Findings:
     """All measurements of some dialogues."""
@@ -235,7 +225,7 @@ class Findings:
     # for each short label that it speaks of, True if a message is found
     short: list[bool] = field(default_factory=list)
     # for each dialogue with known subjects, how the topics fit them
-    agreements: list[Agreement] = field(default_factory=list)
+    agreements: list[Figures] = field(default_factory=list)
     # how the topics stay while the dialogues grow; empty unless they are replayed
     growth: Growth = field(default_factory=Growth)
     # for each question, its dialogue, and the share of its evidence that a new chat recalls of all
@@ -339,7 +329,7 @@ async def replayed(dialogue: Dialogue, extractor: TopicExtractor) -> Growth:
         agreement(ids, [frozenset(t.message_ids) for t in narrowest(topics)], [], subjects)
         for topics in (steps[-1], whole)
     )
-    return replace(found, gained=(grown.adjusted_rand - fresh.adjusted_rand,))
+    return replace(found, gained=(grown["adjusted_rand"] - fresh["adjusted_rand"],))
 
 
 async def steps_of(
@@ -357,23 +347,28 @@ async def steps_of(
     return steps
 
 
-def agreement(ids: Sequence[MessageId], found: Groups, wide: Groups, subjects: Groups) -> Agreement:
+def agreement(ids: Sequence[MessageId], found: Groups, wide: Groups, subjects: Groups) -> Figures:
     """Compare topics with subjects; messages without a topic count as one more group.
 
     Args:
         found: The narrowest topics, disjoint.
         wide: The top-level topics.
+
+    Returns:
+        `adjusted_rand`: 1 for the same groups, 0 on average for random ones; `coverage`: the mean
+        over the subjects of the F1 of the topic that fits best; `topics_each` subject; `single`:
+        there is only one topic; `largest`: the share of the messages in the largest one.
     """
     wanted = _group_of_each(ids, subjects)
     known = wanted >= 0
     best = [max((Counts.of(topic, one).match.f1 for topic in found), default=0) for one in subjects]
-    return Agreement(
-        adjusted_rand=adjusted_rand(_group_of_each(ids, found)[known], wanted[known]),
-        coverage=sum(best) / max(len(best), 1),
-        topics_each=len(found) / max(len(subjects), 1),
-        single=len(found) == 1,
-        largest=max(map(len, wide), default=0) / max(len(ids), 1),
-    )
+    return {
+        "adjusted_rand": adjusted_rand(_group_of_each(ids, found)[known], wanted[known]),
+        "coverage": sum(best) / max(len(best), 1),
+        "topics_each": len(found) / max(len(subjects), 1),
+        "single": len(found) == 1,
+        "largest": max(map(len, wide), default=0) / max(len(ids), 1),
+    }
 
 
 def adjusted_rand(one: NDArray[np.intp], other: NDArray[np.intp]) -> float:

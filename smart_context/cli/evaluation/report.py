@@ -416,7 +416,7 @@ def _calibration(findings: Findings) -> JsonObject | None:
 
 
 def _agreements(findings: Findings) -> JsonObject | None:
-    figures = [each._asdict() for each in findings.agreements]
+    figures = findings.agreements
     if not figures:
         return None
     largest = max(each["largest"] for each in figures)

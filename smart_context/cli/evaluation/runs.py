@@ -19,7 +19,6 @@ from smart_context.base.errors import ModelFailed, StoreFailed
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.cli.evaluation.dialogues import Dialogue, Kind
 from smart_context.cli.evaluation.measures import (
-    Agreement,
     Asked,
     Baselines,
     Counts,
@@ -262,7 +261,7 @@ def by_similarity(decision: Decision) -> frozenset[MessageId]:
 
 def _agreement(
     dialogue: Dialogue, extraction: Extraction, subjects: Sequence[frozenset[MessageId]]
-) -> Agreement:
+) -> Figures:
     wholes = {topic.parent_id for topic in extraction.topics}
     narrow = [frozenset(t.message_ids) for t in extraction.topics if t.label not in wholes]
     wide = [frozenset(t.message_ids) for t in extraction.topics if not t.parent_id]

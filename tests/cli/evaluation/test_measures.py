@@ -81,15 +81,15 @@ def test_topics_are_compared_with_subjects():
     wide = [frozenset("abcd"), frozenset("ef")]
     subjects = [frozenset("abcd"), frozenset("ef")]
     result = agreement(IDS, found, wide, subjects)
-    assert result.coverage == pytest.approx((2 / 3 + 1) / 2)
-    assert result.topics_each == 1.5
-    assert result.largest == pytest.approx(4 / 6)
-    assert not result.single
-    assert 0 < result.adjusted_rand < 1
+    assert result["coverage"] == pytest.approx((2 / 3 + 1) / 2)
+    assert result["topics_each"] == 1.5
+    assert result["largest"] == pytest.approx(4 / 6)
+    assert not result["single"]
+    assert 0 < result["adjusted_rand"] < 1
 
 
 def test_no_topic_covers_nothing():
-    assert agreement(IDS, [], [], [frozenset("abc")]).coverage == 0
+    assert agreement(IDS, [], [], [frozenset("abc")])["coverage"] == 0
 
 
 TEXTS = ["the kite is red", "tea", "bread and salt", "my boat", "a kite again", "the newest one"]
