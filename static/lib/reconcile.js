@@ -7,9 +7,10 @@
  * @param {HTMLElement} list
  * @param {readonly HTMLElement[]} fresh  Oldest first.
  * @param {(message: HTMLElement) => boolean} isLive  Messages that are still being written.
- * @returns {HTMLElement[]}  The messages that are new on the page.
+ * @param {(old: HTMLElement, fresh: HTMLElement) => boolean} update  Makes a message on the page a newer one; false if it can't.
+ * @returns {HTMLElement[]}  The messages that are new on the page, or changed.
  */
-export function reconcile(list, fresh, isLive) {
+export function reconcile(list, fresh, isLive, update) {
   const shown = new Map(messagesIn(list).map((message) => [message.dataset.messageId, message]));
   const added = [];
   /** @type {HTMLElement | null} */
@@ -17,12 +18,13 @@ export function reconcile(list, fresh, isLive) {
   for (const message of fresh) {
     const old = shown.get(message.dataset.messageId);
     shown.delete(message.dataset.messageId);
-    const stays = old && (isSame(old, message) || (isLive(old) && "generating" in message.dataset));
+    const isAsBefore = old && (isSame(old, message) || (isLive(old) && "generating" in message.dataset));
+    const stays = isAsBefore || (old && update(old, message));
     const place = stays ? old : message;
     if (old && old === next) next = nextMessage(next);
     if (old && !stays) old.remove();
     if (!stays || nextMessage(old) !== next) list.insertBefore(place, next);
-    if (!stays) added.push(message);
+    if (!isAsBefore) added.push(place);
   }
   while (next) {
     const following = nextMessage(next);

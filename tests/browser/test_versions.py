@@ -332,3 +332,33 @@ def test_a_text_is_found_in_messages_that_are_not_loaded(new_page, server):
     field.press("Escape")
     expect(field).to_be_hidden()
     assert page.evaluate("CSS.highlights.has('found')") is False
+
+
+def test_a_click_counts_though_the_answer_grows_and_ends_meanwhile(new_page, server, endpoint):
+    page = open_chat(new_page, server, "c1")
+    gate = threading.Event()
+    endpoint.reply_with(held("Long " + "answer\n\n" * 40, gate, after=1))
+    answer_again(page, 7)
+    expect_version(page, 2, 2)
+    expect(messages(page).last).to_contain_text("Long")
+    page.get_by_role("button", name="Previous version").hover()
+    page.mouse.down()
+    gate.set()
+    expect_answered(page)
+    page.mouse.up()
+    expect_version(page, 1, 2)
+
+
+def test_a_message_that_changes_elsewhere_keeps_what_is_pressed_and_written(new_page, server):
+    page = open_chat(new_page, server, "c1")
+    edit(page, 4, "half a thought")
+    pin = messages(page).nth(3).get_by_role("button", name="Pin: always send")
+    pin.hover()
+    page.mouse.down()
+    for changed in ("m3", "m4"):
+        server.ask("chat.edit", chat_id="c1", message_id=changed, text=f"{changed} has changed")
+    for number in (3, 4):
+        expect(messages(page).nth(number)).to_contain_text(f"m{number} has changed")
+    page.mouse.up()
+    expect(pin).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_role("textbox", name="Edit the message")).to_have_value("half a thought")

@@ -37,12 +37,12 @@ function messages(words) {
   });
 }
 
-/** @param {string} before @param {string} after @param {string[]} live */
-function reconciled(before, after, live = []) {
+/** @param {string} before @param {string} after @param {string[]} live @param {(old: Element) => boolean} update */
+function reconciled(before, after, live = [], update = () => false) {
   const list = new Element();
   const shown = messages(before);
   for (const message of shown) list.insertBefore(message, null);
-  const added = reconcile(/** @type {any} */ (list), /** @type {any} */ (messages(after)), (message) => live.includes(message.dataset.messageId ?? ""));
+  const added = reconcile(/** @type {any} */ (list), /** @type {any} */ (messages(after)), (message) => live.includes(message.dataset.messageId ?? ""), /** @type {any} */ (update));
   return {
     order: list.children.map(({ dataset }) => `${dataset.messageId}:${dataset.version}`).join(" "),
     kept: list.children.filter((message) => shown.includes(message)).map(({ dataset }) => dataset.messageId).join(" "),
@@ -74,6 +74,11 @@ for (const [name, before, after, kept, added] of /** @type {const} */ ([
 test("an answer that is being written is left alone until it is complete", () => {
   assert.equal(reconciled("a:1 b:1*", "a:1 b:2*", ["b"]).order, "a:1 b:1");
   assert.equal(reconciled("a:1 b:1*", "a:1 b:2", ["b"]).order, "a:1 b:2");
+});
+
+test("a message that can be changed in place stays, and is told as changed", () => {
+  const result = reconciled("a:1 b:1 c:1", "a:1 b:2 c:2", [], (old) => old.dataset.messageId === "b");
+  assert.deepEqual([result.kept, result.added], ["a b", "b c"]);
 });
 
 test("any two states: the order is the server's, and what did not change stays", () => {

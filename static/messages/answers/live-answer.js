@@ -58,10 +58,15 @@ export class LiveAnswer {
     this.#message.dataset.againAt = String(until);
   }
 
+  /** False once the stored text has taken its place. */
+  get #isOpen() {
+    return this.#message.isConnected && "live" in this.#message.dataset;
+  }
+
   async #showAll() {
     this.#isBusy = true;
     try {
-      while (this.#isDue && this.#message.isConnected) {
+      while (this.#isDue && this.#isOpen) {
         this.#isDue = false;
         await this.#show();
         await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
@@ -85,6 +90,7 @@ export class LiveAnswer {
     const parts = [text.slice(this.#settled, settled), code ? tail : withoutBegunTable(tail)];
     if (!parts.join("").trim()) return;
     const rendered = await postForFragment("/markdown", parts);
+    if (!this.#isOpen) return;
     const [complete, open] = [...rendered.children].map((part) => [...part.childNodes]);
     this.#replaceTail([...complete, ...open]);
     this.#settled = settled;

@@ -4,6 +4,7 @@
 import { fetchFragment } from "../../lib/fragments.js";
 import { Gap } from "./gap.js";
 import { LiveAnswer } from "../answers/live-answer.js";
+import { patchMessage } from "./patch.js";
 import { messagesIn, reconcile } from "../../lib/reconcile.js";
 import { reasonOf } from "../../lib/text.js";
 import { toast } from "../../lib/toasts.js";
@@ -87,20 +88,11 @@ export class MessageList {
     }
     const { olderDigest, total, summary, boundary } = fresh.dataset;
     Object.assign(this.#list.dataset, { olderDigest, total, summary, boundary });
-    const focused = focusedControl();
-    const added = reconcile(this.#list, messages, (message) => this.#live.has(message.dataset.messageId ?? ""));
-    if (focused && !document.contains(focused.control)) this.#focusAgain(focused);
+    const added = reconcile(this.#list, messages, (message) => this.#live.has(message.dataset.messageId ?? ""), patchMessage);
     for (const id of this.#live.keys()) {
       if (!this.#element(id)?.hasAttribute("data-live")) this.#live.delete(id);
     }
     this.#onChange(added);
-  }
-
-  /** Gives the focus to the control that took another's place. @param {FocusedControl} focused */
-  #focusAgain({ id, action, place }) {
-    const message = this.#element(id);
-    const controls = /** @type {NodeListOf<HTMLElement> | undefined} */ (message?.querySelectorAll(`[data-action="${action}"]`));
-    controls?.[place]?.focus({ preventScroll: true });
   }
 
   /**
@@ -345,16 +337,4 @@ export class MessageList {
   #element(id) {
     return this.#scroll.querySelector(`[data-message-id="${CSS.escape(id)}"]`);
   }
-}
-
-/** @typedef {{ control: Element, id: string, action: string, place: number }} FocusedControl */
-
-/** The button of a message that has the focus, and where it is. @returns {FocusedControl | undefined} */
-function focusedControl() {
-  const control = document.activeElement?.closest("[data-action]");
-  const message = /** @type {HTMLElement | null | undefined} */ (control?.closest("[data-message-id]"));
-  if (!control || !message) return undefined;
-  const action = control.getAttribute("data-action") ?? "";
-  const place = [...message.querySelectorAll(`[data-action="${action}"]`)].indexOf(control);
-  return { control, id: message.dataset.messageId ?? "", action, place };
 }

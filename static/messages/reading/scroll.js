@@ -9,6 +9,7 @@ const SETTLING_FRAMES = 5;
 export const LEAD_IN = 0.2;
 const NOWHERE = -1000;
 const SCROLLED_BY_HAND = ["wheel", "touchstart", "pointerdown", "keydown"];
+const RELEASED = ["pointerup", "pointercancel"];
 
 /**
  * Where the reader is.
@@ -27,6 +28,8 @@ export class Scroll {
   /** Changes when the user scrolls or a newer scroll begins, which ends an older one. */
   #wish = 0;
   #ownTop = NOWHERE;
+  /** While something is pressed nothing moves away under the pointer: the release would be elsewhere, and no click. */
+  #isPressed = false;
   /** Padding above and below, where there are too few messages to hold the position. */
   #room = { before: 0, after: 0 };
 
@@ -54,13 +57,25 @@ export class Scroll {
     for (const event of SCROLLED_BY_HAND) scroll.addEventListener(event, () => (this.#wish += 1), { passive: true });
     const sizes = new ResizeObserver(() => {
       this.#top = scroll.scrollTop;
-      if (this.#isAtEnd) this.#jump();
+      this.#follow();
     });
     sizes.observe(scroll);
     sizes.observe(this.#content);
+    scroll.addEventListener("pointerdown", () => (this.#isPressed = true), { passive: true });
+    // A click follows its release, and finds what was pressed still in its place.
+    for (const event of RELEASED) addEventListener(event, () => this.#isPressed && setTimeout(() => this.#release()));
     this.#button.addEventListener("click", () => this.toEnd());
     if ("scrolled" in document.documentElement.dataset) this.#isAtEnd = false;
     else if (!location.hash) this.#jump();
+  }
+
+  #release() {
+    this.#isPressed = false;
+    this.#follow();
+  }
+
+  #follow() {
+    if (this.#isAtEnd && !this.#isPressed) this.#jump();
   }
 
   /** Asks for older messages if the reader is near the oldest on the page. */
@@ -78,7 +93,7 @@ export class Scroll {
   toEnd() {
     this.#wish += 1;
     this.#isAtEnd = true;
-    this.#jump();
+    this.#follow();
   }
 
   /** Where the reader is now. @returns {Place} */
