@@ -147,6 +147,7 @@ class Host:
         self.access = access = _access_of(options)
         self.has_people = options.people is not None
         bus = EventBus(handler_timeout_s=options.handler_timeout_s)
+        completion = RequestCompletion(storage.blobs, lambda: self.config.chat, self._counts.of)
         self.services = services = Services(
             current=self._current,
             bus=bus,
@@ -158,27 +159,22 @@ class Host:
             notes=notes or FollowedVault(config.root, config.memory_dir, caches=storage.caches),
             children=options.children,
             trust=trust,
-            tool_support=ToolSupport(),
-            completion=RequestCompletion(storage.blobs, lambda: self.config.chat, self._counts.of),
+            pipeline=Pipeline(bus, lambda: self.models, ToolSupport(), completion),
             build_history=build_history,
             digest=options.digest or no_summaries,
             stops=Stops(),
         )
         self.reading = Reading(storage, access)
-        self.bus, self.commands, self.panels = bus, services.commands, services.panels
+        self.bus, self.pipeline = bus, services.pipeline
+        self.commands, self.panels = services.commands, services.panels
         self.store, self.files, self.notes = storage.chats, storage.blobs, services.notes
-        self.plugins = Plugins(
-            services, built_in=options.built_in, load_timeout_s=options.load_timeout_s
-        )
-        self.pipeline = Pipeline(
-            bus, lambda: self.models, services.tool_support, services.completion
-        )
+        self.plugins = Plugins(services, options.built_in, options.load_timeout_s)
         self.turns = Turns(
             TurnParts(
                 store=self.store,
                 answers=storage.answers,
                 unsaved=UnsavedAnswers(self.store, self.emit),
-                pipeline=self.pipeline,
+                pipeline=services.pipeline,
                 build_history=build_history,
                 emit=self.emit,
                 system_prompt=options.system_prompt,
@@ -187,10 +183,10 @@ class Host:
             services.stops,
         )
         self.compactions = Compactions(
-            storage,
-            self.turns,
-            self._digest,
-            lambda: services.completion.window,
+            storage=storage,
+            turns=self.turns,
+            digest=self._digest,
+            window=lambda: completion.window,
             build_history=build_history,
             count=lambda text: count_tokens(text, self.models.chat.name),
             tell_plugins=lambda summed: bus.publish(CHAT_SUMMED, summed),

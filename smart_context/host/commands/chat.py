@@ -119,7 +119,14 @@ class ChatCommands:
             _open(caller, chat_id)
 
         def ask(document: JsonObject) -> Message:
-            question = self.turns.new_message(text, stored_files, stored_links)
+            question = Message(
+                id=new_message_id(),
+                role="user",
+                content=text,
+                created_at=self.turns.now(),
+                files=stored_files,
+                links=stored_links,
+            )
             transcript.append(document, question)
             return question
 

@@ -6,6 +6,7 @@ The messages stay in the chat; their summary follows them as a visible message.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from smart_context.base.errors import ChatBusy, CommandFailed, SmartContextError
@@ -68,36 +69,23 @@ class NothingGained(CommandFailed):
     """A summary is longer than what it replaces."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Compactions:
-    """Puts summaries into chats, one at a time into each.
+    """Puts summaries into chats, one at a time into each."""
 
-    Args:
-        storage: Where the chats are; its leases keep two servers from summing up one at once.
-        window: Returns the chat model's window; `None` when it is unknown.
-        tell_plugins: Tells plugins what was summed up, or is sent again.
-    """
-
-    def __init__(
-        self,
-        storage: Storage,
-        turns: Turns,
-        digest: Digest,
-        window: Callable[[], Window | None],
-        *,
-        build_history: HistoryBuilder,
-        count: CountTokens,
-        tell_plugins: Callable[[ChatSummed], Awaitable[None]],
-    ) -> None:
-        self._store = storage.chats
-        self._leases = storage.leases
-        self._turns = turns
-        self._digest = digest
-        self._window = window
-        self._build_history = build_history
-        self._count = count
-        self._tell_plugins = tell_plugins
-        self._tasks = TaskOwner("compaction", is_waited_for=True)
-        self._under_way: dict[ChatId, asyncio.Task[JsonObject | SmartContextError]] = {}
+    storage: Storage  # its leases keep two servers from summing up one chat at once
+    turns: Turns
+    digest: Digest
+    window: Callable[[], Window | None]  # that of the chat model; `None` when it is unknown
+    build_history: HistoryBuilder
+    count: CountTokens
+    tell_plugins: Callable[[ChatSummed], Awaitable[None]]  # what was summed up, or is sent again
+    _tasks: TaskOwner = field(
+        default_factory=lambda: TaskOwner("compaction", is_waited_for=True), init=False
+    )
+    _under_way: dict[ChatId, asyncio.Task[JsonObject | SmartContextError]] = field(
+        default_factory=dict, init=False
+    )
 
     def register(self, commands: CommandRegistry) -> None:
         """Register the commands."""
@@ -119,7 +107,7 @@ class Compactions:
     async def clear_context(self, chat_id: ChatId) -> JsonObject:
         """Stop sending what was said so far, and its summary; all stays in the chat."""
         self._check_quiet(chat_id)
-        messages = await self._store.messages(chat_id)
+        messages = await self.storage.chats.messages(chat_id)
         previous = newest_summary(messages)
         said = since(messages, previous)
         is_summary_sent = previous is not None and not said and not is_clearing(previous)
@@ -130,19 +118,19 @@ class Compactions:
     async def undo_compaction(self, chat_id: ChatId, message_id: str | None = None) -> JsonObject:
         """Remove a summary, the newest by default; its messages are sent again."""
         self._check_quiet(chat_id)
-        messages = await self._store.messages(chat_id)
+        messages = await self.storage.chats.messages(chat_id)
         summary = _to_be_undone(messages, message_id)
 
         def undo(document: JsonObject) -> None:
             without_summary(document, summary.id)
 
-        await self._store.update(chat_id, undo)
-        await self._tell_plugins({"chat_id": chat_id, "message_id": summary.id, "words": ""})
+        await self.storage.chats.update(chat_id, undo)
+        await self.tell_plugins({"chat_id": chat_id, "message_id": summary.id, "words": ""})
         return {"chat_id": chat_id, "message_id": summary.id}
 
     def after(self, turn: Turn) -> None:
         """Compact the chat in the background if the turn nearly filled the window."""
-        window = self._window()
+        window = self.window()
         if window is None or turn.error or not turn.sent or turn.chat_id in self._under_way:
             return
         if turn.was_cut or _filled(turn, utf8_bytes) > window.share(COMPACTION_SHARE):
@@ -156,7 +144,7 @@ class Compactions:
         self, chat_id: ChatId, work: Callable[[], Awaitable[JsonObject]]
     ) -> asyncio.Task[JsonObject | SmartContextError]:
         async def alone() -> JsonObject:
-            async with self._leases.held(f"compaction {chat_id}"):
+            async with self.storage.leases.held(f"compaction {chat_id}"):
                 return await work()
 
         task = self._under_way[chat_id] = self._tasks.spawn(_outcome(chat_id, alone))
@@ -166,7 +154,7 @@ class Compactions:
     async def _shorten(self, turn: Turn, window: Window) -> JsonObject:
         """Summarize the older messages of a chat whose turn nearly filled the window."""
         chat_id = turn.chat_id
-        messages = await self._store.messages(chat_id)
+        messages = await self.storage.chats.messages(chat_id)
         previous = newest_summary(messages)
         said = since(messages, previous)
         older = said[: await asyncio.to_thread(_first_kept, turn, said, window)]
@@ -177,7 +165,7 @@ class Compactions:
         return done
 
     async def _whole(self, chat_id: ChatId) -> JsonObject:
-        messages = await self._store.messages(chat_id)
+        messages = await self.storage.chats.messages(chat_id)
         previous = newest_summary(messages)
         said = since(messages, previous)
         older = _before_last_turn(said)
@@ -194,7 +182,7 @@ class Compactions:
         known = previous.text if previous and previous.text != CLEARED else ""
         own = [message for message in said if not message.is_extracted]
         boundary = _last(said)
-        text = await self._digest(own, known)
+        text = await self.digest(own, known)
         summary = self._summary(text, boundary, "compacted")
         if not await self._is_gain(chat_id, boundary, summary):
             raise NothingGained(NO_GAIN)
@@ -202,19 +190,19 @@ class Compactions:
 
     def _summary(self, text: str, boundary: Message, kind: Kind) -> Message:
         return summary_message(
-            new_message_id(), text, boundary=boundary.id, created_at=self._turns.now(), kind=kind
+            new_message_id(), text, boundary=boundary.id, created_at=self.turns.now(), kind=kind
         )
 
     async def _is_gain(self, chat_id: ChatId, boundary: Message, summary: Message) -> bool:
         """True if less is sent with the summary than without it."""
-        messages, others = await self._store.snapshot(chat_id, SOURCE)
+        messages, others = await self.storage.chats.snapshot(chat_id, SOURCE)
         place = next((at for at, m in enumerate(messages) if m.id == boundary.id), None)
         if place is None:
             return True  # the chat has changed, which storing the summary will say
         shortened = (*messages[: place + 1], summary, *messages[place + 1 :])
         now = await self._sent(messages, others)
         after = await self._sent(shortened, others)
-        return await asyncio.to_thread(_is_longer, now, after, self._count)
+        return await asyncio.to_thread(_is_longer, now, after, self.count)
 
     async def _sent(
         self, messages: Sequence[Message], others: Mapping[str, Any]
@@ -223,7 +211,7 @@ class Compactions:
         if is_of_client(others):
             history = [*await client_history(messages)]
         else:
-            history = (await self._build_history((*messages, _NEXT_MESSAGE)))[:-1]
+            history = (await self.build_history((*messages, _NEXT_MESSAGE)))[:-1]
         return prompt_messages("", history, _NEXT_MESSAGE.text)
 
     async def _put(
@@ -242,9 +230,9 @@ class Compactions:
             if not (is_as_it_was and insert_after(document, boundary.id, summary)):
                 raise CommandFailed("The chat has changed meanwhile; try again.")
 
-        await self._store.update(chat_id, put)
+        await self.storage.chats.update(chat_id, put)
         words = CLEARING if is_clearing(summary) else f"{len(said):,} messages summed up"
-        await self._tell_plugins({"chat_id": chat_id, "message_id": summary.id, "words": words})
+        await self.tell_plugins({"chat_id": chat_id, "message_id": summary.id, "words": words})
         return {"chat_id": chat_id, "message_id": summary.id, "summarised": len(said)}
 
     def _check_quiet(self, chat_id: ChatId) -> None:
@@ -253,7 +241,7 @@ class Compactions:
             raise CommandFailed("this chat is being summarized; wait until that is done")
 
     def _check_unanswered(self, chat_id: ChatId) -> None:
-        if self._turns.under_way(chat_id) is not None:
+        if self.turns.under_way(chat_id) is not None:
             raise ChatBusy("this chat is still being answered; stop that first, or wait")
 
 

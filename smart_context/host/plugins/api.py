@@ -29,13 +29,12 @@ from smart_context.host.models import (
 )
 from smart_context.host.panels import OwnFiles, PanelFiles, Panels
 from smart_context.host.plugins.manifest import RESERVED_IDS, Manifest
-from smart_context.host.request.completion import RequestCompletion
 from smart_context.host.request.request import Request, request_body
-from smart_context.host.request.tools import ToolSupport
 from smart_context.host.request.window import Window
 from smart_context.host.tasks import Stops, TaskOwner
 from smart_context.host.turn import Turn
-from smart_context.host.turns.rounds import ask_model
+from smart_context.host.turns.pipeline import Pipeline
+from smart_context.host.turns.rounds import Heard
 from smart_context.storage.ports import Storage
 from smart_context.vault.followed import FollowedVault
 from smart_context.vault.trust.vault import VaultTrust
@@ -55,33 +54,32 @@ class Services:
     notes: FollowedVault  # the vault's notes
     children: Children  # processes for work that may take too long or too much memory
     trust: VaultTrust  # what the vault may do
-    tool_support: ToolSupport  # which models take no tools
-    completion: RequestCompletion  # completes requests before they are sent
+    pipeline: Pipeline  # takes turns through their phases
     build_history: HistoryBuilder  # makes a history from stored messages
     digest: Summarizer  # writes summaries
     stops: Stops  # what a user can stop in a chat besides its turn
 
 
+@dataclass(frozen=True, slots=True)
 class Requests:
     """Makes what a turn would send."""
 
-    def __init__(self, services: Services) -> None:
-        self._services = services
+    _services: Services
 
     @property
     def window(self) -> Window | None:
         """The chat model's window; `None` when it is unknown."""
-        return self._services.completion.window
+        return self._services.pipeline.completion.window
 
     @property
     def takes_tools(self) -> bool:
         """False once the chat model has refused tools; they are then described as text."""
-        services = self._services
-        return not services.tool_support.is_refused_by(services.current.models.chat)
+        model = self._services.current.models.chat
+        return not self._services.pipeline.support.is_refused_by(model)
 
     def image_keys(self, request: Request) -> Sequence[str]:
         """The keys of the attached images that the model would be shown."""
-        return self._services.completion.image_keys(request)
+        return self._services.pipeline.completion.image_keys(request)
 
     async def draft(
         self,
@@ -117,23 +115,15 @@ class Requests:
         Raises:
             RequestTooLong: If it would be refused.
         """
-        return await self._services.completion.completed(request)
+        return await self._services.pipeline.completion.completed(request)
 
     async def ask(self, turn: Turn, on_text: Callable[[str], None]) -> None:
-        """Ask the chat model the request of a turn that no chat has; see `ask_model`.
+        """Ask the chat model the request of a turn that no chat has.
 
         Raises:
             ModelFailed: If the model did not answer, or gave an empty answer.
         """
-        services = self._services
-        await ask_model(
-            turn,
-            services.current.models,
-            services.tool_support,
-            services.completion,
-            on_text=on_text,
-            on_step=lambda: None,
-        )
+        await self._services.pipeline.ask_model(turn, Heard(text=on_text))
 
     def stopping(
         self, chat_id: str, tasks: Sequence[asyncio.Task[Any]]

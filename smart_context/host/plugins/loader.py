@@ -70,20 +70,20 @@ class PluginModules:
                 del sys.modules[name]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class _Finder(MetaPathFinder):
-    def __init__(self, package: str, folder: Path, trusted: Mapping[str, str]) -> None:
-        self._package = package
-        self._folder = folder
-        self._trusted = trusted
+    package: str
+    folder: Path
+    trusted: Mapping[str, str]
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         del path, target  # the name gives the module's place
         package, *steps = fullname.split(".")
-        if package != self._package:
+        if package != self.package:
             return None
-        place = self._folder.joinpath(*steps)
+        place = self.folder.joinpath(*steps)
         init = place / "__init__.py"
         if init.is_file():
             return self._spec(fullname, init, [str(place)])
@@ -98,34 +98,34 @@ class _Finder(MetaPathFinder):
         raise ModuleNotFoundError(f"the plugin has no module {missing!r}", name=fullname)
 
     def _spec(self, fullname: str, path: Path, inner: list[str] | None) -> ModuleSpec | None:
-        loader = _TrustedSource(fullname, path, self._folder, self._trusted)
+        loader = _TrustedSource(fullname, path, self.folder, self.trusted)
         return spec_from_file_location(
             fullname, path, loader=loader, submodule_search_locations=inner
         )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class _TrustedSource(SourceLoader):
-    def __init__(self, fullname: str, path: Path, folder: Path, trusted: Mapping[str, str]) -> None:
-        self._fullname = fullname
-        self._path = path
-        self._folder = folder
-        self._trusted = trusted
+    name: str
+    path: Path
+    folder: Path
+    trusted: Mapping[str, str]
 
     def get_filename(self, fullname: str) -> str:
         del fullname  # one loader, one module
-        return str(self._path)
+        return str(self.path)
 
     def get_data(self, path: str) -> bytes:
-        name = Path(path).relative_to(self._folder).as_posix()
+        name = Path(path).relative_to(self.folder).as_posix()
         try:
-            return read_pinned(self._folder, name, self._trusted)
+            return read_pinned(self.folder, name, self.trusted)
         except OSError as error:
             raise ImportError(
-                f"{path} changed after the vault was trusted", name=self._fullname
+                f"{path} changed after the vault was trusted", name=self.name
             ) from error
 
     def get_code(self, fullname: str) -> CodeType | None:
-        return self.source_to_code(self.get_data(self.get_filename(fullname)), str(self._path))
+        return self.source_to_code(self.get_data(self.get_filename(fullname)), str(self.path))
 
 
 Source = Literal["built-in", "vault"]

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -70,26 +70,15 @@ class _HookFailed(Exception):
     """A plugin's code failed; says how."""
 
 
+@dataclass(slots=True)
 class Plugins:
-    """The plugins of one host.
+    """The plugins of one host."""
 
-    Args:
-        built_in: The manifest of the product's plugin, if it is not the one shipped.
-        load_timeout_s: Most time for a plugin's import, and again for its `on_load`.
-    """
-
-    def __init__(
-        self,
-        services: Services,
-        *,
-        built_in: Path | None = None,
-        load_timeout_s: float = LOAD_TIMEOUT_S,
-    ) -> None:
-        self._services = services
-        self._built_in = built_in
-        self._load_timeout_s = load_timeout_s
-        self._running: dict[str, _Running] = {}
-        self._states: tuple[PluginState, ...] = ()
+    services: Services
+    built_in: Path | None  # the manifest of the product's plugin, if it is not the one shipped
+    load_timeout_s: float  # most time for a plugin's import, and again for its `on_load`
+    _running: dict[str, _Running] = field(default_factory=dict, init=False)
+    _states: tuple[PluginState, ...] = field(default=(), init=False)
 
     def states(self) -> tuple[PluginState, ...]:
         """Every plugin of the product and the vault; the product's first."""
@@ -105,7 +94,7 @@ class Plugins:
         A plugin that fails is reported and the others run. One that runs already goes on if it
         has not changed, unless `restart` is set.
         """
-        found = await asyncio.to_thread(find_plugins, config.root, built_in=self._built_in)
+        found = await asyncio.to_thread(find_plugins, config.root, built_in=self.built_in)
         trusted = await self._trusted_files(config, found)
         verdicts = [(plugin, _verdict(plugin, config, trusted)) for plugin in found]
         wanted = {p.id: verdict for p, verdict in verdicts if isinstance(verdict, _Launch)}
@@ -135,7 +124,7 @@ class Plugins:
         """The files of the vault's plugins; `None` if not needed or not trusted."""
         if not any(p.source == "vault" and _is_enabled(p.id, config) for p in found):
             return None
-        return await asyncio.to_thread(self._services.trust.plugins)
+        return await asyncio.to_thread(self.services.trust.plugins)
 
     async def _started(self, launch: _Launch) -> tuple[State, str]:
         plugin_id = launch.manifest.id
@@ -143,19 +132,19 @@ class Plugins:
             return "running", ""
         own = launch.files
         modules = None if own is None else PluginModules(own.folder, own.pinned)
-        context = PluginContext(launch.manifest, launch.settings, self._services, own)
+        context = PluginContext(launch.manifest, launch.settings, self.services, own)
         try:
             work = partial(import_plugin, launch.manifest, modules)
             plugin_class = await _guarded(
-                self._load_timeout_s, in_daemon_thread(work, name=plugin_id)
+                self.load_timeout_s, in_daemon_thread(work, name=plugin_id)
             )
-            plugin = await _guarded(self._load_timeout_s, _loaded(plugin_class, context))
+            plugin = await _guarded(self.load_timeout_s, _loaded(plugin_class, context))
         except _HookFailed as failure:
             await context.close()
             if modules is not None:
                 modules.unload()
             return "failed", str(failure)
-        if launch.manifest.panel and modules is None and not self._services.panels.has(plugin_id):
+        if launch.manifest.panel and modules is None and not self.services.panels.has(plugin_id):
             context.register_panel()
         self._running[plugin_id] = _Running(
             launch=launch, plugin=plugin, context=context, modules=modules

@@ -7,7 +7,7 @@ tools, or what plugins added, parts go in the order of `_STEPS` until the rest f
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from smart_context.base.config import EndpointSettings
@@ -26,29 +26,19 @@ MAX_IMAGES = 8
 """Most images that go with one request, the newest first."""
 
 
+@dataclass(frozen=True, slots=True)
 class RequestCompletion:
-    """The last changes to a request, the same for a turn and for its preview.
+    """The last changes to a request, the same for a turn and for its preview."""
 
-    Args:
-        endpoint: Returns the current chat model; `None` if none is configured.
-        counter: Returns the token counter of a model.
-    """
-
-    def __init__(
-        self,
-        files: Blobs,
-        endpoint: Callable[[], EndpointSettings | None],
-        counter: Callable[[str], CountTokens],
-    ) -> None:
-        self._files = files
-        self._endpoint = endpoint
-        self._counter = counter
+    files: Blobs
+    endpoint: Callable[[], EndpointSettings | None]  # the current chat model, if one is configured
+    counter: Callable[[str], CountTokens]  # the token counter of a model
 
     @property
     def window(self) -> Window | None:
         """The chat model's window; `None` when it is unknown."""
-        endpoint = self._endpoint()
-        return window_of(endpoint, self._counter(endpoint.model)) if endpoint else None
+        endpoint = self.endpoint()
+        return window_of(endpoint, self.counter(endpoint.model)) if endpoint else None
 
     async def completed(self, request: Request) -> Request:
         """The request as it would be sent; raises `RequestTooLong` if it would be refused."""
@@ -57,12 +47,12 @@ class RequestCompletion:
     async def with_images(self, request: Request) -> Request:
         """The request with its attached images, if the model can see images."""
         keys = self.image_keys(request)
-        found = {key: uri for key in keys if (uri := await self._files.data_uri(key))}
+        found = {key: uri for key in keys if (uri := await self.files.data_uri(key))}
         return replace(request, images=found)
 
     def image_keys(self, request: Request) -> Sequence[str]:
         """The keys of the images that the model would be shown; none if it can't see images."""
-        endpoint = self._endpoint()
+        endpoint = self.endpoint()
         if endpoint is None or not endpoint.images:
             return ()
         return first_images([*request.files, *_files_of(request.history)])

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import UTC, datetime
 
 from smart_context.base.errors import ChatBusy, CommandFailed, ModelFailed, SmartContextError
@@ -52,40 +52,31 @@ class TurnParts:
         return utc_stamp(self.clock())
 
 
+@dataclass(eq=False)
 class Answering:
-    """A turn that is under way; its arguments are those of `Turns.take`.
+    """A turn that is under way; see `Turns.take`."""
 
-    Attributes:
-        answer: What has arrived of the answer.
-        failure: Why the turn failed, for the caller; `None` if it did not.
-    """
+    parts: TurnParts
+    chat_id: ChatId
+    ask: Callable[[JsonObject], Message]
+    _: KW_ONLY
+    person: PersonId
+    since: Since
+    streaming: bool
+    model: str
+    answer: ArrivingAnswer = field(init=False)  # what has arrived of it
+    # why the turn failed, for the caller; `None` if it did not
+    failure: SmartContextError | None = field(default=None, init=False)
+    _created_at: str = field(init=False)
+    _turn: Turn | None = field(default=None, init=False)
+    _asking: asyncio.Task[None] | None = field(default=None, init=False)
+    _stop_requested: bool = field(default=False, init=False)
 
-    def __init__(
-        self,
-        parts: TurnParts,
-        chat_id: ChatId,
-        ask: Callable[[JsonObject], Message],
-        *,
-        person: PersonId,
-        since: Since,
-        streaming: bool,
-        model: str = "",
-    ) -> None:
-        self.chat_id = chat_id
-        news = AnswerNews(parts.emit, chat_id, new_message_id())
-        journal = parts.answers.journal(chat_id, news.message_id)
-        self.answer = ArrivingAnswer(news, journal, streaming=streaming)
-        self.failure: SmartContextError | None = None
-        self._parts = parts
-        self._ask = ask
-        self._person = person
-        self._since = since
-        self._model = model
-        self._streaming = streaming
-        self._created_at = parts.now()
-        self._turn: Turn | None = None
-        self._asking: asyncio.Task[None] | None = None
-        self._stop_requested = False
+    def __post_init__(self) -> None:
+        news = AnswerNews(self.parts.emit, self.chat_id, new_message_id())
+        journal = self.parts.answers.journal(self.chat_id, news.message_id)
+        self.answer = ArrivingAnswer(news, journal, self.streaming)
+        self._created_at = self.parts.now()
 
     @property
     def message_ids(self) -> list[MessageId]:
@@ -112,10 +103,10 @@ class Answering:
         try:
             await self._ask_until_stopped(turn)
             if turn.response is not None and not (turn.error or turn.aborted):
-                await self._parts.pipeline.post_process(turn)
+                await self.parts.pipeline.post_process(turn)
             await self._save(turn)
             saved = turn.response
-            await self._parts.pipeline.conclude(turn)
+            await self.parts.pipeline.conclude(turn)
             if turn.response != saved and not turn.error:
                 await self._save(turn)
         except BaseException:
@@ -131,16 +122,16 @@ class Answering:
         outcome = "failed" if turn.error else "stopped" if turn.stopped else "finished"
         _logger.info("turn %s %s: %d characters", turn.id, outcome, self.answer.length)
         self.answer.news.end(turn)
-        self._parts.after(turn)
+        self.parts.after(turn)
 
     async def _begin(self) -> Turn:
         """Save the question and the place of its answer, and make the turn."""
-        await self._parts.unsaved.save(self.chat_id)
+        await self.parts.unsaved.save(self.chat_id)
         left = await _claimed(self.answer.journal)
         place = transcript.answer_place(
             self.answer.news.message_id,
             self._created_at,
-            is_extracted=self._parts.pipeline.has_no_model,
+            is_extracted=self.parts.pipeline.has_no_model,
         )
 
         questions: list[Message] = []
@@ -150,26 +141,26 @@ class Answering:
             if left is not None:
                 transcript.restore_partial_answer(document, left)
             transcript.end_unfinished(document)
-            choices[:] = [self._model or choice_in(document)]
-            questions[:] = [self._ask(document)]  # again, if the file changed meanwhile
+            choices[:] = [self.model or choice_in(document)]
+            questions[:] = [self.ask(document)]  # again, if the file changed meanwhile
             transcript.append(document, place)
 
-        await self._parts.store.update(self.chat_id, write, since=self._since)
+        await self.parts.store.update(self.chat_id, write, since=self.since)
         choose(choices[0])
         await run_uncancelled(self.answer.journal.reserve)
         question = questions[0]
         turn = Turn(
             id=secrets.token_hex(4),
             chat_id=self.chat_id,
-            person=self._person,
+            person=self.person,
             question=question,
             answer_id=place.id,
             request=Request(
                 message=question.text,
                 files=question.files,
-                system_prompt=self._parts.system_prompt,
+                system_prompt=self.parts.system_prompt,
             ),
-            streaming=self._streaming,
+            streaming=self.streaming,
         )
         self.answer.news.begin()
         _logger.info("turn %s begins in chat %s", turn.id, turn.chat_id)
@@ -177,7 +168,7 @@ class Answering:
 
     async def _ask_until_stopped(self, turn: Turn) -> None:
         """Ask in a task of its own, so that stopping ends the asking and nothing else."""
-        self._asking = self._parts.tasks.spawn(self._ask_model(turn))
+        self._asking = self.parts.tasks.spawn(self._ask_model(turn))
         if self._stop_requested:
             self._asking.cancel()
         await asyncio.wait([self._asking])
@@ -189,12 +180,7 @@ class Answering:
         try:
             turn.request = await self._with_history(turn)
             with hearing_waits(self.answer.tell_wait):
-                await self._parts.pipeline.ask(
-                    turn,
-                    self.answer.add_text,
-                    lambda: self.answer.add_steps(turn.request.steps),
-                    self.answer.tell_thought,
-                )
+                await self.parts.pipeline.ask(turn, self.answer.heard)
         except SmartContextError as error:
             turn.error = str(error)
             turn.error_code = (error.status or 0) if isinstance(error, ModelFailed) else 0
@@ -207,10 +193,10 @@ class Answering:
     async def _with_history(self, turn: Turn) -> Request:
         """The request with what was said up to the question, and the texts attached to it."""
         question = turn.question
-        stored = await self._parts.store.messages(self.chat_id)
+        stored = await self.parts.store.messages(self.chat_id)
         places = [place for place, message in enumerate(stored) if message.id == question.id]
         asked = stored[: places[0] + 1] if places else (*stored, question)
-        built = await self._parts.build_history(asked)
+        built = await self.parts.build_history(asked)
         sent = next((message for message in built if message.id == question.id), question)
         return replace(
             turn.request,
@@ -224,7 +210,7 @@ class Answering:
             turn, arrived=self.answer.text_after_steps, created_at=self._created_at
         )
         try:
-            await self._parts.store.update(
+            await self.parts.store.update(
                 turn.chat_id,
                 lambda document: transcript.put(document, answer),
                 since=since_message(answer.id),
@@ -239,7 +225,7 @@ class Answering:
             turn.error = turn.error or f"The answer could not be saved: {error} {_KEPT}"
             self.failure = self.failure or error
             self.answer.tell_unsaved(turn.error)
-            self._parts.unsaved.keep(turn.chat_id, answer, self.answer.journal, turn.error)
+            self.parts.unsaved.keep(turn.chat_id, answer, self.answer.journal, turn.error)
         else:
             self.answer.journal.finish()
             self.answer.tell_unsaved("")

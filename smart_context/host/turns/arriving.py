@@ -1,6 +1,7 @@
 """An answer as it arrives: journalled, sent to clients, kept until it is saved."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from smart_context.chat.messages import ChatId, MessageId, Part
@@ -17,19 +18,20 @@ from smart_context.host.events.events import (
     Event,
 )
 from smart_context.host.turn import Turn
+from smart_context.host.turns.rounds import Heard
 from smart_context.storage.ports import AnswerJournal
 
 
+@dataclass(slots=True)
 class AnswerNews:
     """Sends events about an answer; text waits until the answer's place is stored."""
 
-    def __init__(self, emit: Emit, chat_id: ChatId, message_id: MessageId) -> None:
-        self._emit = emit
-        self.chat_id = chat_id
-        self.message_id = message_id
-        self._waiting: list[str] = []
-        self._length = 0
-        self._has_begun = False
+    emit: Emit
+    chat_id: ChatId
+    message_id: MessageId
+    _waiting: list[str] = field(default_factory=list, init=False)
+    _length: int = field(default=0, init=False)
+    _has_begun: bool = field(default=False, init=False)
 
     def begin(self) -> None:
         """The answer has its place in the chat; further calls change nothing."""
@@ -51,40 +53,39 @@ class AnswerNews:
 
     def tell(self, event: Event[Any], **news: object) -> None:
         """Send an event that names the answer."""
-        self._emit(event, {"chat_id": self.chat_id, "message_id": self.message_id, **news})
+        self.emit(event, {"chat_id": self.chat_id, "message_id": self.message_id, **news})
 
     def tell_unsaved(self, problem: str) -> None:
         """The disk does not hold the answer, for this reason; empty if it does."""
-        self._emit(CHAT_UNSAVED, {"chat_id": self.chat_id, "problem": problem})
+        self.emit(CHAT_UNSAVED, {"chat_id": self.chat_id, "problem": problem})
 
     def end(self, turn: Turn) -> None:
         """The answer is saved, or has failed."""
         if turn.error:
-            self._emit(CHAT_FAILED, {"chat_id": self.chat_id, "error": turn.error})
+            self.emit(CHAT_FAILED, {"chat_id": self.chat_id, "error": turn.error})
         else:
             ids = [turn.question.id, turn.answer_id]
-            self._emit(CHAT_FINISHED, {"chat_id": self.chat_id, "message_ids": ids})
+            self.emit(CHAT_FINISHED, {"chat_id": self.chat_id, "message_ids": ids})
 
 
+@dataclass(slots=True)
 class ArrivingAnswer:
-    """The text of one answer so far.
+    """The text of one answer so far."""
 
-    Args:
-        streaming: Clients get it piece by piece.
+    news: AnswerNews
+    journal: AnswerJournal
+    streaming: bool  # clients get it piece by piece
+    length: int = field(default=0, init=False)
+    # why the disk does not hold all of it, as clients were told; empty if it does
+    problem: str = field(default="", init=False)
+    _pieces: list[str] = field(default_factory=list, init=False)
+    _pieces_in_steps: int = field(default=0, init=False)
+    _known_steps: int = field(default=0, init=False)
 
-    Attributes:
-        problem: Why the disk does not hold all of it, as clients were told; empty if it does.
-    """
-
-    def __init__(self, news: AnswerNews, journal: AnswerJournal, *, streaming: bool) -> None:
-        self.news = news
-        self.journal = journal
-        self.length = 0
-        self.problem = ""
-        self._streaming = streaming
-        self._pieces: list[str] = []
-        self._pieces_in_steps = 0
-        self._known_steps = 0
+    @property
+    def heard(self) -> Heard:
+        """Takes what arrives."""
+        return Heard(text=self._add_text, steps=self._add_steps, thought=self._tell_thought)
 
     @property
     def text(self) -> str:
@@ -96,16 +97,15 @@ class ArrivingAnswer:
         """What has arrived since the last step."""
         return "".join(self._pieces[self._pieces_in_steps :])
 
-    def add_text(self, text: str) -> None:
-        """Take the next piece."""
+    def _add_text(self, text: str) -> None:
         self._pieces.append(text)
         self.journal.append(text)
-        if self._streaming:
+        if self.streaming:
             self.news.arrived(text)
         self.length += len(text)
         self.tell_unsaved(self.journal.problem)
 
-    def tell_thought(self, text: str) -> None:
+    def _tell_thought(self, text: str) -> None:
         """Show clients what the model thinks; it is kept once it is whole, as a step."""
         self.news.tell(CHAT_THOUGHT, text=text)
 
@@ -113,8 +113,7 @@ class ArrivingAnswer:
         """Tell clients that the model is busy, and when it is asked again."""
         self.news.tell(CHAT_WAITING, seconds=round(seconds, 1))
 
-    def add_steps(self, steps: Sequence[Part]) -> None:
-        """Take what the model did: all steps of the turn, which include the text so far."""
+    def _add_steps(self, steps: Sequence[Part]) -> None:
         self._pieces_in_steps = len(self._pieces)
         new = steps[self._known_steps :]
         self._known_steps = len(steps)

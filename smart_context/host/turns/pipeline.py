@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from smart_context.host.events.bus import EventBus
 from smart_context.host.events.events import (
@@ -22,7 +23,7 @@ from smart_context.host.request.completion import RequestCompletion
 from smart_context.host.request.tools import ToolSupport
 from smart_context.host.tasks import was_cancelled
 from smart_context.host.turn import Turn
-from smart_context.host.turns.rounds import ask_model, unheard
+from smart_context.host.turns.rounds import Heard, Rounds
 
 _BEFORE_THE_MODEL = (
     PIPELINE_START,
@@ -35,62 +36,44 @@ _BEFORE_THE_MODEL = (
 _logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
 class Pipeline:
-    """Takes turns through their phases.
+    """Takes turns through their phases."""
 
-    Args:
-        models: Returns the current models; they may change between turns.
-    """
+    bus: EventBus
+    models: Callable[[], Models]  # gives the current models; they may change between turns
+    support: ToolSupport
+    completion: RequestCompletion
 
-    def __init__(
-        self,
-        bus: EventBus,
-        models: Callable[[], Models],
-        support: ToolSupport,
-        completion: RequestCompletion,
-    ) -> None:
-        self._bus = bus
-        self._models = models
-        self._support = support
-        self._completion = completion
-
-    async def ask(
-        self,
-        turn: Turn,
-        on_text: Callable[[str], None],
-        on_step: Callable[[], None],
-        on_thought: Callable[[str], None] = unheard,
-    ) -> None:
+    async def ask(self, turn: Turn, heard: Heard) -> None:
         """Run the phases up to the model's answer, which goes to `turn.response`.
 
         The model is not asked if a handler aborts the turn or sets the response itself.
 
-        Args:
-            on_text: Gets the answer piece by piece as it arrives, or in one piece if the turn
-                is not streaming; when this raises, it got all that arrived.
-            on_step: Called after `turn.request.steps` grew; they include the text so far.
-            on_thought: Gets what the model thinks before it answers, piece by piece.
+        Raises:
+            ModelFailed: If the model did not answer, or gave an empty answer; what arrived was
+                heard.
+        """
+        await self.prepare(turn)
+        if not turn.aborted and turn.response is None:
+            await self.ask_model(turn, heard)
+
+    async def ask_model(self, turn: Turn, heard: Heard) -> None:
+        """Ask the chat model a turn's request, without any phase.
 
         Raises:
             ModelFailed: If the model did not answer, or gave an empty answer.
         """
-        await self.prepare(turn)
-        if turn.aborted or turn.response is not None:
-            return
-        await ask_model(
-            turn,
-            self._models(),
-            self._support,
-            self._completion,
-            on_text=on_text,
-            on_step=on_step,
-            on_thought=on_thought,
-        )
+        models = self.models()
+        turn.window = self.completion.window
+        turn.request = await self.completion.with_images(turn.request)
+        turn.is_extracted = models.chat_is_embedded
+        turn.response = await Rounds(models.chat, turn, self.support, heard).answer()
 
     @property
     def has_no_model(self) -> bool:
         """True if passages are quoted in place of an answer."""
-        return self._models().chat_is_embedded
+        return self.models().chat_is_embedded
 
     async def prepare(self, turn: Turn) -> None:
         """Run the phases before the model, until a handler aborts the turn."""
@@ -112,7 +95,7 @@ class Pipeline:
 
     async def publish(self, event: Event[Turn], turn: Turn) -> None:
         """Publish a phase, and undo wrong entries that handlers left in the turn's lists."""
-        await self._bus.publish(event, turn)
+        await self.bus.publish(event, turn)
         try:
             _ = turn.request
         except TypeError as error:

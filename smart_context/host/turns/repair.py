@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from dataclasses import dataclass, field
 
 from smart_context.base.errors import SmartContextError
 from smart_context.base.threads import run_uncancelled
@@ -18,21 +19,18 @@ LOOK_EACH_S = 5.0
 _logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
 class Repair:
     """Puts what had arrived of an answer into its chat, and marks it as interrupted.
 
     Answers that another process is writing are left alone: it has claimed them.
-
-    Args:
-        emit: Tells clients that an answer has ended, which another server had begun.
     """
 
-    def __init__(self, store: Chats, answers: Answers, turns: Turns, emit: Emit) -> None:
-        self._store = store
-        self._answers = answers
-        self._turns = turns
-        self._emit = emit
-        self._repairing = asyncio.Lock()
+    store: Chats
+    answers: Answers
+    turns: Turns
+    emit: Emit  # tells clients that an answer has ended, which another server had begun
+    _repairing: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     async def all(self) -> None:
         """Repair every chat that has a journal, then the newest chats.
@@ -41,9 +39,9 @@ class Repair:
         the crash, so it is among the newest. Other chats are repaired when they are opened.
         """
         try:
-            for chat_id in await run_uncancelled(self._answers.interrupted):
+            for chat_id in await run_uncancelled(self.answers.interrupted):
                 await self._try(chat_id)
-            for summary in (await self._store.listing.rows(OWNER))[:NEWEST_CHATS]:
+            for summary in (await self.store.listing.rows(OWNER))[:NEWEST_CHATS]:
                 await self.chat(summary.id)
         except SmartContextError as error:
             _logger.warning("chats could not be repaired after a crash: %s", error)
@@ -53,10 +51,10 @@ class Repair:
         while True:
             await asyncio.sleep(LOOK_EACH_S)
             try:
-                for chat_id in await run_uncancelled(self._answers.interrupted):
+                for chat_id in await run_uncancelled(self.answers.interrupted):
                     if await self._try(chat_id):
                         ended = {"chat_id": chat_id, "error": transcript.INTERRUPTED}
-                        self._emit(CHAT_FAILED, ended)
+                        self.emit(CHAT_FAILED, ended)
             except SmartContextError as error:
                 _logger.warning("interrupted answers could not be looked for: %s", error)
 
@@ -67,22 +65,22 @@ class Repair:
             ChatUnreadable: If the chat is damaged.
             StoreFailed: If it can't be read.
         """
-        if any(message.generating for message in await self._store.messages(chat_id)):
+        if any(message.generating for message in await self.store.messages(chat_id)):
             await self._try(chat_id)
 
     async def _try(self, chat_id: ChatId) -> bool:
         """Repair a chat; true if there was an answer to be kept."""
         try:
             async with self._repairing:  # opening a chat waits for the repair at start
-                if not self._turns.is_answered(chat_id):
-                    await self._turns.save_unsaved(chat_id)
+                if not self.turns.is_answered(chat_id):
+                    await self.turns.save_unsaved(chat_id)
                     return await self._end_unfinished(chat_id)
         except (SmartContextError, OSError) as error:
             _logger.warning("chat %s could not be repaired after a crash: %s", chat_id, error)
         return False
 
     async def _end_unfinished(self, chat_id: ChatId) -> bool:
-        interrupted = await run_uncancelled(lambda: self._answers.take_over(chat_id))
+        interrupted = await run_uncancelled(lambda: self.answers.take_over(chat_id))
         if interrupted is None:
             return False
         left = interrupted.arrived
@@ -93,8 +91,8 @@ class Repair:
                     transcript.restore_partial_answer(document, left)
                 transcript.end_unfinished(document)
 
-            if await self._store.exists(chat_id):
-                await self._store.update(chat_id, end)
+            if await self.store.exists(chat_id):
+                await self.store.update(chat_id, end)
                 _logger.info("chat %s: an interrupted answer was kept", chat_id)
             await run_uncancelled(interrupted.remove)
         finally:

@@ -7,12 +7,12 @@ import logging
 import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 from smart_context.base.errors import ModelFailed
 from smart_context.chat.messages import Part
-from smart_context.host.models import Models
-from smart_context.host.request.completion import RequestCompletion, within
+from smart_context.host.request.completion import within
 from smart_context.host.request.request import Request, added_texts, request_body
 from smart_context.host.request.tools import Tool, ToolSupport, answered, part_of, requests_in
 from smart_context.host.turn import Turn
@@ -25,65 +25,29 @@ MAX_CALLS = 16
 _logger = logging.getLogger(__name__)
 
 
-def unheard(_thought: str) -> None:
-    """Takes what a model thinks where nobody reads it."""
+def _ignored(_arrived: Any) -> None:
+    """What nobody hears."""
 
 
-async def ask_model(
-    turn: Turn,
-    models: Models,
-    support: ToolSupport,
-    completion: RequestCompletion,
-    *,
-    on_text: Callable[[str], None],
-    on_step: Callable[[], None],
-    on_thought: Callable[[str], None] = unheard,
-) -> None:
-    """Ask the chat model a turn's request; the answer goes to `turn.response`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """Who hears of an answer as it arrives."""
 
-    Args:
-        on_text: Gets the answer piece by piece as it arrives, or in one piece if the turn is not
-            streaming.
-        on_step: Called after `turn.request.steps` grew.
-        on_thought: Gets what the model thinks before it answers, if the turn is streaming.
-
-    Raises:
-        ModelFailed: If the model did not answer, or gave an empty answer.
-    """
-    turn.window = completion.window
-    turn.request = await completion.with_images(turn.request)
-    turn.is_extracted = models.chat_is_embedded
-    rounds = Rounds(
-        models.chat, turn, support, on_text=on_text, on_step=on_step, on_thought=on_thought
-    )
-    turn.response = await rounds.answer()
+    # gets it piece by piece, or in one piece if the turn is not streaming
+    text: Callable[[str], None]
+    # gets all steps of the turn when there are more of them; they include the text so far
+    steps: Callable[[Sequence[Part]], None] = _ignored
+    thought: Callable[[str], None] = _ignored  # gets what a model thinks, if the turn is streaming
 
 
+@dataclass(frozen=True, slots=True)
 class Rounds:
-    """The rounds of one turn.
+    """The rounds of one turn, whose `sent`, `usage` and steps of its request are filled in."""
 
-    Args:
-        turn: The turn; `sent`, `usage` and the steps of its request are filled in.
-        on_step: Called after the steps grew; they include the text that came so far.
-        on_thought: Gets each piece of what the model thinks before it answers.
-    """
-
-    def __init__(
-        self,
-        model: ChatModel,
-        turn: Turn,
-        support: ToolSupport,
-        *,
-        on_text: Callable[[str], None],
-        on_step: Callable[[], None],
-        on_thought: Callable[[str], None] = unheard,
-    ) -> None:
-        self._model = model
-        self._turn = turn
-        self._support = support
-        self._on_text = on_text
-        self._on_step = on_step
-        self._on_thought = on_thought
+    model: ChatModel
+    turn: Turn
+    support: ToolSupport
+    heard: Heard
 
     async def answer(self) -> str:
         """The text of the answer.
@@ -92,7 +56,7 @@ class Rounds:
             ModelFailed: If the model did not answer, or gave an empty answer; the steps of the
                 request show how far it got.
         """
-        tools = self._turn.request.tools
+        tools = self.turn.request.tools
         for _ in range(MAX_ROUNDS if tools else 0):
             said = await self._ask(tools)
             if not said.tool_calls:
@@ -103,20 +67,20 @@ class Rounds:
     def _checked(self, text: str) -> str:
         if text.strip():
             return text
-        raise ModelFailed(f"{self._model.name} gave an empty answer. Try again or rephrase.")
+        raise ModelFailed(f"{self.model.name} gave an empty answer. Try again or rephrase.")
 
     async def _ask(self, tools: Sequence[Tool]) -> Completion:
         """One request; if the model refuses tools, once more in plain text."""
-        as_text = self._turn.request.as_text or self._support.is_refused_by(self._model)
+        as_text = self.turn.request.as_text or self.support.is_refused_by(self.model)
         try:
             return await self._request(tools, as_text=as_text)
         except ModelFailed as failure:
-            if as_text or not tools or not self._support.note(self._model, failure):
+            if as_text or not tools or not self.support.note(self.model, failure):
                 raise
         return await self._request(tools, as_text=True)
 
     async def _request(self, tools: Sequence[Tool], *, as_text: bool) -> Completion:
-        turn = self._turn
+        turn = self.turn
         turn.usage = None
         whole = replace(turn.request, tools=tuple(tools), as_text=as_text)
         request = await within(turn.window, whole)
@@ -131,9 +95,9 @@ class Rounds:
             used = NOTHING_USED
             raise
         finally:  # only now is it known which parameters the endpoint has refused
-            parameters = self._model.parameters(offered, streamed=turn.streaming)
+            parameters = self.model.parameters(offered, streamed=turn.streaming)
             turn.bodies = (*turn.bodies, request_body(parameters, turn.sent))
-            turn.usages = (*turn.usages, self._turn.usage or used)
+            turn.usages = (*turn.usages, self.turn.usage or used)
         if as_text and tools:
             text, requests = requests_in(said.text, tools)
             calls = [ToolCall(id="", name=name, arguments=given) for name, given in requests]
@@ -142,7 +106,7 @@ class Rounds:
 
     def _take_over(self, less: Request) -> None:
         """Note in the turn what was left out, for later rounds and the receipt."""
-        turn, chosen = self._turn, self._turn.request
+        turn, chosen = self.turn, self.turn.request
         gone = {m.id for m in chosen.history} - {m.id for m in less.history}
         if gone:
             _logger.warning("chat %s: %d messages don't fit the window", turn.chat_id, len(gone))
@@ -163,27 +127,27 @@ class Rounds:
         texts: list[str] = []
         calls: list[ToolCall] = []
         try:
-            async with _closing(self._model.stream(self._turn.sent, tools=offered)) as pieces:
+            async with _closing(self.model.stream(self.turn.sent, tools=offered)) as pieces:
                 async for piece in pieces:
-                    self._turn.usage = piece.usage or self._turn.usage
+                    self.turn.usage = piece.usage or self.turn.usage
                     calls += piece.tool_calls
                     if piece.reasoning and not texts:  # later ones have no place
                         thoughts.append(piece.reasoning)
-                        self._on_thought(piece.reasoning)
+                        self.heard.thought(piece.reasoning)
                     if piece.text:
                         self._keep_thoughts(thoughts)
                         texts.append(piece.text)
-                        self._on_text(piece.text)
+                        self.heard.text(piece.text)
         finally:
             self._keep_thoughts(thoughts)
         return Completion(text="".join(texts), tool_calls=tuple(calls))
 
     async def _whole(self, offered: Sequence[dict[str, object]]) -> Completion:
-        said = await self._model.complete(self._turn.sent, tools=offered)
-        self._turn.usage = said.usage
+        said = await self.model.complete(self.turn.sent, tools=offered)
+        self.turn.usage = said.usage
         self._keep_thoughts([said.reasoning])
         if said.text:
-            self._on_text(said.text)
+            self.heard.text(said.text)
         return said
 
     def _keep_thoughts(self, thoughts: list[str]) -> None:
@@ -192,15 +156,15 @@ class Rounds:
         thoughts.clear()
         if text:
             self._add_step({"type": "reasoning", "text": text})
-            self._on_step()
+            self.heard.steps(self.turn.request.steps)
 
     async def _run_tools(self, said: Completion, tools: Sequence[Tool]) -> None:
         """Run the calls one after another; what was done stays if the user stops the turn."""
-        steps = self._turn.request.steps
-        self._turn.request = replace(self._turn.request, newest_step=len(steps))
+        steps = self.turn.request.steps
+        self.turn.request = replace(self.turn.request, newest_step=len(steps))
         if said.text.strip():
             self._add_step({"type": "text", "text": said.text})
-        self._on_step()
+        self.heard.steps(self.turn.request.steps)
         taken = {str(step.get("tool_call_id")) for step in steps}
         for number, call in enumerate(said.tool_calls):
             named = call if call.id and call.id not in taken else replace(call, id=_new_id())
@@ -210,11 +174,11 @@ class Rounds:
             else:
                 reason = f"Not done: at most {MAX_CALLS} calls at a time are answered."
                 self._add_step(part_of(named, "error", named.arguments, reason))
-            self._on_step()
+            self.heard.steps(self.turn.request.steps)
 
     def _add_step(self, step: Part) -> None:
-        request = self._turn.request
-        self._turn.request = replace(request, steps=(*request.steps, step))
+        request = self.turn.request
+        self.turn.request = replace(request, steps=(*request.steps, step))
 
 
 def _new_id() -> str:

@@ -2,13 +2,13 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from smart_context.base.errors import ChatBusy
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.documents.document import Since, whole
-from smart_context.chat.ids import new_message_id
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.tasks import Stops
 from smart_context.host.turns.answering import Answering, TurnParts
@@ -16,18 +16,16 @@ from smart_context.host.turns.answering import Answering, TurnParts
 STOP_TIMEOUT_S = 10.0
 
 
+@dataclass(frozen=True, slots=True)
 class Turns:
-    """Starts and stops turns.
+    """Starts and stops turns."""
 
-    Args:
-        stops: What else is stopped with a turn.
-    """
-
-    def __init__(self, parts: TurnParts, stops: Stops) -> None:
-        self._parts = parts
-        self._stops = stops
-        self._under_way: dict[ChatId, tuple[Answering, asyncio.Task[None]]] = {}
-        self._for_clients: Counter[ChatId] = Counter()
+    parts: TurnParts
+    stops: Stops  # what else is stopped with a turn
+    _under_way: dict[ChatId, tuple[Answering, asyncio.Task[None]]] = field(
+        default_factory=dict, init=False
+    )
+    _for_clients: Counter[ChatId] = field(default_factory=Counter, init=False)
 
     @property
     def count(self) -> int:
@@ -57,7 +55,7 @@ class Turns:
     def problem(self, chat_id: ChatId) -> str:
         """Why the disk does not hold all of the chat's last answer; empty if it does."""
         found = self.under_way(chat_id)
-        return found.answer.problem if found else self._parts.unsaved.problem(chat_id)
+        return found.answer.problem if found else self.parts.unsaved.problem(chat_id)
 
     async def save_unsaved(self, chat_id: ChatId) -> None:
         """Save the chat's last answer, if the disk has refused it.
@@ -65,27 +63,11 @@ class Turns:
         Raises:
             SmartContextError: If the disk refuses again.
         """
-        await self._parts.unsaved.save(chat_id)
+        await self.parts.unsaved.save(chat_id)
 
     def now(self) -> str:
         """The time as messages carry it."""
-        return self._parts.now()
-
-    def new_message(
-        self,
-        text: str,
-        files: Sequence[JsonObject] = (),
-        links: Sequence[JsonObject] = (),
-    ) -> Message:
-        """A user's message that is not stored yet."""
-        return Message(
-            id=new_message_id(),
-            role="user",
-            content=text,
-            created_at=self.now(),
-            files=tuple(files),
-            links=tuple(links),
-        )
+        return self.parts.now()
 
     async def take(
         self,
@@ -116,9 +98,9 @@ class Turns:
         if chat_id in self._under_way:
             raise ChatBusy("this chat is still being answered; stop that first, or wait")
         answering = Answering(
-            self._parts, chat_id, ask, person=person, since=since, streaming=streaming, model=model
+            self.parts, chat_id, ask, person=person, since=since, streaming=streaming, model=model
         )
-        task = self._parts.tasks.spawn(self._run(answering))
+        task = self.parts.tasks.spawn(self._run(answering))
         self._under_way[chat_id] = (answering, task)
         await asyncio.shield(task)
         if answering.failure is not None:
@@ -127,7 +109,7 @@ class Turns:
 
     async def stop(self, chat_id: ChatId) -> bool:
         """Stop a chat's turn and wait until what arrived is saved; `False` if it has none."""
-        others = self._stops.stop(chat_id)
+        others = self.stops.stop(chat_id)
         if chat_id not in self._under_way:
             return others
         answering, task = self._under_way[chat_id]
@@ -142,8 +124,8 @@ class Turns:
             answering.stop()
         if under_way:
             await asyncio.wait([task for _, task in under_way], timeout=timeout_s)
-        await self._parts.tasks.close()
-        await self._parts.unsaved.close()
+        await self.parts.tasks.close()
+        await self.parts.unsaved.close()
 
     async def _run(self, answering: Answering) -> None:
         try:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from contextlib import suppress
+from dataclasses import dataclass, field
 
 from smart_context.base.errors import SmartContextError
 from smart_context.base.threads import run_uncancelled
@@ -17,16 +18,16 @@ RETRY_S = 2.0
 _logger = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
 class UnsavedAnswers:
     """The unsaved last answer of each chat."""
 
-    def __init__(self, store: Chats, emit: Emit) -> None:
-        self._store = store
-        self._emit = emit
-        self._kept: dict[ChatId, tuple[Message, AnswerJournal]] = {}
-        self._problems: dict[ChatId, str] = {}
-        self._tasks = TaskOwner("unsaved answers")
-        self._saving = asyncio.Lock()
+    store: Chats
+    emit: Emit
+    _kept: dict[ChatId, tuple[Message, AnswerJournal]] = field(default_factory=dict, init=False)
+    _problems: dict[ChatId, str] = field(default_factory=dict, init=False)
+    _tasks: TaskOwner = field(default_factory=lambda: TaskOwner("unsaved answers"), init=False)
+    _saving: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     def keep(self, chat_id: ChatId, answer: Message, journal: AnswerJournal, problem: str) -> None:
         """Keep an answer and why; its journal stays claimed until it is saved."""
@@ -48,11 +49,11 @@ class UnsavedAnswers:
             if chat_id not in self._kept:
                 return
             answer, journal = self._kept[chat_id]
-            if await self._store.exists(chat_id):
-                await self._store.update(chat_id, lambda document: transcript.put(document, answer))
+            if await self.store.exists(chat_id):
+                await self.store.update(chat_id, lambda document: transcript.put(document, answer))
             await run_uncancelled(journal.finish)
             del self._kept[chat_id], self._problems[chat_id]
-        self._emit(CHAT_UNSAVED, {"chat_id": chat_id, "problem": ""})
+        self.emit(CHAT_UNSAVED, {"chat_id": chat_id, "problem": ""})
         _logger.info("chat %s: the answer is saved now", chat_id)
 
     async def close(self) -> None:

@@ -61,7 +61,7 @@ async def test_the_next_request_is_shorter_for_it(make_bench, running):
         '[llm.categories]\nchat = "local"\n'
     )
     async with running(bench):
-        completion = bench.host.services.completion
+        completion = bench.host.services.pipeline.completion
         before = completion.window.count(TEXT)
         bench.reply(
             Scripted(pieces=("Yes",), usage=Usage(prompt_tokens=3_000, completion_tokens=1))
