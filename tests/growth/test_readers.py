@@ -32,8 +32,7 @@ from smart_context.plugin.forecast.hidden_text import find_hidden_text, hidden_p
 from smart_context.relevance.evidence.lexical import ChatWords
 from smart_context.topics.naming.labels import clean_label
 from smart_context.topics.naming.unspaced import unspaced_phrases
-from smart_context.topics.naming.words.grammar import grammar_of
-from smart_context.topics.naming.words.tokens import plain_text, tokens_of
+from smart_context.topics.naming.words import grammar_of, plain_text, tokens_of
 from smart_context.topics.prompting import ReplyUnusable, parsed_reply
 from smart_context.topics.standing.personal import is_personal
 from smart_context.topics.standing.standing import is_standing

@@ -31,8 +31,7 @@ from smart_context.plugin.atlas.atlases import Atlases, PersonsAtlas
 from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.relevance.vectors.warm import message_key
 from smart_context.storage.ports import Chats
-from smart_context.topics.atlas.account import Span, account, places_in
-from smart_context.topics.atlas.finding import found_topics
+from smart_context.topics.atlas.account import Span, account, found_topics, places_in
 from smart_context.topics.atlas.values import Topic
 
 FIRST_AFTER_S = 5.0

@@ -20,7 +20,7 @@ from smart_context.importing.taking_in import IMPORTED
 from smart_context.llm.models import Matrix
 from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.relevance.vectors.warm import common_length, message_key
-from smart_context.topics.atlas.finding import hashes_of
+from smart_context.topics.atlas.account import hashes_of
 from smart_context.topics.atlas.values import NO_TIME, ChatEntry, ChatTopic, Key
 from smart_context.topics.clusters.units import at_unit_length
 from smart_context.topics.extraction import is_readable

@@ -33,7 +33,7 @@ from smart_context.plugin.notes.context_prompt import bounded
 from smart_context.plugin.notes.vault_notes import VaultNotes
 from smart_context.plugin.selection.selector import ChatView, queries_of
 from smart_context.plugin.settings import FilterSettings
-from smart_context.relevance.notes.vectors import NoteVectors
+from smart_context.relevance.note_vectors import NoteVectors
 from smart_context.storage.guarded.storage import PersonalContexts
 from smart_context.vault.followed import FollowedVault
 from smart_context.vault.guarded.paths import confine

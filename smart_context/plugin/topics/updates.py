@@ -24,8 +24,7 @@ from smart_context.storage.ports import Chats, Leases
 from smart_context.topics.embedded import EmbeddedTopicExtractor
 from smart_context.topics.extraction import TopicExtractor, is_readable
 from smart_context.topics.identity import with_ids
-from smart_context.topics.moves import Move, moves_between
-from smart_context.topics.paths import come_back, left_behind
+from smart_context.topics.moves import Move, come_back, left_behind, moves_between
 from smart_context.topics.stored import (
     public_topics,
     stored_sticky_ids,

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from smart_context.base.text.word_lists import STOP_WORDS_OF, word_lists
 from smart_context.base.text.words import UNSPACED_RUN, is_stop_word
-from smart_context.topics.naming.korean import is_korean
 from smart_context.topics.naming.labels import clean_label
-from smart_context.topics.naming.unspaced import begins_phrase, ends_phrase, stretches_of
+from smart_context.topics.naming.unspaced import begins_phrase, ends_phrase, is_korean, stretches_of
 
 _HIRAGANA_EDGES = re.compile("^[\u3040-\u309f\u30fc]+|[\u3040-\u309f]+$")
 _HIRAGANA = re.compile("[\u3040-\u309f]")

@@ -10,8 +10,14 @@ from itertools import combinations
 from smart_context.llm.models import Matrix
 from smart_context.topics.naming.keyphrases import Phrase, spaced_phrases
 from smart_context.topics.naming.unspaced import unspaced_phrases
-from smart_context.topics.naming.words.grammar import Grammar, grammar_of, grammars
-from smart_context.topics.naming.words.tokens import Token, plain_text, tokens_of
+from smart_context.topics.naming.words import (
+    Grammar,
+    Token,
+    grammar_of,
+    grammars,
+    plain_text,
+    tokens_of,
+)
 
 _READ, _LONGEST, _SHORTEST = 300_000, 3_000, 200
 _READ_FOR_LANGUAGE = 300

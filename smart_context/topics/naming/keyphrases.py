@@ -4,9 +4,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from smart_context.topics.naming.words.grammar import Grammar
-from smart_context.topics.naming.words.nouns import NounEvidence
-from smart_context.topics.naming.words.tokens import NUMBER, Kind, Run, Token, is_capital, runs_of
+from smart_context.topics.naming.words import (
+    NUMBER,
+    Grammar,
+    Kind,
+    NounEvidence,
+    Run,
+    Token,
+    is_capital,
+    runs_of,
+)
 
 _MOST_WORDS = 3
 _MOST_JOINING = 2

@@ -13,7 +13,7 @@ import numpy as np
 
 from smart_context.chat.messages import Message
 from smart_context.llm.models import Matrix
-from smart_context.topics.standing.phrases import phrases_in
+from smart_context.topics.standing.standing import phrases_in
 
 _LONGEST = 200
 _SHORT_REPLY = 120

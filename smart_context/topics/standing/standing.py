@@ -1,10 +1,34 @@
 """Finds standing instructions without a model: said once, meant for the whole chat."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
+from smart_context.base.text.word_lists import lines_of
 from smart_context.chat.messages import Message, MessageId
-from smart_context.topics.standing.phrases import phrases_in
+
+
+def phrases_in(name: str) -> Mapping[str, tuple[str, ...]]:
+    """The phrases below each `[section]` of a file, and each of its parts under its name.
+
+    In a phrase or a later part, `<name>` stands for a part, a line of the section `[parts]`.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    parts: dict[str, str] = {}
+    section = ""
+    for line in lines_of(Path(__file__).with_name(name)):
+        if line.startswith("["):
+            section = line.strip("[]")
+        elif line and not line.startswith("#"):
+            part, _, text = line.partition(" = ") if section == "parts" else ("", "", line)
+            for mark, said in parts.items():
+                text = text.replace(mark, said)
+            if part:
+                parts[f"<{part}>"] = text
+            key = part or section
+            found[key] = (*found.get(key, ()), text)
+    return found
+
 
 _FOUND = phrases_in("standing_phrases.txt")
 _BEGIN = _FOUND["begin"][0]

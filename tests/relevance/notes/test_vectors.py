@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from smart_context.base.errors import ModelFailed
-from smart_context.relevance.notes.vectors import (
+from smart_context.relevance.note_vectors import (
     CARD_CHARACTERS,
     TABLE_FILE,
     Card,

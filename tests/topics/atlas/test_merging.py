@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smart_context.topics.atlas import names
+from smart_context.topics.atlas import merging
 from smart_context.topics.atlas.linkage import linked
 from smart_context.topics.atlas.merging import merged
 from smart_context.topics.atlas.values import Atlas, ChatTopic, from_document, to_document
@@ -121,10 +121,10 @@ def test_equal_chats_are_one_topic_however_many_there_are():
 def test_labels_of_many_topics_of_one_name_are_compared_a_few_times_each(monkeypatch):
     compared = []
     monkeypatch.setattr(
-        names, "label_key", lambda label: compared.append(label) or label.casefold()
+        merging, "label_key", lambda label: compared.append(label) or label.casefold()
     )
     groups = [[chat_topic(f"c{n}", "s", "General")] for n in range(300)]
-    found = names.distinct_labels(groups, [""] * len(groups), {})
+    found = merging.distinct_labels(groups, [""] * len(groups), {})
     assert set(found) == {"General", *(f"General {n}" for n in range(2, 301))}
     assert len(compared) < 10 * len(groups)
 

@@ -1,8 +1,13 @@
 import pytest
 
-from smart_context.topics.naming.words.grammar import grammar_of, grammars, unknown_grammar
-from smart_context.topics.naming.words.nouns import NounEvidence
-from smart_context.topics.naming.words.tokens import plain_text, tokens_of
+from smart_context.topics.naming.words import (
+    NounEvidence,
+    grammar_of,
+    grammars,
+    plain_text,
+    tokens_of,
+    unknown_grammar,
+)
 
 
 def evidence_of(code, *texts):

@@ -1,7 +1,6 @@
 import pytest
 
-from smart_context.topics.naming.words.grammar import grammars
-from smart_context.topics.naming.words.tokens import NUMBER, Kind, plain_text, runs_of, tokens_of
+from smart_context.topics.naming.words import NUMBER, Kind, grammars, plain_text, runs_of, tokens_of
 
 
 def naming(code, text):

@@ -1,1 +1,0 @@
-"""Finds notes that are near a text in meaning."""

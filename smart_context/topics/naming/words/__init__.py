@@ -1,1 +1,0 @@
-"""Splits texts into tokens and finds nouns, by the grammar of each language."""
