@@ -2,7 +2,10 @@
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from smart_context.app.settings import known_providers
 from smart_context.base.config import EndpointSettings
@@ -44,7 +47,7 @@ class ModelCommands:
         check_owner(caller.person)
         if endpoint is not None:
             asked = await asyncio.to_thread(endpoint_of, endpoint)
-            return {"base_url": asked.base_url, "models": await models_at(asked)}
+            return await _listed(asked)
         return {"servers": await servers_here(), "providers": known_providers()}
 
     async def models(self, caller: Caller) -> JsonObject:
@@ -106,6 +109,19 @@ async def models_at(endpoint: EndpointSettings) -> list[str]:
         ModelFailed: If it does not answer, refuses, or its answer is no list of models.
     """
     return await list_models(endpoint)
+
+
+async def _listed(endpoint: EndpointSettings) -> JsonObject:
+    """The models of an endpoint, at its address or, where that has no path, at its `/v1`."""
+    try:
+        return {"base_url": endpoint.base_url, "models": await models_at(endpoint)}
+    except ModelFailed:
+        if urlsplit(endpoint.base_url).path:
+            raise
+        below = replace(endpoint, base_url=f"{endpoint.base_url}/v1")
+        with suppress(ModelFailed):
+            return {"base_url": below.base_url, "models": await models_at(below)}
+        raise
 
 
 async def servers_here() -> list[JsonObject]:

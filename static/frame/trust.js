@@ -138,10 +138,13 @@ class Review {
     box.disabled = part.state === "trusted" || part.state === "refused";
     put(".trust-title", part.title);
     put(".trust-state", STATES[part.state]);
-    put(".trust-does", part.does);
+    const [warnings, does] = warningsOf(part.does);
+    put(".trust-does", does);
+    entry.querySelector(".trust-does")?.before(...warnings.map(warned));
     const files = [...part.refused.map((name) => line(`${name} (a link, not a plain file, or unreadable)`)), ...part.groups.flatMap(grouped)];
     const count = part.refused.length + part.groups.reduce((sum, { files }) => sum + files.length, 0);
-    put("summary", counted(count, "file"));
+    const named = part.groups.map(({ name }) => name).filter(Boolean);
+    put("summary", [named.join(", "), counted(count, "file")].filter(Boolean).join(": "));
     const details = /** @type {HTMLDetailsElement} */ (entry.querySelector("details"));
     details.hidden = !count;
     details.open = part.refused.length > 0;
@@ -162,6 +165,20 @@ class Review {
   #find(selector) {
     return /** @type {HTMLElement} */ (this.#dialog.querySelector(selector));
   }
+}
+
+/** The warnings that a text begins with, and the rest. @param {string} does @returns {[string[], string]} */
+function warningsOf(does) {
+  const warnings = /^(?:Warning: [^.]*\. )*/.exec(does)?.[0] ?? "";
+  return [warnings.split("Warning: ").slice(1), does.slice(warnings.length)];
+}
+
+/** @param {string} words */
+function warned(words) {
+  const entry = document.createElement("p");
+  entry.className = "trust-warning";
+  entry.textContent = visible(`Warning: ${words}`);
+  return entry;
 }
 
 /** @param {Group} group */

@@ -272,6 +272,8 @@ function startConnecting(connect) {
     choice.hidden = true;
     press();
     putBelow(more);
+    trial.textContent = "";
+    one(":scope > .problem", connect).hidden = true;
     address.value = isOther ? "" : provider.value;
     variable = chosen.dataset.hasKey === "true" ? (chosen.dataset.env ?? "") : "";
     const hint = variable ? `Leave this empty to use the key in ${variable}.` : "It is kept outside your notes, and never shown again.";
@@ -283,6 +285,7 @@ function startConnecting(connect) {
     event.preventDefault();
     doing("Asking for its models…", async () => {
       const listed = await wire.call("system.find_models", { endpoint: endpoint() });
+      address.value = listed.base_url;
       offer(listed.models);
     });
   });

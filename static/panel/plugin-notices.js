@@ -38,7 +38,7 @@ function showFailed(plugins) {
   const template = /** @type {HTMLTemplateElement | null} */ (document.querySelector(".plugin-template"));
   const box = document.querySelector(".plugins-failed");
   if (!template || !box) return;
-  const failed = plugins.filter((plugin) => plugin.reason && !["running", "disabled"].includes(plugin.state));
+  const failed = plugins.filter((plugin) => plugin.reason && !["running", "disabled", "untrusted"].includes(plugin.state));
   box.replaceChildren(
     ...failed.map((plugin) => {
       const line = /** @type {Element} */ (document.importNode(/** @type {Element} */ (template.content.firstElementChild), true));

@@ -182,3 +182,16 @@ def test_bar_and_review_fit_the_page_and_have_no_fault_that_a_program_finds(
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= width
     assert page.evaluate("document.querySelector('#trust-dialog').scrollWidth") <= box["width"]
+
+
+def test_settings_say_what_is_off_and_warnings_stand_out(new_page, server):
+    settings = server.vault / ".vault.toml"
+    text = settings.read_text(encoding="utf-8")
+    settings.write_text(re.sub('base_url = "[^"]*"', 'base_url = "http://models.example/v1"', text))
+    page = open_page(new_page, server, "/settings")
+    part = page.get_by_role("region", name="Trust", exact=True)
+    expect(part).to_contain_text(OFF)
+    expect(part).not_to_contain_text("asks for nothing")
+    review(page)
+    expect(page.locator(".trust-warning")).to_contain_text("Warning: it is not encrypted")
+    expect(page.locator(".trust-does").first).to_have_text(re.compile("^Models"))

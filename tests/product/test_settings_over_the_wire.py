@@ -84,6 +84,13 @@ def test_the_key_is_in_no_vault_no_setting_no_answer_and_readable_by_its_owner_a
     assert KEY not in "".join(server.errors)
 
 
+def test_the_address_that_a_local_server_prints_is_enough(server, endpoint):
+    endpoint.reply_with(failure(404), path="/models")  # nothing is there without /v1
+    listed = server.ask("system.find_models", endpoint={"base_url": endpoint.base_url[:-3]})
+    assert listed["base_url"] == endpoint.base_url
+    assert "gpt-4o" in listed["models"]
+
+
 def test_a_model_that_refuses_is_explained_with_a_next_step(server, endpoint):
     endpoint.reply_with(failure(401, f"bad key {KEY}"))
     asked = {"base_url": endpoint.base_url, "model": "gpt-4o", "api_key": KEY}

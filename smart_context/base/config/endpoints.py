@@ -19,6 +19,15 @@ _NO_HOST = (
     "expected a host of plain letters, digits, '-' and '.', or an international name in its usual "
     "form"
 )
+_OWN_NETWORKS = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            *("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16"),
+            *("::1/128", "fc00::/7", "fe80::/10"),
+        ),
+    )
+)
 
 
 class AddressRefused(ValueError):
@@ -66,6 +75,28 @@ def displayed_address(address: str) -> str:
         return plain_address(address)
     except AddressRefused:
         return _escaped(address)[1:-1]
+
+
+def open_warning(address: str) -> str:
+    """A sentence about what is sent unencrypted to another network; empty for others."""
+    try:
+        parts = urlsplit(plain_address(address))
+    except AddressRefused:
+        return ""
+    if parts.scheme != "http" or _is_near(parts.hostname or ""):
+        return ""
+    return (
+        "Warning: it is not encrypted: anyone on the way can read what is sent, any key included."
+    )
+
+
+def _is_near(host: str) -> bool:
+    """True for this computer and for addresses and names of one's own network."""
+    try:
+        address = ipaddress.ip_address(host)
+        return any(address in network for network in _OWN_NETWORKS)
+    except ValueError:
+        return "." not in host or host.endswith((".localhost", ".local", ".internal", ".lan"))
 
 
 def host_warning(address: str) -> str:

@@ -6,7 +6,7 @@ All names come from the vault, so each is escaped to one harmless line.
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from smart_context.base.config.endpoints import displayed_address, host_warning
+from smart_context.base.config.endpoints import displayed_address, host_warning, open_warning
 from smart_context.base.text.names import shown
 from smart_context.base.text.scores import counted
 from smart_context.base.values import JsonObject
@@ -128,7 +128,8 @@ def _part_view(part: Part, review: Review) -> JsonObject:
 def _endpoint_view(part: Part, review: Review) -> JsonObject:
     base_url = _whole(displayed_address(part.pin.content))
     variable = _whole(part.pin.api_key_env)
-    before = [host_warning(part.pin.content), _models(part)]
+    address = part.pin.content
+    before = [host_warning(address), open_warning(address), _models(part)]
     key = f" with the value of {variable}" if variable else ", without a key"
     return {
         "title": f"Endpoint {base_url}",

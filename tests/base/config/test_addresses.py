@@ -6,8 +6,26 @@ from smart_context.base.config.endpoints import (
     AddressRefused,
     displayed_address,
     host_warning,
+    open_warning,
     plain_address,
 )
+
+
+@pytest.mark.parametrize(
+    ("address", "is_open"),
+    [
+        ("http://models.example/v1", True),
+        ("http://8.8.8.8:8080/v1", True),
+        ("https://models.example/v1", False),
+        ("http://127.0.0.1:11434/v1", False),
+        ("http://192.168.1.7/v1", False),
+        ("http://[fd00::1]/v1", False),
+        ("http://studio.local:1234/v1", False),
+        ("http://localhost:1234/v1", False),
+    ],
+)
+def test_what_goes_unencrypted_to_another_network_has_a_warning(address, is_open):
+    assert open_warning(address).startswith("Warning: it is not encrypted") == is_open
 
 
 @pytest.mark.parametrize(

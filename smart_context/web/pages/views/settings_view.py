@@ -31,6 +31,7 @@ _TITLES = {
 }
 # In place of descriptions that say what to write into a file.
 _HINTS = {
+    "llm.api_key_env": "Only for a key that your system keeps in a variable.",
     f"{_OURS}enabled": "Bubbles of each chat, and what is sent by them.",
     f"{_OURS}similarity_threshold": "Higher sends fewer messages. 0.4: probably about the topic.",
     f"{_OURS}embedding_search": "New chats begin with the filter on.",
