@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from smart_context.base.config.endpoints import Prices
@@ -15,7 +16,7 @@ from smart_context.host.request.request import Request, attached_to
 from smart_context.host.request.tokens import tokens_by_message
 from smart_context.llm.models import PromptMessage
 from smart_context.llm.tokens import count_tokens
-from smart_context.plugin.briefing.briefing import Briefings
+from smart_context.plugin.briefing.briefing import Briefing, Briefings
 from smart_context.plugin.choices.state import FilterState, check_threshold
 from smart_context.plugin.forecast.costs import TokenLedger
 from smart_context.plugin.forecast.forecasts import RequestPlanner, with_costs
@@ -55,26 +56,6 @@ class Asked:
     pending: PendingReceipt
 
 
-def asked_by(pending: PendingReceipt, question: Message, text: str) -> Asked:
-    """A question as it is sent.
-
-    Args:
-        text: With what is attached to it; a role's template words messages of the page only.
-    """
-    view, briefing = pending.view, pending.briefing
-    request = Request(
-        system_prompt=briefing.system_prompt(pending.system),
-        history=pending.decision.messages,
-        message=text if view.is_of_client else briefing.message,
-        is_of_client=view.is_of_client,
-        files=question.files,
-        protected=protected_ids(view),
-        optional_prompt=briefing.attached,
-        attached_text=pending.attached,
-    )
-    return Asked(question=question, request=request, pending=pending)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replays:
     """Repeats past turns under other settings."""
@@ -110,10 +91,7 @@ class Replays:
             planned.left_out, planned.added, lacks_attached=planned.lacks_attached
         )
 
-        def count(text: str) -> int:
-            return count_tokens(text, model)
-
-        view = pending.view
+        count, view = partial(count_tokens, model=model), pending.view
         as_text = self.planner.gives_tools_as_text() and not view.is_of_client
         ledger = TokenLedger(count)
         forecast = await with_costs(ledger, view, pending.decision, count, as_text=as_text)
@@ -131,13 +109,8 @@ class Replays:
         Raises:
             CommandFailed: If the turn's question is no longer in the chat.
         """
-
-        def count(text: str) -> int:
-            return count_tokens(text, model)
-
-        wanted = {**receipt.settings, **changes}
-        view, question, sent = await self._as_it_was(chat_id, receipt, wanted)
-        settings = settings_in(wanted)
+        view, question, sent = await self._as_it_was(chat_id, receipt)
+        view, settings = under(view, {**receipt.settings, **changes})
         briefing = await self.briefings.under(
             chat_id,
             sent.text,
@@ -145,21 +118,51 @@ class Replays:
             told=receipt.instructions,
             budget=settings.context_budget_tokens,
             model=model,
-            count_tokens=count,
+            count_tokens=partial(count_tokens, model=model),
         )
+        return await self.asking(question, sent, view, settings, briefing, system=receipt.system)
+
+    async def asking(
+        self,
+        question: Message,
+        sent: Message,
+        view: ChatView,
+        settings: FilterSettings,
+        briefing: Briefing,
+        *,
+        system: str = "",
+    ) -> Asked:
+        """The request of a question.
+
+        Args:
+            question: As it is stored.
+            sent: As it is sent, with what is attached; a role's template words messages of the
+                page only.
+            system: The system prompt before role and contexts.
+        """
         pending = PendingReceipt(
             view=view,
             decision=await self.selector.decide(view, settings=settings),
             settings=settings,
             briefing=briefing,
-            system=receipt.system,
+            system=system,
             attached=attached_to(sent, question.text),
             asked_at=0.0,
         )
-        return asked_by(pending, question, sent.text)
+        request = Request(
+            system_prompt=briefing.system_prompt(system),
+            history=pending.decision.messages,
+            message=sent.text if view.is_of_client else briefing.message,
+            is_of_client=view.is_of_client,
+            files=question.files,
+            protected=protected_ids(view),
+            optional_prompt=briefing.attached,
+            attached_text=pending.attached,
+        )
+        return Asked(question=question, request=request, pending=pending)
 
     async def _as_it_was(
-        self, chat_id: ChatId, receipt: Receipt, wanted: Mapping[str, Any]
+        self, chat_id: ChatId, receipt: Receipt
     ) -> tuple[ChatView, Message, Message]:
         """The chat, the question as it is stored, and as it was sent."""
         question = MessageId(receipt.question)
@@ -170,15 +173,22 @@ class Replays:
         history = [message for message in built if message.id != question]
         sent = next((message for message in built if message.id == question), asked[-1])
         view = await self.chat_filter.view_before(chat_id, question, history)
-        state = FilterState.from_dict({**wanted, "active_topics": wanted.get("topics")})
-        sidecar = replace(view.sidecar, state=state)
-        return replace(view, sidecar=sidecar), asked[-1], sent
+        return view, asked[-1], sent
 
 
-def settings_in(wanted: Mapping[str, Any]) -> FilterSettings:
-    """The plugin's settings among those of a receipt."""
+def under(view: ChatView, wanted: Mapping[str, Any]) -> tuple[ChatView, FilterSettings]:
+    """A chat under the choices in a receipt's settings, and the plugin's settings among them."""
+    state = FilterState.from_dict({**wanted, "active_topics": wanted.get("topics")})
     known = {name: wanted[key] for key, name in _OF_SETTINGS.items() if key in wanted}
-    return FilterSettings(**known)
+    return replace(view, sidecar=replace(view.sidecar, state=state)), FilterSettings(**known)
+
+
+def changes_of(**given: Any) -> dict[str, Any]:
+    """The settings that are given; topics count for nothing without the search for them."""
+    changes = {name: value for name, value in given.items() if value is not None}
+    if changes.get("topics"):
+        changes.setdefault("embedding_search", True)
+    return changes
 
 
 def _without_later_summaries(messages: Sequence[Message], receipt: Receipt) -> Sequence[Message]:
@@ -314,22 +324,19 @@ class ReceiptCommands:
     ) -> JsonObject:
         """Show what a past turn would have sent under other settings; nothing is sent or stored."""
         found = named_receipt(await self.files.all(chat_id), turn)
-        given = {
-            "topics": topics,
-            "threshold": threshold,
-            "relevance": relevance,
-            "embedding_search": embedding_search,
-            "recent_messages": recent_messages,
-            "keep_pairs": keep_pairs,
-            "context_budget_tokens": context_budget_tokens,
-            "contexts": contexts,
-            "role": role,
-            "pinned": pinned,
-            "hidden": hidden,
-        }
-        changes = {name: value for name, value in given.items() if value is not None}
-        if topics and embedding_search is None:
-            changes["embedding_search"] = True
+        changes = changes_of(
+            topics=topics,
+            threshold=threshold,
+            relevance=relevance,
+            embedding_search=embedding_search,
+            recent_messages=recent_messages,
+            keep_pairs=keep_pairs,
+            context_budget_tokens=context_budget_tokens,
+            contexts=contexts,
+            role=role,
+            pinned=pinned,
+            hidden=hidden,
+        )
         _check(changes)
         used = model or found.models.get("chat", "")
         replayed = await self.replays.replay(chat_id, found, changes, used)

@@ -22,21 +22,20 @@ from smart_context.host.access import FilesNamed
 from smart_context.host.commands.registry import Caller
 from smart_context.host.models import choose
 from smart_context.host.plugins.api import Requests
-from smart_context.host.request.request import attached_to
 from smart_context.host.turn import Turn
 from smart_context.host.turns import transcript
-from smart_context.plugin.choices.state import FilterState, check_threshold
+from smart_context.plugin.choices.state import check_threshold
 from smart_context.plugin.forecast.commands import DraftOf
 from smart_context.plugin.forecast.forecasts import RequestPlanner
 from smart_context.plugin.receipts.commands import (
     Asked,
     Replays,
-    asked_by,
+    changes_of,
     named_receipt,
-    settings_in,
+    under,
 )
 from smart_context.plugin.receipts.documents import one_line_texts, receipt_document
-from smart_context.plugin.receipts.making import PendingReceipt, settings_document
+from smart_context.plugin.receipts.making import settings_document
 from smart_context.plugin.receipts.receipt import Receipt
 from smart_context.plugin.receipts.recording import ReceiptRecorder
 from smart_context.plugin.receipts.spent import last_request_of
@@ -122,19 +121,16 @@ class Comparisons:
         await self.replays.briefings.roles.check(role or "")
         if turn is not None and message is not None:
             raise InvalidParams("expected turn or message, found both")
-        given = {
-            "topics": topics,
-            "threshold": threshold,
-            "relevance": relevance,
-            "pinned": pinned,
-            "hidden": hidden,
-            "role": role,
-        }
-        changes = {name: value for name, value in given.items() if value is not None}
+        changes = changes_of(
+            topics=topics,
+            threshold=threshold,
+            relevance=relevance,
+            pinned=pinned,
+            hidden=hidden,
+            role=role,
+        )
         if not changes and model is None:
             changes["topics"] = []
-        if changes.get("topics"):
-            changes["embedding_search"] = True
         choice = self._choice(model)
         if message is not None:
             draft = await self._draft(message, files or [], links or [])
@@ -246,19 +242,8 @@ class Comparisons:
         briefing = await self.replays.briefings.of(chat_id, sent.text, state, changes.get("role"))
         settings = self.replays.selector.settings_of(state)
         if changes:
-            wanted = {**settings_document(state, settings), **changes}
-            own = FilterState.from_dict({**wanted, "active_topics": wanted["topics"]})
-            view = replace(view, sidecar=replace(view.sidecar, state=own))
-            settings = settings_in(wanted)
-        pending = PendingReceipt(
-            view=view,
-            decision=await self.replays.selector.decide(view, settings=settings),
-            settings=settings,
-            briefing=briefing,
-            attached=attached_to(sent, question.text),
-            asked_at=0.0,
-        )
-        return asked_by(pending, question, sent.text)
+            view, settings = under(view, {**settings_document(state, settings), **changes})
+        return await self.replays.asking(question, sent, view, settings, briefing)
 
     async def _run(
         self,

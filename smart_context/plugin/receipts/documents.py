@@ -71,21 +71,12 @@ def receipt_document(
 
 def cost_of(receipt: Receipt, prices: Prices) -> JsonObject:
     """What a turn's request cost, and would have cost with all messages, without the answer."""
-    sent, unchanged, reread, saved, of_all = (
-        receipt.cost.get(name, default)
-        for name, default in (
-            ("sent", receipt.tokens),
-            ("unchanged", 0),
-            ("reread", 0),
-            ("saved", receipt.left_out_tokens),
-            ("unchanged_of_all", 0),
-        )
-    )
+    known = {"unchanged": 0, "reread": 0, "unchanged_of_all": 0, **receipt.cost}
     return cost_document(
-        sent=sent,
-        saved=saved,
-        shared=Shared(unchanged, reread),
-        unchanged_of_all=of_all,
+        sent=known.get("sent", receipt.tokens),
+        saved=known.get("saved", receipt.left_out_tokens),
+        shared=Shared(known["unchanged"], known["reread"]),
+        unchanged_of_all=known["unchanged_of_all"],
         price=prices.of(receipt.models.get("chat", "")),
         currency=prices.currency,
     )
@@ -126,11 +117,7 @@ def difference_document(before: Receipt, after: Receipt, texts: Mapping[str, str
             _row_document(after, new[i], texts) for i in ids if _is_in(new, i) > _is_in(old, i)
         ],
         "went_out": [
-            (
-                _row_document(after, new[i], texts)
-                if i in new
-                else _row_document(before, old[i], texts)
-            )
+            _row_document(*((after, new[i]) if i in new else (before, old[i])), texts)
             | {"gone": i not in new}
             for i in ids
             if _is_in(old, i) > _is_in(new, i)

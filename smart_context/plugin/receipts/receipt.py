@@ -196,21 +196,12 @@ class Receipt:
 
 _ANY_ROW = ReceiptRow("", "", ReasonKind.NO_FILTER, None, 0)
 
-_PLAIN = (
-    *("turn", "question", "answer", "at", "outcome", "settings", "models", "usage", "parts"),
-    *(
-        "fell_back",
-        "cut",
-        "has_probabilities",
-        "problem",
-        "system",
-        "instructions",
-        "sent",
-        "parameters",
-        "list_name",
-    ),
-    *("client", "endpoint", "kind", "seconds", "cost", "spent", "for_next"),
+_PLAIN = tuple(
+    name
+    for name in Receipt.__dataclass_fields__
+    if name not in {"rows", "sections", "prompt", "rounds", "hidden_places", "repeated_tokens"}
 )
+"""The fields that are stored by their own names and as they are."""
 
 
 def _rows_text(rows: Sequence[ReceiptRow]) -> str:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple, TypeVar
 
 from cachetools import LRUCache
@@ -63,7 +63,10 @@ _NAMES = re.compile(
 
 
 class StoredReceipts:
-    """Stores the receipts of chats."""
+    """Stores the receipts of chats.
+
+    Its methods raise `StoreFailed` if storage refuses; then the earlier receipts are intact.
+    """
 
     def __init__(self, logs: Logs, logger: logging.Logger) -> None:
         self._logs = logs
@@ -73,11 +76,7 @@ class StoredReceipts:
         self._spent: _Kept[tuple[Spent, ...]] = LRUCache(MAX_SPENT)
 
     async def spent(self, chat_id: ChatId) -> tuple[Spent, ...]:
-        """What each turn took, newest first; read again only when the log has changed.
-
-        Raises:
-            StoreFailed: If storage refuses.
-        """
+        """What each turn took, newest first; read again only when the log has changed."""
         return await self._current(
             self._spent,
             chat_id,
@@ -92,9 +91,6 @@ class StoredReceipts:
         Args:
             last: Its `last_request_of`.
             line: Its `to_line`, if that was made already.
-
-        Raises:
-            StoreFailed: If storage refuses; the earlier receipts are intact.
         """
         line = line or await asyncio.to_thread(receipt.to_line)
         revision = await self._of(chat_id).append(line.encode("utf-8", "surrogatepass"))
@@ -108,9 +104,6 @@ class StoredReceipts:
         """What a provider read last of a chat; read again only when the log has changed.
 
         A request looks once a second at most if it has.
-
-        Raises:
-            StoreFailed: If storage refuses.
         """
         sight = f"receipts in {id(self)} of {chat_id}"
         if (known := self._last.get(chat_id)) and found(sight):
@@ -127,59 +120,34 @@ class StoredReceipts:
 
     async def topics(self, chat_id: ChatId) -> frozenset[str]:
         """The labels that were picked when one of the messages with a receipt was sent."""
-        found = await self.all(chat_id)
-        return frozenset(
-            label
-            for receipt in found
-            for label in receipt.settings.get("topics", ())
-            if isinstance(label, str)
-        )
+        labels = [each.settings.get("topics", ()) for each in await self.all(chat_id)]
+        return frozenset(label for label in chain(*labels) if isinstance(label, str))
 
     async def all(self, chat_id: ChatId) -> list[Receipt]:
-        """The receipts of a chat, newest first; damaged lines are skipped.
-
-        Raises:
-            StoreFailed: If storage refuses.
-        """
+        """The receipts of a chat, newest first; damaged lines are skipped."""
         lines = await self._of(chat_id).lines()
         return await asyncio.to_thread(
             lambda: list(islice(self._parsed(reversed(lines)), MAX_TURNS))
         )
 
     async def newest(self, chat_id: ChatId) -> Receipt | None:
-        """A chat's newest receipt; the others are not parsed.
-
-        Raises:
-            StoreFailed: If storage refuses.
-        """
+        """A chat's newest receipt; the others are not parsed."""
         lines = await self._of(chat_id).lines()
         return await asyncio.to_thread(lambda: next(self._parsed(reversed(lines)), None))
 
     async def of_answer(self, chat_id: ChatId, answer: str) -> Receipt | None:
-        """The receipt of an answer; the others are not parsed.
-
-        Raises:
-            StoreFailed: If storage refuses.
-        """
+        """The receipt of an answer; the others are not parsed."""
         lines = await self._of(chat_id).lines()
         found = (line for line in reversed(lines) if answer in next(_named([line]), ()))
         return await asyncio.to_thread(lambda: next(self._parsed(found), None))
 
     async def named(self, chat_id: ChatId) -> list[tuple[str, str, str]]:
-        """The turns with their questions and answers, newest first, without reading the rest.
-
-        Raises:
-            StoreFailed: If storage refuses.
-        """
+        """The turns with their questions and answers, newest first, without reading the rest."""
         lines = await self._of(chat_id).lines()
         return list(islice(_named(reversed(lines)), MAX_TURNS))
 
     async def newest_client_fields(self, chat_id: ChatId) -> JsonObject:
-        """See `client_fields`, of the newest turn; read again only when the log has changed.
-
-        Raises:
-            StoreFailed: If storage refuses.
-        """
+        """See `client_fields`, of the newest turn; read again only when the log has changed."""
         return await self._current(
             self._client_fields,
             chat_id,
@@ -339,8 +307,7 @@ class ReceiptRecorder:
             seconds=round(now - pending.asked_at, 2) if pending else None,
         )
 
-        def counted(text: str) -> int:
-            return count_tokens(text, name)
+        counted = partial(count_tokens, model=name)
 
         def made() -> Made:
             known = previous

@@ -44,26 +44,21 @@ class Spent(NamedTuple):
     def of(cls, receipt: Receipt) -> "Spent | None":
         """What a receipt tells; `None` if it is damaged, nothing was sent or no answer began."""
         try:
-            return cls._of(receipt)
+            if not (took := receipt.spent or _of_last_request(receipt)):
+                return None
+            sent = int(took["sent"])
+            return cls(
+                day=str(receipt.at)[:10],
+                model=str(receipt.models.get("chat", "")),
+                client=str(receipt.client),
+                sent=sent,
+                unchanged=min(int(took["unchanged"]), sent),
+                answered=int(took["answered"]),
+                saved=receipt.left_out_tokens,
+                is_counted=bool(took["counted"]),
+            )
         except (TypeError, AttributeError, ValueError, OverflowError):
             return None  # a file that another program wrote
-
-    @classmethod
-    def _of(cls, receipt: Receipt) -> "Spent | None":
-        took = receipt.spent or _of_last_request(receipt)
-        if not took:
-            return None
-        sent = int(took["sent"])
-        return cls(
-            day=str(receipt.at)[:10],
-            model=str(receipt.models.get("chat", "")),
-            client=str(receipt.client),
-            sent=sent,
-            unchanged=min(int(took["unchanged"]), sent),
-            answered=int(took["answered"]),
-            saved=receipt.left_out_tokens,
-            is_counted=bool(took["counted"]),
-        )
 
     def price(self, prices: Prices) -> float | None:
         """What it cost; `None` if the model's price is unknown."""
