@@ -10,6 +10,7 @@ from typing import IO, Any
 import ijson  # type: ignore[import-untyped] # it brings no types
 
 from smart_context.base.errors import ChatIdInvalid
+from smart_context.base.values import parsed
 from smart_context.chat.exported import chat_id_in
 from smart_context.chat.ids import check_chat_id
 from smart_context.importing.found import (
@@ -204,7 +205,7 @@ def _lined(source: Source, wanted: str) -> Iterator[Found | Broken]:
         for number, line in enumerate(iter(lambda: stream.readline(_LONGEST_LINE), b"")):
             if not line.strip():
                 continue
-            row = _object_of(line)
+            row = parsed(line)
             if row is None:
                 damaged = damaged or number + 1
             elif "chat" in row or "messages" in row or "mapping" in row or "chat_messages" in row:
@@ -219,14 +220,6 @@ def _lined(source: Source, wanted: str) -> Iterator[Found | Broken]:
         yield Broken(id="", title="", error=error)
     elif damaged:
         raise NotReadable("none of its lines is a JSON object of a known program")
-
-
-def _object_of(line: bytes) -> dict[str, Any] | None:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return row if isinstance(row, dict) else None
 
 
 def _session(rows: Rows, source: Source, wanted: str) -> Iterator[FoundChat]:

@@ -1,9 +1,10 @@
-"""Events and leases where no other process is told: the default of one machine."""
+"""What one process does by itself: its listeners, and events and leases that no other knows of."""
 
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from typing import Generic, TypeVar
 from weakref import WeakValueDictionary
 
 from smart_context.base.values import JsonObject
@@ -73,3 +74,34 @@ class Listeners:
     def clear(self) -> None:
         """Forget them."""
         self._listeners.clear()
+
+
+S = TypeVar("S")
+
+
+class ReportedChanges(Generic[S]):
+    """Remembers which state of each chat was last reported; what watches adds to it."""
+
+    def __init__(self) -> None:
+        self._listeners = Listeners()
+        self._sidecar_listeners = Listeners()
+        self._reported: dict[ChatId, S] = {}
+
+    def on_change(self, listener: ChangeListener) -> Callable[[], None]:
+        return self._listeners.add(listener)
+
+    def on_sidecar_change(self, listener: ChangeListener) -> Callable[[], None]:
+        return self._sidecar_listeners.add(listener)
+
+    def tell(self, chat: ChatId, state: S | None) -> None:
+        """Tell the listeners that the chat is now in that state; `None` if it is gone."""
+        if state is None:
+            self._reported.pop(chat, None)
+        else:
+            self._reported[chat] = state
+        self._listeners.tell(chat)
+
+    def close(self) -> None:
+        """Forget the listeners."""
+        self._listeners.clear()
+        self._sidecar_listeners.clear()

@@ -10,7 +10,7 @@ from smart_context.base.errors import SmartContextError, StorageAway
 from smart_context.chat.documents.document import NotAChat, raw_version
 from smart_context.chat.ids import chat_id_of
 from smart_context.chat.messages import ChatId
-from smart_context.storage.deletions import parsed_deletion
+from smart_context.storage.names import parsed_deletion
 from smart_context.storage.vector_format import (
     DAMAGED,
     encoded_vectors,

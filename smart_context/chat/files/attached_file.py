@@ -4,7 +4,7 @@ import base64
 import hashlib
 import mimetypes
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import PurePath
@@ -108,6 +108,18 @@ def examined(name: str, content: bytes, read_text: ReadText) -> Examined:
     )
     stored = text.encode("utf-8", "replace")
     return Examined(file, None if kind or stored == content else stored)
+
+
+def described(key: str, about: Mapping[str, Any], size: int) -> AttachedFile:
+    """A stored file by its description, which may be damaged."""
+    name, kind = about.get("name"), about.get("file_type")
+    return AttachedFile(
+        id=key[:12],
+        name=name if isinstance(name, str) else key[:12],
+        file_type=kind if isinstance(kind, str) else "application/octet-stream",
+        storage_key=key,
+        size=size,
+    )
 
 
 def text_in(key: str, content: bytes) -> str | None:

@@ -28,6 +28,7 @@ from smart_context.chat.files.attached_file import (
     MAX_FILE_BYTES,
     AttachedFile,
     ReadText,
+    described,
     examined,
     image_uri,
     is_key,
@@ -103,15 +104,7 @@ class FileBlobs:
         if signature is None or signature.size > MAX_FILE_BYTES:
             return None
         about = read_object(self._about_file(key), max_bytes=_MAX_ABOUT_BYTES)
-        name = about.get("name")
-        kind = about.get("file_type")
-        return AttachedFile(
-            id=key[:12],
-            name=name if isinstance(name, str) else key[:12],
-            file_type=kind if isinstance(kind, str) else "application/octet-stream",
-            storage_key=key,
-            size=signature.size,
-        )
+        return described(key, about, signature.size)
 
     def _about_file(self, key: str) -> Place:
         return self._folder / f"{key}.json"

@@ -23,13 +23,12 @@ from smart_context.base.threads import run_uncancelled
 from smart_context.chat.documents.document import Version
 from smart_context.chat.ids import chat_id_of, sidecar_chat_of
 from smart_context.chat.messages import ChatId
-from smart_context.storage.alone import Listeners
-from smart_context.storage.deletions import check_deletion
+from smart_context.storage.alone import ReportedChanges
 from smart_context.storage.files.chat_files import ChatFiles, Damaged, Stored
 from smart_context.storage.files.listing import FileList, signatures_in
 from smart_context.storage.files.trash import FileTrash, move_back, move_to_trash
 from smart_context.storage.merging import ChatLocks, MergingChats
-from smart_context.storage.ports import ChangeListener
+from smart_context.storage.names import check_deletion
 
 _log = logging.getLogger(__name__)
 
@@ -114,26 +113,17 @@ def _inode(folder: Place) -> int | None:
         return None
 
 
-class FileChanges:
-    """Remembers which state of each chat's file was last reported; satisfies `ChatChanges`.
+class FileChanges(ReportedChanges[Signature]):
+    """The changes of chats by the states of their files; satisfies `ChatChanges`.
 
     Args:
         lock: The lock of a chat; whoever writes the chat holds it until the change is reported.
     """
 
     def __init__(self, folder: Place, lock: Callable[[ChatId], asyncio.Lock]) -> None:
+        super().__init__()
         self._folder = folder
         self._lock = lock
-        self._listeners = Listeners()
-        self._sidecar_listeners = Listeners()
-        self._reported: dict[ChatId, Signature] = {}
-
-    def on_change(self, listener: ChangeListener) -> Callable[[], None]:
-        return self._listeners.add(listener)
-
-    def on_sidecar_change(self, listener: ChangeListener) -> Callable[[], None]:
-        """Call `listener` after a JSON side-car of a chat changed, while `watch` runs."""
-        return self._sidecar_listeners.add(listener)
 
     async def watch(self, *, look_again_s: float = LOOK_AGAIN_S) -> None:
         """Report changes by other programs until cancelled. The folder need not exist."""
@@ -144,19 +134,6 @@ class FileChanges:
                 await self._report(None if touched is None else touched.documents)
                 for chat in sorted(touched.sidecars if touched else ()):
                     self._sidecar_listeners.tell(chat)
-
-    def tell(self, chat: ChatId, signature: Signature | None) -> None:
-        """Tell the listeners that the chat's file is now in that state."""
-        if signature is None:
-            self._reported.pop(chat, None)
-        else:
-            self._reported[chat] = signature
-        self._listeners.tell(chat)
-
-    def close(self) -> None:
-        """Forget the listeners."""
-        self._listeners.clear()
-        self._sidecar_listeners.clear()
 
     def _begin(self) -> None:
         self._reported = {**signatures_in(self._folder), **self._reported}
@@ -185,7 +162,8 @@ _LOOKS_AT_DAMAGE = 15
 _LOOK_PAUSE_S = 0.2
 
 
-def _now() -> datetime:
+def utc_now() -> datetime:
+    """The time in UTC."""
     return datetime.now(UTC)
 
 
@@ -205,7 +183,7 @@ class FileChats(MergingChats[Stored]):
         self,
         folder: Path | Place,
         *,
-        clock: Callable[[], datetime] = _now,
+        clock: Callable[[], datetime] = utc_now,
         has_people: bool = False,
     ) -> None:
         locks, home = ChatLocks(), folder_of(folder)

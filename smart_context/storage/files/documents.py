@@ -23,7 +23,7 @@ from smart_context.base.errors import StoreFailed
 from smart_context.base.threads import run_uncancelled
 from smart_context.base.values import JsonObject, encoded, parsed
 from smart_context.chat.ids import check_chat_id, sidecar_name
-from smart_context.storage.keys import key_of, name_of
+from smart_context.storage.names import key_of, name_of
 from smart_context.storage.ports import Conflict, Document, Revision
 
 MAX_BYTES = 32 << 20

@@ -1,7 +1,7 @@
 """All storage of a vault in its memory folder."""
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -13,22 +13,18 @@ from smart_context.storage.alone import NoOthers, OwnLeases
 from smart_context.storage.files.answers import FileAnswers
 from smart_context.storage.files.blobs import FILES_FOLDER, FileBlobs, remove_unused
 from smart_context.storage.files.caches import FileCaches
-from smart_context.storage.files.chats import FileChats
+from smart_context.storage.files.chats import FileChats, utc_now
 from smart_context.storage.files.documents import FileDocuments, FileVaultDocuments
 from smart_context.storage.files.logs import FileLogs
 from smart_context.storage.files.vectors import FileVectors
 from smart_context.storage.ports import Storage
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 def file_storage(
     memory: Path | Place,
     *,
     read_text: ReadText = text_of,
-    clock: Callable[[], datetime] = _now,
+    clock: Callable[[], datetime] = utc_now,
     has_people: bool = False,
 ) -> Storage:
     """The storage in a memory folder; reads and writes nothing yet.

@@ -24,7 +24,7 @@ from smart_context.chat.documents.document import NotAChat, read_version
 from smart_context.chat.ids import belongs_to
 from smart_context.chat.listed.rows import MOST_LISTED, ChatRow, DeletedChat, damaged_row, row_of
 from smart_context.chat.messages import ChatId
-from smart_context.storage.deletions import (
+from smart_context.storage.names import (
     MOST_AT_ONCE,
     check_deletion,
     deletion_name,

@@ -7,6 +7,7 @@ What is another's reads as what does not exist. Who asks is the person of the ta
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from smart_context.base.asking import is_stand_in, person_asking
@@ -18,8 +19,8 @@ from smart_context.chat.ids import unknown_chat
 from smart_context.chat.listed.rows import ChatRow, DeletedChat
 from smart_context.chat.listed.search import MOST_HITS, ChatHit
 from smart_context.chat.messages import ChatId, Message
-from smart_context.storage.deletions import not_in_trash
 from smart_context.storage.guarded.owners import Owners
+from smart_context.storage.names import not_in_trash
 from smart_context.storage.ports import (
     ChangeListener,
     ChatChanges,
@@ -161,7 +162,7 @@ class PersonalChats:
             return await self._inner.save(chat_id, document, reader=reader)
         owned = await self._writable(chat_id, person)
         if owned is None:  # claimed before anything of it is stored
-            await self._inner.update(chat_id, _claimed(person), creates=True)
+            await self._inner.update(chat_id, partial(_claim, person), creates=True)
         elif owned.person != person and "title" in document:
             title = await self._inner.value(chat_id, "title")
             document = {k: v for k, v in document.items() if k != "title"}
@@ -184,11 +185,12 @@ class PersonalChats:
         if is_stand_in(chat_id):
             return _unchanged(chat_id, change, creates=creates)
         owned = await self._writable(chat_id, person)
-        claim = _claimed(person) if owned is None and creates else _unclaimed
+        claims = owned is None and creates
         told = owned or Ownership(person)
 
         def guarded(document: JsonObject) -> None:
-            claim(document)
+            if claims:
+                _claim(person, document)
             value = document.get(OWNED_BY)
             change(document)
             _put(document, value)
@@ -257,15 +259,11 @@ def _asking(person: PersonId) -> PersonId:
     return person if asking is None else asking
 
 
-def _claimed(person: PersonId) -> Callable[[JsonObject], None]:
-    """Makes a new chat a person's, unless somebody else was faster."""
-
-    def claim(document: JsonObject) -> None:
-        if OWNED_BY in document or document.get("messages") or len(document) > 1:
-            raise CommandFailed("This chat has just been made by somebody else; use another id.")
-        _put(document, Ownership(person).value())
-
-    return claim
+def _claim(person: PersonId, document: JsonObject) -> None:
+    """Make a new chat a person's, unless somebody else was faster."""
+    if OWNED_BY in document or document.get("messages") or len(document) > 1:
+        raise CommandFailed("This chat has just been made by somebody else; use another id.")
+    _put(document, Ownership(person).value())
 
 
 def _unchanged(chat_id: str, change: Callable[[JsonObject], None], *, creates: bool) -> JsonObject:
@@ -280,10 +278,6 @@ def _unchanged(chat_id: str, change: Callable[[JsonObject], None], *, creates: b
     if not creates or document != {"messages": []}:
         raise unknown_chat(chat_id)
     return document
-
-
-def _unclaimed(_document: JsonObject) -> None:
-    """Leave a chat that exists as it is."""
 
 
 def _put(document: JsonObject, value: Any) -> None:

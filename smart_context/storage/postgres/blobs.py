@@ -7,6 +7,7 @@ from smart_context.base.values import encoded, parsed
 from smart_context.chat.files.attached_file import (
     AttachedFile,
     ReadText,
+    described,
     examined,
     image_uri,
     is_key,
@@ -60,17 +61,7 @@ class PostgresBlobs:
 
     async def info(self, key: str) -> AttachedFile | None:
         found = await self._row("SELECT about, length(content) FROM blob WHERE key = %s", key)
-        if found is None:
-            return None
-        about = parsed(found[0]) or {}
-        name, kind = about.get("name"), about.get("file_type")
-        return AttachedFile(
-            id=key[:12],
-            name=name if isinstance(name, str) else key[:12],
-            file_type=kind if isinstance(kind, str) else "application/octet-stream",
-            storage_key=key,
-            size=found[1],
-        )
+        return None if found is None else described(key, parsed(found[0]) or {}, found[1])
 
     async def read(self, id: str) -> str | None:  # noqa: A002  the seed's name
         found = await self._row(

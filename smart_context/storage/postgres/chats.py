@@ -24,7 +24,8 @@ from smart_context.chat.listed.search import (
     snippet,
 )
 from smart_context.chat.messages import ChatId, MessageId
-from smart_context.storage.deletions import (
+from smart_context.storage.merging import ChatLocks, MergingChats
+from smart_context.storage.names import (
     MOST_AT_ONCE,
     check_deletion,
     deletion_name,
@@ -32,7 +33,6 @@ from smart_context.storage.deletions import (
     not_in_trash,
     parsed_deletion,
 )
-from smart_context.storage.merging import ChatLocks, MergingChats
 from smart_context.storage.ports import Faults, Floats, NearMessage
 from smart_context.storage.postgres.database import (
     Connection,

@@ -7,7 +7,6 @@ import numpy as np
 
 from smart_context.chat.documents.document import Version, raw_version, read_json
 from smart_context.llm.models import Matrix
-from smart_context.storage.deletions import parsed_deletion
 from smart_context.storage.layout import (
     FILES,
     TRASH,
@@ -17,6 +16,7 @@ from smart_context.storage.layout import (
     lines_of,
     piece_at,
 )
+from smart_context.storage.names import parsed_deletion
 from smart_context.storage.postgres.database import Connection, Database
 from smart_context.storage.postgres.rows import read_chat, write_chat
 from smart_context.storage.vector_format import (

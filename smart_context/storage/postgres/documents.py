@@ -7,7 +7,7 @@ from typing import Any
 from smart_context.base.errors import StorageAway, StoreFailed
 from smart_context.base.values import JsonObject, encoded, parsed
 from smart_context.chat.ids import check_chat_id, sidecar_name
-from smart_context.storage.keys import key_of, name_of
+from smart_context.storage.names import key_of, name_of
 from smart_context.storage.ports import Conflict, Document, Revision
 from smart_context.storage.postgres.database import (
     Connection,

@@ -17,9 +17,9 @@ import psycopg
 from smart_context.base.errors import StoreFailed
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId
-from smart_context.storage.alone import Listeners
+from smart_context.storage.alone import ReportedChanges
 from smart_context.storage.outbox import Hearing, Outbox
-from smart_context.storage.ports import ChangeListener, Heard
+from smart_context.storage.ports import Heard
 from smart_context.storage.postgres.database import (
     ANSWER_S,
     CONNECT_S,
@@ -133,40 +133,19 @@ def _notify(connection: Connection, payload: str) -> None:
     connection.execute("SELECT pg_notify(%s, %s)", (CHANGES_CHANNEL, payload))
 
 
-class Changes:
-    """Remembers which revision of each chat was last reported; satisfies `ChatChanges`."""
+class Changes(ReportedChanges[int]):
+    """The changes of a database's chats by their revisions; satisfies `ChatChanges`."""
 
     def __init__(self, database: Database, listener: Listener) -> None:
+        super().__init__()
         self.node = listener.node
         self._database = database
         self._listener = listener
-        self._listeners = Listeners()
-        self._sidecar_listeners = Listeners()
-        self._reported: dict[ChatId, int] = {}
         self._has_begun = False
-
-    def on_change(self, listener: ChangeListener) -> Callable[[], None]:
-        return self._listeners.add(listener)
-
-    def on_sidecar_change(self, listener: ChangeListener) -> Callable[[], None]:
-        return self._sidecar_listeners.add(listener)
 
     async def watch(self) -> None:
         self._has_begun = False
         await self._listener.listen(CHANGES_CHANNEL, self._heard, self._caught_up)
-
-    def tell(self, chat: ChatId, revision: int | None) -> None:
-        """Tell the listeners that the chat is now at that revision; `None` if it is gone."""
-        if revision is None:
-            self._reported.pop(chat, None)
-        else:
-            self._reported[chat] = revision
-        self._listeners.tell(chat)
-
-    def close(self) -> None:
-        """Forget the listeners."""
-        self._listeners.clear()
-        self._sidecar_listeners.clear()
 
     async def _heard(self, payload: str) -> None:
         node, chat, *rest = payload.split(" ")

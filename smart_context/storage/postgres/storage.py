@@ -11,10 +11,9 @@ from smart_context.storage.postgres.blobs import PostgresBlobs
 from smart_context.storage.postgres.chats import postgres_chats
 from smart_context.storage.postgres.database import Database, row
 from smart_context.storage.postgres.documents import PostgresDocuments, PostgresVaultDocuments
-from smart_context.storage.postgres.leases import PostgresLeases
 from smart_context.storage.postgres.listening import Listener, PostgresEvents
 from smart_context.storage.postgres.logs import PostgresLogs
-from smart_context.storage.postgres.records import PostgresRecords
+from smart_context.storage.postgres.shared import PostgresLeases, PostgresRecords
 from smart_context.storage.postgres.vectors import Meanings, PostgresVectors
 
 Identity = Callable[[], Awaitable[str]]

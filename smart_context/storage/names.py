@@ -1,11 +1,36 @@
-"""The names of deletions: the chat, when it was deleted, and a number. Pure."""
+"""The names of what is stored: the keys of a vault's documents, and deletions of chats. Pure."""
 
 import re
 from datetime import UTC, datetime
+from urllib.parse import quote, unquote
 
 from smart_context.base.errors import CommandFailed
 from smart_context.chat.ids import file_stamp
 from smart_context.chat.messages import ChatId
+
+_MAX_NAME_BYTES = 200
+
+
+def name_of(key: str) -> str:
+    """A file's name for any key; letters and digits of any script stay as they are.
+
+    Raises:
+        ValueError: The key is too long.
+    """
+    shown = "".join(
+        character if character.isalnum() or character in " -_.,()'" else quote(character, safe="")
+        for character in key.encode("utf-8", "replace").decode()
+    )
+    name = f"%2E{shown[1:]}" if shown.startswith(".") else shown
+    if len(name.encode()) > _MAX_NAME_BYTES:
+        raise ValueError(f"key: {key[:40]!r}… is too long for a file name; choose a shorter one")
+    return name
+
+
+def key_of(name: str) -> str:
+    """The key that has this name."""
+    return unquote(name)
+
 
 MOST_AT_ONCE = 9_999
 """Of one chat within a second."""
