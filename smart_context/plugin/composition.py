@@ -37,9 +37,9 @@ from smart_context.plugin.forecast.costs import TokenLedger
 from smart_context.plugin.forecast.forecasts import Forecasts, RequestPlanner, with_costs
 from smart_context.plugin.hooks import Hooks
 from smart_context.plugin.notes.context_documents import ContextChanges
-from smart_context.plugin.notes.file_tools import FileOffer, FileTools
+from smart_context.plugin.notes.file_tools import FileTools
 from smart_context.plugin.notes.named_contexts import NamedContexts, Suggestions
-from smart_context.plugin.notes.vault_notes import SlashCommands, VaultNotes
+from smart_context.plugin.notes.vault_notes import VaultNotes
 from smart_context.plugin.receipts.commands import ReceiptCommands, Replays
 from smart_context.plugin.receipts.comparing import Comparisons
 from smart_context.plugin.receipts.recording import ReceiptRecorder, StoredReceipts
@@ -124,10 +124,14 @@ class _Parts:
     def planner(self) -> RequestPlanner:
         notes, context = self.context.notes, self.context
         files = FileTools(
-            context.vault, without=notes.without, nearest=notes.find, attachments=context.files
+            root=context.vault,
+            without=notes.without,
+            nearest=notes.find,
+            attached=context.files.read,
+            mode=self.settings.file_tools,
+            models=self.model.models,
         )
-        mode = self.settings.file_tools
-        return RequestPlanner(context, FileOffer(files=files, mode=mode, models=self.model.models))
+        return RequestPlanner(context, files)
 
     @cached_property
     def waiting(self) -> Waiting:
@@ -253,7 +257,7 @@ class _Parts:
             Hooks,
             models=self.model.models,
             context_changes=self.changes,
-            offer=self.planner.offer,
+            files=self.planner.files,
             receipts=self.recorder,
         )
 
@@ -330,7 +334,7 @@ class _Parts:
             view_of=self.chat_filter.view,
             run=context.latest,
         ).suggest_notes
-        yield SlashCommands(notes=self.notes).slash_commands
+        yield self.notes.slash_commands
 
 
 class SmartContextPlugin:

@@ -16,7 +16,7 @@ from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.choices.undo import Step, Summary, UndoSteps
 from smart_context.plugin.forecast.costs import TokenLedger
 from smart_context.plugin.notes.context_documents import ContextChanges
-from smart_context.plugin.notes.file_tools import FileOffer
+from smart_context.plugin.notes.file_tools import FileTools
 from smart_context.plugin.receipts.recording import ReceiptRecorder
 from smart_context.plugin.selection.chat_filter import ChatFilter, with_selection
 from smart_context.plugin.selection.last_request import Waiting
@@ -52,7 +52,7 @@ class Hooks:
     chat_filter: ChatFilter
     topics: TopicUpdates
     context_changes: ContextChanges
-    offer: FileOffer
+    files: FileTools
     briefings: Briefings
     receipts: ReceiptRecorder
     belongings: Belongings
@@ -86,9 +86,9 @@ class Hooks:
         if turn.client is not None:
             return
         state = await self._state_of(turn)
-        if tools := self.offer.tools(state):
+        if tools := self.files.offered(state):
             turn.tools.extend(tools)
-            turn.request = replace(turn.request, as_text=self.offer.is_fenced)
+            turn.request = replace(turn.request, as_text=self.files.is_fenced)
 
     async def _state_of(self, turn: Turn) -> FilterState:
         """The choices that a turn goes by: those that decided about its history."""

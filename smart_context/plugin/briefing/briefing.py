@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Annotated
 
 from smart_context.base.errors import CommandFailed, InvalidParams, SmartContextError
@@ -17,6 +18,7 @@ from smart_context.base.threads import in_daemon_thread
 from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.messages import INSTRUCTIONS, ChatId, instructions_in
 from smart_context.contexts import SmartContexts
+from smart_context.llm.tokens import count_tokens
 from smart_context.plugin.briefing.chat_recalls import ChatRecalls
 from smart_context.plugin.briefing.chat_roles import NO_ROLE, ChatRoles, RolePart
 from smart_context.plugin.briefing.recall_prompt import RecallsPrompt
@@ -248,60 +250,42 @@ class Briefings:
     child: Child  # where the vault's own templates are rendered
 
     async def of(
-        self, chat_id: ChatId, message: str, state: FilterState, role: str | None = None
-    ) -> Briefing:
-        """What goes with a chat's next message; never fails.
-
-        Args:
-            role: Overrides the role chosen in `state`; empty removes it.
-        """
-        if role is not None and role != state.role:
-            state = state.take_role(role)
-        told, part, contexts, recalls = await asyncio.gather(
-            self.instructions(chat_id),
-            self.roles.part(state),
-            self.contexts.assemble(chat_id, state.contexts),
-            self.recalls.assemble(chat_id, state.recalls),
-        )
-        briefing = Briefing(instructions=told, role=part, contexts=contexts, recalls=recalls)
-        return await self.with_message(briefing, message)
-
-    async def instructions(self, chat_id: ChatId) -> Instructions:
-        """The instructions of the vault and of a chat; none if the chat can't be read."""
-        try:
-            own = instructions_in({INSTRUCTIONS: await self.chats.value(chat_id, INSTRUCTIONS)})
-        except SmartContextError:
-            own = ""
-        text = "\n\n".join(filter(None, (self.general(), own)))
-        return Instructions(text=text, tokens=self.count_tokens(text) if text else 0)
-
-    async def under(
         self,
         chat_id: ChatId,
         message: str,
         state: FilterState,
         *,
-        told: str,
-        budget: int,
-        model: str,
-        count_tokens: Callable[[str], int],
+        told: str | None = None,
+        budget: int | None = None,
+        model: str | None = None,
     ) -> Briefing:
-        """What would go with a message under other choices and with another model.
+        """What goes with a chat's next message; never fails.
 
         Args:
-            told: The instructions.
-            budget: The maximum tokens of the contexts.
+            told: Overrides the instructions.
+            budget: Overrides the settings: the maximum tokens of the contexts.
+            model: Another model than the chat model.
         """
-        contexts = await self.contexts.assemble(
-            chat_id, state.contexts, budget=budget, count_tokens=count_tokens
+        count = self.count_tokens if model is None else partial(count_tokens, model=model)
+        text = await self._instructions(chat_id) if told is None else told
+        part, contexts, recalls = await asyncio.gather(
+            self.roles.part(state, count, model),
+            self.contexts.assemble(chat_id, state.contexts, budget=budget, count_tokens=count),
+            self.recalls.assemble(chat_id, state.recalls, count_tokens=count),
         )
-        recalls = await self.recalls.assemble(chat_id, state.recalls, count_tokens=count_tokens)
-        role = await self.roles.part(state, model=model, count_tokens=count_tokens)
-        instructions = Instructions(text=told, tokens=count_tokens(told) if told else 0)
+        instructions = Instructions(text=text, tokens=count(text) if text else 0)
         briefing = Briefing(
-            instructions=instructions, role=role, contexts=contexts, recalls=recalls
+            instructions=instructions, role=part, contexts=contexts, recalls=recalls
         )
         return await self.with_message(briefing, message)
+
+    async def _instructions(self, chat_id: ChatId) -> str:
+        """The instructions of the vault and of a chat; none if the chat can't be read."""
+        try:
+            own = instructions_in({INSTRUCTIONS: await self.chats.value(chat_id, INSTRUCTIONS)})
+        except SmartContextError:
+            own = ""
+        return "\n\n".join(filter(None, (self.general(), own)))
 
     async def with_message(self, briefing: Briefing, message: str) -> Briefing:
         """The same briefing for another message."""

@@ -323,11 +323,7 @@ class ChatRoles:
             await in_daemon_thread(lambda: _check(self.sources, role), name="roles")
 
     async def part(
-        self,
-        state: FilterState,
-        *,
-        model: str | None = None,
-        count_tokens: CountTokens | None = None,
+        self, state: FilterState, count_tokens: CountTokens, model: str | None = None
     ) -> RolePart:
         """What a chat's role adds to a turn; never fails.
 
@@ -344,7 +340,7 @@ class ChatRoles:
                         state.role_targets,
                         budget=self.within,
                         model=model or self.model.name(),
-                        count_tokens=count_tokens or self.model.count_tokens,
+                        count_tokens=count_tokens,
                     ),
                     name="roles",
                 )

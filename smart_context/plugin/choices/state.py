@@ -261,6 +261,10 @@ class FilterState:
             raise ValueError(f"targets: expected at most {MAX_TARGETS}, found {len(unique)}")
         return replace(self, role=name, role_targets=unique if name else ())
 
+    def with_role(self, name: str | None) -> "FilterState":
+        """The state with another role for once; with `None` or its own, the same."""
+        return self if name in {None, self.role} else self.take_role(name or "")
+
     def offer_files(self, *, on: bool) -> "FilterState":
         """Let the model read files of the vault, or don't."""
         return replace(self, file_tools=on)

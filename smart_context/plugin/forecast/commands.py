@@ -286,7 +286,7 @@ class PreviewCommands:
         chat_id, state = forecast.view.chat_id, forecast.view.sidecar.state
         if brief and role is None:
             return await self.forecasts.briefing(chat_id, message, state)
-        return await self.briefings.of(chat_id, message, state, role)
+        return await self.briefings.of(chat_id, message, state.with_role(role))
 
     async def _to_the_letter(self, forecast: Forecast, planned: PlannedRequest) -> JsonObject:
         """The reasons for each message, and the body."""

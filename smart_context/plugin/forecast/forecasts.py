@@ -38,7 +38,7 @@ from smart_context.plugin.forecast.hidden_text import (
     find_hidden_text,
     hidden_places_in,
 )
-from smart_context.plugin.notes.file_tools import FileOffer
+from smart_context.plugin.notes.file_tools import FileTools
 from smart_context.plugin.selection.chat_filter import ChatFilter, with_selection
 from smart_context.plugin.selection.last_request import LastRequest, Waiting
 from smart_context.plugin.selection.selector import (
@@ -328,15 +328,15 @@ class RequestPlanner:
     """Makes requests as turns do, with the current tools and window."""
 
     context: PluginContext
-    offer: FileOffer
+    files: FileTools
 
     def gives_tools_as_text(self) -> bool:
         """True if the model is given tools, calls and results in plain text."""
-        return self.offer.is_fenced or not self.context.requests.takes_tools
+        return self.files.is_fenced or not self.context.requests.takes_tools
 
     def may_offer_files(self, view: ChatView) -> bool:
         """True if the chat's own choice decides about the file tools."""
-        return self.offer.is_open and not view.is_of_client
+        return self.files.is_open and not view.is_of_client
 
     def with_tools(self, request: Request, state: FilterState) -> Request:
         """The request with the tools that a turn would offer; a client's has its own.
@@ -351,7 +351,7 @@ class RequestPlanner:
         requests = self.context.requests
         return replace(
             request,
-            tools=tuple(self.offer.tools(state)),
+            tools=tuple(self.files.offered(state)),
             as_text=self.gives_tools_as_text(),
             images=dict.fromkeys(requests.image_keys(request), ""),
         )

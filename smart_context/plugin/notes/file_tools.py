@@ -8,10 +8,10 @@ import difflib
 import os
 import posixpath
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from dataclasses import KW_ONLY, InitVar, dataclass, field
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 from smart_context.base.errors import CommandFailed
 from smart_context.base.text.names import one_line
@@ -49,31 +49,37 @@ _LONGEST_NOTE = 400
 Nearest = Callable[[str, int], Awaitable[Sequence[Passage]]]
 
 
-class KeyReader(Protocol):
-    """Reads attached files."""
-
-    async def read(self, id: str) -> str | None:  # noqa: A002 - the resolver's parameter
-        """The text of a file key; `None` if unknown."""
-
-
-@dataclass(eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FileTools:
-    """The tools of a vault."""
+    """Offers a vault's files to the chat model."""
 
     root: Path
-    _: KW_ONLY
-    # folders to leave out, relative to the vault; such as the memory folder
-    without: InitVar[Collection[str]]
+    without: Collection[str]  # folders to leave out, relative to the vault; the memory folder
     nearest: Nearest
-    attachments: KeyReader | None = None
+    # gives the text of an attached file by its key; `None` if unknown
+    attached: Callable[[str], Awaitable[str | None]]
+    # `off` offers none; `fenced` always uses plain text instead of tool calls
+    mode: Literal["auto", "fenced", "off"]
+    models: Callable[[], Models]  # gives the models in use; the embedded chat model takes no tools
 
-    def __post_init__(self, without: Collection[str]) -> None:
-        self._without = tuple(without)
+    def offered(self, state: FilterState) -> Sequence[Tool]:
+        """The tools for one turn of a chat, which share its limits; none if files are off."""
+        return self.for_turn() if self.is_open and state.file_tools else ()
+
+    @property
+    def is_fenced(self) -> bool:
+        """True if the settings want calls and results as plain text."""
+        return self.is_open and self.mode == "fenced"
+
+    @property
+    def is_open(self) -> bool:
+        """True if settings and model allow tools; each chat can be without them."""
+        return self.mode != "off" and not self.models().chat_is_embedded
 
     def for_turn(self) -> list[Tool]:
         """The tools of one turn, with a shared count of what it reads."""
-        base = os.path.abspath(self.root).rstrip(os.sep)  # noqa: PTH100 - by letters, as the reader
-        reading = _Reading(self.root, base, self._without, self.attachments)
+        base = os.path.abspath(self.root)  # noqa: PTH100 - by letters, as the reader
+        reading = _Reading(self, base)
         return [
             Tool(
                 name="read_file",
@@ -126,7 +132,7 @@ class FileTools:
         is_match = build_matcher(arguments.get("pattern"))
 
         def listed() -> list[str]:
-            paths = readable_files(self.root, below=folder, without=self._without)
+            paths = readable_files(self.root, below=folder, without=self.without)
             return [path for path in paths if is_match(posixpath.basename(path))]
 
         paths = await in_daemon_thread(listed, name="files")
@@ -142,12 +148,14 @@ class FileTools:
 class _Reading:
     """The files that one turn has read, within its limits."""
 
-    root: Path
+    tools: FileTools
     base: str
-    without: tuple[str, ...]
-    attachments: KeyReader | None
     files: dict[str, str] = field(default_factory=dict)
     characters: int = 0
+
+    @property
+    def root(self) -> Path:
+        return self.tools.root
 
     async def read(self, arguments: JsonObject) -> str:
         key, text = await self._text_of(arguments["path"])
@@ -184,11 +192,11 @@ class _Reading:
 
     async def _text_of(self, request: str) -> tuple[str, str]:
         """The absolute path to show, and the text."""
-        if self.attachments and (text := await self.attachments.read(request)):
+        if text := await self.tools.attached(request):
             return str(self.root / request), text
         path = _relative(self.root, request)
         stamp = await in_daemon_thread(
-            lambda: stamp_of(self.root, path, without=self.without), name="files"
+            lambda: stamp_of(self.root, path, without=self.tools.without), name="files"
         )
         if stamp is None:
             raise CommandFailed(await in_daemon_thread(lambda: self._absent(path), name="files"))
@@ -211,7 +219,7 @@ class _Reading:
     def _absent(self, path: str) -> str:
         if os.path.isdir(self.root / path):  # noqa: PTH112 - never raises, whatever the name
             return f"{path!r} is a folder; call list_files."
-        paths = list(readable_files(self.root, without=self.without))
+        paths = list(readable_files(self.root, without=self.tools.without))
         close = ", ".join(map(repr, _like(path, paths)))
         return f"There is no file {path!r} that may be read." + (
             f" Did you mean {close}?" if close else ""
@@ -252,27 +260,3 @@ def _object(
         },
         "required": [name for name in fields if name not in optional],
     }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileOffer:
-    """Offers a vault's files to the chat model."""
-
-    files: FileTools
-    # `off` offers none; `fenced` always uses plain text instead of tool calls
-    mode: Literal["auto", "fenced", "off"]
-    models: Callable[[], Models]  # gives the models in use; the embedded chat model takes no tools
-
-    def tools(self, state: FilterState) -> Sequence[Tool]:
-        """The tools for one turn of a chat, which share its limits; none if files are off."""
-        return self.files.for_turn() if self.is_open and state.file_tools else ()
-
-    @property
-    def is_fenced(self) -> bool:
-        """True if the settings want calls and results as plain text."""
-        return self.is_open and self.mode == "fenced"
-
-    @property
-    def is_open(self) -> bool:
-        """True if settings and model allow tools; each chat can be without them."""
-        return self.mode != "off" and not self.models().chat_is_embedded

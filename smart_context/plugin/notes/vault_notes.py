@@ -3,7 +3,6 @@
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TypeVar
 
@@ -58,6 +57,13 @@ class VaultNotes:
             self._listed_at = began
         return self._tree
 
+    async def slash_commands(self) -> JsonObject:
+        """List the texts that the notes in the folder `Commands` put into the message box."""
+        prefix = f"{FOLDER}/"
+        known = (await self.tree()).paths
+        paths = [path for path in known if path.startswith(prefix) and path.endswith(".md")]
+        return {"commands": await self.ask(lambda contexts: _read(contexts, paths))}
+
     def close(self) -> None:
         """Stop listening."""
         self._unsubscribe()
@@ -77,20 +83,6 @@ MOST_COMMANDS = 100
 MOST_CHARACTERS = 20_000
 _LONGEST_HINT = 80
 _NOT_IN_NAMES = re.compile(r"[^\w-]+")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SlashCommands:
-    """The command that lists them."""
-
-    notes: VaultNotes
-
-    async def slash_commands(self) -> JsonObject:
-        """List the texts that the notes in the folder `Commands` put into the message box."""
-        tree = await self.notes.tree()
-        prefix = f"{FOLDER}/"
-        paths = [path for path in tree.paths if path.startswith(prefix) and path.endswith(".md")]
-        return {"commands": await self.notes.ask(lambda found: _read(found, paths))}
 
 
 def _read(contexts: SmartContexts, paths: list[str]) -> list[JsonObject]:

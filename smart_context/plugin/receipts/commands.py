@@ -111,14 +111,13 @@ class Replays:
         """
         view, question, sent = await self._as_it_was(chat_id, receipt)
         view, settings = under(view, {**receipt.settings, **changes})
-        briefing = await self.briefings.under(
+        briefing = await self.briefings.of(
             chat_id,
             sent.text,
             view.sidecar.state,
             told=receipt.instructions,
             budget=settings.context_budget_tokens,
             model=model,
-            count_tokens=partial(count_tokens, model=model),
         )
         return await self.asking(question, sent, view, settings, briefing, system=receipt.system)
 

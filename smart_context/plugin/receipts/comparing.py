@@ -239,7 +239,8 @@ class Comparisons:
         """A new question under the chat's own choices, or others; no selection waits."""
         view = await self.replays.chat_filter.view(chat_id)
         state = view.sidecar.state
-        briefing = await self.replays.briefings.of(chat_id, sent.text, state, changes.get("role"))
+        own_or_other = state.with_role(changes.get("role"))
+        briefing = await self.replays.briefings.of(chat_id, sent.text, own_or_other)
         settings = self.replays.selector.settings_of(state)
         if changes:
             view, settings = under(view, {**settings_document(state, settings), **changes})

@@ -1,6 +1,7 @@
 """What a model gets when it asks for files, through the product's own plugin."""
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from smart_context.llm.models import ToolCall
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.notes import file_tools
-from smart_context.plugin.notes.file_tools import FileOffer
+from smart_context.plugin.notes.file_tools import FileTools
 from tests.scripted import Scripted, ScriptedChatModel
 
 pytestmark = pytest.mark.anyio
@@ -201,9 +202,10 @@ async def test_the_preview_is_what_is_sent(notes, served, setting):
         assert bool(running.model.asked[-1].tools) is (setting == "auto")
 
 
-class Files:
-    def for_turn(self):
-        return ["a tool"]
+def tools_of(mode, models):
+    return FileTools(
+        root=Path(), without=(), nearest=None, attached=None, mode=mode, models=lambda: models
+    )
 
 
 @pytest.mark.parametrize(
@@ -218,20 +220,19 @@ class Files:
 )
 def test_files_are_offered_as_settings_and_model_allow(mode, is_embedded, offered, is_fenced):
     models = SimpleNamespace(chat_is_embedded=is_embedded)
-    offer = FileOffer(files=Files(), mode=mode, models=lambda: models)
-    assert bool(offer.tools(FilterState())) == offered
-    assert offer.is_fenced == is_fenced
+    tools = tools_of(mode, models)
+    assert bool(tools.offered(FilterState())) == offered
+    assert tools.is_fenced == is_fenced
 
 
 def test_the_model_is_asked_for_each_time():
     models = SimpleNamespace(chat_is_embedded=True)
-    offer = FileOffer(files=Files(), mode="auto", models=lambda: models)
-    assert not offer.tools(FilterState())
+    tools = tools_of("auto", models)
+    assert not tools.offered(FilterState())
     models.chat_is_embedded = False
-    assert offer.tools(FilterState())
+    assert tools.offered(FilterState())
 
 
 def test_a_chat_can_be_without_them():
     models = SimpleNamespace(chat_is_embedded=False)
-    offer = FileOffer(files=Files(), mode="auto", models=lambda: models)
-    assert offer.tools(FilterState(file_tools=False)) == ()
+    assert tools_of("auto", models).offered(FilterState(file_tools=False)) == ()
