@@ -6,8 +6,9 @@ Page, command line and turns all ask this one function, so what is shown is what
 import asyncio
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, InitVar, dataclass, field, replace
-from typing import Any, TypedDict
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 from cachetools import LRUCache
@@ -161,14 +162,12 @@ class ContextSelector:
     scorer: RelevanceScorer
     settings: FilterSettings
     logger: logging.Logger
-    # the history's share of the window; `None` sets no limit
-    budget: InitVar[WindowBudget | None] = None
+    budget: WindowBudget = field(default_factory=WindowBudget)  # the history's share of the window
     _: KW_ONLY
     patience_s: float | None = PATIENCE_S  # how long the embedder may take; `None` sets no limit
-
-    def __post_init__(self, budget: WindowBudget | None) -> None:
-        self._kept: LRUCache[tuple[ChatId, float, FilterSettings], _Chosen] = LRUCache(MAX_KEPT)
-        self._budget = budget or WindowBudget()
+    _kept: LRUCache[tuple[ChatId, float, FilterSettings], _Chosen] = field(
+        default_factory=partial(LRUCache, MAX_KEPT), init=False
+    )
 
     def is_searching(self, state: FilterState) -> bool:
         """True if the similarity switch of a chat is on."""
@@ -202,7 +201,7 @@ class ContextSelector:
         settings = settings or self.settings_of(view.sidecar.state)
         limit = settings.similarity_threshold if threshold is None else threshold
         chosen = await self._chosen(view, settings, limit)
-        most = None if view.is_of_client else self._budget.limit(**_beside(view))
+        most = None if view.is_of_client else self.budget.limit(view.sidecar.state)
         known = chosen.decisions.get(most)
         if known is None:
             known = chosen.decisions[most] = self._decided(view, chosen)
@@ -277,7 +276,8 @@ class ContextSelector:
         if view.is_of_client:
             return selection
         keep = protected_ids(view)
-        return self._budget.applied(selection, candidates, keep=keep, **_beside(view))
+        state = view.sidecar.state
+        return self.budget.applied(selection, candidates, keep=keep, state=state)
 
     async def topics_about(self, view: ChatView, text: str) -> list[str]:
         """The labels of the topics on top that a text is clearly about; none if that fails."""
@@ -340,23 +340,6 @@ class ContextSelector:
         else:
             return _for_candidates(scores, said, candidates), ""
         return None, f"{problem} All messages stay in context."
-
-
-class _Beside(TypedDict):
-    """What else takes room in the window."""
-
-    has_contexts: bool
-    has_role: bool
-    recalled: int
-
-
-def _beside(view: ChatView) -> _Beside:
-    state = view.sidecar.state
-    return {
-        "has_contexts": bool(state.contexts),
-        "has_role": bool(state.role),
-        "recalled": sum(recall.max_tokens for recall in state.recalls),
-    }
 
 
 def queries_of(view: ChatView) -> tuple[list[TopicQuery], list[TopicQuery]]:

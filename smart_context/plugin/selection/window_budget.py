@@ -12,6 +12,7 @@ from smart_context.chat.tool_pairs import has_tool_calls
 from smart_context.host.request.tokens import PER_MESSAGE, message_tokens
 from smart_context.host.request.window import Window
 from smart_context.llm.tokens import counting, utf8_bytes
+from smart_context.plugin.choices.state import FilterState
 from smart_context.relevance.reasons import KINDS, Reason, ReasonKind
 from smart_context.relevance.select import Selection
 
@@ -36,18 +37,20 @@ class WindowBudget:
         window = self.window()
         return budget if window is None else window.for_role(budget)
 
-    def limit(self, *, has_contexts: bool, has_role: bool, recalled: int) -> tuple[str, int] | None:
-        """The model that is asked, and the most tokens of the history; `None` if unknown."""
-        window = self.window()
-        if window is None:
-            return None
-        limit = self._limit(window, has_contexts=has_contexts, has_role=has_role, recalled=recalled)
-        return window.model, limit
+    def limit(self, state: FilterState) -> tuple[str, int] | None:
+        """The model that is asked, and the most tokens of the history; `None` if unknown.
 
-    def _limit(self, window: Window, *, has_contexts: bool, has_role: bool, recalled: int) -> int:
-        contexts = window.for_contexts(self.contexts) if has_contexts else 0
+        Args:
+            state: What else the user chose, which takes room too.
+        """
+        window = self.window()
+        return None if window is None else (window.model, self._limit(window, state))
+
+    def _limit(self, window: Window, state: FilterState) -> int:
+        contexts = window.for_contexts(self.contexts) if state.contexts else 0
+        recalled = sum(recall.max_tokens for recall in state.recalls)
         recalled = window.for_contexts(recalled) if recalled else 0
-        return window.for_history(contexts=contexts + recalled, has_role=has_role)
+        return window.for_history(contexts=contexts + recalled, has_role=bool(state.role))
 
     def applied(
         self,
@@ -55,21 +58,19 @@ class WindowBudget:
         candidates: Sequence[Message],
         *,
         keep: Collection[MessageId],
-        has_contexts: bool,
-        has_role: bool = False,
-        recalled: int = 0,
+        state: FilterState,
     ) -> Selection:
         """The selection without the oldest messages that exceed the window.
 
         Args:
             candidates: The messages that it is about, chronological.
             keep: Standing instructions and what the user pinned: never left out.
-            recalled: The budget of what is recalled from other chats.
+            state: What else the user chose, which takes room too.
         """
         window = self.window()
         if window is None:
             return selection
-        limit = self._limit(window, has_contexts=has_contexts, has_role=has_role, recalled=recalled)
+        limit = self._limit(window, state)
         chosen = frozenset(selection.kept)
         kept = [message for message in candidates if message.id in chosen]
         if _surely_fits(kept, limit):

@@ -5,6 +5,7 @@ import pytest
 
 from smart_context.chat.messages import Message, MessageId
 from smart_context.host.request.window import Window
+from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.window_budget import WindowBudget
 from smart_context.relevance.reasons import ReasonKind
 from smart_context.relevance.select import select_messages
@@ -20,7 +21,7 @@ def said(count, size=92):
 
 def applied(budget, messages, *, keep=(), scores=None, **beside):
     selection = select_messages(messages, scores=scores, threshold=0.5)
-    return budget.applied(selection, messages, keep=set(keep), **{"has_contexts": False, **beside})
+    return budget.applied(selection, messages, keep=set(keep), state=FilterState(**beside))
 
 
 @pytest.mark.parametrize(
@@ -38,7 +39,7 @@ def applied(budget, messages, *, keep=(), scores=None, **beside):
 def test_the_newest_messages_that_fit_stay(tokens, contexts, has_contexts, count):
     messages = said(10)
     budget = WindowBudget(window=lambda: window(tokens), contexts=contexts)
-    selection = applied(budget, messages, has_contexts=has_contexts)
+    selection = applied(budget, messages, contexts=("Notes",) if has_contexts else ())
     assert selection.kept == tuple(message.id for message in messages[-count:])
     reasons = selection.reasons
     kinds = [reasons.at(at).kind for at in range(10)]
@@ -56,7 +57,7 @@ def test_the_newest_messages_that_fit_stay(tokens, contexts, has_contexts, count
 )
 def test_the_history_takes_what_the_window_leaves(tokens, size, has_role, count):
     budget = WindowBudget(window=lambda: window(tokens))
-    assert len(applied(budget, said(10, size), has_role=has_role).kept) == count
+    assert len(applied(budget, said(10, size), role="editor" if has_role else "").kept) == count
 
 
 @pytest.mark.parametrize(("tokens", "left"), [(None, 8_000), (100_000, 8_000), (1_000, 300)])
@@ -84,7 +85,7 @@ def test_a_selection_that_fits_is_the_same_and_nothing_is_counted():
     messages = said(3)
     selection = select_messages(messages, scores=None)
     budget = WindowBudget(window=lambda: window(100_000, count))
-    assert budget.applied(selection, messages, keep=(), has_contexts=False) is selection
+    assert budget.applied(selection, messages, keep=(), state=FilterState()) is selection
 
 
 @pytest.mark.parametrize(
