@@ -15,7 +15,7 @@ from itertools import chain, islice
 from typing import Any
 from weakref import WeakSet
 
-from smart_context.base.errors import ModelFailed, SmartContextError
+from smart_context.base.errors import CommandFailed, ModelFailed, SmartContextError
 from smart_context.base.text.names import storable
 from smart_context.base.values import JsonObject
 from smart_context.host.tasks import was_cancelled
@@ -212,7 +212,7 @@ async def answered(call: ToolCall, tools: Sequence[Tool]) -> JsonObject:
         async with asyncio.timeout(TOOL_TIMEOUT_S):
             result = _text_of(await tool.run(arguments))
         state = "result"
-    except (SmartContextError, ArgumentsInvalid, _UnknownTool) as error:
+    except (SmartContextError, ArgumentsInvalid) as error:
         state, result = "error", str(error)
     except asyncio.CancelledError:
         if was_cancelled():
@@ -243,16 +243,12 @@ def part_of(call: ToolCall, state: str, arguments: JsonObject | str, result: str
     return whole
 
 
-class _UnknownTool(Exception):
-    """A call of an unknown tool; the message lists the known ones."""
-
-
 def _named(name: str, tools: Sequence[Tool]) -> Tool:
     for tool in tools:
         if tool.name == name:
             return tool
     known = ", ".join(tool.name for tool in tools)
-    raise _UnknownTool(f"Tool {name!r} not found; the tools are: {known or 'none'}.")
+    raise CommandFailed(f"Tool {name!r} not found; the tools are: {known or 'none'}.")
 
 
 def _text_of(result: object) -> str:
