@@ -40,7 +40,7 @@ export class Attachments {
     this.#key = `attached:${chatId}`;
   }
 
-  /** Starts listening, with the attachments from before a reload. */
+  /** Starts listening, with the attachments from when the chat was last open. */
   start() {
     this.#list.addEventListener("click", (event) => {
       const pressed = event.target instanceof Element ? event.target.closest("button") : null;
@@ -54,7 +54,7 @@ export class Attachments {
       this.#set(this.#attached.map((one) => (one.told === UNSEEN ? { ...one, told: "" } : one)));
     });
     document.addEventListener("attachments-cut", (event) => this.#showCuts(/** @type {CustomEvent<import("./attached.js").Cuts>} */ (event).detail));
-    for (const kept of fromText(recall("sessionStorage", this.#key))) this.#add({ ...kept, state: "ready" });
+    for (const kept of fromText(recall("localStorage", this.#key))) this.#add({ ...kept, state: "ready" });
   }
 
   get all() {
@@ -140,7 +140,7 @@ export class Attachments {
       if (this.#list.children[place] !== chip) this.#list.insertBefore(chip, this.#list.children[place] ?? null);
     }
     this.#list.hidden = !attached.length;
-    remember("sessionStorage", this.#key, asText(attached));
+    remember("localStorage", this.#key, asText(attached));
     this.#form.dispatchEvent(new CustomEvent("attachments-changed", { bubbles: true }));
   }
 

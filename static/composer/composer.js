@@ -41,13 +41,16 @@ export class Composer {
     this.#attachments = attachments;
     this.#deeds = deeds;
     this.#draftKey = `draft:${chatId}`;
-    this.#queue = new Queue(this.#find(".queued"), () => this.#show());
+    this.#queue = new Queue(this.#find(".queued"), `waiting:${chatId}`, () => {
+      this.#show();
+      this.#sendNext();
+    });
     this.#menu = new SlashMenu(this.#box, this.#find(".commands"), (name) => this.#choose(name));
   }
 
-  /** Starts listening, with the draft from before a reload. */
+  /** Starts listening, with the draft from when the chat was last open. */
   start() {
-    this.#box.value ||= recall("sessionStorage", this.#draftKey);
+    this.#box.value ||= recall("localStorage", this.#draftKey);
     this.#box.addEventListener("input", () => {
       this.#find(".composer-problem").hidden = true;
       this.#show();
@@ -83,6 +86,7 @@ export class Composer {
   /** Offers to stop while an answer is being written. @param {boolean} isAnswering */
   setAnswering(isAnswering) {
     this.#isAnswering = isAnswering;
+    if (isAnswering) this.#queue.goOn();
     this.#show();
     this.#sendNext();
   }
@@ -214,8 +218,7 @@ export class Composer {
 
   #show() {
     const box = this.#box;
-    // What waits is a draft again after a reload.
-    remember("sessionStorage", this.#draftKey, [...this.#queue.texts, box.value].filter(Boolean).join("\n\n"));
+    remember("localStorage", this.#draftKey, box.value);
     this.#fit();
     box.placeholder = this.#attachments.all.length ? "What about it?" : "Write a message";
     this.#find(".stop").hidden = !this.#isBusy;

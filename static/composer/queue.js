@@ -1,36 +1,60 @@
 // @ts-check
-/** Messages that wait until the answer before them is written: shown, and removable. */
+/** Messages that wait until the answer before them is written: shown, and removable. They are there again when a page is opened. */
 
+import { asText, fromText } from "./attached.js";
 import { clone } from "../lib/from-template.js";
+import { recall, remember } from "../lib/memory.js";
 import { visible } from "../lib/text.js";
 
 /** @typedef {{ text: string, attached: readonly import("./attached.js").Attached[] }} Waiting */
 
+/** @param {string} text @returns {Waiting[]}  None if the text is not valid. */
+function waitingIn(text) {
+  try {
+    const kept = JSON.parse(text);
+    if (!Array.isArray(kept)) return [];
+    return kept
+      .filter((one) => typeof one?.text === "string")
+      .map((one) => ({ text: one.text, attached: fromText(String(one.attached)).map((file, id) => ({ ...file, id: -1 - id, state: "ready" })) }));
+  } catch {
+    return [];
+  }
+}
+
 export class Queue {
   #list;
+  #key;
   #changed;
   /** @type {Waiting[]} */
   #waiting = [];
+  #isHeld = false;
 
-  /** @param {HTMLElement} list  Shows them; with a template for one. @param {() => void} changed  Called when the user removed one. */
-  constructor(list, changed) {
+  /**
+   * @param {HTMLElement} list  Shows them; with a template for one.
+   * @param {string} key  Where they are kept when the page is left.
+   * @param {() => void} changed  Called when the user removed one, or sends those that were left.
+   */
+  constructor(list, key, changed) {
     this.#list = list;
+    this.#key = key;
     this.#changed = changed;
   }
 
+  /** Starts listening, with what waited when the chat was left. */
   start() {
     this.#list.addEventListener("click", (event) => {
       const pressed = event.target instanceof Element ? event.target.closest("button") : null;
-      const place = [...this.#list.querySelectorAll("button")].indexOf(/** @type {HTMLButtonElement} */ (pressed));
+      const place = [...this.#list.children].indexOf(/** @type {Element} */ (pressed?.closest("li")));
       if (place < 0) return;
-      this.#waiting.splice(place, 1);
+      if (pressed?.classList.contains("queued-send")) this.#isHeld = false;
+      else this.#waiting.splice(place, 1);
       this.#show();
       this.#changed();
     });
-  }
-
-  get texts() {
-    return this.#waiting.map(({ text }) => text);
+    // A page that is shown again has its own, and one that is left gives them to the next.
+    addEventListener("pagehide", () => this.#leave());
+    addEventListener("pageshow", (event) => event.persisted && this.#takeLeft());
+    this.#takeLeft();
   }
 
   /** @param {Waiting} message */
@@ -39,8 +63,15 @@ export class Queue {
     this.#show();
   }
 
-  /** Removes the oldest. @returns {Waiting | undefined} */
+  /** Lets those that were left be sent after an answer that is still being written. */
+  goOn() {
+    this.#isHeld = false;
+    this.#show();
+  }
+
+  /** Removes the oldest; none while they wait for the user's word. @returns {Waiting | undefined} */
   next() {
+    if (this.#isHeld) return undefined;
     const first = this.#waiting.shift();
     if (first) this.#show();
     return first;
@@ -53,14 +84,32 @@ export class Queue {
     return all;
   }
 
+  #leave() {
+    const left = this.#waiting.map(({ text, attached }) => ({ text, attached: asText(attached) }));
+    if (left.length) remember("localStorage", this.#key, JSON.stringify(left));
+    this.#waiting = [];
+    this.#changed();
+  }
+
+  #takeLeft() {
+    this.#waiting.unshift(...waitingIn(recall("localStorage", this.#key)));
+    remember("localStorage", this.#key, "");
+    this.#isHeld = this.#waiting.length > 0;
+    this.#show();
+  }
+
   #show() {
-    const rows = this.#waiting.map(({ text, attached }) => {
+    const when = this.#isHeld ? "Not sent yet" : "Sent after this answer";
+    const rows = this.#waiting.map(({ text, attached }, place) => {
       const row = clone("queued-template");
       const words = visible([text, ...attached.map(({ name }) => `📎 ${name}`)].join(" "));
       /** @type {HTMLElement} */ (row.querySelector(".queued-text")).textContent = words;
+      /** @type {HTMLElement} */ (row.querySelector(".queued-when")).textContent = place ? "" : when;
+      /** @type {HTMLElement} */ (row.querySelector(".queued-send")).hidden = !this.#isHeld || place > 0;
       return row;
     });
     this.#list.replaceChildren(...rows);
+    this.#list.ariaLabel = when;
     this.#list.hidden = !rows.length;
   }
 }

@@ -127,6 +127,30 @@ def test_a_message_waits_for_the_answer_before_it_and_a_silence_is_told(
     again.set()
 
 
+def test_what_waits_and_what_is_written_is_there_again_after_the_chat_was_left(
+    new_page, server, endpoint, gate
+):
+    page = open_chat(new_page, server)
+    hold(endpoint, ANSWER, gate)
+    send(page, "How do I tie a knot?")
+    expect(answer(page).locator("strong")).to_have_text("bowline")
+    for text in ("And a sheet bend?", "And a clove hitch?"):
+        write(page, text)
+    page.get_by_role("textbox", name="Message").fill("Which one for a c")
+    page.goto(f"{server.origin}/settings")
+    server.ask("chat.stop", chat_id="mixed")
+
+    page.goto(f"{server.origin}/chats/mixed")
+    left = page.get_by_role("list", name="Not sent yet")
+    expect(left.get_by_role("listitem")).to_have_count(2)
+    expect(page.get_by_role("textbox", name="Message")).to_have_value("Which one for a c")
+    assert "And a sheet bend?" not in asked(endpoint)
+    left.get_by_role("button", name="Send now").click()
+    expect(left).to_be_hidden()
+    expect(answer(page)).to_contain_text("You said: And a clove hitch?")
+    expect(page.get_by_role("textbox", name="Message")).to_have_value("Which one for a c")
+
+
 def test_a_busy_model_is_asked_again_and_the_page_says_when(new_page, server, endpoint):
     page = open_chat(new_page, server)
     endpoint.reply_with(failure(429, "Slow down", retry_after="60"))
