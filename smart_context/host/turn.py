@@ -52,6 +52,7 @@ class Turn:
         left_out: Messages that were chosen and did not fit into the window.
         lacks_optional_prompt: The optional part of the system prompt did not fit either.
         was_cut: The history was cut to keep within the window, by a plugin or by the host.
+        is_cut_off: The model ended its answer at the most tokens that it may have.
         abort_reason: Why a handler aborted the turn; empty if none did.
         is_extracted: The answer quotes passages; no chat model is configured.
         error: Why it failed, for the user; empty if it did not.
@@ -87,6 +88,7 @@ class Turn:
         self.was_cut = False
         self.abort_reason = ""
         self.stopped = False
+        self.is_cut_off = False
         self.is_extracted = False
         self.error = ""
         self.error_code = 0

@@ -75,25 +75,29 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """The next piece of a streamed answer; `usage` and `tool_calls` come last.
+    """The next piece of a streamed answer; all but the texts comes last.
 
-    `reasoning` is what a model thinks before it answers; it is not part of the answer.
+    Attributes:
+        reasoning: What a model thinks before it answers; it is not part of the answer.
+        is_cut_off: The model reached the most tokens that an answer may have.
     """
 
     text: str = ""
     reasoning: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     usage: Usage | None = None
+    is_cut_off: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """A whole answer; `reasoning` as in `Piece`."""
+    """A whole answer; `reasoning` and `is_cut_off` as in `Piece`."""
 
     text: str
     reasoning: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     usage: Usage | None = None
+    is_cut_off: bool = False
 
 
 class ChatModel(Protocol):

@@ -278,6 +278,16 @@ def test_a_stopped_answer_is_gone_on_with(new_page, server, endpoint, gate):
     expect(page.get_by_role("button", name="Continue", exact=True)).to_have_count(0)
 
 
+def test_an_answer_that_the_model_cut_off_says_so_and_is_gone_on_with(new_page, server, endpoint):
+    page = open_chat(new_page, server)
+    endpoint.reply_with(Reply(pieces=("First make a",), finish_reason="length"))
+    send(page, "In detail, please")
+    expect(answer(page).locator(".stopped")).to_contain_text("Cut off")
+    answer(page).get_by_role("button", name="Continue").click()
+    expect(answer(page)).to_contain_text("You said: Please go on where you stopped.")
+    assert "First make a" in asked(endpoint)
+
+
 def test_code_is_wrapped_and_downloaded(new_page, server, endpoint):
     page = open_chat(new_page, server)
     endpoint.reply_with(f"```py\n{'knot = ' * 60}tie()\n```")

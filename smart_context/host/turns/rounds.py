@@ -81,7 +81,7 @@ class Rounds:
 
     async def _request(self, tools: Sequence[Tool], *, as_text: bool) -> Completion:
         turn = self.turn
-        turn.usage = None
+        turn.usage, turn.is_cut_off = None, False
         whole = replace(turn.request, tools=tuple(tools), as_text=as_text)
         request = await within(turn.window, whole)
         if request is not whole:
@@ -130,6 +130,7 @@ class Rounds:
             async with _closing(self.model.stream(self.turn.sent, tools=offered)) as pieces:
                 async for piece in pieces:
                     self.turn.usage = piece.usage or self.turn.usage
+                    self.turn.is_cut_off |= piece.is_cut_off
                     calls += piece.tool_calls
                     if piece.reasoning and not texts:  # later ones have no place
                         thoughts.append(piece.reasoning)
@@ -145,6 +146,7 @@ class Rounds:
     async def _whole(self, offered: Sequence[dict[str, object]]) -> Completion:
         said = await self.model.complete(self.turn.sent, tools=offered)
         self.turn.usage = said.usage
+        self.turn.is_cut_off = said.is_cut_off
         self._keep_thoughts([said.reasoning])
         if said.text:
             self.heard.text(said.text)

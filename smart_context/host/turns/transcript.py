@@ -22,7 +22,7 @@ INTERRUPTED = "The answer was interrupted before it was complete. Ask again or r
 
 NOTHING_CAME = "Stopped before an answer came."
 
-_OF_ONE_TURN = ("generating", "error", "error_code", "stopped")
+_OF_ONE_TURN = ("generating", "error", "error_code", "stopped", "cut_off")
 
 
 def answer_place(message_id: MessageId, created_at: str, *, is_extracted: bool = False) -> Message:
@@ -67,6 +67,7 @@ def stored_answer(
         extra={
             **(extra or {}),
             **({"stopped": True} if turn.stopped else {}),
+            **({"cut_off": True} if turn.is_cut_off and not turn.stopped else {}),
             **({EXTRACTED: True} if turn.is_extracted else {}),
         },
     )

@@ -93,6 +93,8 @@ MOST_CHARACTERS = 4_000_000
 """The most characters of an answer and its reasoning: a million tokens."""
 
 _NOTHING = ("", "")
+_AT_ITS_LIMIT = "length"
+"""Why an answer ended that is as long as it may be; as OpenAI's API says it."""
 
 
 class VendorError(RequestFailed):
@@ -123,6 +125,7 @@ def read_completion(body: bytes) -> Completion:
         reasoning=_reasoning(message) + thoughts,
         tool_calls=calls.whole,
         usage=Usage.from_dict(answer.get("usage")),
+        is_cut_off=choice is not None and choice.get("finish_reason") == _AT_ITS_LIMIT,
     )
 
 
@@ -169,6 +172,7 @@ class StreamReader:
         self._thinking = Thinking()
         self._usage: Usage | None = None
         self._saw_event = False
+        self._is_cut_off = False
         self._strays = bytearray()
 
     def feed(self, chunk: bytes) -> Iterator[Piece]:
@@ -194,7 +198,7 @@ class StreamReader:
             raise AnswerNotUnderstood(_beginning(self._rest))
 
     def last(self) -> Iterator[Piece]:
-        """The remaining text, then one piece with tool calls and usage.
+        """The remaining text, then one piece with all that comes last.
 
         Raises:
             AnswerNotUnderstood: If there was no event and no whole answer.
@@ -209,13 +213,19 @@ class StreamReader:
                 reasoning=whole.reasoning,
                 tool_calls=whole.tool_calls,
                 usage=whole.usage,
+                is_cut_off=whole.is_cut_off,
             )
             return
         reasoning, text = self._thinking.rest()
-        if reasoning or text or self._calls.whole or self._usage:
-            yield Piece(
-                text=text, reasoning=reasoning, tool_calls=self._calls.whole, usage=self._usage
-            )
+        rest = Piece(
+            text=text,
+            reasoning=reasoning,
+            tool_calls=self._calls.whole,
+            usage=self._usage,
+            is_cut_off=self._is_cut_off,
+        )
+        if rest != Piece():
+            yield rest
 
     def _said(self, lines: Sequence[bytes]) -> tuple[list[tuple[str, str]], Exception | None]:
         """Reasoning and text per line, or of all if they are many; and the error, if any."""
@@ -250,8 +260,9 @@ class StreamReader:
         choice = _first_choice(event)
         if choice is None:
             return _NOTHING
-        if choice.get("finish_reason"):
+        if reason := choice.get("finish_reason"):
             self.ended = True
+            self._is_cut_off = reason == _AT_ITS_LIMIT
         delta = choice.get("delta")
         if not isinstance(delta, Mapping):
             return _NOTHING

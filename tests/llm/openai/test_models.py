@@ -100,6 +100,15 @@ async def test_a_streamed_answer_comes_in_pieces_and_its_usage_last(endpoint, ch
     assert pieces[-1] == Piece(usage=Usage(prompt_tokens=7, completion_tokens=3))
 
 
+@pytest.mark.parametrize("reason", ["length", "stop"])
+async def test_an_answer_that_reached_its_most_tokens_says_so(endpoint, chat, reason):
+    endpoint.reply_with(*[Reply(pieces=("one ", "two"), finish_reason=reason)] * 2)
+    pieces = await collected(chat.stream(ASK))
+    whole = await chat.complete(ASK)
+    is_cut_off = reason == "length"
+    assert any(piece.is_cut_off for piece in pieces) is whole.is_cut_off is is_cut_off
+
+
 @pytest.mark.parametrize("streamed", [True, False])
 async def test_tool_calls_arrive_whole(endpoint, chat, streamed):
     tools = [{"type": "function", "function": {"name": "look", "parameters": {}}}]

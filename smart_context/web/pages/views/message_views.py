@@ -220,7 +220,8 @@ class MessageView:
     error: str  # why the answer failed; empty if it did not
     is_generating: bool  # the answer is still being written
     is_extracted: bool  # a notice of the program that quotes notes and the chat; no model wrote it
-    is_stopped: bool  # the user stopped the answer; its text ends in the middle
+    # why the answer's text ends in the middle: the user stopped it, or it was as long as it may be
+    ending: str
     is_notice: bool  # it only says why there is no answer
     summary: SummaryView | None  # the card of a summary; `None` for other messages
     created_at: str  # ISO 8601; empty when unknown
@@ -246,12 +247,20 @@ def message_view(message: Message, render: Callable[[str], str]) -> MessageView:
         error=visible(message.error),
         is_generating=message.generating,
         is_extracted=message.is_extracted,
-        is_stopped=message.extra.get("stopped") is True,
+        ending=_ending(message),
         is_notice=is_notice(message),
         summary=summary,
         created_at=message.created_at,
         attached=attached_views(message),
     )
+
+
+def _ending(message: Message) -> str:
+    marks = {
+        "stopped": "Stopped",
+        "cut_off": "Cut off: the answer is as long as the model may write",
+    }
+    return next((words for mark, words in marks.items() if message.extra.get(mark) is True), "")
 
 
 def _speaker(message: Message) -> str:
@@ -283,8 +292,8 @@ def is_notice(message: Message) -> bool:
 def version(message: Message) -> str:
     """A short digest of what the message shows."""
     attached = (message.files, message.links)
-    is_stopped = message.extra.get("stopped") is True
-    shown = (message.role, message.content, message.generating, message.error, is_stopped)
+    ending = _ending(message)
+    shown = (message.role, message.content, message.generating, message.error, ending)
     return f"{_checksum(repr((*shown, *attached))):08x}"
 
 
