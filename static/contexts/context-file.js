@@ -85,7 +85,6 @@ export class ContextFile {
 
   /** Saves it if necessary, and attaches it to a chat. @param {HTMLSelectElement} chat */
   async attach(chat) {
-    if (!chat.value) return toast("No chat to attach it to yet.");
     if (this.#isEmpty) return toast("Choose a note first: this context is empty.");
     const key = this.#key && !this.#isChanged ? this.#key : await this.save();
     if (!key) return undefined;

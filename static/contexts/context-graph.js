@@ -61,7 +61,7 @@ export function showGraph(svg, { depths, links }) {
     const [a, b] = [at.get(from), at.get(to)];
     return a && b ? [lineOf(a, b)] : [];
   });
-  follow(svg, [...lines, ...placed.map((dot, place) => dotOf(dot, place, scale, isNamed ? size / LINES : 0))]);
+  follow(svg, [...lines, ...placed.map((dot, place) => dotOf(dot, place, scale, size / LINES, isNamed))]);
 }
 
 /**
@@ -88,6 +88,7 @@ function follow(svg, fresh) {
 function become(old, fresh) {
   for (const { name, value } of fresh.attributes) if (name !== "style") old.setAttribute(name, value);
   for (const name of fresh.style) old.style.setProperty(name, fresh.style.getPropertyValue(name));
+  old.toggleAttribute("data-unnamed", fresh.hasAttribute("data-unnamed"));
   old.replaceChildren(...fresh.childNodes);
 }
 
@@ -113,9 +114,10 @@ function lineOf(a, b) {
  * @param {Dot} dot
  * @param {number} place
  * @param {number} scale
- * @param {number} textSize  Of its name; 0 for none.
+ * @param {number} textSize  Of its name.
+ * @param {boolean} isNamed  Otherwise its name is shown while it is looked at.
  */
-function dotOf({ key, depth, x, y }, place, scale, textSize) {
+function dotOf({ key, depth, x, y }, place, scale, textSize, isNamed) {
   const { name } = wordsOf(key);
   const words = `${visible(name)}: ${depth === 0 ? "chosen" : `${depth} ${depth === 1 ? "link" : "links"} away`}`;
   const link = drawn("a", { href: `#item-${place}`, "aria-label": words, "data-hue": HUES[depth % HUES.length] });
@@ -126,12 +128,11 @@ function dotOf({ key, depth, x, y }, place, scale, textSize) {
   const title = drawn("title", {});
   title.textContent = words;
   link.append(title, drawn("circle", { class: "graph-room", r: 12 }), drawn("circle", { r: depth === 0 ? 7 : 5 }));
-  if (textSize) {
-    // Away from the centre, where the lines are.
-    const label = drawn("text", { y: y < -1 ? -10 : 8 + textSize, "font-size": textSize });
-    label.textContent = name.length > LONGEST_NAME ? `${visible(name.slice(0, LONGEST_NAME - 1))}…` : visible(name);
-    link.append(label);
-  }
+  link.toggleAttribute("data-unnamed", !isNamed);
+  // Away from the centre, where the lines are.
+  const label = drawn("text", { y: y < -1 ? -10 : 8 + textSize, "font-size": textSize });
+  label.textContent = name.length > LONGEST_NAME ? `${visible(name.slice(0, LONGEST_NAME - 1))}…` : visible(name);
+  link.append(label);
   return link;
 }
 

@@ -127,7 +127,10 @@ function depthOf(depth, isAlone) {
   section.className = "depth";
   const title = element("h3", "", depth.depth === 0 ? "Chosen" : `${depth.depth} ${depth.depth === 1 ? "link" : "links"} away`);
   const head = element("p", "depth-head", "");
-  head.append(title, element("span", "aside", `${counted(depth.count, "note")} · ${counted(depth.tokens, "token")}`));
+  title.append(element("span", "aside", ` · ${counted(depth.count, "note")}`));
+  const cost = element("span", "item-tokens", numbered(depth.tokens));
+  cost.append(element("span", "visually-hidden", " tokens"));
+  head.append(title, cost);
   if (isAlone) head.classList.add("visually-hidden");
   const list = document.createElement("ul");
   list.append(...depth.items.map((/** @type {any} */ item) => itemOf(item)));

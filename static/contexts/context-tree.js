@@ -33,8 +33,10 @@ export class ContextTree {
     root.addEventListener("change", (event) => {
       const box = /** @type {HTMLInputElement} */ (event.target);
       const row = rowOf(box);
-      if (row.dataset.tick === "covered") this.#tickRow(row);
-      else onTick(row.dataset.key ?? "", box.checked);
+      if (row.dataset.tick === "covered") {
+        this.#tickRow(row);
+        toast("It comes with what is ticked above it. Untick that to choose single notes.");
+      } else onTick(row.dataset.key ?? "", box.checked);
     });
     root.addEventListener("click", (event) => {
       const pressed = event.target instanceof Element ? event.target.closest("button") : null;

@@ -349,3 +349,19 @@ def test_a_narrow_screen_has_room_for_the_builder(new_page, server, path):
     page = open_builder(new_page, server, path, viewport={"width": 360, "height": 740})
     expect(page.locator("#tree input").first).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_the_last_step_and_what_it_costs_stay_in_sight(new_page, serve, vault):
+    for number in range(40):
+        (vault / f"{number}.md").write_text(f"# Note {number}\n\nIt says {number}.\n")
+    server = serve(vault)
+    page = open_page(new_page, server, "/contexts", viewport={"width": 1280, "height": 600})
+    page.locator(".row-label input").first.check()
+    expect(page.get_by_role("button", name="Attach")).to_be_in_viewport(ratio=1)
+    expect(page.get_by_label("Send it with every message of")).to_have_text(
+        re.compile("A new chat")
+    )
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Give it a name first.")).to_be_visible()
+    page.set_viewport_size({"width": 390, "height": 700})
+    expect(page.locator(".preview .total")).to_be_in_viewport(ratio=1)
