@@ -1,12 +1,13 @@
 """Scores a chat's messages for the selected topics, with cached vectors and words."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
+from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from smart_context.base.text.languages import main_language
@@ -93,31 +94,25 @@ class _WarmChat:
         return self.maker.background(messages, vectors)
 
 
+@dataclass(slots=True)
 class RelevanceScorer:
     """Scores messages by meaning and by words, on the scale of the embedding model in use."""
 
-    def __init__(
-        self,
-        cache: EmbeddingCache,
-        *,
-        mode: Mode = "enriched",
-        scale: Scale | None = None,
-        judge: Judge | None = None,
-    ) -> None:
-        """Create a scorer; reads and embeds nothing yet.
+    cache: EmbeddingCache
+    _: KW_ONLY
+    mode: Mode = "enriched"  # `plain` is the raw cosine of bare label and bare message
+    # the calibrated scale of the embedding model; `None` picks it by the model's name, or
+    # estimates it from the chat
+    scale: Scale | None = None
+    # decides what is about a topic, fitted to the embedding model; `None` picks it by the model's
+    # name. Without one, messages that stand out in the chat are chosen.
+    judge: Judge | None = None
+    _warm: LRUCache[ChatId, _WarmChat] = field(
+        default_factory=partial(LRUCache, _WARM_CHATS), init=False
+    )
 
-        Args:
-            mode: `plain` is the raw cosine of bare label and bare message.
-            scale: The calibrated scale of the embedding model; `None` picks it by the model's
-                name, or estimates it from the chat.
-            judge: Decides what is about a topic, fitted to the embedding model; `None` picks it
-                by the model's name. Without one, messages that stand out in the chat are chosen.
-        """
-        self._cache = cache
-        self._mode = mode
-        self._scale = scale
-        self._judge = judge or judge_for(cache.model, scale)
-        self._warm: OrderedDict[ChatId, _WarmChat] = OrderedDict()
+    def __post_init__(self) -> None:
+        self.judge = self.judge or judge_for(self.cache.model, self.scale)
 
     async def topics_about(
         self,
@@ -140,8 +135,8 @@ class RelevanceScorer:
             ModelFailed: If the embedder fails.
         """
         language = main_language([message.text for message in messages])
-        query = await self._cache.queries([text], language=language)
-        vectors = _wide(await self._cache.vectors(chat_id, messages), query)
+        query = await self.cache.queries([text], language=language)
+        vectors = _wide(await self.cache.vectors(chat_id, messages), query)
         if not (topics and vectors.shape[1] == query.shape[1]):
             return []
         centres = unit(np.array([vectors[list(places)].mean(axis=0) for places in topics]))
@@ -176,14 +171,14 @@ class RelevanceScorer:
         # first: they tell the model's dimension
         warm = self._warm_chat(chat_id)
         said = await warm.said(messages, labels, language)
-        label_vectors = await self._cache.queries(labels, language=language, said=said)
-        vectors = await self._cache.vectors(
+        label_vectors = await self.cache.queries(labels, language=language, said=said)
+        vectors = await self.cache.vectors(
             chat_id, messages, more_follow=more_follow, on_progress=on_progress
         )
         vectors = _wide(vectors, label_vectors)
-        if (mode or self._mode) == "plain":
+        if (mode or self.mode) == "plain":
             return score_plain(labels, label_vectors, vectors)
-        judge = self._judge if self._judge and self._judge.fits(vectors) else None
+        judge = self.judge if self.judge and self.judge.fits(vectors) else None
 
         def prepare() -> Background | None:
             return warm.prepared(messages, labels, language, vectors, judge)
@@ -203,18 +198,14 @@ class RelevanceScorer:
             )
 
     def _scale_of(self, evidence: Evidence) -> Scale:
-        if self._scale is not None:
-            return self._scale
+        if self.scale is not None:
+            return self.scale
         step = max(1, len(evidence.vectors) // _BACKGROUND_MESSAGES)
         background = similarities(evidence.label_vectors, evidence.vectors[::step])
-        return scale_for(self._cache.model, background)
+        return scale_for(self.cache.model, background)
 
     def _warm_chat(self, chat_id: ChatId) -> _WarmChat:
-        warm = self._warm.setdefault(chat_id, _WarmChat())
-        self._warm.move_to_end(chat_id)
-        while len(self._warm) > _WARM_CHATS:
-            self._warm.popitem(last=False)
-        return warm
+        return self._warm.setdefault(chat_id, _WarmChat())
 
 
 def _evidence(

@@ -7,6 +7,7 @@ import zlib
 from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 from operator import or_
 
@@ -50,17 +51,12 @@ _SPEAKERS = frozenset({"user", "assistant"})
 _ASKS_OR_COUNTS = re.compile(r"[?\uff1f\u061f\d]")
 
 
+@dataclass(frozen=True, slots=True)
 class EmbeddedTopicExtractor:
-    """Finds topics, members and standing instructions offline; satisfies `TopicExtractor`.
+    """Finds topics, members and standing instructions offline; satisfies `TopicExtractor`."""
 
-    Args:
-        embedder: Gives the messages' vectors; preferably cached.
-        keywords: Remembers the words of chats from one extraction to the next.
-    """
-
-    def __init__(self, embedder: Embedder, keywords: Keywords | None = None) -> None:
-        self._embedder = embedder
-        self._keywords = keywords or Keywords()
+    embedder: Embedder  # gives the messages' vectors; preferably cached
+    keywords: Keywords = field(default_factory=Keywords)  # remembers the words of chats
 
     async def extract(
         self,
@@ -77,10 +73,10 @@ class EmbeddedTopicExtractor:
             return Extraction(sticky_ids=sticky)
         is_answer = [message.role == "assistant" for message in spoken]
         try:
-            vectors = await self._embedder.embed([message.text for message in spoken])
+            vectors = await self.embedder.embed([message.text for message in spoken])
             facts = await asyncio.to_thread(standing_facts, spoken, vectors)
             sticky = _chronological(messages, {*sticky, *(spoken[place].id for place in facts)})
-            said = await asyncio.to_thread(_said, messages, spoken, vectors, self._embedder.name)
+            said = await asyncio.to_thread(_said, messages, spoken, vectors, self.embedder.name)
             if regroup or not is_grown(messages, previous):
                 groups, labels = await asyncio.to_thread(_fresh, said), []
             else:
@@ -96,11 +92,11 @@ class EmbeddedTopicExtractor:
             hints = tuple(dict.fromkeys(topic.label for topic in previous.topics))
             named = await self._named(talk, groups, labels, hints)
         except ModelFailed as failure:
-            raise ExtractionFailed(f"{self._embedder.name} did not answer: {failure}") from failure
+            raise ExtractionFailed(f"{self.embedder.name} did not answer: {failure}") from failure
         topics = _topics(groups, named, spoken)
         title = next((topic.label for topic in topics if topic.label != NAMELESS), "")
         found = Extraction(topics=topics, sticky_ids=sticky, title=title)
-        return await asyncio.to_thread(with_keywords, found, messages, self._keywords)
+        return await asyncio.to_thread(with_keywords, found, messages, self.keywords)
 
     async def _named(
         self, talk: Talk, groups: Sequence[Group], kept: Sequence[str], hints: Sequence[str]
@@ -143,7 +139,7 @@ class EmbeddedTopicExtractor:
         known = {place: labels[n] for place, n in enumerate(among) if labels[n] and n in wanted}
         taken = tuple(label for n, label in enumerate(labels) if label and n not in wanted)
         found = await labels_of(
-            talk, places, self._embedder, previous=hints, taken=taken, kept=known
+            talk, places, self.embedder, previous=hints, taken=taken, kept=known
         )
         for place, number in enumerate(among):
             if number in wanted:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Protocol
 
@@ -55,24 +55,12 @@ class TopicExtractor(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
 class LlmTopicExtractor:
-    """Asks a chat model, once, for the topics of the whole chat.
+    """Asks a chat model, once, for the topics of the whole chat."""
 
-    Args:
-        keywords: Remembers the words of chats from one extraction to the next.
-        max_prompt_tokens: What fits into the model's window.
-    """
-
-    def __init__(
-        self,
-        model: ChatModel,
-        keywords: Keywords | None = None,
-        *,
-        max_prompt_tokens: int = MAX_PROMPT_TOKENS,
-    ) -> None:
-        self._model = model
-        self._keywords = keywords or Keywords()
-        self._max_prompt_tokens = max_prompt_tokens
+    model: ChatModel
+    keywords: Keywords = field(default_factory=Keywords)  # remembers the words of chats
 
     async def extract(
         self,
@@ -89,20 +77,20 @@ class LlmTopicExtractor:
             extraction_prompt,
             messages,
             previous=previous.topics,
-            max_tokens=self._max_prompt_tokens,
+            max_tokens=MAX_PROMPT_TOKENS,
         )
         try:
-            reply = await self._model.complete(prompt.messages, json_reply=True)
+            reply = await self.model.complete(prompt.messages, json_reply=True)
             found = parsed_reply(reply.text, messages, shown_share=prompt.shown_share)
         except ModelFailed as failure:
-            raise ExtractionFailed(f"{self._model.name} did not answer: {failure}") from failure
+            raise ExtractionFailed(f"{self.model.name} did not answer: {failure}") from failure
         except ReplyUnusable as fault:
-            words = f"{self._model.name} gave no list of topics ({fault})."
+            words = f"{self.model.name} gave no list of topics ({fault})."
             raise ExtractionFailed(f"{words} Another model may do better.") from fault
         title = found.title
         found = await asyncio.to_thread(reconciled, found, previous, messages, regroup=regroup)
         found = replace(found, title=title)
-        return await asyncio.to_thread(with_keywords, found, messages, self._keywords)
+        return await asyncio.to_thread(with_keywords, found, messages, self.keywords)
 
 
 def is_readable(message: Message) -> bool:

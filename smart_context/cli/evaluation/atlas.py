@@ -23,8 +23,7 @@ from smart_context.llm.multilingual.files import MULTILINGUAL
 from smart_context.plugin.atlas.reading import NOTHING_READ, read_chat, with_kept
 from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.relevance.vectors.warm import message_key
-from smart_context.topics.atlas.linkage import linked
-from smart_context.topics.atlas.merging import merged
+from smart_context.topics.atlas.merging import linked, merged
 from smart_context.topics.atlas.values import Atlas, ChatTopic, Key
 from smart_context.topics.clusters.units import at_unit_length
 from smart_context.topics.embedded import EmbeddedTopicExtractor

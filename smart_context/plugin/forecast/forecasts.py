@@ -50,6 +50,9 @@ from smart_context.plugin.selection.selector import (
 from smart_context.storage.ports import Chats
 
 MAX_FORECASTS = 48
+MAX_IDS = 500
+"""The maximum number of messages that a difference names, each way."""
+
 MAX_PLACES = 50
 """The maximum number of places with hidden text that are listed."""
 
@@ -278,7 +281,7 @@ async def with_costs(
     return Forecast(view=view, decision=decision, costs=costs, tokens=tokens)
 
 
-def difference(before: Forecast, after: Forecast, most_ids: int = 500) -> JsonObject:
+def difference(before: Forecast, after: Forecast) -> JsonObject:
     """The changes from one forecast to another: added and removed messages, and tokens."""
     old, new = before.decision.selection.kept, after.decision.selection.kept
     had, has = frozenset(old), frozenset(new)
@@ -287,8 +290,8 @@ def difference(before: Forecast, after: Forecast, most_ids: int = 500) -> JsonOb
     return {
         "messages": len(added) - len(removed),
         "tokens": after.tokens.total - before.tokens.total,
-        "added": added[:most_ids],
-        "removed": removed[:most_ids],
+        "added": added[:MAX_IDS],
+        "removed": removed[:MAX_IDS],
         "added_count": len(added),
         "removed_count": len(removed),
     }

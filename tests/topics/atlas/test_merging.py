@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smart_context.topics.atlas import merging
-from smart_context.topics.atlas.linkage import linked
-from smart_context.topics.atlas.merging import merged
+from smart_context.topics.atlas.merging import linked, merged
 from smart_context.topics.atlas.values import Atlas, ChatTopic, from_document, to_document
 from smart_context.topics.clusters.units import at_unit_length
 
