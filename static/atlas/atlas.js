@@ -18,9 +18,7 @@ import { coloursOf } from "../cloud/hues.js";
  * @returns {Atlas}
  */
 export function atlasOf(whole, kept) {
-  const ids = whole.themes.map(({ id }) => ({ id: `theme ${id}` }));
-  const parts = whole.topics.map(({ id, theme }) => ({ id, parent_id: `theme ${theme}` }));
-  const colours = coloursOf([...ids, ...parts]);
+  const colours = coloursIn(whole.topics);
   const now = new Map((kept ?? whole).topics.map((topic) => [topic.id, topic]));
   const topics = new Map(whole.topics.map(({ id, label, theme, chats, messages }) => {
     const rest = now.get(id);
@@ -31,12 +29,40 @@ export function atlasOf(whole, kept) {
   const themes = whole.themes.map(({ id, label, messages }) => {
     const own = [...topics.values()].filter(({ themeId }) => themeId === id);
     const left = (kept ?? whole).themes.find((theme) => theme.id === id);
-    return { id, label, hue: colours.get(`theme ${id}`) ?? "", count: messages, now: left?.messages ?? 0, topics: own };
+    return { id, label, hue: own[0]?.hue ?? "", count: messages, now: left?.messages ?? 0, topics: own };
   });
   const { chats, messages } = kept ?? whole;
   const found = [...now.keys()].flatMap((id) => topics.get(id) ?? []);
   const filled = themes.filter((theme) => theme.topics.length).sort((a, b) => b.count - a.count);
   return { themes: filled, topics, found, chats, messages, pending: whole.pending, isNarrowed: kept !== undefined };
+}
+
+/** What is added to a hue that another topic of the theme has. */
+const SHADES = ["", " s1", " s2", " s3", " s4", " s5", " s6"];
+
+/**
+ * The colours of topics by id: each has that of the chat with most of its messages, where one knows it by it.
+ * @param {readonly StoredTopic[]} topics  Largest first.
+ * @returns {Map<string, string>}
+ */
+function coloursIn(topics) {
+  /** @type {Map<string, { id: string }[]>} */
+  const ofChat = new Map();
+  for (const { chat_id: chat, topic_id: id } of topics.flatMap(({ chats }) => chats)) {
+    const known = ofChat.get(chat);
+    if (known) known.push({ id });
+    else ofChat.set(chat, [{ id }]);
+  }
+  const inChat = new Map([...ofChat].map(([chat, own]) => [chat, coloursOf(own)]));
+  /** @type {Map<string, number>} */
+  const taken = new Map();
+  return new Map(topics.map(({ id, theme, chats }) => {
+    const [{ chat_id: chat, topic_id: known }] = chats.toSorted((a, b) => b.messages - a.messages);
+    const hue = inChat.get(chat)?.get(known) ?? "";
+    const place = taken.get(`${theme} ${hue}`) ?? 0;
+    taken.set(`${theme} ${hue}`, place + 1);
+    return [id, hue + SHADES[place % SHADES.length]];
+  }));
 }
 
 /**

@@ -44,7 +44,8 @@ export function showBubble(entry, topic, isHere) {
   bubble.style.setProperty("--share", Math.max(LEAST_SHARE, Math.sqrt(Math.min(1, topic.now / Math.max(1, topic.count)))).toFixed(3));
   if (isHere) bubble.ariaCurrent = "true";
   else bubble.removeAttribute("aria-current");
-  label.textContent = visible(topic.label);
+  // The map shows as much of it as there is room for.
+  if (isNews(label, [topic.label])) label.textContent = visible(topic.label);
   count.textContent = numbered(topic.now);
 }
 

@@ -29,9 +29,10 @@ export function factsOf(atlas, theme, drawn) {
   if (!left.length) return "";
   const topics = `${counted(left.length, "topic")}${left.length < all.length ? ` of ${numbered(all.length)}` : ""}`;
   if (theme) return `${topics} · ${messagesCounted(theme.now)}`;
-  const themes = counted(atlas.themes.filter(({ now }) => now > 0).length, "theme");
+  const several = atlas.themes.filter((one) => one.topics.filter(({ now }) => now > 0).length > 1).length;
+  const themes = several ? ` · ${counted(several, "theme")}` : "";
   const rest = drawn < all.length && !atlas.isNarrowed ? ` · the ${numbered(drawn)} largest are drawn` : "";
-  return `${topics} in ${themes} · ${messagesCounted(atlas.messages)} in ${chatsCounted(atlas.chats)}${rest}`;
+  return `${topics}${themes} · ${messagesCounted(atlas.messages)} in ${chatsCounted(atlas.chats)}${rest}`;
 }
 
 /** @param {Atlas | null} atlas @param {Place} place @param {{ isAbout: boolean, problem: string, isOpen: boolean }} state @returns {Notice} */

@@ -1,7 +1,7 @@
 // @ts-check
 /** The map of all themes: areas with the bubbles of their topics, each at its place for life. */
 
-import { fit, widthInEms } from "../cloud/fit.js";
+import { fitShort, widthInEms } from "../cloud/fit.js";
 import { nest, nestIn, SMALLEST } from "../cloud/nest.js";
 import { Ruler } from "../cloud/ruler.js";
 import { recall, remember } from "../lib/memory.js";
@@ -26,7 +26,7 @@ const MOST_ROOMS = 8;
 /** In a smaller bubble no label fits: measuring it would only take time. */
 const SMALLEST_LABELLED = 20;
 /** A label that is cut has to say something nevertheless. */
-const LABELLED = 44;
+const LABELLED = 28;
 /** A long word is rather small than unsaid: one step nearer it is as large as others. */
 const SMALLEST_TYPE = 8.5;
 
@@ -79,8 +79,9 @@ export class ThemeMap {
     if (shown === this.#shown) return;
     this.#shown = shown;
     const widest = Math.min(WIDEST_NAME, WIDEST_PART * room.width);
-    const sized = themes.map(({ id, label, topics: bubbles }) => {
-      return { id, least: NAME_SHARE * Math.min(widest, widthOfName(label)), bubbles };
+    const sized = themes.map((theme) => {
+      const least = saysMore(theme) ? NAME_SHARE * Math.min(widest, widthOfName(theme.label)) : 0;
+      return { id: theme.id, least, bubbles: theme.topics };
     });
     const { discs, bubbles, height, places } = nest(sized, room, this.#rooms.get(shown) ?? this.#places);
     this.#keep(shown, places);
@@ -93,19 +94,21 @@ export class ThemeMap {
       // A name stands on the upper rim: above what is higher up.
       entry.style.zIndex = String(Math.round(y - r));
       for (const [j, bubble] of bubbles[i].entries()) this.#place(entry, j, themes[i].topics[j].label, bubble, r);
-      // A theme of one topic has its name: it is read once, unless the bubble is too small for it.
-      const { label, topics } = themes[i];
-      entry.toggleAttribute("data-named-inside", topics.length === 1 && topics[0].label === label && !entry.querySelector("[data-bare]"));
+      // What bubbles say is read once, unless one is too small for it.
+      const isSaid = themes[i].topics.every(({ label }, j) => !themes[i].label.includes(label) || !isBare(entry, j));
+      entry.toggleAttribute("data-named-inside", !saysMore(themes[i]) && isSaid);
     }
   }
 
   /** @param {HTMLElement} theme @param {number} j @param {string} label @param {import("../cloud/pack.js").Circle} bubble @param {number} disc */
   #place(theme, j, label, { x, y, r }, disc) {
-    const element = /** @type {HTMLElement} */ (theme.lastElementChild?.children[j]?.firstElementChild);
+    const element = bubbleIn(theme, j);
     setLengths(element, { "--x": disc + x - r, "--y": disc + y - r, "--d": 2 * r });
     element.toggleAttribute("data-bare", true);
     if (r < SMALLEST_LABELLED) return;
-    const { size, width, lines, isWhole } = fit(visible(label), 2 * r, this.#ruler.widthOf, 0, SMALLEST_TYPE);
+    const { words, size, width, lines, isWhole } = fitShort(visible(label), 2 * r, this.#ruler.widthOf, SMALLEST_TYPE);
+    const shown = /** @type {HTMLElement} */ (element.firstElementChild);
+    if (shown.textContent !== words) shown.textContent = words;
     element.toggleAttribute("data-bare", !isWhole && r < LABELLED);
     setLengths(element, { "--type": size, "--label-width": width });
     element.style.setProperty("--lines", String(lines));
@@ -134,6 +137,22 @@ function widthOfName(label) {
 /** What the place and the size of a bubble follow from. @param {import("./atlas.js").Topic} topic */
 function drawnOf({ id, label, count }) {
   return [id, label, count];
+}
+
+/** Whether a theme's name is more than the names of its topics. @param {Theme} theme */
+export function saysMore({ label, topics }) {
+  const rest = topics.reduce((left, topic) => left.replace(topic.label, ""), label);
+  return /[^\s,]/.test(rest);
+}
+
+/** @param {HTMLElement} theme @param {number} j */
+function bubbleIn(theme, j) {
+  return /** @type {HTMLElement} */ (theme.lastElementChild?.children[j]?.firstElementChild);
+}
+
+/** @param {HTMLElement} theme @param {number} j */
+function isBare(theme, j) {
+  return bubbleIn(theme, j).hasAttribute("data-bare");
 }
 
 function newTheme() {

@@ -12,22 +12,39 @@ import { spanInWords } from "./timeline.js";
 
 /** Shows themes with their topics. @param {HTMLElement} list @param {import("./atlas.js").Atlas} atlas @param {Place} place */
 export function showByTheme(list, atlas, place) {
-  const themes = atlas.themes.filter(({ now, id }) => now > 0 && (!place.theme || id === place.theme));
-  keep(list, themes, newSection, (section, theme) => {
+  const sections = sectionsOf(atlas.themes.filter(({ id }) => !place.theme || id === place.theme));
+  const most = Math.max(...sections.flatMap(({ topics }) => topics.map(({ now }) => now)));
+  keep(list, sections, newSection, (section, { id, label, hue, topics }) => {
     const [head, rows] = /** @type {HTMLCollectionOf<HTMLElement>} */ (section.children);
     const link = /** @type {HTMLAnchorElement} */ (head.firstElementChild);
-    if (isNews(section, [theme.label, theme.hue])) {
-      section.dataset.hue = theme.hue;
-      link.textContent = visible(theme.label);
-      link.href = addressOf({ theme: theme.id, isList: true });
+    if (isNews(section, [label, hue, sections.length])) {
+      if (hue) section.dataset.hue = hue;
+      head.hidden = !id && sections.length === 1;
+      link.textContent = visible(label);
+      if (id) link.href = addressOf({ theme: id, isList: true });
     }
-    showRows(rows, theme.topics.filter(({ now }) => now > 0), place);
+    showRows(rows, topics, place, most);
   });
 }
 
-/** @param {HTMLElement} list @param {readonly Topic[]} topics @param {Place} place */
-export function showRows(list, topics, place) {
-  const most = Math.max(1, ...topics.map(({ now }) => now));
+/**
+ * Themes of several topics, and the topics that are a theme of their own as one list after them.
+ * @param {readonly import("./atlas.js").Theme[]} themes
+ * @returns {{ id: string, label: string, hue: string, topics: Topic[] }[]}
+ */
+export function sectionsOf(themes) {
+  const kept = themes.map((theme) => ({ ...theme, topics: theme.topics.filter(({ now }) => now > 0) }));
+  const isSingle = (/** @type {import("./atlas.js").Theme} */ { label, topics }) => topics.length === 1 && topics[0].label === label;
+  const single = kept.filter(isSingle).flatMap(({ topics }) => topics);
+  const sections = kept.filter((theme) => theme.topics.length && !isSingle(theme));
+  return single.length ? [...sections, { id: "", label: "Other topics", hue: "", topics: single }] : sections;
+}
+
+/**
+ * @param {HTMLElement} list @param {readonly Topic[]} topics @param {Place} place
+ * @param {number} [most]  The messages of a full bar.
+ */
+export function showRows(list, topics, place, most = Math.max(1, ...topics.map(({ now }) => now))) {
   keep(list, topics, newRow, (row, topic) => {
     const time = spanOf(topic);
     if (!isNews(row, [topic.label, topic.hue, topic.now, most, time, topic.id === place.topic])) return;

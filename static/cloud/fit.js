@@ -38,6 +38,20 @@ export function fit(label, diameter, ruler = widthInEms, below = COUNT, smallest
 }
 
 /**
+ * As much of a label as fits into a circle with whole words: all, its first part, or its first word. Else it is cut.
+ * @param {string} label
+ * @param {number} diameter
+ * @param {Ruler} ruler
+ * @param {number} smallest  The smallest type.
+ * @returns {Fit & { words: string }}
+ */
+export function fitShort(label, diameter, ruler, smallest) {
+  const parts = [label, label.split(/\s*[&,;:/()–—]\s*/u)[0], label.split(/\s/)[0]].filter(Boolean);
+  const fits = parts.map((words) => ({ words, ...fit(words, diameter, ruler, 0, smallest) }));
+  return fits.find(({ isWhole }) => isWhole) ?? fits[0] ?? { words: "", ...fit("", diameter, ruler) };
+}
+
+/**
  * The smallest radius, from `least` on, in which a label fits with whole words; at most 48.
  * @param {string} label
  * @param {number} least

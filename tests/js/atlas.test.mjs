@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { addressOf, atlasOf, drawn, narrowing, placeIn } from "../../static/atlas/atlas.js";
 import { axisOf, countsIn, datesOf, dayInWords, periodInWords, periodsBetween, spanInWords, spansOf } from "../../static/atlas/timeline.js";
+import { saysMore } from "../../static/atlas/theme-map.js";
+import { sectionsOf } from "../../static/atlas/topic-list.js";
 import { byChat } from "../../static/atlas/topic-sheet.js";
+import { fitShort, widthInEms } from "../../static/cloud/fit.js";
+import { hueOf } from "../../static/cloud/hues.js";
 
 const NOW = Date.UTC(2025, 5, 30);
 const chat = (id, messages, first, last = first) => ({ chat_id: id, title: id, topic_id: "t", label: "x", messages, first_at: first, last_at: last });
@@ -37,9 +41,32 @@ test("what time and search leave out stays on the map with nothing in it", () =>
   assert.deepEqual(atlas.found.map(({ id }) => id), ["b"]);
 });
 
-test("topics have shades of the colour of their theme", () => {
-  const { themes } = atlasOf(WHOLE);
-  for (const { hue, topics } of themes) for (const one of topics) assert.equal(one.hue.split(" ")[0], hue);
+test("a topic has the colour of the chat that says most of it, and a shade of it beside one of its theme with the same", () => {
+  const said = (chatId, topicId, messages) => ({ ...chat(chatId, messages, "2024-03-05"), topic_id: topicId });
+  const own = [topic("a", "large", 6, [said("c1", "t-much", 5), said("c2", "t-little", 1)]), topic("b", "large", 3, [said("c3", "t-much", 3)]), topic("c", "small", 2, [said("c4", "t-much", 2)])];
+  const { themes, topics } = atlasOf({ ...WHOLE, topics: own });
+  const hue = String(hueOf("t-much"));
+  assert.deepEqual([...topics.values()].map((one) => one.hue), [hue, `${hue} s1`, hue]);
+  assert.deepEqual(themes.map((theme) => theme.hue), [hue, hue]);
+});
+
+test("the list has the topics that are a theme of their own after the others, under one heading", () => {
+  const { themes } = atlasOf({ ...WHOLE, themes: [WHOLE.themes[1], { ...WHOLE.themes[0], label: "c" }] });
+  const found = sectionsOf(themes).map(({ label, topics }) => [label, topics.map(({ id }) => id)]);
+  assert.deepEqual(found, [["Large", ["a", "b"]], ["Other topics", ["c"]]]);
+});
+
+test("a theme says its name on the map only if it is more than those of its topics", () => {
+  const theme = (label) => saysMore({ label, topics: WHOLE.topics.slice(0, 2) });
+  assert.deepEqual(["a, b", "a", "Large"].map(theme), [false, false, true]);
+});
+
+test("a bubble with no room for a label has its first part, its first word, or as much as fits", () => {
+  const said = (label, diameter) => fitShort(label, diameter, widthInEms, 8.5).words;
+  assert.equal(said("LangGraph & Checkpointer", 160), "LangGraph & Checkpointer");
+  assert.equal(said("LangGraph & Checkpointer", 68), "LangGraph");
+  assert.equal(said("Bread Internationalisation", 60), "Bread");
+  assert.equal(said("Internationalisation", 60), "Internationalisation");
 });
 
 test("a map with room for few shows one topic of each theme, then the largest, and what was found", () => {

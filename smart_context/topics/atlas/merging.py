@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from smart_context.base.text.words import content_words
 from smart_context.chat.messages import ChatId
 from smart_context.llm.models import Matrix
 from smart_context.topics.atlas.values import Atlas, ChatTopic, Hashes, Key, Theme, Topic
@@ -177,16 +178,40 @@ def shortened(label: str) -> str:
     return plain if len(plain) <= LONGEST else f"{plain[: LONGEST - 1].rstrip()}…"
 
 
-def theme_labels(groups: Sequence[Sequence[tuple[str, int]]]) -> list[str]:
-    """A distinct label for each theme, from its topics' labels and sizes, the largest first."""
+_LONGEST_TITLE = 40
+
+
+def theme_labels(groups: Sequence[Sequence[tuple[str, int]]], titles: Sequence[str]) -> list[str]:
+    """A distinct label for each theme, from its topics' labels and sizes, the largest first.
+
+    A theme of several topics is named by its chat, or by the word that most of their labels share,
+    or by its two largest topics.
+
+    Args:
+        titles: For each theme the title of the chat that it is all about, empty for none.
+    """
     taken = _Taken()
     chosen: list[str] = []
-    for group in groups:
+    for group, title in zip(groups, titles, strict=True):
         labels = [label for label, _ in sorted(group, key=lambda entry: -entry[1])]
-        pair = [", ".join(labels[:2])] if len(labels) > 1 else []
-        chosen.append(shortened(taken.free([*pair, *labels])))
+        own = [title] if title.strip() and len(title) <= _LONGEST_TITLE else []
+        several = [*own, *_shared_word(labels), ", ".join(labels[:2])] if len(labels) > 1 else []
+        chosen.append(shortened(taken.free([*several, *labels])))
         taken.add(chosen[-1])
     return chosen
+
+
+def _shared_word(labels: Sequence[str]) -> list[str]:
+    """The word that most labels have, and two at least, as the first of them spells it."""
+    spelled: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+    for label in labels:
+        words = ((content_words(word), word.strip("()[],:;")) for word in label.split())
+        found = {stems[0]: word for stems, word in words if len(stems) == 1}
+        counts.update(found.keys())
+        spelled = found | spelled
+    common = counts.most_common(1)
+    return [spelled[stem] for stem, count in common if count > 1 and 2 * count > len(labels)]
 
 
 _WIDTH = 512
@@ -296,7 +321,7 @@ MOST_SHARE = 0.3
 """The most of all messages in a theme of several topics, when it is made."""
 
 _MOST_THEMES = 24
-_AT_A_GLANCE = 8
+_AT_A_GLANCE = 12
 """More themes than that are made fewer; these only where their topics are near to each other."""
 
 _NEAR = 0.25
@@ -305,7 +330,11 @@ have up to .17."""
 
 
 def themed(
-    atlas: Atlas, before: Atlas, rows: Mapping[Key, Matrix], sizes: Mapping[Key, int]
+    atlas: Atlas,
+    before: Atlas,
+    rows: Mapping[Key, Matrix],
+    sizes: Mapping[Key, int],
+    titles: Mapping[ChatId, str],
 ) -> Atlas:
     """The atlas with a theme for each topic.
 
@@ -314,6 +343,8 @@ def themed(
     Args:
         atlas: Topics without a theme.
         rows: The unit rows of the chat topics, as they are compared.
+        sizes: The number of messages of each chat topic.
+        titles: The titles of chats: a theme that is all about one has its name.
     """
     if not atlas.topics:
         return replace(atlas, themes=())
@@ -327,7 +358,8 @@ def themed(
     standing = [
         numbers.get(known.get(topic.id, ""), -1) if stands else -1 for topic in atlas.topics
     ]
-    return _with_themes(atlas, before, _grouped(centres, weights, standing), weights)
+    groups = _grouped(centres, weights, standing)
+    return _with_themes(atlas, before, groups, weights, titles)
 
 
 def _grouped(centres: Matrix, weights: Weights, standing: Sequence[int]) -> list[int]:
@@ -362,7 +394,13 @@ def _grouped(centres: Matrix, weights: Weights, standing: Sequence[int]) -> list
     return [int(group) for group in groups]
 
 
-def _with_themes(atlas: Atlas, before: Atlas, groups: Sequence[int], weights: Weights) -> Atlas:
+def _with_themes(
+    atlas: Atlas,
+    before: Atlas,
+    groups: Sequence[int],
+    weights: Weights,
+    titles: Mapping[ChatId, str],
+) -> Atlas:
     members: dict[int, list[int]] = defaultdict(list)
     for place, group in enumerate(groups):
         members[group].append(place)
@@ -371,12 +409,26 @@ def _with_themes(atlas: Atlas, before: Atlas, groups: Sequence[int], weights: We
         former[topic.theme].append(topic.id)
     ids = stable_ids([[atlas.topics[n].id for n in group] for group in members.values()], former)
     labels = theme_labels(
-        [[(atlas.topics[n].label, int(weights[n])) for n in group] for group in members.values()]
+        [[(atlas.topics[n].label, int(weights[n])) for n in group] for group in members.values()],
+        _titles_of(list(members.values()), atlas, titles),
     )
     theme_of = {n: id_ for id_, group in zip(ids, members.values(), strict=True) for n in group}
     topics = (replace(topic, theme=theme_of[n]) for n, topic in enumerate(atlas.topics))
     themes = (Theme(id=id_, label=label) for id_, label in zip(ids, labels, strict=True))
     return replace(atlas, topics=tuple(topics), themes=tuple(themes))
+
+
+def _titles_of(
+    groups: Sequence[Sequence[int]], atlas: Atlas, titles: Mapping[ChatId, str]
+) -> list[str]:
+    """For each theme the title of the one chat that all of it is from, if that has no other."""
+    chats = [{key[0] for n in group for key in atlas.topics[n].members} for group in groups]
+    themes_of = Counter(chat for found in chats for chat in found)
+    return [
+        titles.get(chat, "") if len(found) == 1 and themes_of[chat] == 1 else ""
+        for found in chats
+        for chat in [min(found)]
+    ]
 
 
 _GROWTH = 1.5
@@ -425,7 +477,7 @@ def merged(
     places = {each.key: row for each, row in zip(ordered, rows, strict=True)}
     sizes = {each.key: len(each.places) for each in ordered}
     atlas = Atlas(topics=tuple(topics), themes=before.themes, merged=compared)
-    return themed(atlas, before, places, sizes)
+    return themed(atlas, before, places, sizes, titles or {})
 
 
 def _numbered(standing: Sequence[int]) -> list[int]:

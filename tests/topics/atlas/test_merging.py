@@ -2,6 +2,7 @@
 
 import random
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -105,11 +106,35 @@ def test_no_theme_of_an_archive_of_many_subjects_is_large(subjects):
 
 
 def test_topics_that_have_nothing_in_common_share_no_theme_where_few_are_enough():
-    subjects = ("ferries", "ovens", "violins", "taxes", "tulips", "chess")
+    subjects = ("ferries", "ovens", "violins", "taxes", "tulips", "chess", "moths", "glass", "ink")
     topics = [chat_topic(subject, subject) for subject in subjects]
     first = atlas_of(topics[:3])
     for atlas in (atlas_of(topics), atlas_of(topics, first)):
         assert len(atlas.themes) == len(subjects)
+
+
+def near(chat, label, topic="t"):
+    """A chat topic that shares a theme with one of another name's length, but is another topic."""
+    vector = np.zeros(WIDTH, dtype=np.float32)
+    vector[[0, len(label)]] = 0.68, 0.733  # two have a cosine of .46
+    return replace(chat_topic(chat, label, topic=topic), vector=vector)
+
+
+@pytest.mark.parametrize(
+    ("topics", "name"),
+    [
+        ([near("c", "Yeast"), near("c", "Rye", "u")], "Bread at home"),
+        ([near("c", "Yeast"), near("d", "Rye")], "Yeast, Rye"),
+        ([near("c", "Sourdough Starter"), near("d", "Sourdough Loaf")], "Sourdough"),
+    ],
+)
+def test_a_theme_is_named_by_its_chat_a_word_that_its_topics_share_or_their_names(topics, name):
+    others = [chat_topic(subject, subject) for subject in ("ferries", "taxes", "chess", "glass")]
+    said = [*topics, *others, chat_topic("ink", "ink", messages=9)]
+    atlas = merged(said, Atlas(), reads_all=True, titles={"c": "Bread at home"})
+    assert len(atlas.topics) == len(said)
+    names = [theme.label for theme in atlas.themes]
+    assert sorted(names) == sorted([name, "ferries", "taxes", "chess", "glass", "ink"])
 
 
 def test_equal_chats_are_one_topic_however_many_there_are():
