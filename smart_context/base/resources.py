@@ -1,4 +1,4 @@
-"""Finds the files shipped with the package: pages, styles, the manifest.
+"""Finds the files shipped with the package: pages, styles, the manifest, data beside modules.
 
 In a wheel they are in `smart_context/_assets/`; in a clone and an editable install, next to the
 package at the top of the repository.
@@ -22,3 +22,8 @@ def asset(name: str) -> Path:
     raise FileNotFoundError(
         f"{name} is missing from this installation of Smart Context; install it again with pip."
     )
+
+
+def text_beside(module: str, name: str) -> str:
+    """The text of a data file in the folder of a module, which gives its `__file__`."""
+    return Path(module).with_name(name).read_text(encoding="utf-8")

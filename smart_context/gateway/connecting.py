@@ -5,8 +5,11 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
+import tomli
 from cachetools import LRUCache
+from pydantic import TypeAdapter
 
+from smart_context.base.resources import text_beside
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject
 
@@ -51,137 +54,9 @@ class ClientSetup:
         return filled
 
 
-CLIENTS: Mapping[str, ClientSetup] = {
-    "open-webui": ClientSetup(
-        name="Open WebUI",
-        where="its environment; or Admin Panel > Settings > Connections > OpenAI API",
-        lines="OPENAI_API_BASE_URL={base_url}\n"
-        "OPENAI_API_KEY={key}\n"
-        "ENABLE_FORWARD_USER_INFO_HEADERS=true",
-        chat_id="With the third line it says which of its chats a message belongs to.",
-    ),
-    "opencode": ClientSetup(
-        name="opencode",
-        where="opencode.json of the project, or ~/.config/opencode/opencode.json",
-        lines='{"provider": {"smart-context": {\n'
-        '  "npm": "@ai-sdk/openai-compatible",\n'
-        '  "name": "Smart Context",\n'
-        '  "options": {"baseURL": "{base_url}", "apiKey": "{key}"},\n'
-        '  "models": {"{model}": {}}}}}',
-        chat_id="It says itself which of its chats a message belongs to.",
-        tools=ToolsSetup(
-            where="opencode.json of the project, or ~/.config/opencode/opencode.json",
-            local='{"mcp": {"notes": {"type": "local",\n'
-            '  "command": ["smart-context", "mcp", {vault}]}}}',
-            served='{"mcp": {"notes": {"type": "remote", "url": "{url}",\n'
-            '  "headers": {"Authorization": "Bearer {key}"}}}}',
-        ),
-    ),
-    "codex": ClientSetup(
-        name="Codex",
-        where="~/.codex/config.toml; then: export SMART_CONTEXT_KEY={key}",
-        lines='model = "{model}"\n'
-        'model_provider = "smart-context"\n\n'
-        "[model_providers.smart-context]\n"
-        'name = "Smart Context"\n'
-        'base_url = "{base_url}"\n'
-        'env_key = "SMART_CONTEXT_KEY"\n'
-        'wire_api = "responses"',
-        chat_id="It says itself which of its chats a message belongs to.",
-        tools=ToolsSetup(
-            where="a terminal",
-            local="codex mcp add notes -- smart-context mcp {vault}",
-            served="export SMART_CONTEXT_KEY={key}\n"
-            "codex mcp add notes --url {url} --bearer-token-env-var SMART_CONTEXT_KEY",
-        ),
-    ),
-    "aider": ClientSetup(
-        name="aider",
-        where="a terminal",
-        lines="export OPENAI_API_BASE={base_url}\n"
-        "export OPENAI_API_KEY={key}\n"
-        "aider --model openai/{model}",
-    ),
-    "llm": ClientSetup(
-        name="llm",
-        where="extra-openai-models.yaml next to the file that `llm logs path` names; "
-        "then: llm keys set smart-context",
-        lines="- model_id: smart-context\n"
-        "  model_name: {model}\n"
-        "  api_base: {base_url}\n"
-        "  api_key_name: smart-context",
-    ),
-    "continue": ClientSetup(
-        name="Continue",
-        where="~/.continue/config.yaml",
-        lines="name: Smart Context\n"
-        "version: 1.0.0\n"
-        "schema: v1\n"
-        "models:\n"
-        "  - name: Smart Context\n"
-        "    provider: openai\n"
-        "    model: {model}\n"
-        "    apiBase: {base_url}\n"
-        "    apiKey: {key}",
-    ),
-    "sillytavern": ClientSetup(
-        name="SillyTavern",
-        where="API Connections",
-        lines="API: Chat Completion\n"
-        "Chat Completion Source: Custom (OpenAI-compatible)\n"
-        "Custom Endpoint (Base URL): {base_url}\n"
-        "Custom API Key: {key}\n"
-        "Model ID: {model}",
-    ),
-    "obsidian-copilot": ClientSetup(
-        name="Copilot for Obsidian",
-        where="Settings > Copilot > Model > Add Custom Model",
-        lines="Model Name: {model}\nProvider: OpenAI Format\nBase URL: {base_url}\nAPI Key: {key}",
-    ),
-    "openai": ClientSetup(
-        name="openai (Python)",
-        where="your program",
-        lines="from openai import OpenAI\n\n"
-        'client = OpenAI(base_url="{base_url}", api_key="{key}")\n'
-        'client.chat.completions.create(model="{model}", messages=[...])',
-        chat_id='Name a chat yourself with extra_headers={"X-Smart-Context-Chat": "my-chat"}, '
-        "or let its answers tell.",
-    ),
-    "ai-sdk": ClientSetup(
-        name="AI SDK",
-        where="your program",
-        lines='import { createOpenAI } from "@ai-sdk/openai";\n\n'
-        'const openai = createOpenAI({ baseURL: "{base_url}", apiKey: "{key}" });\n'
-        'const model = openai("{model}");',
-    ),
-    "claude-code": ClientSetup(
-        name="Claude Code",
-        tools=ToolsSetup(
-            where="a terminal",
-            local="claude mcp add notes -- smart-context mcp {vault}",
-            served="claude mcp add --transport http notes {url} "
-            '--header "Authorization: Bearer {key}"',
-        ),
-    ),
-    "claude-desktop": ClientSetup(
-        name="Claude Desktop",
-        tools=ToolsSetup(
-            where="claude_desktop_config.json (Settings > Developer > Edit Config)",
-            local='{"mcpServers": {"notes":\n'
-            '  {"command": "smart-context", "args": ["mcp", {vault}]}}}',
-            served="",
-        ),
-    ),
-    "vscode": ClientSetup(
-        name="VS Code",
-        tools=ToolsSetup(
-            where=".vscode/mcp.json",
-            local='{"servers": {"notes": {"command": "smart-context", "args": ["mcp", {vault}]}}}',
-            served='{"servers": {"notes": {"type": "http", "url": "{url}",\n'
-            '  "headers": {"Authorization": "Bearer {key}"}}}}',
-        ),
-    ),
-}
+CLIENTS: Mapping[str, ClientSetup] = TypeAdapter(dict[str, ClientSetup]).validate_python(
+    tomli.loads(text_beside(__file__, "clients.toml"))
+)
 """By the name for `smart-context connect`."""
 
 

@@ -3,13 +3,13 @@
 from smart_context.base.config.endpoints import CATEGORIES, Endpoints, EndpointSettings
 from smart_context.base.config.files import (
     CONFIG_NAME,
-    STARTER_CONFIG,
     USER_CONFIG_NAME,
     UserConfig,
     VaultConfig,
     read_config,
     read_memory_dir,
     read_user_config,
+    starter_config,
 )
 from smart_context.base.config.settings import SettingSpec
 from smart_context.base.environment import environment, user_folder
@@ -17,7 +17,6 @@ from smart_context.base.environment import environment, user_folder
 __all__ = [
     "CATEGORIES",
     "CONFIG_NAME",
-    "STARTER_CONFIG",
     "USER_CONFIG_NAME",
     "EndpointSettings",
     "Endpoints",
@@ -28,5 +27,6 @@ __all__ = [
     "read_config",
     "read_memory_dir",
     "read_user_config",
+    "starter_config",
     "user_folder",
 ]

@@ -22,6 +22,7 @@ from smart_context.base.config.endpoints import (
 from smart_context.base.config.settings import ENABLED, SettingSpec, read_settings
 from smart_context.base.config.storage import IN_FILES, StorageSettings, read_storage
 from smart_context.base.disk.places import Place, place_below
+from smart_context.base.resources import text_beside
 
 CONFIG_NAME = ".vault.toml"
 MOST_INSTRUCTIONS = 20_000
@@ -225,41 +226,9 @@ def _keys_with_secrets(value: object, path: KeyPath) -> Iterator[KeyPath]:
         yield path
 
 
-STARTER_CONFIG = """\
-# Smart Context: settings of this vault. Everything here is optional.
-
-[vault]
-# name = "My vault"               # default: the folder's name
-# memory_dir = ".memory"          # where chats are kept, inside the vault
-
-# Without an endpoint everything runs offline on embedded models, and the chat answers with
-# passages of your notes. Any server that speaks the OpenAI API will do.
-# [llm]
-# base_url = "http://127.0.0.1:11434/v1"
-# api_key_env = "OPENAI_API_KEY"  # the NAME of an environment variable, never the key itself
-# timeout_s = 60
-# max_retries = 2
-# context_window = 32000          # tokens that the model takes, answer included
-# images = false                  # true: the model is shown attached images
-
-# [llm.categories]                # a model id, a table with its own endpoint, or "embedded"
-# chat = "gpt-4o"
-# fast = "gpt-4o-mini"
-# embedding = { model = "nomic-embed-text", base_url = "http://127.0.0.1:11434/v1" }
-
-[plugins.smart_context]
-enabled = true
-similarity_threshold = 0.4        # from -1 to 1; higher keeps fewer messages
-embedding_search = true           # false: the filter is off in new chats
-relevance = "enriched"            # or "plain": bare label against bare message
-recent_messages = 2               # newest messages that are always kept
-keep_pairs = true                 # a kept answer brings its question
-
-# A plugin of your own, in plugins/<name>/ of this vault:
-# [plugins.my_plugin]
-# enabled = true
-"""
-"""A commented `.vault.toml` whose values are the defaults."""
+def starter_config() -> str:
+    """A commented `.vault.toml` whose values are the defaults."""
+    return text_beside(__file__, "starter.toml")
 
 
 USER_CONFIG_NAME = "config.toml"

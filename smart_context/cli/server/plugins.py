@@ -18,6 +18,9 @@ from smart_context.base.text.names import shown
 from smart_context.cli.terminal.arguments import CONFIG_NAME, vault_option, vault_root
 from smart_context.cli.terminal.output import json_format, say, show, table
 
+TEMPLATES = Path(__file__).with_name("new_plugin")
+"""The files of a new plugin; its code is no module of ours, so it ends in `.txt`."""
+
 PLUGIN_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
@@ -71,10 +74,9 @@ def new(name: str, vault: Path | None) -> None:
         raise CommandFailed(f"{shown(folder)} exists already; choose another name.")
     folder.mkdir(parents=True)
     title = name.replace("_", " ").capitalize()
-    for filename, text in FILES.items():
-        (folder / filename).write_text(
-            text.replace("NAME", name).replace("TITLE", title), encoding="utf-8"
-        )
+    for file in TEMPLATES.iterdir():
+        text = file.read_text(encoding="utf-8").replace("NAME", name).replace("TITLE", title)
+        (folder / file.name.removesuffix(".txt")).write_text(text, encoding="utf-8")
     say(
         f"Made {shown(folder)}\n\nNext:\n"
         f"  smart-context trust       # plugins are code: trust this vault first\n"
@@ -116,81 +118,3 @@ def _read_toml(path: Path) -> Any:
     except (TOMLKitError, UnicodeDecodeError) as error:
         words = f"{shown(path)}: not changed, since it is not valid TOML: {error}"
         raise CommandFailed(words) from error
-
-
-MANIFEST = """\
-id = "NAME"
-name = "TITLE"
-version = "0.1.0"
-min_host_version = "0.1.0"
-description = "Counts the words of each answer."
-entry = "main:Plugin"
-subscribes = ["pipeline.output"]
-commands = ["NAME.count"]
-
-[panel]
-title = "TITLE"
-icon = "hash"
-position = "right"
-
-[settings.minimum]
-type = "integer"
-default = 1
-minimum = 1
-description = "Words shorter than this many letters are not counted."
-"""
-
-CODE = '''\
-"""TITLE: counts the words of each answer."""
-
-from pathlib import Path
-
-
-class Plugin:
-    """The host makes one of these and calls `on_load` once."""
-
-    async def on_load(self, context):
-        """Register everything here; the host undoes it when the plugin stops."""
-        self.context = context
-        self.total = 0
-        context.subscribe("pipeline.output", self.after_answer)
-        context.register_command("NAME.count", self.count)
-        context.register_panel(html=Path(__file__).with_name("panel.html"))
-
-    async def after_answer(self, turn):
-        """A hook: runs after each answer with the turn; `turn.response` is the text."""
-        shortest = self.context.settings["minimum"]
-        self.total += sum(len(word) >= shortest for word in (turn.response or "").split())
-        self.context.emit("NAME.counted", {"total": self.total})
-
-    async def count(self, text: str = "") -> dict:
-        """A command: clients call it as NAME.count; its parameters are checked for you."""
-        return {"words": len(text.split()), "answered": self.total}
-'''
-
-PANEL = """\
-<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<title>TITLE</title>
-<link rel="stylesheet" href="/static/css/tokens.css">
-<script type="module" src="/panels/NAME/panel.js"></script>
-<h1>TITLE</h1>
-<p>Words in answers so far: <output id="total">0</output></p>
-</html>
-"""
-
-SCRIPT = """\
-// The page's scripts may come from this folder; inline ones don't run.
-import { Wire } from "/static/wire.js";
-
-const total = document.getElementById("total");
-const wire = new Wire(new URL("/ws", location.href.replace(/^http/, "ws")).href);
-wire.on("NAME.counted", (event) => (total.textContent = event.total));
-wire.onStatus(async (status) => {
-  if (status === "open") total.textContent = (await wire.call("NAME.count")).answered;
-});
-wire.connect();
-"""
-
-FILES = {"plugin.toml": MANIFEST, "main.py": CODE, "panel.html": PANEL, "panel.js": SCRIPT}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from smart_context.base.config import STARTER_CONFIG
+from smart_context.base.config import starter_config
 from smart_context.base.disk.files import atomic_write
 from smart_context.base.errors import CommandFailed
 from smart_context.base.text.names import shown
@@ -31,7 +31,7 @@ def init(vault: Path | None) -> None:
         raise CommandFailed(
             f"{shown(path)} exists already and was not changed. Check it with: smart-context doctor"
         )
-    atomic_write(path, STARTER_CONFIG.encode())
+    atomic_write(path, starter_config().encode())
     say(f"Wrote {shown(path)}\n\nNext: open it in an editor, then run: smart-context doctor")
 
 

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smart_context.base.config import (
-    STARTER_CONFIG,
     SettingSpec,
     environment,
     read_config,
     read_memory_dir,
+    starter_config,
 )
 from smart_context.base.config.document import lines_of_keys
 from smart_context.base.errors import ConfigInvalid
@@ -369,13 +369,13 @@ def test_a_table_of_an_unknown_plugin(tmp_path, text, is_fault):
 
 def test_the_starter_file_holds_the_defaults(tmp_path):
     defaults = read(tmp_path)
-    started = read(tmp_path, STARTER_CONFIG)
+    started = read(tmp_path, starter_config())
     assert started.plugins == defaults.plugins
     assert (started.memory_dir, started.name) == (defaults.memory_dir, defaults.name)
 
 
 def test_the_starter_file_with_its_examples_uncommented_is_valid(tmp_path):
-    text = re.sub(r"^# (?=\[|\w+ = )", "", STARTER_CONFIG, flags=re.MULTILINE)
+    text = re.sub(r"^# (?=\[|\w+ = )", "", starter_config(), flags=re.MULTILINE)
     config = read(tmp_path, text)
     assert config.chat.model == "gpt-4o"
 

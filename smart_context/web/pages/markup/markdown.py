@@ -21,6 +21,8 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
+from smart_context.base.resources import text_beside
+
 FORMULA_TAGS = {
     *("math", "menclose", "mfrac", "mi", "mn", "mo", "mover", "mpadded", "mphantom", "mroot"),
     *("mrow", "mspace", "msqrt", "mstyle", "msub", "msubsup", "msup", "mtable", "mtd", "mtext"),
@@ -202,26 +204,7 @@ _ATTRIBUTES = {
 MAX_HIGHLIGHTED_CHARS = 20_000
 """Longer code is shown without colours: Pygments' patterns take quadratic time or worse on some."""
 
-LANGUAGES = frozenset(
-    {
-        *("ada", "applescript", "arduino", "asm", "awk", "bash", "bat", "batch", "bibtex", "c"),
-        *("c#", "c++", "clj", "clojure", "cmake", "cobol", "coffeescript", "console", "cpp"),
-        *("crystal", "cs", "csharp", "css", "cuda", "cypher", "d", "dart", "diff", "docker"),
-        *("dockerfile", "dot", "elisp", "elixir", "elm", "emacs-lisp", "erb", "erlang", "ex", "f#"),
-        *("fish", "fortran", "fsharp", "gcode", "gdscript", "gherkin", "glsl", "go", "golang"),
-        *("graphql", "groovy", "haskell", "hcl", "hlsl", "hs", "html", "http", "ini", "java"),
-        *("javascript", "jinja", "jl", "js", "json", "jsx", "julia", "kotlin", "latex", "less"),
-        *("lisp", "lua", "makefile", "markdown", "matlab", "md", "mysql", "nasm", "nginx", "nim"),
-        *("nix", "objc", "objective-c", "ocaml", "octave", "pascal", "perl", "php", "pl"),
-        *("plpgsql", "postgres", "postgresql", "powershell", "prolog", "properties", "protobuf"),
-        *("ps1", "puppet", "py", "pycon", "python", "python3", "r", "racket", "rb", "rego"),
-        *("robotframework", "rs", "rst", "ruby", "rust", "sas", "sass", "scala", "scheme", "scss"),
-        *("sh", "shell", "smalltalk", "solidity", "sparql", "sql", "sqlite3", "stata", "swift"),
-        *("systemverilog", "tcl", "terraform", "tex", "text", "toml", "ts", "tsx", "typescript"),
-        *("typst", "udiff", "vala", "vb.net", "verilog", "vhdl", "vim", "vue", "wgsl", "xml"),
-        *("yaml", "yml", "zig", "zsh"),
-    }
-)
+LANGUAGES = frozenset(text_beside(__file__, "languages.txt").split())
 
 
 def highlight(code: str, language: str) -> str:
