@@ -1,5 +1,6 @@
 """Gives topics lasting ids, so that a bubble keeps its place and its colour."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -18,6 +19,15 @@ HUES = 12
 _SAME_MESSAGES = 0.5
 _ATTEMPTS = 1024
 """Candidates for an id; each has one hue of twelve, so one with the last free hue is there."""
+
+
+def with_chosen_labels(topics: Sequence[Topic], chosen: Iterable[str]) -> tuple[Topic, ...]:
+    """The same topics; one with the words of a chosen label in another order takes that label."""
+    found = {topic.label for topic in topics}
+    left = {_words(label): label for label in chosen if label not in found}
+    return tuple(
+        replace(topic, label=left.pop(_words(topic.label), topic.label)) for topic in topics
+    )
 
 
 def with_ids(topics: Sequence[Topic], known: Sequence[Topic] = ()) -> tuple[Topic, ...]:
@@ -132,3 +142,7 @@ def _overlaps(topics: Sequence[Topic], known: Sequence[Topic]) -> list[tuple[flo
 
 def _folded(label: str) -> str:
     return label.strip().casefold()
+
+
+def _words(label: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", _folded(label)) or [label])

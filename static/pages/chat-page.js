@@ -16,6 +16,7 @@ import { Composer } from "../composer/composer.js";
 import { pageWire } from "../frame/connection.js";
 import { Highlight } from "../messages/list/highlight.js";
 import { equip, listen } from "../messages/list/message-actions.js";
+import { startToolKeys } from "../messages/list/tool-keys.js";
 import { startMenus } from "../lib/menu.js";
 import { MessageList } from "../messages/list/message-list.js";
 import { clearPending, showPending, showWelcome } from "../messages/list/pending.js";
@@ -242,6 +243,7 @@ startFrame();
 startSideWidth();
 equip(messagesIn(measure));
 listen(measure, { wire, chatId, panel, show: showMessage, announce, ask: (text) => send(text, []) });
+startToolKeys(find("#scroll"));
 highlight.start();
 if (topics && panel) {
   const box = /** @type {HTMLTextAreaElement} */ (find("#message-box"));

@@ -111,6 +111,32 @@ def test_digits_toggle_bubbles_but_not_while_writing(new_page, server):
     expect(bubble(page, "cats sleep")).not_to_be_checked()
 
 
+def test_the_tools_of_all_messages_are_one_tab_stop_and_arrows_lead_through_them(new_page, server):
+    page = open_chat(new_page, server)
+    tools = page.get_by_role("toolbar", name="Message")
+    last = tools.count() - 1
+    messages = page.get_by_role("region", name="Messages")
+    messages.focus()
+    page.keyboard.press("Tab")
+    expect(tools.nth(last).get_by_role("button", name="Copy")).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    expect(tools.nth(last - 2).get_by_role("button", name="Branch from here")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("navigation", name="Map")).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    expect(tools.nth(last - 2).get_by_role("button", name="Branch from here")).to_be_focused()
+    pick(page, "boats sail")
+    fold = page.locator("main .fold").last
+    fold.press("ArrowUp")
+    expect(fold).not_to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(fold).to_be_focused()
+    messages.press("Enter")
+    expect(page.locator(".actions :focus")).to_have_attribute("data-action", "copy")
+
+
 def test_the_keys_are_listed(new_page, server):
     page = open_chat(new_page, server)
     page.keyboard.press("Escape")

@@ -4,7 +4,15 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.topics.identity import HUES, colours_of, fnv1a, hue_of, new_topic_id, with_ids
+from smart_context.topics.identity import (
+    HUES,
+    colours_of,
+    fnv1a,
+    hue_of,
+    new_topic_id,
+    with_chosen_labels,
+    with_ids,
+)
 from smart_context.topics.values import Topic
 
 
@@ -100,3 +108,16 @@ def test_up_to_six_topics_are_two_hues_apart_and_three_are_four():
 def _least_apart(hues):
     pairs = itertools.combinations(hues, 2)
     return min(min((a - b) % HUES, (b - a) % HUES) for a, b in pairs)
+
+
+def test_a_chosen_label_outlives_another_order_of_its_words():
+    found = [
+        topic("Tomaten & Kompost"),
+        topic("kompost, Tomaten"),
+        topic("Tomaten"),
+        topic("Boats"),
+    ]
+    named = with_chosen_labels(found, ["Kompost & Tomaten", "Boats", "Cats"])
+    labels = [one.label for one in named]
+    assert labels == ["Kompost & Tomaten", "kompost, Tomaten", "Tomaten", "Boats"]
+    assert with_chosen_labels([topic("B & A"), topic("A & B")], ["A & B"])[0].label == "B & A"

@@ -288,10 +288,13 @@ class OpenAIChatModel:
                 for piece in clean.last():
                     yield piece
                 _check_ended(reader)
-        except RequestFailed as error:
-            for piece in clean.last():
+        except (asyncio.CancelledError, RequestFailed) as ended:
+            # All that came stays, also of an answer that the user stops.
+            for piece in (*clean.of([reader.held()]), *clean.last()):
                 yield piece
-            raise self._endpoint.explained(error.failure) from None
+            if isinstance(ended, RequestFailed):
+                raise self._endpoint.explained(ended.failure) from None
+            raise
 
     async def complete(
         self,

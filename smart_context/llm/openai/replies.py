@@ -8,7 +8,7 @@ import base64
 import binascii
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -216,16 +216,19 @@ class StreamReader:
                 is_cut_off=whole.is_cut_off,
             )
             return
-        reasoning, text = self._thinking.rest()
-        rest = Piece(
-            text=text,
-            reasoning=reasoning,
+        last = replace(
+            self.held(),
             tool_calls=self._calls.whole,
             usage=self._usage,
             is_cut_off=self._is_cut_off,
         )
-        if rest != Piece():
-            yield rest
+        if last != Piece():
+            yield last
+
+    def held(self) -> Piece:
+        """The text held back so far, since it may begin a tag."""
+        reasoning, text = self._thinking.rest()
+        return Piece(text=text, reasoning=reasoning)
 
     def _said(self, lines: Sequence[bytes]) -> tuple[list[tuple[str, str]], Exception | None]:
         """Reasoning and text per line, or of all if they are many; and the error, if any."""

@@ -23,7 +23,7 @@ from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.storage.ports import Chats, Leases
 from smart_context.topics.embedded import EmbeddedTopicExtractor
 from smart_context.topics.extraction import TopicExtractor, is_readable
-from smart_context.topics.identity import with_ids
+from smart_context.topics.identity import with_chosen_labels, with_ids
 from smart_context.topics.moves import Move, come_back, left_behind, moves_between
 from smart_context.topics.stored import (
     public_topics,
@@ -209,10 +209,10 @@ class TopicUpdates:
         before = stored_topics(others.get("topics"), sidecar.topics)
         gone = (*_with_sticky(before, others), *sidecar.away)
         embedder = ChatEmbedder(self.cache, chat_id, tuple(filter(is_readable, messages)))
-        found = await extractor(embedder).extract(
-            messages, previous=_previous(sidecar, before), regroup=regroup
-        )
-        found = replace(found, topics=with_ids(found.topics, (*before, *sidecar.topics)))
+        previous = _previous(sidecar, before)
+        found = await extractor(embedder).extract(messages, previous=previous, regroup=regroup)
+        topics = with_chosen_labels(found.topics, previous.fixed_labels)
+        found = replace(found, topics=with_ids(topics, (*before, *sidecar.topics)))
         with one_request():
             edited = await self.edited(chat_id, found, tuple(filter(is_readable, messages)))
         extraction = replace(edited, topics=with_ids(edited.topics, (*before, *sidecar.topics)))

@@ -10,11 +10,11 @@ import { toast } from "../../lib/toasts.js";
 import { openMade } from "../chat-menu.js";
 import { makeLinks } from "../note-sheet.js";
 import { actOnCode, equipCode } from "./code-block.js";
+import { takeFromTabOrder } from "./tool-keys.js";
 import { answerAgain, questionOf, showVersion } from "./versions.js";
 
 /** What asks for the rest of an answer that was stopped. */
 const GO_ON = "Please go on where you stopped.";
-const BUTTONS = ":is(button, a):not([hidden])";
 
 /**
  * @typedef {object} Page
@@ -31,6 +31,7 @@ export function equip(messages) {
   for (const message of messages) {
     if (!message.querySelector(".actions")) message.append(actionsFor(message));
     equipCode(message);
+    takeFromTabOrder(message);
     makeLinks(message);
     for (const time of message.querySelectorAll("time")) showTime(time);
   }
@@ -45,7 +46,6 @@ export function listen(list, page) {
     const message = /** @type {HTMLElement | null} */ (pressed.closest("[data-message-id]"));
     if (message && pressed.dataset.action) act(pressed.dataset.action, pressed, message, page);
   });
-  list.addEventListener("keydown", rove);
   for (const time of list.querySelectorAll(".versions time")) showTime(/** @type {HTMLTimeElement} */ (time));
 }
 
@@ -133,19 +133,6 @@ function edit(message, text, save) {
   });
 }
 
-/** Moves between the buttons of a message, which are a single Tab stop. @param {KeyboardEvent} event */
-function rove(event) {
-  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-  const focused = /** @type {HTMLElement | null} */ (event.target);
-  const toolbar = focused?.closest(".actions");
-  if (!step || !toolbar) return;
-  const buttons = /** @type {HTMLElement[]} */ ([...toolbar.querySelectorAll(BUTTONS)]);
-  const next = buttons[(buttons.indexOf(/** @type {HTMLElement} */ (focused)) + step + buttons.length) % buttons.length];
-  for (const button of buttons) button.tabIndex = button === next ? 0 : -1;
-  next.focus();
-  event.preventDefault();
-}
-
 /** @param {HTMLElement} message */
 function actionsFor(message) {
   const actions = clone("actions-template");
@@ -154,7 +141,6 @@ function actionsFor(message) {
   if ("isSummary" in message.dataset || role === "tool" || role === "system") actions.querySelector("[data-action=branch]")?.remove();
   if ("isSummary" in message.dataset || "extracted" in message.dataset) for (const mark of actions.querySelectorAll("[aria-pressed]")) mark.remove();
   if (role !== "assistant") for (const own of actions.querySelectorAll("[data-action=regenerate], [data-action=other-model], [data-receipt]")) own.remove();
-  for (const [i, button] of actions.querySelectorAll(":is(button, a)").entries()) /** @type {HTMLElement} */ (button).tabIndex = i ? -1 : 0;
   return actions;
 }
 

@@ -15,6 +15,7 @@ from smart_context.llm.models import Piece, ToolCall, Usage
 from smart_context.llm.openai.connection import EndpointClient
 from smart_context.llm.openai.models import OpenAIChatModel, OpenAIEmbedder
 from tests.fake_openai import EMBEDDINGS, FakeOpenAI, Reply, cut, failure, held, nonsense
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -321,6 +322,26 @@ async def test_cancelling_the_reader_hangs_up(endpoint, chat):
     with pytest.raises(asyncio.CancelledError):
         await reader
     await asyncio.to_thread(endpoint.wait_for_hang_up)
+
+
+async def test_a_cancelled_reader_has_all_that_came_even_what_might_begin_the_key(endpoint, chat):
+    said = f"One {KEY[:2]}"
+    endpoint.reply_with(Reply(pieces=(said, "y"), gate=threading.Event(), hold_after=1))
+    heard, begun = [], asyncio.Event()
+
+    async def read():
+        async for piece in chat.stream(ASK):
+            heard.append(piece.text)
+            begun.set()
+
+    reader = asyncio.create_task(read())
+    async with asyncio.timeout(PATIENCE_S):
+        await begun.wait()
+    assert "".join(heard) != said
+    reader.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reader
+    assert "".join(heard) == said
 
 
 async def test_cancelling_a_whole_answer_hangs_up(endpoint, chat):

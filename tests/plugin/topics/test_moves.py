@@ -153,3 +153,18 @@ async def test_finding_all_topics_again_groups_afresh_and_says_so(served):
         moved = running.named("smart_context.topics_updated")[-1]["moved"]
         assert all(move["from"] == "Boats" or move["to"] == "Boats" for move in moved)
         assert {move["why"] for move in moved} == {"You had the topics found again."}
+
+
+async def test_a_picked_topic_stays_though_its_words_come_back_in_another_order(served):
+    fast = ScriptedChatModel(
+        [
+            reply(**{"Boats & Knots": "q1 a1 q2 a2", "Gardens": "q3 a3 q4 a4"}),
+            reply(**{"Knots & Boats": "q1 a1 q2 a2", "Gardens": "q3 a3 q4 a4"}),
+        ]
+    )
+    async with served(fast=fast) as running:
+        await running.call("memory.save_chat", chat_id="c", data=chat(*IDS))
+        await extracted(running)
+        await running.call("set_filter", chat_id="c", topics=["Boats & Knots"])
+        found = await extracted(running, regroup=True)
+        assert members(found["topics"]) == {"Boats & Knots": 4, "Gardens": 4}
