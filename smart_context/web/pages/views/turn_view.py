@@ -436,8 +436,9 @@ def _pieces(
         # Summaries and system messages are parts of their own: they may be in a group and not here.
         if groups and rest >= 0:
             yield from ((part, group.name, group.hue, group.tokens) for group in groups)
+            others = {group.name for group in kept if group.hue is None}
             if rest:
-                yield part, OTHERS, None, rest
+                yield part, others.pop() if len(others) == 1 else OTHERS, None, rest
         elif tokens.get(part, 0):
             yield part, name, None, tokens[part]
 

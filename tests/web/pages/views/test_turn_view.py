@@ -159,6 +159,16 @@ def test_the_messages_in_the_bar_have_their_topics_colours():
     ]
 
 
+def test_what_no_topic_has_is_called_in_the_bar_as_in_the_list():
+    def row(name, tokens, kind):
+        return {"id": name, "in": True, "kind": kind, "tokens": tokens, "topic": "Cats"}
+
+    chat = ChatOfTurn(topics=[{"id": "t1", "label": "Cats", "count": 1}])
+    rows = [row("a", 30, "topic"), row("b", 45, "sticky")]
+    view = turn_view(turn(messages=rows), chat, is_replay=False)
+    assert {part.name for part in view.parts[:2]} == {group.name for group in view.kept}
+
+
 TOPICS = [
     {"id": "t1", "label": "Cats"},
     {"id": "t2", "label": "Boats"},
