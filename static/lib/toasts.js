@@ -6,6 +6,7 @@ const SHOWN_MS = 9000;
 /**
  * @param {string} words
  * @param {{ label: string, act: () => void }} [offer]
+ * @returns {() => void}  Takes the notice away.
  */
 export function toast(words, offer) {
   const box = document.querySelector(".toasts");
@@ -25,6 +26,7 @@ export function toast(words, offer) {
   notice.addEventListener("pointerleave", () => {
     timer = setTimeout(() => notice.remove(), SHOWN_MS / 2);
   });
+  return () => notice.remove();
 }
 
 /** @param {string} label @param {() => void} act */

@@ -3,6 +3,7 @@
 
 import { reasonOf, visible } from "../../lib/text.js";
 import { toast } from "../../lib/toasts.js";
+import { tellWithUndo } from "./undo-notice.js";
 
 /** @typedef {{ id: string, title: string }} Chat */
 
@@ -31,8 +32,8 @@ export class TopicDeeds {
   async merge(topics, into) {
     const labels = [into, ...topics.filter((label) => label !== into)];
     await this.#attempt(async () => {
-      await this.#call("merge_topics", { labels });
-      this.#offerUndo(`${topics.map(visible).join(", ")} merged into ${visible(into)}.`);
+      const { undo_words: done } = await this.#call("merge_topics", { labels });
+      tellWithUndo(`${topics.map(visible).join(", ")} merged into ${visible(into)}.`, done, this.#panel);
     });
   }
 
@@ -43,7 +44,8 @@ export class TopicDeeds {
       if (!messages.length) throw new Error("No message is known to be on this topic. Find topics again, in the options.");
       const isMuted = messages.every((id) => this.#panel.state.hidden.has(id));
       await this.#panel.mark(isMuted ? "release" : "hide", messages);
-      this.#offerUndo(`${topics.map(visible).join(", ")} ${isMuted ? "can be sent again" : "is never sent"}.`);
+      const words = `${topics.map(visible).join(", ")} ${isMuted ? "can be sent again" : "is never sent"}.`;
+      tellWithUndo(words, this.#panel.state.undoWords, this.#panel);
     });
   }
 
@@ -85,12 +87,6 @@ export class TopicDeeds {
     const { chats } = await this.#wire.call("memory.list_chats", {});
     const rows = chats.filter((/** @type {Chat} */ { id }) => id !== this.#chatId);
     choose("Recall in another chat", "Recall there", rows.map((/** @type {Chat} */ { id, title }) => new Option(visible(title), id)), (id, title) => this.recallIn(topics, { id, title }));
-  }
-
-  /** @param {string} words */
-  #offerUndo(words) {
-    const act = () => /** @type {HTMLElement | null} */ (document.querySelector("[data-panel=undo]"))?.click();
-    toast(words, { label: "Undo", act });
   }
 
   /** @param {string} command @param {Record<string, unknown>} params */

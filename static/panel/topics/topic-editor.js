@@ -3,6 +3,7 @@
 
 import { reasonOf, visible } from "../../lib/text.js";
 import { toast } from "../../lib/toasts.js";
+import { tellWithUndo } from "./undo-notice.js";
 
 /**
  * @param {HTMLElement} root  The `.edit-topics` element.
@@ -21,7 +22,7 @@ export function startTopicEditor(root, wire, chatId, panel) {
   const change = async (verb, params) => {
     try {
       const { undo_words: done = "" } = await wire.call(`smart_context.${verb}`, { chat_id: chatId, ...params });
-      if (done.includes(" merged into ")) offerUndo(`${visible(done)}.`);
+      if (done.includes(" merged into ")) tellWithUndo(`${visible(done)}.`, done, panel);
       return true;
     } catch (error) {
       toast(reasonOf(error));
@@ -29,11 +30,6 @@ export function startTopicEditor(root, wire, chatId, panel) {
       show(panel.state);
       return false;
     }
-  };
-  /** @param {string} words */
-  const offerUndo = (words) => {
-    const act = () => /** @type {HTMLElement | null} */ (document.querySelector("[data-panel=undo]"))?.click();
-    toast(words, { label: "Undo", act });
   };
   /** @param {import("../../cloud/topic-state.js").PanelState} state */
   const show = (state) => {
