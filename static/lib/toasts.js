@@ -19,6 +19,8 @@ export function toast(words, offer) {
     notice.remove();
     offer?.act();
   }));
+  // What is told once more takes the place of what still says it.
+  if (!offer) for (const same of box?.querySelectorAll("[role=alert]") ?? []) if (same.firstChild?.textContent === words) same.remove();
   box?.append(notice);
   let timer = setTimeout(() => notice.remove(), SHOWN_MS);
   notice.addEventListener("pointerenter", () => clearTimeout(timer));

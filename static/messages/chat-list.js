@@ -51,7 +51,8 @@ export class ChatList {
       if (!entry) this.#showOlder();
       else if (pressed.dataset.chatAction === "select") this.#selection.toggle(entry, event.shiftKey);
       else if (pressed.dataset.chatAction === "rename") this.#rename(entry);
-      else this.#delete(entry);
+      // A second click at the same place meant the chat that was there before.
+      else if (event.detail < 2) this.#delete(entry);
     });
     this.#nav.addEventListener("keydown", rove);
     this.#wire.on("memory.chat_changed", () => this.#soon());

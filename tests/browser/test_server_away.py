@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.steps import open_chat, send
+from tests.browser.steps import bubble, open_chat, send
 from tests.serving import lasting_port
 from tests.vaults import about, write_chat
 
@@ -24,7 +24,8 @@ INK_ON_PAPER = """([button, notice]) => {
 
 def test_one_notice_says_that_the_server_is_away_and_tries_again(new_page, configured, serve):
     folder, port = configured(), lasting_port()
-    write_chat(folder, "mixed", about("cats", "boats"))
+    topics = [{"label": "cats", "count": 1}]
+    write_chat(folder, "mixed", about("cats", "boats"), topics=topics)
     server = serve(folder, port=port)
     page = open_chat(new_page, server)
     page.clock.install()
@@ -33,6 +34,9 @@ def test_one_notice_says_that_the_server_is_away_and_tries_again(new_page, confi
     expect(notice).to_contain_text("reach the server. Retrying…")
     expect(page.locator(".toast")).to_have_count(0)
     assert "turned off" not in page.locator("body").inner_text()
+    page.locator(".bubble", has_text="cats").click()
+    expect(page.locator(".toast")).to_contain_text("Not picked: the server can’t be reached.")
+    expect(bubble(page, "cats")).not_to_be_checked()
     ink, paper = page.evaluate(INK_ON_PAPER, [".connection button", ".connection"])
     assert ink != paper
     head = page.locator(".chat-head").bounding_box()

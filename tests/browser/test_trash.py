@@ -100,6 +100,25 @@ def test_deleted_chats_are_seen_restored_and_deleted_for_ever_in_two_tabs(new_pa
     assert server.ask("memory.list_trash")["total"] == 0
 
 
+def test_a_double_click_deletes_one_chat_though_the_next_takes_its_place(new_page, server):
+    page = open_chat(new_page, server, "cats")
+    server.ask("memory.fork", chat_id="boats", message_id="m1")
+    entries = page.locator(".chat-entry")
+    expect(entries).to_have_count(3)
+    deletes = page.get_by_role("button", name=re.compile("^Delete Of boats"))
+    entries.filter(has_text="Of boats").first.hover()
+    place = deletes.first.bounding_box()
+    middle = (place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+    page.mouse.click(*middle)
+    expect(entries).to_have_count(2)
+    page.mouse.move(*middle)
+    page.mouse.down(click_count=2)
+    page.mouse.up(click_count=2)
+    expect(toast(page)).to_have_count(1)
+    trashed = server.ask("memory.list_trash")["chats"]
+    assert len(trashed) == 1
+
+
 def test_the_trash_is_emptied_after_a_question(new_page, server):
     for chat_id in ("cats", "boats"):
         server.ask("memory.delete_chat", chat_id=chat_id)

@@ -108,6 +108,7 @@ def test_a_changed_question_is_asked_by_enter_and_the_former_stays(new_page, ser
     expect(messages(page)).to_have_count(6)
     expect(messages(page).last).to_contain_text("You said: Other")
     assert asked(endpoint)[-1] == "Other\nquestion"
+    assert messages(page).nth(4).locator(".prose").inner_text() == "Other\nquestion"
     expect(page.get_by_role("group", name="Versions of this question")).to_contain_text("2 of 2")
     expect_answered(page)
     page.get_by_role("button", name="Previous version").click()
@@ -123,6 +124,30 @@ def test_answering_again_answers_what_the_edit_box_shows(new_page, server, endpo
     expect(page.get_by_role("textbox", name="Edit the message")).to_have_count(0)
     assert asked(endpoint)[-1] == "Quite another question"
     assert read_chat(server.vault, "c1")["branches"][0]["messages"][0]["content"] == "Question 3"
+
+
+def test_what_is_written_in_an_edit_goes_on_from_the_end_and_is_kept_until_cancelled(
+    new_page, server
+):
+    page = open_chat(new_page, server, "c1")
+    box = page.get_by_role("textbox", name="Edit the message")
+
+    def begin():
+        messages(page).nth(6).hover()
+        messages(page).nth(6).get_by_role("button", name="Edit").click()
+
+    begin()
+    expect(box).to_be_focused()
+    page.keyboard.type(" and more")
+    expect(box).to_have_value("Question 3 and more")
+    box.press("Escape")
+    expect(box).to_have_count(0)
+    page.reload()
+    begin()
+    expect(box).to_have_value("Question 3 and more")
+    page.get_by_role("button", name="Cancel").click()
+    begin()
+    expect(box).to_have_value("Question 3")
 
 
 def test_a_text_that_is_only_saved_asks_nothing(new_page, server, endpoint):

@@ -5,6 +5,7 @@ import { chooseModel } from "../../frame/model-choice.js";
 import { copied } from "../../lib/copied.js";
 import { clone } from "../../lib/from-template.js";
 import { fetchText } from "../../lib/fragments.js";
+import { recall, remember } from "../../lib/memory.js";
 import { reasonOf } from "../../lib/text.js";
 import { toast } from "../../lib/toasts.js";
 import { openMade } from "../chat-menu.js";
@@ -88,7 +89,8 @@ function changedText(message) {
 }
 
 /**
- * Replaces a message with a form until the user saves or cancels.
+ * Replaces a message with a form until the user saves or cancels. What was written is there again
+ * after Escape or a reload.
  * @param {HTMLElement} message
  * @param {string} text
  * @param {(text: string, asks: boolean) => Promise<unknown>} save  Told whether to answer again.
@@ -97,17 +99,24 @@ function edit(message, text, save) {
   if (message.querySelector(".edit")) return;
   const form = /** @type {HTMLFormElement} */ (clone("edit-template"));
   const box = /** @type {HTMLTextAreaElement} */ (form.querySelector("textarea"));
+  const key = `edit:${location.pathname}:${message.dataset.messageId}`;
   const close = () => {
     form.remove();
     message.removeAttribute("data-editing");
     /** @type {HTMLElement | null} */ (message.querySelector("[data-action=edit]"))?.focus();
   };
   box.defaultValue = text;
+  box.value = recall("sessionStorage", key) || text;
+  box.setSelectionRange(box.value.length, box.value.length);
   message.setAttribute("data-editing", "");
   message.append(form);
   box.focus();
   form.scrollIntoView({ block: "nearest" });
-  form.querySelector("[data-cancel]")?.addEventListener("click", close);
+  box.addEventListener("input", () => remember("sessionStorage", key, box.value));
+  form.querySelector("[data-cancel]")?.addEventListener("click", () => {
+    remember("sessionStorage", key, "");
+    close();
+  });
   form.addEventListener("keydown", (event) => {
     // While an input method composes, Enter chooses characters.
     if (event.isComposing || event.keyCode === 229) return;
@@ -125,6 +134,7 @@ function edit(message, text, save) {
       const saved = save(words, event.submitter?.hasAttribute("data-ask") ?? false);
       form.toggleAttribute("inert", true);
       await saved;
+      remember("sessionStorage", key, "");
       close();
     } catch (error) {
       form.toggleAttribute("inert", false);

@@ -3,9 +3,13 @@
 
 import { bubblesOf, inputOf, showCloud } from "../../cloud/cloud-view.js";
 import { messagesCounted, reasonOf, visible } from "../../lib/text.js";
+import { toast } from "../../lib/toasts.js";
 import { inside, isFiltered, NOTHING_KNOWN, withNews } from "../../cloud/topic-state.js";
 import { isOn } from "../plugin-notices.js";
 import { Waiting } from "./waiting.js";
+
+/** What a choice has done, in words. @type {Record<string, string>} */
+const DONE = { set_filter: "picked", pin: "pinned", hide: "hidden" };
 
 export class TopicsPanel {
   #root;
@@ -87,6 +91,7 @@ export class TopicsPanel {
    */
   async #change(command, params, hoped) {
     const wish = ++this.#wish;
+    const isAway = !this.#wire.isOpen;
     this.#waiting.begin();
     const before = this.state;
     this.state = { ...withNews(this.state, hoped), messageIds: before.messageIds };
@@ -97,8 +102,9 @@ export class TopicsPanel {
     } catch (error) {
       if (wish === this.#wish) {
         this.state = before;
-        // That the server is away is said by the page's notice.
+        // That the connection was lost meanwhile is said by the page's notice.
         this.#apply(this.#wire.isOpen ? { reason: reasonOf(error) } : {});
+        if (isAway && !this.#wire.isOpen) toast(`Not ${DONE[command] ?? "changed"}: the server can’t be reached.`);
       }
     } finally {
       this.#waiting.end();
