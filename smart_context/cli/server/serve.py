@@ -22,6 +22,9 @@ from smart_context.cli.terminal.output import say
 from smart_context.web.limits import MIN_TOKEN_CHARS
 
 DEFAULT_PORT = 8377
+MADE_BETWEEN = 10_000
+"""The objects made between two searches for unused ones: a turn of a long chat makes as many."""
+
 DEMO_VAULT = Path(__file__).resolve().parents[2] / "demo_vault"
 
 
@@ -137,6 +140,7 @@ def _run(root: Path, *, port: int, host: str, token: str | None, no_browser: boo
             webbrowser.open(new_link())
 
     gc.freeze()  # else a tenth of a second goes to the libraries' objects each few turns
+    gc.set_threshold(MADE_BETWEEN)
     run(serve_vault(root, host=host, port=port, token=token, on_ready=announce))
 
 

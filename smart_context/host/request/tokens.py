@@ -18,21 +18,26 @@ PER_IMAGE = 1_500
 """Tokens of an image, a flat rate: the real number depends on its size and the model."""
 
 
+_PLAIN = {"role", "content"}
+"""The keys of most messages, which have one text at most."""
+
 _SHOWN_CHARACTERS = 200_000
 """The characters of a request that a page shows; its script has the same number."""
 
 
 def prompt_tokens(prompt: Sequence[PromptMessage], count: CountTokens) -> int:
     """The tokens of a request's messages."""
-    around = sum(PER_MESSAGE + PER_CALL * len(message.get("tool_calls", ())) for message in prompt)
-    images = sum(
-        PER_IMAGE
-        for message in prompt
-        if isinstance(message["content"], list)
-        for part in message["content"]
-        if part.get("type") == "image_url"
-    )
-    return around + images + sum(count(text) for message in prompt for text in texts_of(message))
+    return sum([_tokens_of(message, count) for message in prompt])
+
+
+def _tokens_of(message: PromptMessage, count: CountTokens) -> int:
+    content = message["content"]
+    if type(content) is str and message.keys() == _PLAIN:
+        return PER_MESSAGE + count(content)
+    parts = content if isinstance(content, list) else ()
+    images: int = PER_IMAGE * sum(part.get("type") == "image_url" for part in parts)
+    calls: int = PER_CALL * len(message.get("tool_calls", ()))
+    return PER_MESSAGE + calls + images + sum(map(count, texts_of(message)))
 
 
 def message_tokens(message: Message, count: CountTokens) -> int:

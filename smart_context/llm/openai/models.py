@@ -196,11 +196,12 @@ async def _until(seconds: float) -> AsyncIterator[None]:
 
 
 def _encoded(body: Body) -> bytes:
-    """A body as JSON; text that UTF-8 can't hold is escaped."""
+    """A body as JSON; lone surrogates, which UTF-8 can't hold, are replaced."""
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=dict)
     try:
-        return json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=dict).encode()
+        return text.encode()
     except UnicodeEncodeError:
-        return json.dumps(body, default=dict).encode()
+        return storable(text).encode()
 
 
 class Silence:
@@ -329,7 +330,7 @@ class OpenAIChatModel:
     def _body(
         self, messages: Sequence[PromptMessage], parameters: dict[str, Any]
     ) -> dict[str, Any]:
-        return {**parameters, "messages": [encodable(message) for message in messages]}
+        return {**parameters, "messages": messages}
 
 
 class _CleanPieces:
