@@ -58,7 +58,7 @@ VERBS = {
     "pack": ("notes.pack:pack", "Pack files, changes and a task into one prompt."),
     "read": ("notes.read:read", "Print files as assigns, with the same limits as for a model."),
     "contexts": ("notes.contexts:contexts", "List, show, build and edit named contexts of notes."),
-    "search": ("notes.search:search", "Find the notes that contain all words."),
+    "search": ("notes.read:search", "Find the notes that contain all words."),
     "links": ("notes.notes:links", "List what a note links to."),
     "backlinks": ("notes.notes:backlinks", "List the notes that link to a note."),
     "unresolved": ("notes.notes:unresolved", "List links to files that don't exist."),

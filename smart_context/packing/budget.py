@@ -68,18 +68,17 @@ def joined(sections: Iterable[PromptSection]) -> list[str]:
 
 
 def keep_within(
-    sections: Sequence[PromptSection], tokens: int, meter: Meter, *, around: int = 0
+    sections: Sequence[PromptSection], tokens: int, meter: Meter
 ) -> tuple[PromptSection, ...]:
     """Drop unprotected sections, the last first, until the rest fits.
 
     Args:
         sections: In the order of the prompt, most important first.
-        around: The size of the rest of the prompt, in the meter's unit.
 
     Returns:
         At least the protected sections, even if they alone exceed the budget.
     """
-    limit = meter.limit(tokens) - around
+    limit = meter.limit(tokens)
     kept = list(sections)
     for section in reversed(sections):
         if meter.size(joined(kept)) <= limit:

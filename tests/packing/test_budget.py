@@ -59,11 +59,6 @@ def test_tokens_are_rounded_up():
     assert Meter(len).tokens(["abcd", "e"]) == 5
 
 
-def test_what_is_around_the_sections_takes_of_the_budget():
-    assert len(keep_within(SECTIONS, 33, Meter(), around=2)) == 4
-    assert len(keep_within(SECTIONS, 33, Meter(), around=3)) == 3
-
-
 def test_a_text_that_exactly_fits_beside_the_notice_is_cut_there():
     ending = "\n\n" + CUT_NOTICE
     assert cut("x" * 80, len(CUT_NOTICE), Meter(len)) == CUT_NOTICE

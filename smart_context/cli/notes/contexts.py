@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,12 @@ from smart_context.base.errors import CommandFailed, StoreFailed
 from smart_context.base.text.names import encodable, one_line, shown
 from smart_context.base.text.scores import counted
 from smart_context.cli.notes.notes import found_as_link, opened_index
-from smart_context.cli.terminal.arguments import WordCommand, vault_option, vault_root
+from smart_context.cli.terminal.arguments import (
+    WordCommand,
+    vault_option,
+    vault_root,
+    with_options,
+)
 from smart_context.cli.terminal.failures import BadUsage
 from smart_context.cli.terminal.output import (
     ask,
@@ -88,11 +93,8 @@ NAMES = (
 )
 
 
-def context_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of a named context to a verb; options not given are not set."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+context_options = with_options(_OPTIONS)
+"""Adds the options of a named context to a verb; options not given are not set."""
 
 
 def options_given(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ Names and flags are those of Obsidian's own command line: `backlinks file=Home c
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import wraps
@@ -17,7 +17,12 @@ from smart_context.base.config import read_memory_dir
 from smart_context.base.disk.places import place_below
 from smart_context.base.errors import CommandFailed
 from smart_context.base.text.names import one_line, shown
-from smart_context.cli.terminal.arguments import WordCommand, vault_option, vault_root
+from smart_context.cli.terminal.arguments import (
+    WordCommand,
+    vault_option,
+    vault_root,
+    with_options,
+)
 from smart_context.cli.terminal.output import ProgressBar, Row, print_rows, rows_format, say
 from smart_context.storage.files.caches import FileCaches
 from smart_context.vault.guarded.paths import confine
@@ -76,15 +81,13 @@ def note_filter(command: Callable[..., Any]) -> Callable[..., Any]:
     return _bundled(command, _NOTE_OPTIONS[1:])
 
 
-def _bundled(command: Callable[..., Any], options: Iterable[Any]) -> Callable[..., Any]:
+def _bundled(command: Callable[..., Any], options: Sequence[Any]) -> Callable[..., Any]:
     @wraps(command)
     def with_note(**given: Any) -> Any:
         named = Named(**{name: given.pop(name) for name in Named._fields if name in given})
         return command(named=named, **given)
 
-    for option in reversed([*options]):
-        with_note = option(with_note)
-    return with_note
+    return with_options(options)(with_note)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from smart_context.base.environment import user_folder
 from smart_context.base.errors import CommandFailed
 from smart_context.base.text.names import encodable, one_line, shown
 from smart_context.base.text.scores import counted
+from smart_context.cli.terminal.arguments import with_options
 from smart_context.cli.terminal.failures import FAILED
 from smart_context.cli.terminal.output import deliver, say, show_json, table, write_to
 from smart_context.packing.packer import PackPlan
@@ -120,14 +121,8 @@ _OPTIONS = (
 )
 
 
-def _with_options(command: Callable[..., None]) -> Callable[..., None]:
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
 @click.command()
-@_with_options
+@with_options(_OPTIONS)
 def pack(**options: Any) -> None:
     """Pack files, changes and a task into one prompt.
 

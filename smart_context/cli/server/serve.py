@@ -16,7 +16,7 @@ from smart_context.base.disk.folders import PRIVATE_FILE, PRIVATE_FOLDER
 from smart_context.base.errors import CommandFailed
 from smart_context.base.text.names import shown
 from smart_context.base.threads import run
-from smart_context.cli.terminal.arguments import vault_argument, vault_root
+from smart_context.cli.terminal.arguments import vault_argument, vault_root, with_options
 from smart_context.cli.terminal.failures import BadUsage
 from smart_context.cli.terminal.output import say
 from smart_context.web.limits import MIN_TOKEN_CHARS
@@ -26,9 +26,6 @@ MADE_BETWEEN = 10_000
 """The objects made between two searches for unused ones: a turn of a long chat makes as many."""
 
 DEMO_VAULT = Path(__file__).resolve().parents[2] / "demo_vault"
-
-
-Command = Callable[..., None]
 
 
 def _check_token(
@@ -45,17 +42,8 @@ def _check_token(
     return token.strip()
 
 
-def _serving(command: Command) -> Command:
-    options: tuple[Callable[[Command], Command], ...] = (
-        click.option("--no-browser", is_flag=True, help="Print the link; don't open a browser."),
-        click.option(
-            "--token",
-            envvar="SMART_CONTEXT_TOKEN",
-            callback=_check_token,
-            help="The token for programs, at least 16 characters; --host needs one. "
-            "Default: a new one.",
-        ),
-        click.option("--host", default="127.0.0.1", show_default=True, help="Address to bind."),
+_serving = with_options(
+    (
         click.option(
             "--port",
             default=DEFAULT_PORT,
@@ -63,10 +51,17 @@ def _serving(command: Command) -> Command:
             type=click.IntRange(0, 65535),
             help="The port; 0 picks a free one.",
         ),
+        click.option("--host", default="127.0.0.1", show_default=True, help="Address to bind."),
+        click.option(
+            "--token",
+            envvar="SMART_CONTEXT_TOKEN",
+            callback=_check_token,
+            help="The token for programs, at least 16 characters; --host needs one. "
+            "Default: a new one.",
+        ),
+        click.option("--no-browser", is_flag=True, help="Print the link; don't open a browser."),
     )
-    for option in options:
-        command = option(command)
-    return command
+)
 
 
 @click.command()

@@ -1,6 +1,6 @@
 """How verbs find their vault, and take options as words like `name=value`, as Obsidian's do."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,8 @@ from smart_context.base.text.names import shown
 
 CONFIG_NAME = ".vault.toml"
 
+Command = Callable[..., Any]
+
 vault_argument = click.argument(
     "vault", required=False, type=click.Path(path_type=Path, file_okay=False)
 )
@@ -19,6 +21,19 @@ vault_option = click.option(
     type=click.Path(path_type=Path, file_okay=False),
     help="The vault's folder. Default: the one you are in.",
 )
+
+
+def with_options(
+    options: Sequence[Callable[[Command], Command]],
+) -> Callable[[Command], Command]:
+    """Adds arguments and options to a verb, in this order."""
+
+    def add(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
 
 
 def vault_root(named: Path | None) -> Path:

@@ -8,7 +8,8 @@ import tomli
 
 from smart_context.base.resources import text_beside
 
-_WORDS: Mapping[str, Mapping[str, str]] = tomli.loads(text_beside(__file__, "settings_words.toml"))
+WORDS: Mapping[str, Mapping[str, str]] = tomli.loads(text_beside(__file__, "settings_words.toml"))
+"""How settings are worded: their `titles`, `hints` and `choices`, and those of a `turn`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +29,7 @@ def fields_by_section(view: Mapping[str, Any]) -> Mapping[str, Sequence[Field]]:
 
     The sections are `models`, `context`, `clients` and `vault`; each keeps the schema's order.
     """
-    words = _WORDS["choices"]
+    words = WORDS["choices"]
     found: dict[str, list[Field]] = {name: [] for name in ("models", "context", "clients", "vault")}
     for row in view["schema"]:
         name = row["name"]
@@ -36,7 +37,7 @@ def fields_by_section(view: Mapping[str, Any]) -> Mapping[str, Sequence[Field]]:
             Field(
                 row=row,
                 title=_title(name),
-                hint=_WORDS["hints"].get(name, row["description"]),
+                hint=WORDS["hints"].get(name, row["description"]),
                 choices=tuple((choice, words.get(choice, choice)) for choice in row["choices"]),
                 value=view["values"][name],
                 source=view["sources"][name],
@@ -54,7 +55,7 @@ def _section(name: str, group: str) -> str:
 
 
 def _title(name: str) -> str:
-    known = _WORDS["titles"].get(name)
+    known = WORDS["titles"].get(name)
     if known:
         return known
     if name.endswith(".enabled"):

@@ -13,6 +13,7 @@ from smart_context.base.text.scores import counted, score_in_words
 from smart_context.base.values import JsonObject
 from smart_context.topics.identity import Colour, colours_of, hue_of, new_topic_id
 from smart_context.topics.values import STICKY_LABEL
+from smart_context.web.pages.views.settings_view import WORDS
 
 MOST_IDS = 2_000
 """Most messages whose ids a page brings along; of more its script asks, once the page is shown."""
@@ -263,24 +264,7 @@ def grouped(rows: Sequence[JsonObject], topics: TopicsOfMessages) -> tuple[Topic
     return tuple(groups)
 
 
-SETTING_NAMES: Mapping[str, str] = {
-    "topics": "Topics",
-    "threshold": "Match strictness",
-    "relevance": "Relevance",
-    "embedding_search": "Filter by similarity",
-    "recent_messages": "Newest messages always sent",
-    "keep_pairs": "Keep questions with their answers",
-    "context_budget_tokens": "Token limit for notes",
-    "contexts": "Named contexts",
-    "recalls": "Recalled",
-    "role": "Role",
-    "role_targets": "Files of the role",
-    "file_tools": "File tools",
-    "pinned": "Pinned",
-    "hidden": "Hidden",
-    "chat": "Model",
-    "embedding": "Embedding model",
-}
+SETTING_NAMES = WORDS["turn"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
