@@ -163,7 +163,6 @@ class SmartContext:
         """The current content by depth, and what is left out; unknown names are reported in it.
 
         Args:
-            opts: Options of this call.
             more: Options of this call by name; they override `opts`.
 
         Raises:
@@ -182,7 +181,6 @@ class SmartContext:
 
         Args:
             snapshot: Taken earlier, or made by hand.
-            opts: Options of this call.
             more: Options of this call by name; they override `opts`.
 
         Raises:

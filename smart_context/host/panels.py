@@ -69,7 +69,6 @@ class Panels:
         A panel of the same id is replaced; clients are told only if that changes it.
 
         Args:
-            panel: What clients are told.
             page: The HTML page at the panel's address, or its file; `None`: the web layer has
                 its own page for it.
 

@@ -27,7 +27,6 @@ class McpEndpoint:
     """Answers MCP clients; each request stands alone, so none can use another's session.
 
     Args:
-        toolbox: The tools.
         caller_of: Who asks, by the request's scope, as the gate let them in.
     """
 

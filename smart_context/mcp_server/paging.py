@@ -83,10 +83,7 @@ def page_of_rows(
     too long are left out, and named in `left_out`. Keys that begin with `_` are private.
 
     Args:
-        asked: The call.
         head: Goes with every page.
-        name: The name of the rows.
-        rows: All rows.
 
     Raises:
         InvalidParams: For a cursor of another call, or too small a budget.

@@ -117,7 +117,6 @@ def make_server(toolbox: Toolbox, caller_of: CallerOf) -> Server[Any]:
     """The server of a vault's tools.
 
     Args:
-        toolbox: The tools.
         caller_of: Who asks, by the HTTP request; of `None` on stdio.
     """
     spoken = _Protocol(toolbox, caller_of)

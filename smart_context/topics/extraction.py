@@ -130,7 +130,6 @@ def reconciled(
     taken as found.
 
     Args:
-        previous: What the last extraction left.
         regroup: Take the topics as found; only ids are kept.
     """
     order = {message.id: place for place, message in enumerate(messages)}

@@ -48,7 +48,6 @@ def grown_groups(
     Args:
         spoken: Those that can have a topic.
         said: The same, for comparing them.
-        previous: What the last extraction left.
         smallest: The fewest messages of a new group.
         most: The largest number of groups at the top; more become parts of wider ones.
     """

@@ -99,11 +99,7 @@ def stored_sticky_ids(topics: object) -> frozenset[MessageId]:
 def to_assignments(
     topics: Iterable[Topic], seen: str = "", away: Iterable[Topic] = ()
 ) -> JsonObject:
-    """The document that assigns messages to topics, up to the last message that was read.
-
-    Args:
-        seen: The last message that was read.
-    """
+    """The document that assigns messages to topics, up to the last message that was read."""
     document = {
         "version": VERSION,
         "seen": seen,

@@ -85,7 +85,6 @@ def request_body(
 
     Args:
         parameters: All fields but the list of messages.
-        list_name: The list's field.
     """
     model = {"model": parameters["model"]} if "model" in parameters else {}
     return {**model, list_name: list(messages), **parameters}

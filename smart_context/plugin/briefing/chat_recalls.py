@@ -135,11 +135,7 @@ class ChatRecalls:
         *,
         count_tokens: CountTokens | None = None,
     ) -> RecallsPrompt:
-        """The part of the system prompt with what a chat recalls; never fails.
-
-        Args:
-            recalls: Override the attached ones.
-        """
+        """The part of the system prompt with what a chat recalls; never fails."""
         if recalls is None:
             recalls = (await self.sidecars.of(chat_id)).state.recalls
         if not recalls:

@@ -265,12 +265,7 @@ class ReceiptCommands:
         }
 
     async def knew(self, chat_id: ChatId, message_id: str) -> JsonObject:
-        """Say which messages an answer was sent, with their tokens, and what it took.
-
-        Args:
-            chat_id: The chat.
-            message_id: The answer.
-        """
+        """Say which messages an answer was sent, with their tokens, and what it took."""
         found = await self.files.of_answer(chat_id, message_id)
         if found is None:
             raise CommandFailed(f"There is no receipt of an answer {message_id!r} in this chat.")

@@ -96,7 +96,6 @@ def status_line(
     old tool call have none either, since their messages show it.
 
     Args:
-        decision: What is sent of it.
         absent: Their `absences`, if they are known.
     """
     if absent is None:

@@ -192,12 +192,7 @@ class ContextSelector:
         threshold: float | None = None,
         settings: FilterSettings | None = None,
     ) -> Decision:
-        """What the chat's next turn sends, and why; a failing model keeps all messages in.
-
-        Args:
-            threshold: Overrides the settings.
-            settings: Override those of the chat.
-        """
+        """What the chat's next turn sends, and why; a failing model keeps all messages in."""
         settings = settings or self.settings_of(view.sidecar.state)
         limit = settings.similarity_threshold if threshold is None else threshold
         chosen = await self._chosen(view, settings, limit)

@@ -343,7 +343,6 @@ def themed(
     Args:
         atlas: Topics without a theme.
         rows: The unit rows of the chat topics, as they are compared.
-        sizes: The number of messages of each chat topic.
         titles: The titles of chats: a theme that is all about one has its name.
     """
     if not atlas.topics:
