@@ -139,6 +139,7 @@ export class Composer {
     }
     const attached = this.#attachments.take();
     this.#box.value = "";
+    this.focus();
     if (this.#isBusy) this.#queue.add({ text, attached });
     else await this.#sendNow({ text, attached });
     this.#show();

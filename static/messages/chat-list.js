@@ -56,11 +56,14 @@ export class ChatList {
     });
     this.#nav.addEventListener("keydown", rove);
     this.#wire.on("memory.chat_changed", () => this.#soon());
-    this.#wire.on("memory.chat_deleted", ({ chat_id: id }) => id === this.#chatId && this.#leave());
+    this.#wire.on("memory.chat_deleted", ({ chat_id: id }) => id === this.#chatId && this.#gone());
     this.#wire.on("memory.chat_shared", (told) => this.#shared(told));
     this.#wire.on("chat.started", ({ chat_id: id }) => this.#setAnswering(id, true));
     this.#wire.on("chat.finished", ({ chat_id: id }) => this.#setAnswering(id, false));
     this.#wire.on("chat.failed", ({ chat_id: id }) => this.#setAnswering(id, false));
+    for (const mark of this.#nav.querySelectorAll(".answering:not([hidden])")) {
+      this.#answering.add(/** @type {HTMLElement} */ (mark.closest("[data-chat-id]")).dataset.chatId ?? "");
+    }
     this.#offerUndo();
   }
 
@@ -155,16 +158,18 @@ export class ChatList {
     const id = entry.dataset.chatId ?? "";
     const title = entry.querySelector(".chat-title")?.textContent?.trim() || "the chat";
     if (!(await this.#attempt("memory.delete_chat", { chat_id: id }))) return;
-    if (id === this.#chatId) return; // `#leave` sees to it, as in every tab that shows the chat
+    if (id === this.#chatId) return; // `#gone` sees to it, as in every tab that shows the chat
     remember("sessionStorage", UNDO_KEY, JSON.stringify({ id, title }));
     this.#offerUndo();
   }
 
-  /** Leaves the deleted chat; the next page offers to undo that. */
-  #leave() {
+  /** Leaves the deleted chat, unless a message is being written in it; the next page, or this one, offers to undo that. */
+  #gone() {
     const title = document.getElementById("chat-title")?.textContent?.trim() || "The chat";
     remember("sessionStorage", UNDO_KEY, JSON.stringify({ id: this.#chatId, title, wasOpen: true }));
-    location.assign("/");
+    const box = /** @type {HTMLTextAreaElement | null} */ (document.activeElement?.closest("#message-box"));
+    if (box?.value) this.#offerUndo();
+    else location.assign("/");
   }
 
   /** A chat was shared, or taken back; its page is of no use to others then. @param {Record<string, any>} told */

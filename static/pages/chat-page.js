@@ -129,7 +129,6 @@ async function send(text, attached) {
   } finally {
     forget();
     clearPending(measure);
-    composer.focus();
   }
 }
 
@@ -242,7 +241,17 @@ topics?.addEventListener("panel-changed", (event) => {
 startFrame();
 startSideWidth();
 equip(messagesIn(measure));
-listen(measure, { wire, chatId, panel, show: showMessage, announce, ask: (text) => send(text, []) });
+listen(measure, {
+  wire,
+  chatId,
+  panel,
+  show: showMessage,
+  announce,
+  ask: (text) => {
+    composer.focus();
+    return send(text, []);
+  },
+});
 startToolKeys(find("#scroll"));
 highlight.start();
 if (topics && panel) {

@@ -109,6 +109,7 @@ def test_a_message_waits_for_the_answer_before_it_and_a_silence_is_told(
         expect(page.get_by_role("textbox", name="Message")).to_have_value("")
     expect(waiting.get_by_role("listitem")).to_have_count(3)
     waiting.get_by_role("button", name="Don’t send this").nth(1).click()
+    page.get_by_role("searchbox", name="Search chats").focus()
     gate.set()
     expect(waiting).to_be_hidden()
     expect(answer(page)).to_contain_text("You said: And a clove hitch?")
@@ -116,7 +117,12 @@ def test_a_message_waits_for_the_answer_before_it_and_a_silence_is_told(
     assert "And a sheet bend?" in sent
     assert "Never mind" not in sent
     expect(page).to_have_title(re.compile("^Cats and boats"))
+    # an answer's end takes no one from what they do
+    expect(page.get_by_role("searchbox", name="Search chats")).to_be_focused()
 
+
+def test_what_waits_is_put_back_into_the_box_by_stop(new_page, server, endpoint):
+    page = open_chat(new_page, server)
     again = threading.Event()
     hold(endpoint, ANSWER, again)
     send(page, "Once more")
@@ -137,8 +143,11 @@ def test_what_waits_and_what_is_written_is_there_again_after_the_chat_was_left(
     for text in ("And a sheet bend?", "And a clove hitch?"):
         write(page, text)
     page.get_by_role("textbox", name="Message").fill("Which one for a c")
-    page.goto(f"{server.origin}/settings")
+    page.goto(f"{server.origin}/new")
+    answering = page.locator("[data-chat-id=mixed] .answering")
+    expect(answering).to_be_visible()
     server.ask("chat.stop", chat_id="mixed")
+    expect(answering).to_be_hidden()
 
     page.goto(f"{server.origin}/chats/mixed")
     left = page.get_by_role("list", name="Not sent yet")

@@ -65,6 +65,18 @@ def test_deleting_the_open_chat_in_mid_answer_clears_every_page_and_can_be_undon
     expect(bubble(page, "cats purr")).to_be_visible()
 
 
+def test_who_writes_in_a_chat_that_is_deleted_elsewhere_stays_and_can_bring_it_back(
+    new_page, server
+):
+    page = open_chat(new_page, server, "cats")
+    page.get_by_role("textbox", name="Message").fill("As I was saying")
+    server.ask("memory.delete_chat", chat_id="cats")
+    toast(page).get_by_role("button", name="Undo").click()
+    expect(page).to_have_url(re.compile("/chats/cats$"))
+    expect(page.get_by_role("textbox", name="Message")).to_have_value("As I was saying")
+    expect(page.locator(".message").first).to_be_visible()
+
+
 def test_deleted_chats_are_seen_restored_and_deleted_for_ever_in_two_tabs(new_page, server):
     server.ask("memory.delete_chat", chat_id="cats")
     page = open_chat(new_page, server, "boats", **STILL)

@@ -73,6 +73,7 @@ class FakeHost:
         self.store = MemoryStore(chats or {})
         storage = SimpleNamespace(chats=self.store, blobs=None, vault_documents=None)
         self.access = OwnerOnly()
+        self.turns = SimpleNamespace(is_answered=lambda _chat_id: False)
         self.reading = Reading(storage, self.access)
         self.commands = CommandRegistry(self.access)
         self.status = {"vault": "Test vault", "chat_is_embedded": False, "plugins": []}

@@ -168,6 +168,7 @@ class _Pages:
     def __init__(self, host: Host, messages: MessageHtml, templates: PageTemplates) -> None:
         self._reading = host.reading
         self._commands = host.commands
+        self._turns = host.turns
         self._messages = messages
         self._page = templates.page
         # A chat gets its file with its first message; until then only these ids are known.
@@ -368,10 +369,14 @@ class _Pages:
         }
 
     async def _listing(self, request: Request, chats: Sequence[ChatRow]) -> dict[str, Any]:
-        """Who reads the list, and the names of those who share chats in it."""
+        """Who reads the list, the names of those who share chats in it, and the chats answered."""
         me = _me(request)
         people = {chat.person for chat in chats if chat.shared} if me else set()
-        return {"me": me, "names": await self._reading.names(people)}
+        return {
+            "me": me,
+            "names": await self._reading.names(people),
+            "answering": {chat.id for chat in chats if self._turns.is_answered(chat.id)},
+        }
 
     async def _newest_chat_id(self, caller: Caller) -> str:
         chats = await self._reading.rows(caller)
