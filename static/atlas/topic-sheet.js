@@ -15,7 +15,7 @@ import { spanOf } from "./topic-list.js";
 
 const PAGE = 60;
 const LONGEST = 600;
-const SPEAKERS = /** @type {Record<string, string>} */ ({ user: "You", assistant: "Model" });
+const SPEAKERS = /** @type {Record<string, string>} */ ({ user: "You", assistant: "Assistant" });
 
 export class TopicSheet {
   #root;

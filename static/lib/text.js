@@ -68,6 +68,8 @@ const FOR_THE_PAGE = [
   [/base_url is the address/, "the address is that"],
   [/base_url/g, "the address"],
   [/timeout_s/g, "the longest wait under Settings"],
+  [/^this chat is still being answered; stop that first, or wait/, "This chat is still being answered. Stop that first, or wait."],
+  [/expected JSON, JSON lines, .*found something else/, "it is no export of a program that is known here"],
 ];
 
 /** A message without names of files and commands. @param {string} message */

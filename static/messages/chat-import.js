@@ -2,7 +2,7 @@
 /** Chats of other programs: dropped on the list of chats, or chosen, and brought in. */
 
 import { keyHeaders } from "../key.js";
-import { counted, numbered, reasonOf } from "../lib/text.js";
+import { counted, numbered, plainly, reasonOf } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 
 /** @typedef {{ new: number, grown: number, unchanged: number, deleted: number, failed: { file: string, title: string, id: string, error: string }[], further_failed?: number }} Account */
@@ -90,5 +90,5 @@ export function inWords(account) {
   if (!first) return `${found.join(", ") || "No chats"}.`;
   const others = more.length + (account.further_failed ?? 0);
   const rest = others ? ` and ${numbered(others)} more` : "";
-  return `${found.join(", ") || "No chats came in"}. Not read: ${first.title || first.id || first.file}${rest}: ${first.error.replace(/\.$/, "")}.`;
+  return `${found.join(", ") || "No chats came in"}. Not read: ${first.title || first.id || first.file}${rest}: ${plainly(first.error).replace(/\.$/, "")}.`;
 }

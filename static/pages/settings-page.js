@@ -198,8 +198,9 @@ function startConnecting(connect) {
   let variable = "";
 
   const endpoint = () => {
+    address.value = addressed(address.value.trim());
     /** @type {Record<string, string>} */
-    const given = { base_url: address.value.trim() };
+    const given = { base_url: address.value };
     if (key.value) given.api_key = key.value;
     else if (variable) given.api_key_env = variable;
     return given;
@@ -313,6 +314,12 @@ function startConnecting(connect) {
       trial.replaceChildren("Connected. It answers your next message. ", link("/new", "Write one", "_self"));
     }),
   );
+}
+
+/** With `http://` for this network, or `https://`, where neither was typed. @param {string} typed */
+function addressed(typed) {
+  if (!typed || typed.includes("://")) return typed;
+  return `${/^(localhost|127\.|10\.|192\.168\.|\[)/.test(typed) ? "http" : "https"}://${typed}`;
 }
 
 /** @param {string} name @param {boolean} isEmbedded */

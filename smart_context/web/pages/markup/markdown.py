@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, MutableMapping, Sequence
 from functools import lru_cache
 from typing import Any
+from unicodedata import bidirectional
 from xml.etree import ElementTree as ET
 
 import nh3
@@ -179,6 +180,7 @@ _SHORT_FORMULA = re.compile(r"(?<!\w)\$(?![\s$])(?:[^$\\\n]|\\.){1,500}?(?<![\s\
 _SCHEMES = ("http", "https", "mailto")
 _LINK = re.compile(r"(?:https?://|mailto:)\S", re.IGNORECASE)
 _LANGUAGE = re.compile(r"[\w+#.-]{1,40}")
+_STRONG = frozenset({"L", "R", "AL"})
 _OWN_DIRECTION = frozenset(
     {"paragraph_open", "heading_open", "list_item_open", "blockquote_open", "th_open", "td_open"}
 )
@@ -431,8 +433,12 @@ def _image(token: Token, _env: MutableMapping[str, Any]) -> str:
     )
 
 
-def _table_open(*_ignored: object) -> str:
-    return '<div class="table" role="region" aria-label="Table" tabindex="0"><table>'
+def _table_open(_md: object, tokens: Sequence[Token], at: int, *_ignored: object) -> str:
+    # `auto` would find no direction: it passes over cells, which have their own.
+    words = next((token.content for token in tokens[at:] if token.content), "")
+    letters = filter(_STRONG.__contains__, map(bidirectional, words))
+    side = ' dir="rtl"' if next(letters, "L") != "L" else ""
+    return f'<div class="table" role="region" aria-label="Table" tabindex="0"{side}><table>'
 
 
 def _table_close(*_ignored: object) -> str:

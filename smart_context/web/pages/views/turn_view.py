@@ -355,7 +355,7 @@ def turn_view(turn: JsonObject, chat: ChatOfTurn, *, is_replay: bool) -> TurnVie
 
 def _decision(turn: JsonObject, rows: Sequence[JsonObject], cut: float, threshold: float) -> str:
     """The sentence on the filter; old receipts have none."""
-    if rows and all(row.get("kind") == "no_filter" for row in rows):
+    if any(row.get("kind") == "no_filter" for row in rows):
         return "No filter was on, so everything was sent."
     if turn.get("cut") is None:
         return ""

@@ -234,3 +234,11 @@ def test_all_direction_controls_are_visible():
 
     assert all(f"U+{ord(c):04X}" in visible(c) for c in controls)
     assert visible("שלום 你好 👩‍👩‍👧") == "שלום 你好 👩‍👩‍👧"
+
+
+@pytest.mark.parametrize(
+    ("head", "is_turned"), [("المرحلة", True), ("(שלב)", True), ("Step", False), ("1", False)]
+)
+def test_a_table_begins_at_the_side_where_its_words_do(head, is_turned):
+    shown = MARKDOWN.render(f"| {head} | b |\n|---|---|\n| 1 | 2 |")
+    assert ('dir="rtl"' in shown.partition("<table>")[0]) == is_turned
