@@ -34,10 +34,19 @@ async function request(address, options) {
   return response.text();
 }
 
+/** A page as it is now. @param {string} address @returns {Promise<Document>} */
+export async function fetchPage(address) {
+  return documentOf(await fetchText(address));
+}
+
+/** A parsed document runs no script and loads nothing, unlike assigning HTML to an element. @param {string} text */
+function documentOf(text) {
+  return new DOMParser().parseFromString(text, "text/html");
+}
+
 /** @param {string} text */
 function parsed(text) {
-  // A parsed document runs no script and loads nothing, unlike assigning HTML to an element.
-  const root = new DOMParser().parseFromString(text, "text/html").body.firstElementChild;
+  const root = documentOf(text).body.firstElementChild;
   if (!(root instanceof HTMLElement)) throw new Error("The server sent an empty page.");
   return /** @type {HTMLElement} */ (document.adoptNode(root));
 }

@@ -4,7 +4,12 @@
 import { pageWire } from "../frame/connection.js";
 import { startFrame } from "../frame/page-frame.js";
 import { copied } from "../lib/copied.js";
+import { fetchPage } from "../lib/fragments.js";
+import { newest } from "../lib/newest.js";
 import { reasonOf } from "../lib/text.js";
+
+/** A request is told of several times. */
+const SOON_MS = 100;
 
 const wire = pageWire();
 const form = /** @type {HTMLFormElement | null} */ (document.querySelector(".new-key"));
@@ -82,10 +87,26 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   const text = () => button.parentElement?.querySelector("code")?.textContent ?? "";
   button.addEventListener("click", () => attempt(() => copied(/** @type {HTMLElement} */ (button), text())));
 }
-for (const time of document.querySelectorAll("time")) {
-  const when = new Date(time.dateTime);
-  if (!Number.isNaN(when.valueOf())) time.textContent = when.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+
+function showTimes() {
+  for (const time of document.querySelectorAll("time")) {
+    const when = new Date(time.dateTime);
+    if (!Number.isNaN(when.valueOf())) time.textContent = when.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+  }
 }
 
+const requests = newest(SOON_MS, (/** @type {Document} */ fresh) => {
+  const [before, now] = [document, fresh].map((page) => page.querySelector("[aria-labelledby=connected-title]")?.children ?? []);
+  if (before.length !== now.length) return;
+  before[0].toggleAttribute("data-reached", now[0].hasAttribute("data-reached"));
+  // Words that stay are not read out again.
+  if (before[1].textContent !== now[1].textContent) before[1].textContent = now[1].textContent;
+  before[2].replaceChildren(...now[2].children);
+  showTimes();
+});
+const lookAgain = () => requests.ask(() => fetchPage("/clients"));
+for (const event of ["memory.chat_changed", "chat.started", "chat.finished", "chat.failed"]) wire.on(event, lookAgain);
+
+showTimes();
 startFrame();
 wire.connect();

@@ -340,7 +340,9 @@ class _Pages:
 
     async def clients(self, request: Request) -> Response:
         view = await self._plugin(request).ask("system.clients", {"origin": str(request.base_url)})
-        return await self._page("pages/clients.html", view=view, **await self._system(request))
+        titles = {row.id: row.title for row in await self._reading.rows(_caller(request))}
+        system = await self._system(request)
+        return await self._page("pages/clients.html", view=view, titles=titles, **system)
 
     async def settings(self, request: Request) -> Response:
         view = await self._plugin(request).ask("system.settings", {})
