@@ -12,18 +12,24 @@ export function startInstructions(wire, chatId) {
   if (!dialog || !text || !form) return;
   let kept = text.value;
   document.querySelector("[data-open-instructions]")?.addEventListener("click", () => {
-    text.value = kept;
     dialog.showModal();
     text.focus();
   });
   dialog.addEventListener("click", (event) => {
     if (event.target === dialog) dialog.close();
   });
+  // Who leaves by accident finds what they wrote.
+  dialog.addEventListener("close", () => {
+    if (text.value !== kept) toast("The instructions are not saved yet.", { label: "Save", act: () => form.requestSubmit() });
+  });
+  text.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+  });
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     try {
       const params = { chat_id: chatId, text: text.value };
-      kept = (await wire.call("chat.set_instructions", params)).instructions;
+      kept = text.value = (await wire.call("chat.set_instructions", params)).instructions;
       dialog.close();
       toast(kept ? "The next message follows these instructions." : "This chat has no instructions now.");
     } catch (error) {
