@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import Any
 
 from smart_context.base.text.scores import counted
@@ -29,6 +29,7 @@ from smart_context.plugin.receipts.receipt import (
     SentRequest,
     list_name,
     parameters_of,
+    rows_of,
     sent_digest,
     sent_request,
     shared_prefix_tokens,
@@ -440,8 +441,17 @@ def _rows(
     gone = [m for m in messages if m.id in absent]
     others = [(m, added if m.id in sent else absent[m.id].reason) for m in gone]
     others += [(m, added) for m in history if not (m.id in absent or m.id in rows)]
-    rows |= {m.id: _row(m, reason, count_tokens(m.text)) for m, reason in others}
+    rows |= {row.id: row for row in rows_of(_fields_of(others, count_tokens))}
     return (*[rows.pop(m.id) for m in messages if m.id in rows], *rows.values())
+
+
+def _fields_of(
+    others: Sequence[tuple[Message, Reason]], count_tokens: CountTokens
+) -> Iterator[tuple[Any, ...]]:
+    """The fields of messages that were not decided about: of a long chat, nearly all."""
+    tokens = map(count_tokens, [message.text for message, _ in others])
+    for (message, why), size in zip(others, tokens, strict=True):
+        yield message.id, message.role, why.kind, why.score, size, why.topic, why.detail
 
 
 def _decided_rows(forecast: Forecast, sent: AbstractSet[MessageId]) -> list[ReceiptRow]:
@@ -450,7 +460,8 @@ def _decided_rows(forecast: Forecast, sent: AbstractSet[MessageId]) -> list[Rece
     kinds, scores, topics = reasons.columns()
     roles = [message.role for message in candidates]
     tokens = forecast.costs.tokens.tolist()
-    rows = list(map(ReceiptRow, reasons.ids, roles, kinds, scores, tokens, topics))
+    fields = zip(reasons.ids, roles, kinds, scores, tokens, topics, repeat(""), strict=False)
+    rows = list(rows_of(fields))
     if frozenset(reasons.kept) != sent:
         for place, row in enumerate(rows):
             if row.is_in != (is_sent := row.id in sent):
@@ -475,7 +486,7 @@ def _as_sent(reason: Reason, *, is_sent: bool) -> Reason:
 def _by_plugins(rows: Sequence[ReceiptRow]) -> int:
     """Tokens that other plugins added to the history, minus those that they removed."""
     signs = {ReasonKind.ADDED: 1, ReasonKind.TAKEN_OUT: -1}
-    return sum(signs.get(row.kind, 0) * row.tokens for row in rows)
+    return sum([signs[row.kind] * row.tokens for row in rows if row.kind in signs])
 
 
 def _outcome(turn: Turn) -> str:

@@ -2,9 +2,11 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import compress, count
+from operator import ne
 from typing import Any, NamedTuple
 
 from smart_context.base.values import CountTokens, JsonObject
@@ -45,6 +47,24 @@ class ReceiptRow(NamedTuple):
     def is_in(self) -> bool:
         """True if it was sent."""
         return self.kind not in OUT
+
+
+def rows_of(fields: Iterable[tuple[Any, ...]]) -> Iterator[ReceiptRow]:
+    """Rows from all their fields; of ten thousand twice as fast as by their class."""
+    return map(partial(tuple.__new__, ReceiptRow), fields)
+
+
+class WrittenRows(NamedTuple):
+    """The rows of a receipt, and the text of each as stored."""
+
+    rows: Sequence[ReceiptRow] = ()
+    texts: Sequence[str] = ()
+
+    def followed_by(self, rows: Sequence[ReceiptRow]) -> "WrittenRows":
+        """The rows of the next receipt; those that both begin with are not written again."""
+        shorter = min(len(self.rows), len(rows))
+        same = next(compress(count(), map(ne, self.rows, rows)), shorter)
+        return WrittenRows(rows, [*self.texts[:same], *_texts_of(rows[same:])])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,8 +173,13 @@ class Receipt:
             detail=row.detail,
         )
 
-    def to_line(self) -> str:
-        """One line of compact JSON, without a line break."""
+    def to_line(self, written: WrittenRows | None = None) -> str:
+        """One line of compact JSON, without a line break.
+
+        Args:
+            written: Its rows, if they are written already.
+        """
+        texts = (written or WrittenRows().followed_by(self.rows)).texts
         document = {
             "version": 1,
             **{name: getattr(self, name) for name in _PLAIN},
@@ -165,7 +190,7 @@ class Receipt:
             "unchanged": self.repeated_tokens,
         }
         text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), default=dict)
-        return f'{text[:-1]},"rows":[{_rows_text(self.rows)}]}}'
+        return f'{text[:-1]},"rows":[{",".join(texts)}]}}'
 
     @classmethod
     def from_line(cls, line: str | bytes) -> "Receipt":
@@ -204,20 +229,18 @@ _PLAIN = tuple(
 """The fields that are stored by their own names and as they are."""
 
 
-def _rows_text(rows: Sequence[ReceiptRow]) -> str:
+def _texts_of(rows: Sequence[ReceiptRow]) -> list[str]:
     """Rows as stored, without trailing empty fields.
 
     Faster than `json`: rows of a long chat have few roles, kinds and topics.
     """
     quoted: dict[str, str] = {role: _quoted(role) for role in {row.role for row in rows}}
     ends = {end: _end(*end) for end in {row[-2:] for row in rows}}
-    return ",".join(
-        [
-            f"[{_quoted(id_)},{quoted[role]},{_QUOTED_KINDS[kind]},"
-            f"{'null' if score is None else score},{tokens}{ends[topic, detail]}]"
-            for id_, role, kind, score, tokens, topic, detail in rows
-        ]
-    )
+    return [
+        f"[{_quoted(id_)},{quoted[role]},{_QUOTED_KINDS[kind]},"
+        f"{'null' if score is None else score},{tokens}{ends[topic, detail]}]"
+        for id_, role, kind, score, tokens, topic, detail in rows
+    ]
 
 
 def _end(topic: str, detail: str) -> str:

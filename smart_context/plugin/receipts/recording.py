@@ -29,7 +29,13 @@ from smart_context.plugin.receipts.making import (
     receipt_of_passed_on,
     receipt_of_turn,
 )
-from smart_context.plugin.receipts.receipt import Receipt, SentRequest, client_fields, sent_request
+from smart_context.plugin.receipts.receipt import (
+    Receipt,
+    SentRequest,
+    WrittenRows,
+    client_fields,
+    sent_request,
+)
 from smart_context.plugin.receipts.spent import Before, Spent, last_request_of
 from smart_context.plugin.selection.last_request import LastRequest
 from smart_context.plugin.selection.selector import ChatView, Decision
@@ -211,11 +217,17 @@ class Made(NamedTuple):
     receipt: Receipt
     last: LastRequest | None  # what the receipt tells of the next request
     line: str  # the receipt as it is stored
+    written: WrittenRows  # its rows, as stored
 
 
 def _characters(sent: SentRequest) -> int:
     """What a request counts; the longest leaves room for no other."""
     return min(1 + int(sent.digest.get("characters", 0)), MAX_CHARACTERS)
+
+
+def _rows_in(written: WrittenRows) -> int:
+    """What rows count; the most leave room for no others."""
+    return min(1 + len(written.rows), MAX_MESSAGES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,6 +247,9 @@ class ReceiptRecorder:
     )
     _last_requests: LRUCache[ChatId, SentRequest] = field(
         init=False, default_factory=partial(LRUCache, MAX_CHARACTERS, _characters)
+    )
+    _written: LRUCache[ChatId, WrittenRows] = field(
+        init=False, default_factory=partial(LRUCache, MAX_MESSAGES, _rows_in)
     )
 
     def decided(
@@ -274,6 +289,7 @@ class ReceiptRecorder:
         made = await self.made(turn, pending)
         if made.sent.messages:
             self._last_requests[turn.chat_id] = made.sent
+            self._written[turn.chat_id] = made.written
         # An aside often comes before the first turn, which makes the chat.
         if is_passed_on or await self.chats.exists(turn.chat_id):
             await self.keep(turn.chat_id, made.receipt, made.last, made.line)
@@ -308,6 +324,7 @@ class ReceiptRecorder:
         )
 
         counted = partial(count_tokens, model=name)
+        written = self._written.get(turn.chat_id, WrittenRows())
 
         def made() -> Made:
             known = previous
@@ -320,7 +337,8 @@ class ReceiptRecorder:
                 before=before,
                 count_tokens=counted,
             )
-            return Made(sent, receipt, last, receipt.to_line())
+            rows = written.followed_by(receipt.rows)
+            return Made(sent, receipt, last, receipt.to_line(rows), rows)
 
         return await asyncio.to_thread(made)
 
