@@ -225,12 +225,16 @@ def atomic_write(path: Path | Place, content: bytes) -> Signature:
 
 
 def replace_unless_changed(
-    path: Path | Place, content: bytes, expected: Signature | None
+    path: Path | Place,
+    content: bytes,
+    expected: Signature | None,
+    written: Callable[[Signature], None] = lambda _: None,
 ) -> Signature:
     """Like `atomic_write`, but only while the file is still in the `expected` state.
 
     Args:
         expected: The state that `content` was derived from; `None` for no file.
+        written: Called with the new state right before readers can see it.
 
     Raises:
         Conflict: Another program has written it since; nothing was changed.
@@ -239,6 +243,7 @@ def replace_unless_changed(
     with _replacing(path, content) as new, locked(new.folder):
         if signature_in(new.folder, new.name) != expected:
             raise Conflict(str(path))
+        written(new.written)
         new.take_its_name()
     return new.written
 

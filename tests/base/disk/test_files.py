@@ -170,6 +170,16 @@ def test_a_file_in_the_state_that_was_read_is_replaced(tmp_path):
     assert path.read_bytes() == b"two"
 
 
+def test_the_new_state_is_told_before_a_reader_can_see_it(tmp_path):
+    path, told = tmp_path / "x.json", []
+    seen = replace_unless_changed(path, b"one", None)
+    new = replace_unless_changed(
+        path, b"two", seen, lambda state: told.append((state, path.read_bytes()))
+    )
+    assert told == [(new, b"one")]
+    assert signature_of(path) == new
+
+
 def test_one_holder_of_the_folder_waits_for_the_other(tmp_path):
     order = []
     entered = threading.Event()
