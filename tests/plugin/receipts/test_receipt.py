@@ -10,7 +10,12 @@ from smart_context.base.errors import CommandFailed, InvalidParams, UnknownComma
 from smart_context.llm.models import Usage
 from smart_context.plugin.receipts import recording as stored_receipts
 from smart_context.plugin.receipts.documents import receipt_document
-from smart_context.plugin.receipts.receipt import Receipt, ReceiptRow, ReceiptSection
+from smart_context.plugin.receipts.receipt import (
+    Receipt,
+    ReceiptRow,
+    ReceiptSection,
+    WrittenRows,
+)
 from smart_context.relevance.reasons import KINDS, ReasonKind
 from smart_context.storage.ports import Limits
 from tests.scripted import Scripted
@@ -353,6 +358,17 @@ receipts = st.builds(
         max_size=3,
     ).map(tuple),
 )
+
+
+def test_rows_are_written_again_from_the_first_one_that_differs():
+    rows = tuple(ReceiptRow(f"m{n}", "user", ReasonKind.NO_FILTER, None, n) for n in range(5))
+    first = WrittenRows().followed_by(rows)
+    others = (*rows[:2], rows[2]._replace(tokens=90), *rows[3:], rows[0])
+    second = first.followed_by(others)
+    assert second == WrittenRows(others, WrittenRows().followed_by(others).texts)
+    reused = [new is old for new, old in zip(second.texts, first.texts, strict=False)]
+    assert reused == [True, True, False, False, False]
+    assert first.followed_by(rows[:3]) == WrittenRows(rows[:3], first.texts[:3])
 
 
 @given(receipts)
