@@ -6,14 +6,10 @@ by less than 0.001.
 """
 
 import asyncio
-import contextlib
-import logging
 import re
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import closing
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
@@ -23,6 +19,7 @@ from numpy.typing import NDArray
 from smart_context.base.caches import Caches
 from smart_context.base.threads import in_daemon_thread
 from smart_context.llm.models import Embedder, Matrix
+from smart_context.relevance.kept_rows import KeptRows
 from smart_context.relevance.vectors.cosines import unit
 from smart_context.vault.guarded.walk import FileStamp
 from smart_context.vault.markdown.notes import Outline
@@ -33,15 +30,8 @@ MOST_NOTES = 100_000
 TABLE_FILE: Final = "notes.sqlite3"
 """The name of the vectors' database."""
 
-_SCHEMA = """CREATE TABLE IF NOT EXISTS notes (
-    path TEXT PRIMARY KEY, mtime_ns INTEGER, size INTEGER, inode INTEGER, digest BLOB, vector BLOB
-)"""
 _BLOCK_ROWS = 4_096
 _FIRST_ROWS = 256
-_LOCK_TIMEOUT_S = 2.0
-_MOST_BYTES = 1 << 30
-
-_logger = logging.getLogger(__name__)
 
 
 class Card(NamedTuple):
@@ -59,11 +49,19 @@ class NoteTable:
     """
 
     def __init__(self, caches: Caches, model: str) -> None:
-        self._caches = caches
-        self._model = blake2b(model.encode(), digest_size=4).digest()
+        digest = blake2b(model.encode(), digest_size=4).digest()
+        self._rows = KeptRows(
+            caches=caches,
+            name=TABLE_FILE,
+            table="notes",
+            columns="""(
+    path TEXT PRIMARY KEY, mtime_ns INTEGER, size INTEGER, inode INTEGER, digest BLOB, vector BLOB
+)""",
+            max_bytes=1 << 30,
+            version=int.from_bytes(digest, "big", signed=True),
+        )
         self._lock = threading.Lock()
         self._is_loaded = False
-        self._is_kept = True
         self._unsaved: set[str] = set()
         self._cards: dict[str, Card] = {}
         self._places: dict[str, int] = {}
@@ -147,67 +145,27 @@ class NoteTable:
         if self._is_loaded:
             return
         self._is_loaded = True
+        rows = self._rows.read("SELECT * FROM notes LIMIT ?", (MOST_NOTES,))
         try:
-            if not self._caches.has(TABLE_FILE):
-                return
-            with closing(self._connect()) as database:
-                rows = database.execute("SELECT * FROM notes LIMIT ?", (MOST_NOTES,)).fetchall()
             for path, mtime_ns, size, inode, digest, vector in rows:
                 card = Card((path, mtime_ns, size, inode), digest)
                 self._put(card, np.frombuffer(vector, np.float16))
-        except (sqlite3.Error, ValueError, TypeError) as error:
-            _logger.warning("the vectors of notes are rebuilt: %s", error)
-            self._discard()
+        except (ValueError, TypeError) as error:
+            self._rows.drop(error)
         self._unsaved.clear()
 
     def _save(self) -> None:
-        if not self._unsaved or not self._is_kept or not self._caches.can_keep():
-            return
-        try:
-            with closing(self._connect()) as database, database:
-                gone = [(path,) for path in self._unsaved if path not in self._cards]
-                database.executemany("DELETE FROM notes WHERE path = ?", gone)
-                rows = (self._row(path) for path in self._unsaved if path in self._cards)
-                database.executemany("INSERT OR REPLACE INTO notes VALUES (?, ?, ?, ?, ?, ?)", rows)
-        except sqlite3.Error as error:
-            _logger.warning("the vectors of notes can't be kept: %s", error)
-            self._is_kept = False
-        self._unsaved.clear()
+        gone = ((path,) for path in self._unsaved if path not in self._cards)
+        kept = (self._row(path) for path in self._unsaved if path in self._cards)
+        if self._unsaved and self._rows.write(
+            ("DELETE FROM notes WHERE path = ?", gone),
+            ("INSERT OR REPLACE INTO notes VALUES (?, ?, ?, ?, ?, ?)", kept),
+        ):
+            self._unsaved.clear()
 
     def _row(self, path: str) -> tuple[object, ...]:
         card = self._cards[path]
         return *card.stamp, card.digest, self._matrix[self._places[path]].tobytes()
-
-    def _connect(self) -> sqlite3.Connection:
-        """Open the file; drops the vectors of another model."""
-        database = self._caches.database(
-            TABLE_FILE, timeout_s=_LOCK_TIMEOUT_S, max_bytes=_MOST_BYTES
-        )
-        try:
-            database.execute("PRAGMA trusted_schema = OFF")
-            database.execute("PRAGMA journal_mode = WAL")
-            database.execute("PRAGMA synchronous = NORMAL")
-            model = int.from_bytes(self._model, "big", signed=True)
-            if database.execute("PRAGMA user_version").fetchone() != (model,):
-                database.execute("DROP TABLE IF EXISTS notes")
-                database.execute(f"PRAGMA user_version = {model}")
-            _check_schema(database)
-            database.execute(_SCHEMA)
-        except sqlite3.Error:
-            database.close()
-            raise
-        return database
-
-    def _discard(self) -> None:
-        with contextlib.suppress(OSError):  # a file that stays is not used
-            self._caches.remove_database(TABLE_FILE)
-
-
-def _check_schema(database: sqlite3.Connection) -> None:
-    """Refuse other tables: a view of that name could give endless rows."""
-    rows = database.execute("SELECT sql FROM sqlite_master WHERE sql NOT NULL LIMIT 2")
-    if not {sql for (sql,) in rows} <= {_SCHEMA.replace("IF NOT EXISTS ", "")}:
-        raise sqlite3.DatabaseError("the file has unknown tables")
 
 
 CARD_CHARACTERS: Final = 400

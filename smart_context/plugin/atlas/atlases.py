@@ -1,14 +1,11 @@
 """Each person's atlas, kept in step with their chats: only what has changed is read and merged."""
 
 import asyncio
-import contextlib
 import hashlib
 import json
 import logging
-import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -33,6 +30,7 @@ from smart_context.plugin.atlas.reading import (
     with_vectors,
 )
 from smart_context.plugin.choices.sidecars import document_names, read_sidecar
+from smart_context.relevance.kept_rows import KeptRows
 from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.storage.ports import Storage
 from smart_context.topics.atlas.account import Span, account
@@ -46,15 +44,7 @@ from smart_context.topics.atlas.values import (
     to_document,
 )
 
-_FILE = "atlas.sqlite"
 _FORMAT = 1
-_MOST_BYTES = 2 << 30
-_LOCK_TIMEOUT_S = 10.0
-_SCHEMA = """CREATE TABLE IF NOT EXISTS chats (
-    person TEXT, chat TEXT, revision TEXT, value BLOB, PRIMARY KEY (person, chat)
-) WITHOUT ROWID"""
-
-_logger = logging.getLogger(__name__)
 
 
 class KeptEntries:
@@ -65,68 +55,37 @@ class KeptEntries:
     """
 
     def __init__(self, caches: Caches, model: str) -> None:
-        self._caches = caches
         digest = hashlib.sha256(f"{_FORMAT}\0{model}".encode()).digest()
-        self._version = int.from_bytes(digest[:4], "big", signed=True)
-        self._is_kept = True
+        self._rows = KeptRows(
+            caches=caches,
+            name="atlas.sqlite",
+            table="chats",
+            columns="""(
+    person TEXT, chat TEXT, revision TEXT, value BLOB, PRIMARY KEY (person, chat)
+) WITHOUT ROWID""",
+            max_bytes=2 << 30,
+            version=int.from_bytes(digest[:4], "big", signed=True),
+            timeout_s=10.0,
+        )
 
     def read(self, person: PersonId) -> dict[ChatId, ChatEntry]:
         """The entries of a person's chats; none if they are damaged."""
-        found: dict[ChatId, ChatEntry] = {}
-        if not self._caches.has(_FILE):
-            return found
+        query = "SELECT chat, revision, value FROM chats WHERE person = ?"
         try:
-            with closing(self._connect()) as database:
-                rows = database.execute(
-                    "SELECT chat, revision, value FROM chats WHERE person = ?", (person,)
-                )
-                for chat_id, revision, value in rows:
-                    found[chat_id] = _decoded(chat_id, revision, value)
-        except (sqlite3.Error, ValueError, TypeError, KeyError, IndexError) as error:
-            _logger.warning("what is known of chats for the atlas is made again: %s", error)
-            with contextlib.suppress(OSError):  # a file that stays is replaced row by row
-                self._caches.remove_database(_FILE)
+            return {row[0]: _decoded(*row) for row in self._rows.read(query, (person,))}
+        except (ValueError, TypeError, KeyError, IndexError) as error:
+            self._rows.drop(error)
             return {}
-        return found
 
     def write(
         self, person: PersonId, changed: Mapping[ChatId, ChatEntry], gone: Iterable[ChatId]
     ) -> None:
         """Keep entries in place of former ones; a disk that refuses is only logged."""
-        if not self._is_kept or not self._caches.can_keep():
-            return
-        try:
-            with closing(self._connect()) as database, database:
-                database.executemany(
-                    "DELETE FROM chats WHERE person = ? AND chat = ?",
-                    [(person, chat_id) for chat_id in gone],
-                )
-                database.executemany(
-                    "INSERT OR REPLACE INTO chats VALUES (?, ?, ?, ?)",
-                    (
-                        (person, chat_id, entry.revision, _encoded(entry))
-                        for chat_id, entry in changed.items()
-                    ),
-                )
-        except sqlite3.Error as error:
-            _logger.warning("what is known of chats for the atlas can't be kept: %s", error)
-            self._is_kept = False
-
-    def _connect(self) -> sqlite3.Connection:
-        database = self._caches.database(_FILE, timeout_s=_LOCK_TIMEOUT_S, max_bytes=_MOST_BYTES)
-        try:
-            database.execute("PRAGMA trusted_schema = OFF")
-            database.execute("PRAGMA journal_mode = WAL")
-            database.execute("PRAGMA synchronous = NORMAL")
-            if database.execute("PRAGMA user_version").fetchone() != (self._version,):
-                with database:
-                    database.execute("DROP TABLE IF EXISTS chats")
-                    database.execute(_SCHEMA)
-                    database.execute(f"PRAGMA user_version = {self._version}")
-        except sqlite3.Error:
-            database.close()
-            raise
-        return database
+        kept = ((person, id_, entry.revision, _encoded(entry)) for id_, entry in changed.items())
+        self._rows.write(
+            ("DELETE FROM chats WHERE person = ? AND chat = ?", ((person, id_) for id_ in gone)),
+            ("INSERT OR REPLACE INTO chats VALUES (?, ?, ?, ?)", kept),
+        )
 
 
 def _encoded(entry: ChatEntry) -> bytes:

@@ -4,20 +4,18 @@ import asyncio
 import contextlib
 import json
 import logging
-import sqlite3
-import threading
 from collections.abc import Container, Iterable, Mapping, Sequence
-from contextlib import closing
 from typing import Final, NamedTuple
 
 from smart_context.base.caches import Caches
-from smart_context.base.errors import SmartContextError, StoreFailed
+from smart_context.base.errors import SmartContextError
 from smart_context.base.text.languages import main_language
 from smart_context.base.values import PersonId
 from smart_context.chat.messages import PRIVATE, ChatId, without_notices
 from smart_context.relevance.archive.card import ChatCard, card_of
 from smart_context.relevance.archive.ranking import Archive, Ranking, ranked
 from smart_context.relevance.judge.calibrate import Scale, estimated_scale, known_scale
+from smart_context.relevance.kept_rows import KeptRows
 from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.storage.ports import Chats, Floats, Vectors
 
@@ -33,10 +31,6 @@ MOST_NEAR = 200
 MOST_REMEMBERED = 300_000
 """The messages whose cards stay in memory, which take about a kilobyte each."""
 
-_SCHEMA = """CREATE TABLE IF NOT EXISTS cards (
-    chat TEXT PRIMARY KEY, revision TEXT, model TEXT, card BLOB)"""
-_LOCK_TIMEOUT_S = 2.0
-_MOST_BYTES = 4 << 30
 _AT_ONCE = 64
 
 _log = logging.getLogger(__name__)
@@ -196,13 +190,19 @@ class _KeptCards:
     """The cards on disk. Blocks; safe for several threads.
 
     Args:
-        model: The embedding model; cards of another one are dropped.
+        model: The embedding model; cards of another one are not read.
     """
 
     def __init__(self, caches: Caches, model: str) -> None:
-        self._caches = caches
+        self._rows = KeptRows(
+            caches=caches,
+            name=CACHE_FILE,
+            table="cards",
+            columns="""(
+    chat TEXT PRIMARY KEY, revision TEXT, model TEXT, card BLOB)""",
+            max_bytes=4 << 30,
+        )
         self._model = model
-        self._lock = threading.Lock()
         self._revisions: dict[ChatId, str] = {}
 
     def has(self, chat_id: ChatId, known: _Known) -> bool:
@@ -212,60 +212,26 @@ class _KeptCards:
     def read(self, chats: Iterable[ChatId]) -> dict[ChatId, _Known]:
         """The cards of these chats that were kept; none if the file is missing or damaged."""
         found: dict[ChatId, _Known] = {}
-        if not self._caches.has(CACHE_FILE):
-            return found
-        try:
-            with self._lock, closing(self._open()) as database:
-                database.execute("DELETE FROM cards WHERE model != ?", (self._model,))
-                database.commit()
-                for chat_id, revision, content in database.execute(
-                    "SELECT chat, revision, card FROM cards"
-                    " WHERE chat IN (SELECT value FROM json_each(?))",
-                    (json.dumps([*chats]),),
-                ):
-                    with contextlib.suppress(ValueError):
-                        found[ChatId(chat_id)] = _Known(revision, ChatCard.unpacked(content))
-                        self._revisions[ChatId(chat_id)] = revision
-        except (sqlite3.Error, OSError) as damage:
-            self._drop(damage)
+        for chat_id, revision, content in self._rows.read(
+            "SELECT chat, revision, card FROM cards"
+            " WHERE model = ? AND chat IN (SELECT value FROM json_each(?))",
+            (self._model, json.dumps([*chats])),
+        ):
+            with contextlib.suppress(ValueError):
+                found[chat_id] = _Known(revision, ChatCard.unpacked(content))
+                self._revisions[chat_id] = revision
         return found
 
     def write(self, cards: Sequence[tuple[ChatId, _Known]]) -> None:
         """Keep cards; does nothing if the disk refuses."""
-        if not cards or not self._caches.can_keep():
-            return
         rows = [
             (chat_id, known.revision, self._model, known.card.packed()) for chat_id, known in cards
         ]
-        try:
-            with self._lock, closing(self._open()) as database, database:
-                database.executemany("INSERT OR REPLACE INTO cards VALUES (?, ?, ?, ?)", rows)
+        if rows and self._rows.write(("INSERT OR REPLACE INTO cards VALUES (?, ?, ?, ?)", rows)):
             self._revisions.update((chat_id, known.revision) for chat_id, known in cards)
-        except (sqlite3.Error, OSError) as damage:
-            self._drop(damage)
 
     def forget(self, chat_id: ChatId) -> None:
         """Remove a card."""
         self._revisions.pop(chat_id, None)
-        if not self._caches.has(CACHE_FILE):
-            return
-        try:
-            with self._lock, closing(self._open()) as database, database:
-                database.execute("DELETE FROM cards WHERE chat = ?", (chat_id,))
-        except (sqlite3.Error, OSError) as damage:
-            self._drop(damage)
-
-    def _open(self) -> sqlite3.Connection:
-        database = self._caches.database(
-            CACHE_FILE, timeout_s=_LOCK_TIMEOUT_S, max_bytes=_MOST_BYTES
-        )
-        database.execute(_SCHEMA)
-        return database
-
-    def _drop(self, damage: Exception) -> None:
-        _log.info("what was read of the chats is not kept: %s", damage)
-        if isinstance(damage, sqlite3.DatabaseError) and not isinstance(
-            damage, sqlite3.OperationalError
-        ):
-            with contextlib.suppress(OSError, StoreFailed):
-                self._caches.remove_database(CACHE_FILE)
+        if self._rows.are_there:
+            self._rows.write(("DELETE FROM cards WHERE chat = ?", [(chat_id,)]))
