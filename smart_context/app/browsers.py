@@ -25,7 +25,7 @@ from smart_context.host.access import Names, Owned
 from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host
 from smart_context.storage.ports import SharedRecords
-from smart_context.web.gate.access import link_digest, start_link
+from smart_context.web.gate.access import random_digest, start_link
 from smart_context.web.gate.client_keys import (
     RECORD_OF_KEYS,
     ClientKeys,
@@ -110,7 +110,7 @@ def new_links(vault: Path | None) -> list[NewLink]:
             if vault is None or Path(server.vault) == vault:
                 link_token = secrets.token_urlsafe(24)
                 link = StartLink(server=key, expires_at=int(time.time()) + LINK_S)
-                record = replace(record, links={**record.links, link_digest(link_token): link})
+                record = replace(record, links={**record.links, random_digest(link_token): link})
                 address = start_link(server.address, link_token)
                 made.append(NewLink(address=address, vault=server.vault))
         return record

@@ -72,7 +72,7 @@ class Access:
     def new_link_token(self) -> str:
         """The token of a new start link; it works once, for a short time."""
         link_token = secrets.token_urlsafe(24)
-        self._links[link_digest(link_token)] = self._clock() + LINK_S
+        self._links[random_digest(link_token)] = self._clock() + LINK_S
         return link_token
 
     def accepts_bearer(self, authorization: bytes) -> bool:
@@ -95,7 +95,7 @@ class Access:
         Args:
             previous: The browser's current session; it ends.
         """
-        if not await self._take_link(link_digest(link_token)):
+        if not await self._take_link(random_digest(link_token)):
             return None
         secret, code = (secrets.token_urlsafe(32) for _ in range(2))
         session_id = await self.book.add(
@@ -198,9 +198,9 @@ def start_link(address: str, link_token: str) -> str:
     return f"{address}/?token={link_token}"
 
 
-def link_digest(link_token: str) -> str:
-    """The digest under which a start link is recorded; it is random, so no salt is needed."""
-    return sha256(link_token.encode("utf-8", "replace")).hexdigest()
+def random_digest(secret: str) -> str:
+    """The digest under which a start link or a key is kept; both are random: no salt is needed."""
+    return sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 
 def _same(given: bytes, expected: bytes) -> bool:

@@ -6,7 +6,6 @@ import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -18,9 +17,8 @@ from smart_context.base.disk.places import Place
 from smart_context.base.errors import CommandFailed, StoreFailed
 from smart_context.base.shared import Shared
 from smart_context.base.values import OWN_KEY, OWNER, PersonId
-from smart_context.web.gate.access import Access
+from smart_context.web.gate.access import Access, random_digest
 from smart_context.web.gate.request_facts import Refusal, RequestFacts
-from smart_context.web.wire import render_json
 
 FILE_NAME = "client-keys.json"
 KEY_BEGINNING = "sc-"
@@ -53,7 +51,7 @@ class ClientKeys:
 
     def name_of(self, key: str) -> str:
         """The name of a key; empty for one that is not known."""
-        digest = key_digest(key)
+        digest = random_digest(key)
         return next((name for name, known in self.keys.items() if known.digest == digest), "")
 
 
@@ -94,7 +92,7 @@ class KeyFile:
                 f"not {OWN_KEY!r}."
             )
         key = KEY_BEGINNING + secrets.token_urlsafe(32)
-        made = ClientKey(digest=key_digest(key), created_at=int(time.time()), person=person)
+        made = ClientKey(digest=random_digest(key), created_at=int(time.time()), person=person)
         kept_as = full_name(name, person)
 
         def change(record: ClientKeys) -> ClientKeys:
@@ -141,17 +139,11 @@ def is_of(name: str, person: PersonId) -> bool:
     return name.partition("@")[2] == person_tag(person)
 
 
-def key_digest(key: str) -> str:
-    """The form in which a key is kept. It is random and long: no salt is needed."""
-    return sha256(key.encode("utf-8", "replace")).hexdigest()
-
-
 LOOK_AGAIN_S = 1.0
 """How long a key that was revoked may still open."""
 
 _ROOTS = ("/v1", "/mcp")
 _EXPOSED = "X-Smart-Context-Chat, X-Smart-Context-Receipt, X-Smart-Context-In, X-Smart-Context-Out"
-_KINDS = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
 NO_CLIENT_KEY = Refusal(
     status=401,
@@ -232,19 +224,3 @@ def client_headers(path: str) -> Mapping[str, str]:
         "Access-Control-Expose-Headers": _EXPOSED,
         "Cross-Origin-Resource-Policy": "cross-origin",
     }
-
-
-def refused_client(refusal: Refusal) -> Response:
-    """A refusal in the shape that the API's errors have."""
-    error = {
-        "message": f"{refusal.title}. {refusal.advice}",
-        "type": _KINDS.get(refusal.status, "invalid_request_error"),
-        "param": None,
-        "code": "invalid_api_key" if refusal.status == 401 else None,  # noqa: PLR2004 - Unauthorized
-    }
-    headers = {"Cache-Control": "no-store"}
-    if refusal.status == 401:  # noqa: PLR2004 - the same
-        headers["WWW-Authenticate"] = 'Bearer realm="Smart Context"'
-    if refusal.retry_after_s:
-        headers["Retry-After"] = str(refusal.retry_after_s)
-    return Response(render_json({"error": error}), refusal.status, headers, "application/json")

@@ -7,9 +7,13 @@ from html import escape
 
 from starlette.responses import Response
 
-from smart_context.web.gate.client_keys import is_for_clients, refused_client
+from smart_context.web.gate.client_keys import is_for_clients
 from smart_context.web.gate.request_facts import Refusal, RequestFacts, clean_url
 from smart_context.web.wire import render_json
+
+_UNAUTHORIZED, _NOT_FOUND = 401, 404
+_KINDS = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+_NO_STORE = {"Cache-Control": "no-store"}
 
 PLAIN_STYLE = (
     ":root{color-scheme:light dark;font:1rem/1.6 system-ui,sans-serif}"
@@ -62,7 +66,7 @@ _PAGE = """<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
+{head}<title>{title}</title>
 <style>{style}</style>
 </head>
 <body>
@@ -79,56 +83,55 @@ def refuse(
     facts: RequestFacts, refusal: Refusal, headers: Mapping[str, str] | None = None
 ) -> Response:
     """The response to a request that is refused: HTML where a browser wants a page, else JSON."""
-    if is_for_clients(facts.path):
-        return refused_client(refusal)
-    every = {"Cache-Control": "no-store", **(headers or {})}
-    if refusal.status == 401:  # noqa: PLR2004  (Unauthorized)
-        every["WWW-Authenticate"] = 'Bearer realm="Smart Context"'
+    told = {}
+    if refusal.status == _UNAUTHORIZED:
+        told["WWW-Authenticate"] = 'Bearer realm="Smart Context"'
     if refusal.retry_after_s:
-        every["Retry-After"] = str(refusal.retry_after_s)
+        told["Retry-After"] = str(refusal.retry_after_s)
+    if is_for_clients(facts.path):
+        return _refused_client(refusal, {**_NO_STORE, **told})
+    every = {**_NO_STORE, **(headers or {}), **told}
     if facts.path.startswith("/api/") or "text/html" not in facts.header("accept"):
         return error_response(refusal.status, refusal.status, _sentence(refusal), every)
-    page = _PAGE.format(
-        title=escape(refusal.title),
-        advice=escape(refusal.advice),
-        style=PLAIN_STYLE,
-        command=f"<p><code>{escape(refusal.command)}</code></p>\n" if refusal.command else "",
-        link=_link_back(facts, refusal),
-    )
-    every["Content-Security-Policy"] = _POLICY
-    return Response(page, refusal.status, every, media_type="text/html")
+    link, command = _link_back(facts, refusal), refusal.command
+    return plain_page(refusal.title, refusal.advice, link, refusal.status, every, command=command)
 
 
-def plain_page(title: str, advice: str, link: tuple[str, str], *, status: int = 200) -> Response:
-    """A small page with one link, for those who may fetch nothing else.
+def plain_page(
+    title: str,
+    advice: str,
+    link: tuple[str, str] | None,
+    status: int = 200,
+    headers: Mapping[str, str] = _NO_STORE,
+    *,
+    command: str = "",
+    head: str = "",
+) -> Response:
+    """A small page with a link, for those who may fetch nothing else.
 
     Args:
         link: An address on this server, and its words.
+        command: What to run in a terminal; empty for nothing.
+        head: More HTML for the head of the page.
     """
-    href, words = link
+    href, words = link or ("", "")
     page = _PAGE.format(
+        head=head,
         title=escape(title),
         advice=escape(advice),
         style=PLAIN_STYLE,
-        command="",
-        link=f'<p><a href="{escape(href)}">{escape(words)}</a></p>\n',
+        command=f"<p><code>{escape(command)}</code></p>\n" if command else "",
+        link=f'<p><a href="{escape(href)}">{escape(words)}</a></p>\n' if link else "",
     )
-    headers = {"Cache-Control": "no-store", "Content-Security-Policy": _POLICY}
-    return Response(page, status, headers, media_type="text/html")
+    every = {**headers, "Content-Security-Policy": _POLICY}
+    return Response(page, status, every, media_type="text/html")
 
 
 def forward(location: str) -> Response:
     """A page that leads on by itself, so that the browser sends its strict cookies there."""
-    refresh = f'<meta http-equiv="refresh" content="0; url={escape(location)}">'
-    page = _PAGE.replace("<title>", f"{refresh}\n<title>").format(
-        title="Opening Smart Context",
-        advice="One moment.",
-        style=PLAIN_STYLE,
-        command="",
-        link=f'<p><a href="{escape(location)}">Open Smart Context</a></p>\n',
-    )
-    headers = {"Cache-Control": "no-store", "Content-Security-Policy": _POLICY}
-    return Response(page, headers=headers, media_type="text/html")
+    refresh = f'<meta http-equiv="refresh" content="0; url={escape(location)}">\n'
+    link = location, "Open Smart Context"
+    return plain_page("Opening Smart Context", "One moment.", link, head=refresh)
 
 
 def error_response(
@@ -139,18 +142,25 @@ def error_response(
     return Response(body, status, headers, media_type="application/json")
 
 
-def _link_back(facts: RequestFacts, refusal: Refusal) -> str:
+def _refused_client(refusal: Refusal, headers: Mapping[str, str]) -> Response:
+    """A refusal in the shape that the API's errors have."""
+    error = {
+        "message": f"{refusal.title}. {refusal.advice}",
+        "type": _KINDS.get(refusal.status, "invalid_request_error"),
+        "param": None,
+        "code": "invalid_api_key" if refusal.status == _UNAUTHORIZED else None,
+    }
+    return Response(render_json({"error": error}), refusal.status, headers, "application/json")
+
+
+def _link_back(facts: RequestFacts, refusal: Refusal) -> tuple[str, str] | None:
     """A way on for a browser that was let in before but came from another site's link.
 
     Such a request lacks the `SameSite=Strict` cookie; one that starts on our own page has it.
     """
     if refusal.may_lack_cookie:
-        href, text = clean_url(facts), "Already let in with this browser? Open Smart Context"
-    elif refusal.status == 404:  # noqa: PLR2004  (Not Found)
-        href, text = "/", "Open Smart Context"
-    else:
-        return ""
-    return f'<p><a href="{escape(href)}">{text}</a></p>\n'
+        return clean_url(facts), "Already let in with this browser? Open Smart Context"
+    return ("/", "Open Smart Context") if refusal.status == _NOT_FOUND else None
 
 
 def _sentence(refusal: Refusal) -> str:

@@ -45,10 +45,10 @@ class Throttle:
 
     first_delay_s: float = FIRST_DELAY_S  # the first delay; each further one is twice as long
     clock: Callable[[], float] = time.monotonic  # the time in seconds
-    _peers: dict[str, "_Peer"] = field(default_factory=dict, init=False)
+    _peers: dict[str, "Attempts"] = field(default_factory=dict, init=False)
 
     @asynccontextmanager
-    async def attempt(self, peer: str) -> AsyncIterator["Attempt"]:
+    async def attempt(self, peer: str) -> AsyncIterator["Attempts"]:
         """Wait for a turn to look at a secret; the caller reports a wrong one.
 
         Raises:
@@ -60,53 +60,46 @@ class Throttle:
         known.inside += 1
         try:
             async with known.turns:
-                yield Attempt(known, self.clock, self.first_delay_s)
+                yield known
         finally:
             known.inside -= 1
 
-    def _peer(self, name: str) -> "_Peer":
+    def _peer(self, name: str) -> "Attempts":
         if name not in self._peers and len(self._peers) >= MAX_PEERS:
             now = self.clock()
             self._peers = {key: peer for key, peer in self._peers.items() if not peer.is_past(now)}
         if name not in self._peers and len(self._peers) >= MAX_PEERS:
             name = _OTHERS
-        return self._peers.setdefault(name, _Peer(name, self.clock))
+        return self._peers.setdefault(name, Attempts(name, self.first_delay_s, self.clock))
 
 
-@dataclass(eq=False)
-class Attempt:
-    """One look at a secret."""
+class Attempts:
+    """The attempts of one address."""
 
-    peer: "_Peer"
-    clock: Callable[[], float]
-    first_delay_s: float
-
-    async def fail(self) -> None:
-        """The secret was wrong: log it once in a while and wait; the turn is kept meanwhile."""
-        excess = self.peer.count_failure(self.clock()) - FREE_FAILURES
-        if excess > 0:
-            delay_s = self.first_delay_s * 2.0 ** min(excess - 1, 16)
-            await asyncio.sleep(min(delay_s, LONGEST_DELAY_S))
-
-
-class _Peer:
-    def __init__(self, name: str, clock: Callable[[], float]) -> None:
+    def __init__(self, name: str, first_delay_s: float, clock: Callable[[], float]) -> None:
         self.inside = 0
         self.turns = asyncio.Semaphore(TURNS)
         self._name = name
+        self._first_delay_s = first_delay_s
+        self._clock = clock
         self._failures = 0.0
         self._failed_at = 0.0
         self._lines = LogThrottle(clock=clock)
 
-    def count_failure(self, now: float) -> int:
-        """How many there are now."""
+    async def fail(self) -> None:
+        """A secret was wrong: log it once in a while and wait; the turn is kept meanwhile."""
+        now = self._clock()
         self._failures = self._failures_left(now) + 1
         self._failed_at = now
         if count := self._lines.count():
             _log.warning("Wrong token or start link from %s; attempts: %d", self._name, count)
-        return math.ceil(self._failures)
+        excess = math.ceil(self._failures) - FREE_FAILURES
+        if excess > 0:
+            delay_s = self._first_delay_s * 2.0 ** min(excess - 1, 16)
+            await asyncio.sleep(min(delay_s, LONGEST_DELAY_S))
 
     def is_past(self, now: float) -> bool:
+        """True if none waits and all wrong secrets are forgotten."""
         return not self.inside and not self._failures_left(now)
 
     def _failures_left(self, now: float) -> float:

@@ -127,7 +127,7 @@ class OidcDoor:
         if not _is_page(facts):
             return NO_KEY
         link = f"{LOGIN_PATH}?next={quote(clean_url(facts))}"
-        return plain_page(NO_KEY.title, NO_KEY.advice, (link, "Log in"), status=401)
+        return plain_page(NO_KEY.title, NO_KEY.advice, (link, "Log in"), 401)
 
     async def _auth(self, facts: RequestFacts) -> Verdict:
         answers: Mapping[tuple[str, str], Callable[[RequestFacts], Awaitable[Verdict]]] = {
@@ -268,9 +268,7 @@ def _own_path(text: str) -> str:
 
 def _failed(error: Exception) -> Response:
     _log.warning("A login failed: %s", error)
-    return plain_page(
-        "The login failed", f"It says: {error}.", (LOGIN_PATH, "Try again"), status=502
-    )
+    return plain_page("The login failed", f"It says: {error}.", (LOGIN_PATH, "Try again"), 502)
 
 
 def _not_a_person(sub: str) -> Refusal:

@@ -13,9 +13,11 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, asdict, dataclass, field
 from hashlib import sha256
 from typing import Any, Protocol
+
+from pydantic import TypeAdapter
 
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.host.reading import PEOPLE
@@ -72,6 +74,9 @@ class PersonSession:
     expires_at: int  # in seconds since 1970
 
 
+_SESSION = TypeAdapter(PersonSession)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Login:
     """A login that has begun."""
@@ -114,8 +119,7 @@ class SignedSessions:
 
     def session_cookie(self, session: PersonSession) -> str:
         """The value of a session's cookie."""
-        value = {"id": session.id, "sub": session.sub, "name": session.name}
-        return self._signed("session", {**value, "expires_at": session.expires_at})
+        return self._signed("session", asdict(session))
 
     async def session_in(self, cookies: Iterable[bytes]) -> PersonSession | None:
         """The session whose cookie is among `Cookie` headers, if it is not over."""
@@ -125,12 +129,7 @@ class SignedSessions:
             read = self._read("session", value)
             if read is None:
                 continue
-            session = PersonSession(
-                id=str(read["id"]),
-                sub=str(read["sub"]),
-                name=str(read["name"]),
-                expires_at=int(read["expires_at"]),
-            )
+            session = _SESSION.validate_python(read)
             if not await self.is_over(session.id):
                 return session
         return None
