@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.steps import open_chat, pick, status
+from tests.browser.steps import open_chat, open_page, pick, status
 from tests.fake_openai import FOR_TOPICS
 from tests.vaults import about, write_chat
 
@@ -147,6 +147,22 @@ def test_an_address_that_leads_nowhere_looks_like_the_rest(server):
     assert status == 404
     assert "/static/joined/pages.css" in page
     assert "There is nothing here" in page
+
+
+FILL = """box => {
+    const { appearance, backgroundColor } = getComputedStyle(box);
+    return appearance === "none" ? backgroundColor : appearance;
+}"""
+"What a box is filled with, unless the browser fills it: grey, in the dark."
+
+
+def test_a_box_that_is_not_ticked_is_an_outline_on_what_it_stands_on(new_page, server):
+    (server.vault / "Bees.md").write_text("Bees sleep in winter.")
+    page = open_page(new_page, server, "/contexts", color_scheme="dark")
+    box = page.locator(".row-label", has_text="Bees").locator("input")
+    assert box.evaluate(FILL) == "rgba(0, 0, 0, 0)"
+    box.check()
+    assert box.evaluate(FILL) not in {"rgba(0, 0, 0, 0)", "auto"}
 
 
 def test_a_finger_hits_what_it_means(new_page, server):
