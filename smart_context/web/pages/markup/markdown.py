@@ -7,10 +7,12 @@ so text can't pose as other text. The result passes an allow-list (`nh3`).
 
 import html
 import re
+from collections import Counter
 from collections.abc import Callable, MutableMapping, Sequence
 from functools import lru_cache
 from typing import Any
 from unicodedata import bidirectional
+from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 
 import nh3
@@ -79,12 +81,13 @@ NOTE_TAGS = {"input"}
 NOTE_ATTRIBUTES = {"a": {"data-note"}, "input": {"type", "disabled", "checked", "aria-label"}}
 """What a sanitiser has to let through for them."""
 
-_NOTE_LINK = re.compile(r"\[\[([^\[\]|\n]{1,300})(?:\|([^\[\]\n]{1,300}))?\]\]")
+_NOTE_LINK = re.compile(r"!?\[\[([^\[\]|\n]{1,300})(?:\|([^\[\]\n]{1,300}))?\]\]")
+_NOTE_PATH = re.compile(r"(?:\.{1,2}/)*+([^/:?#][^:?#]*\.md(?:#.*)?)", re.IGNORECASE)
 _TASK = re.compile(r"\[([ xX])\] ")
 
 
 def enable_note_markup(parser: MarkdownIt) -> None:
-    """Let a parser understand `[[Note]]`, `[[Note#Heading|words]]` and `- [ ] task`."""
+    """Let a parser understand `[[Note]]`, `![[Note#Heading|words]]` and `- [ ] task`."""
     parser.inline.ruler.before("link", "note_link", _note_link)
     parser.core.ruler.push("tasks", _tasks)
 
@@ -100,6 +103,12 @@ def _note_link(state: StateInline, silent: bool) -> bool:
         state.push("note_link_close", "a", -1)
     state.pos = found.end()
     return True
+
+
+def _note_at(target: str) -> str:
+    """The words for the note that a Markdown link leads to; empty if it leads to none."""
+    found = _NOTE_PATH.fullmatch(unquote(target))
+    return found[1] if found else ""
 
 
 def _tasks(state: StateCore) -> None:
@@ -179,6 +188,12 @@ _MAX_FORMULA_CHARS = 2_000
 _SHORT_FORMULA = re.compile(r"(?<!\w)\$(?![\s$])(?:[^$\\\n]|\\.){1,500}?(?<![\s\\])\$(?!\w)")
 _SCHEMES = ("http", "https", "mailto")
 _LINK = re.compile(r"(?:https?://|mailto:)\S", re.IGNORECASE)
+_BARE_SCHEME = re.compile(r"(?<![a-z0-9_])https?$", re.IGNORECASE)
+_LONGEST_SCHEME = len("https")
+# not across what ends sentences in Chinese and Japanese
+_BARE_REST = re.compile(r"://[^\W_][^\s<>\"`{}|\\^\u3000-\u303f\uff00-\uffef]{1,2000}")
+_ENDS_NO_LINK = ".,;:!?'*_~"
+_BRACKETS = {")": "(", "]": "["}
 _LANGUAGE = re.compile(r"[\w+#.-]{1,40}")
 _STRONG = frozenset({"L", "R", "AL"})
 _OWN_DIRECTION = frozenset(
@@ -251,6 +266,7 @@ class Markdown:
         enable_bounded_tables(parser)
         parser.inline.ruler.before("escape", "formula", _formula)
         parser.block.ruler.before("fence", "formula_lines", _formula_lines, {"alt": ["paragraph"]})
+        parser.inline.ruler.before("escape", "bare_link", _bare_link)
         enable_note_markup(parser)
         parser.core.ruler.at("inline", _inline)
         parser.core.ruler.push("tame", _tame)
@@ -319,6 +335,38 @@ def _formula(state: StateInline, silent: bool) -> bool:
     return True
 
 
+def _bare_link(state: StateInline, silent: bool) -> bool:
+    """An inline rule: an address that stands in a text is a link."""
+    if state.src[state.pos] != ":" or state.linkLevel:
+        return False
+    scheme = _BARE_SCHEME.search(state.pending, max(0, len(state.pending) - _LONGEST_SCHEME))
+    rest = _BARE_REST.match(state.src, state.pos, state.posMax) if scheme else None
+    if scheme is None or rest is None:
+        return False
+    end = state.pos + _length(rest[0])
+    if not silent:
+        address = scheme[0] + state.src[state.pos : end]
+        state.pending = state.pending[: scheme.start()]
+        opening = state.push("link_open", "a", 1)
+        opening.attrs = {"href": state.md.normalizeLink(address)}
+        state.push("text", "", 0).content = address
+        state.push("link_close", "a", -1)
+    state.pos = end
+    return True
+
+
+def _length(address: str) -> int:
+    """How much of it is the address, and not the end of the sentence around it."""
+    counts = Counter(address)
+    end = len(address)
+    while (last := address[end - 1]) in _ENDS_NO_LINK or (
+        last in _BRACKETS and counts[last] > counts[_BRACKETS[last]]
+    ):
+        counts[last] -= 1
+        end -= 1
+    return end
+
+
 def _formula_lines(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     """A block rule: a displayed formula keeps lines that would otherwise begin a list."""
     start = state.bMarks[first] + state.tShift[first]
@@ -368,8 +416,11 @@ def _tame_links(tokens: Sequence[Token]) -> None:
             token.meta["inside"] = True
         if token.type == "link_open":
             target = str(token.attrGet("href") or "")
-            is_link = _LINK.match(target) is not None
+            note = _note_at(target)
+            is_link = bool(note) or _LINK.match(target) is not None
             attributes: dict[str, str | int | float] = {"href": target, "target": "_blank"}
+            if note:
+                attributes = {"class": "note-link", "data-note": note}
             if title := token.attrGet("title"):
                 attributes["title"] = title
             token.attrs = attributes if is_link else {"class": "dead-link", "title": target}

@@ -98,8 +98,52 @@ def test_a_link_opens_elsewhere_and_tells_nobody(target):
 
 
 @pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("see https://a.b/c_d_e.", "https://a.b/c_d_e"),
+        ("(http://a.b/x_(y)), or", "http://a.b/x_(y)"),
+        ("**https://a.b/?q=1&r**", "https://a.b/?q=1&amp;r"),
+        ("看https://a.b/c。好", "https://a.b/c"),
+        ("see [https://a.b/c]", "https://a.b/c"),
+        ("- HTTPS://a.b", "HTTPS://a.b"),
+    ],
+)
+def test_an_address_that_stands_in_a_text_is_a_link(text, address):
+    assert f">{address}</a>" in MARKDOWN.render(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["`https://a.b`", "xhttps://a.b", "https://", "https://.", "ftp://a.b", "a\n\n    http://a.b"],
+)
+def test_an_address_in_code_or_in_a_word_is_none(text):
+    assert "<a " not in MARKDOWN.render(text)
+
+
+@pytest.mark.parametrize("target", ["https://a.b", "https://a.b/https://c.d"])
+def test_a_link_has_no_links_in_its_words(target):
+    assert MARKDOWN.render(f"[{target}]({target}) <{target}>").count("<a ") == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("[words](Travel/Japan%20in%20April.md)", "Travel/Japan in April.md"),
+        ("[words](../a.md#Part)", "a.md#Part"),
+        ("![[words]]", "words"),
+    ],
+)
+def test_a_link_of_markdown_and_an_embedded_note_open_the_note(text, note):
+    rendered = MARKDOWN.render(text)
+
+    assert f'data-note="{note}"' in rendered
+    assert ">words</a>" in rendered
+    assert "!" not in rendered
+
+
+@pytest.mark.parametrize(
     "target",
-    ["javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "notes/a.md", "//a.b"],
+    ["javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "notes/a.txt", "//a.b"],
 )
 def test_a_link_to_anything_else_is_text(target):
     rendered = MARKDOWN.render(f"before [x]({target}) [y](https://a.b)")
@@ -158,7 +202,19 @@ def test_whatever_is_written_no_script_or_foreign_content_comes_out(text):
     assert all(href.startswith(("http://", "https://", "mailto:")) for href in hrefs)
 
 
-COSTLY = ("\\(a ", "$a ", "$$a\n", "\\[a\n\n", "![](", "[a](b", "_a*", "> ", "|-|\n")
+COSTLY = (
+    ":",
+    "https://a.b ",
+    "\\(a ",
+    "$a ",
+    "$$a\n",
+    "\\[a\n\n",
+    "![](",
+    "[a](b",
+    "_a*",
+    "> ",
+    "|-|\n",
+)
 
 
 def short_rows(columns, *, tables=1):
