@@ -9,6 +9,8 @@ const OPENER = 20;
 const USUAL_TYPE_PX = 16;
 const MOST_ROOMS = 16;
 const SMALLEST_RADIUS = 30;
+/** Rooms that differ by less have their places in common, in pixels. */
+const ALIKE = 64;
 
 /**
  * Places and sizes the labels that it contains, by their `data-topic` and `data-count`; the page
@@ -75,7 +77,7 @@ export class BubbleCloud extends HTMLElement {
       least: roomFor(labels[i], SMALLEST_RADIUS, this.#ruler.widthOf),
     }));
     const room = JSON.stringify([width, height, topics, labels]);
-    const { placed, places } = arrange(bubbles, { width, height }, this.#rooms.get(room) ?? this.#places, this.#isOver);
+    const { placed, places } = arrange(bubbles, { width, height }, this.#rooms.get(room) ?? this.#placesFor({ width, height }), this.#isOver);
     if (bubbles.length) this.#keep(places, room);
     for (const [i, { x, y, r }] of placed.entries()) {
       const { size, width: widest, lines } = fit(labels[i], 2 * r - (opens[i] ? OPENER : 0), this.#ruler.widthOf);
@@ -87,12 +89,24 @@ export class BubbleCloud extends HTMLElement {
     this.style.setProperty("--cloud-height", `${Math.ceil(lowest * zoom)}px`);
   }
 
+  /** The last places, or those of a room that the cloud had before. @param {import("./arrange.js").Room} room */
+  #placesFor(room) {
+    if (this.#places && this.#keyOf(this.#places) === this.#keyOf(room)) return this.#places;
+    return placesIn(recall("localStorage", this.#keyOf(room))) ?? this.#places;
+  }
+
+  /** @param {import("./arrange.js").Room} room */
+  #keyOf({ width, height }) {
+    return this.dataset.remember ? `${this.dataset.remember}@${Math.round(width / ALIKE)}x${Math.round(height / ALIKE)}` : "";
+  }
+
   /** @param {import("./arrange.js").Places} places @param {string} room */
   #keep(places, room) {
     this.#places = places;
     this.#rooms.set(room, places);
     const [oldest] = this.#rooms.keys();
     if (this.#rooms.size > MOST_ROOMS) this.#rooms.delete(oldest);
-    if (this.dataset.remember) remember("localStorage", this.dataset.remember, JSON.stringify(places));
+    if (!this.dataset.remember) return;
+    for (const key of [this.dataset.remember, this.#keyOf(places)]) remember("localStorage", key, JSON.stringify(places));
   }
 }

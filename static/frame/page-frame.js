@@ -20,6 +20,10 @@ export function startFrame() {
     });
   }
   document.querySelector(".backdrop")?.addEventListener("click", closeDrawer);
+  // Not a submit button: a form's first one is what Enter presses.
+  for (const cancel of document.querySelectorAll("[data-close-dialog]")) {
+    cancel.addEventListener("click", () => /** @type {HTMLDialogElement} */ (cancel.closest("dialog")).close(""));
+  }
   document.querySelector("[data-theme-toggle]")?.addEventListener("click", switchTheme);
   showExpanded();
 }

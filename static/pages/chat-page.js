@@ -30,6 +30,7 @@ import { startSideWidth } from "../frame/side-width.js";
 import { startPageKeys } from "../frame/page-keys.js";
 import { startNotices } from "../panel/plugin-notices.js";
 import { FindInChat } from "../messages/reading/find-in-chat.js";
+import { announce } from "../lib/announce.js";
 import { messagesIn } from "../lib/reconcile.js";
 import { startReceipts } from "../panel/receipts-list.js";
 import { ReceiptLinks } from "../receipts/receipt-links.js";
@@ -105,11 +106,6 @@ async function run(command, words = "") {
   else throw new Error("Smart Context is turned off.");
 }
 
-/** @param {string} words */
-function announce(words) {
-  find("#announcer").textContent = words;
-}
-
 /**
  * Sends a message; done when the server has it.
  * @param {string} text
@@ -177,7 +173,10 @@ async function showMessage(id, top) {
   const message = document.getElementById(`m-${id}`);
   if (!message) return null;
   if (top === undefined || message.hasAttribute("data-folded")) highlight.goTo(message);
-  else scroll.hold(message, top);
+  else {
+    highlight.keepOpen(message);
+    scroll.hold(message, top);
+  }
   return message;
 }
 

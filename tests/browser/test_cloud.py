@@ -9,7 +9,7 @@ from tests.browser.checker import STILL, assert_accessible
 from tests.browser.frames import AT_REST
 from tests.browser.steps import bubble, open_chat, pick, status
 from tests.product.test_filter_over_the_wire import MIXED
-from tests.vaults import write_chat
+from tests.vaults import about, write_chat
 
 pytestmark = pytest.mark.browser
 
@@ -110,6 +110,28 @@ def test_topics_keep_their_places_and_colours_for_life(new_page, server):
     reloaded = at_rest(page)
     assert furthest(renamed, reloaded) <= 0.05
     assert reloaded["felines"]["colour"] == moved[""]["colour"]
+
+
+def test_a_small_window_takes_no_places_away(new_page, configured, serve):
+    folder = configured()
+    sizes = {"Solar Panels": 28, "Sourdough": 19, "Job Ad": 14, "Tokyo": 8, "MySQL": 6, "Loans": 5}
+    texts = [f"{label} {n}" for label, count in sizes.items() for n in range(count)]
+    topics = [
+        {"label": label, "count": count, "message_ids": [f"m{n}" for n in range(count)]}
+        for label, count in sizes.items()
+    ]
+    write_chat(folder, "mixed", about(*texts), topics=topics)
+    page = open_chat(new_page, serve(folder))
+    before = at_rest(page)
+    page.set_viewport_size({"width": 420, "height": 480})
+    page.reload()
+    page.locator("[data-toggle=side]").click()
+    expect(bubble(page, "Sourdough")).to_be_visible()
+    assert furthest(before, at_rest(page)) > 0.1
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.reload()
+    expect(bubble(page, "Sourdough")).to_be_visible()
+    assert furthest(before, at_rest(page)) < 0.05
 
 
 def test_nothing_moves_while_the_pointer_is_over_the_cloud(new_page, server):

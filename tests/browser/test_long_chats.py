@@ -133,6 +133,28 @@ def test_a_topic_far_up_is_shown_without_loading_what_lies_between(new_page, ser
     assert ids == list(range(ids[0], SOME))
 
 
+def test_a_gap_says_what_it_leaves_out_of_the_topics_picked_and_outlives_changes(new_page, server):
+    at = {**dict.fromkeys(range(40, 50), "boats sail"), **dict.fromkeys(range(600, 606), "pears")}
+    texts = [at.get(n, f"cats sleep number{n}") for n in range(SOME)]
+    topics = [{"label": label, "count": 10} for label in ("boats sail", "pears", "cats sleep")]
+    write_chat(server.vault, "far", about(*texts), topics=topics)
+    page = open_chat(new_page, server, "far")
+    pick(page, "boats sail")
+    gap = page.locator("[data-gap]")
+    expect(gap).to_have_text(re.compile(r"^\d+ messages between · Show$"))
+    pick(page, "pears")
+    expect(gap).to_contain_text("of them sent")
+    known = server.ask("smart_context.get_topics", chat_id="far")["message_ids"]
+    shown = page.locator(".message").evaluate_all("all => all.map(e => e.dataset.messageId)")
+    left_out = len(set(known) - set(shown))
+    assert left_out >= 6
+    expect(gap).to_have_text(re.compile(rf"^\d+ messages between, {left_out} of them sent · Show$"))
+    first = page.locator(f"#m-m{SOME - 80}")
+    server.ask("chat.edit", chat_id="far", message_id=f"m{SOME - 80}", text="changed")
+    expect(first).to_contain_text("changed")
+    expect(first).to_have_attribute("data-after-gap", "")
+
+
 def test_a_gap_is_filled_from_the_side_that_is_read_and_keeps_what_is_above(new_page, server):
     texts = ["boats sail" if 40 <= n < 50 else f"cats sleep number{n}" for n in range(SOME)]
     topics = [{"label": "boats sail", "count": 10}, {"label": "cats sleep", "count": SOME - 10}]

@@ -99,8 +99,9 @@ export class Compaction {
 }
 
 /**
- * Marks the messages that a summary replaces, and offers undo for the newest summary.
- * @param {Element} page  Holds the newest messages; then a boundary that is not there is older.
+ * Marks the messages that a summary replaces, and offers undo for the newest summary. Without its
+ * boundary on the page, which is older or left out by a gap, those above a gap stay as the server has marked them.
+ * @param {Element} page  Holds the newest messages.
  * @param {PanelState} [state]
  */
 export function markCompacted(page, state) {
@@ -110,10 +111,11 @@ export function markCompacted(page, state) {
   const place = messages.findIndex((message) => message.dataset.messageId === boundary);
   const summaries = messages.filter(({ dataset }) => dataset.summarizes && !("failed" in dataset));
   const behind = new Set(summaries.flatMap(({ dataset }) => /** @type {string[]} */ (JSON.parse(dataset.summarizes ?? "[]"))));
+  const gap = place < 0 && boundary ? messages.findIndex(({ dataset }) => "afterGap" in dataset) : -1;
   for (const [at, message] of messages.entries()) {
     const isBehind = behind.has(message.dataset.messageId ?? "");
     message.toggleAttribute("data-behind", isBehind);
-    message.toggleAttribute("data-compacted", at <= place || isBehind);
+    message.toggleAttribute("data-compacted", at <= place || isBehind || (at < gap && "compacted" in message.dataset));
   }
   for (const undo of page.querySelectorAll("[data-action=undo-compaction]")) {
     const message = /** @type {HTMLElement | null} */ (undo.closest("[data-message-id]"));

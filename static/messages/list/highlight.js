@@ -6,6 +6,7 @@ import { messagesIn } from "../../lib/reconcile.js";
 import { decoded } from "../../lib/text.js";
 import { MAPPED, topicsOf } from "../../receipts/knew.js";
 import { Folds, mayFold } from "./folds.js";
+import { tellSent } from "./gap.js";
 import { underWay } from "./messages-in-view.js";
 import { Reading } from "../reading/reading.js";
 
@@ -26,6 +27,8 @@ export class Highlight {
   #state = null;
   /** The topic of each message, once the map knows it. @type {ReadonlyMap<string, string>} */
   #topicOf = new Map();
+  /** The ids of all messages of the chat, once the map knows them. @type {readonly string[]} */
+  #order = [];
   /** The newest message that the panel's last update covers. */
   #newestKnown = "";
   #isDue = false;
@@ -64,6 +67,7 @@ export class Highlight {
     });
     document.addEventListener(MAPPED, (event) => {
       this.#topicOf = topicsOf(/** @type {CustomEvent} */ (event).detail);
+      this.#order = /** @type {CustomEvent} */ (event).detail.message_ids;
       this.show();
     });
     this.show();
@@ -96,9 +100,14 @@ export class Highlight {
     if (target instanceof HTMLElement && hash === location.hash) this.goTo(target);
   }
 
+  /** Folds a message no more until other topics are picked, even if it is not sent. @param {HTMLElement} message */
+  keepOpen(message) {
+    this.#folds.reveal(message);
+  }
+
   /** Scrolls to a message, unfolding it if necessary. @param {HTMLElement} message */
   goTo(message) {
-    this.#folds.reveal(message); // also one that folds only once what is sent has come
+    this.keepOpen(message); // also one that folds only once what is sent has come
     if (message.hasAttribute("data-folded")) this.#show();
     this.#reading.show(message);
     flash(message);
@@ -151,6 +160,16 @@ export class Highlight {
       this.#fresh = new Set(messages.slice(underWay(messages)).map(({ dataset }) => dataset.messageId ?? ""));
     }
     this.#folds.show(messages, (message) => unsent.has(message) && !this.#fresh.has(message.dataset.messageId ?? "") && !this.#state?.fellBack);
+    this.#tellGap(messages, isNarrowed ? ids : null);
+  }
+
+  /** Says how many of the messages that a gap leaves out are sent. @param {readonly HTMLElement[]} messages @param {ReadonlySet<string> | null} sent */
+  #tellGap(messages, sent) {
+    const line = /** @type {HTMLElement | null} */ (this.#list.querySelector("[data-gap]"));
+    if (!line) return;
+    const below = messages.findIndex(({ dataset }) => "afterGap" in dataset);
+    const [from, to] = [messages[below - 1], messages[below]].map((message) => this.#order.indexOf(message?.dataset.messageId ?? ""));
+    tellSent(line, from < 0 || !sent ? 0 : this.#order.slice(from + 1, to).filter((id) => sent.has(id)).length);
   }
 
   /**

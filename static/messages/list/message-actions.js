@@ -66,7 +66,10 @@ async function act(action, pressed, message, page) {
       if (asks) await answerAgain(message, page, text);
       else await wire.call("chat.edit", { chat_id: chatId, message_id: id, text });
     });
-    if (action === "regenerate") await answerAgain(message, page, changedText(questionOf(message)));
+    if (action === "regenerate") {
+      await answerAgain(message, page, changedText(questionOf(message)));
+      focusBox();
+    }
     if (action === "other-model") {
       const use = async (/** @type {{ model: string }} */ { model }) => answerAgain(message, page, changedText(questionOf(message)), model || "chat");
       await chooseModel({ wire, title: "Ask another model", action: "Ask it", current: "", use });
@@ -131,16 +134,23 @@ function edit(message, text, save) {
     const words = box.value.trim();
     if (!words) return;
     try {
-      const saved = save(words, event.submitter?.hasAttribute("data-ask") ?? false);
+      const asks = event.submitter?.hasAttribute("data-ask") ?? false;
+      const saved = save(words, asks);
       form.toggleAttribute("inert", true);
       await saved;
       remember("sessionStorage", key, "");
       close();
+      if (asks) focusBox();
     } catch (error) {
       form.toggleAttribute("inert", false);
       toast(reasonOf(error));
     }
   });
+}
+
+/** What was pressed goes away with the former answer. On a touch screen the focus would open the keyboard. */
+function focusBox() {
+  if (matchMedia("(hover: hover)").matches) document.getElementById("message-box")?.focus();
 }
 
 /** @param {HTMLElement} message */

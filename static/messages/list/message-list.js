@@ -89,6 +89,7 @@ export class MessageList {
     const { olderDigest, total, summary, boundary } = fresh.dataset;
     Object.assign(this.#list.dataset, { olderDigest, total, summary, boundary });
     const added = reconcile(this.#list, messages, (message) => this.#live.has(message.dataset.messageId ?? ""), patchMessage);
+    this.#gap?.mark();
     for (const id of this.#live.keys()) {
       if (!this.#element(id)?.hasAttribute("data-live")) this.#live.delete(id);
     }
@@ -243,7 +244,7 @@ export class MessageList {
       const between = end - Number(around.dataset.older) - messagesIn(around).length;
       if (between < MOST_AT_ONCE) return false;
       below.parentElement?.before(around);
-      this.#gap = new Gap(below, end, () => this.#fillGap().catch((error) => toast(reasonOf(error))));
+      this.#gap = new Gap(end, () => this.#fillGap().catch((error) => toast(reasonOf(error))));
       around.after(this.#gap.element);
       this.#gap.show(between);
       this.#list.dataset.older = around.dataset.older;
@@ -259,10 +260,11 @@ export class MessageList {
     const gap = this.#gap;
     const above = gap?.element.previousElementSibling;
     const last = above && messagesIn(above).at(-1);
-    if (!gap || !last) return;
+    const below = gap?.below;
+    if (!gap || !last || !below) return;
     const limit = Math.min(gap.count, MOST_AT_ONCE);
     const isFromBelow = above.getBoundingClientRect().bottom < this.#scroll.getBoundingClientRect().top;
-    const side = isFromBelow ? ["before", gap.below] : ["after", last];
+    const side = isFromBelow ? ["before", below] : ["after", last];
     const [where, message] = /** @type {[string, HTMLElement]} */ (side);
     await this.#insert(
       `${where}=${encodeURIComponent(message.dataset.messageId ?? "")}&limit=${limit}`,
@@ -271,14 +273,14 @@ export class MessageList {
         const added = messagesIn(more);
         if (isFromBelow) gap.element.after(more);
         else gap.element.before(more);
-        if (isFromBelow) gap.moveUp(added[0], added.length);
+        if (isFromBelow) gap.end -= added.length;
         const isFocused = document.activeElement === gap.element;
         gap.show(gap.count - added.length);
         if (!gap.count) this.#gap = undefined;
         if (!gap.count && isFocused) focusOn(added[isFromBelow ? added.length - 1 : 0]);
         return true;
       },
-      isFromBelow ? gap.below : null,
+      isFromBelow ? below : null,
     );
   }
 

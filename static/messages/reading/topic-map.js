@@ -68,6 +68,8 @@ class TopicMap {
     });
     this.#scroll.addEventListener("scroll", () => this.#follow(), { passive: true });
     new ResizeObserver(() => this.#draw()).observe(this.#nav);
+    // What grows, folds or opens moves what is in view without a scroll.
+    new ResizeObserver(() => this.#follow()).observe(/** @type {Element} */ (this.#scroll.firstElementChild));
     this.#nav.addEventListener("click", (event) => this.#goTo(event.offsetY / this.#nav.clientHeight));
     for (const area of [this.#nav, this.#scroll]) area.addEventListener("keydown", (event) => this.#press(event));
   }
@@ -102,6 +104,7 @@ class TopicMap {
     const svg = /** @type {SVGElement} */ (this.#nav.querySelector("svg"));
     svg.setAttribute("viewBox", `0 0 1 ${Math.max(this.#rows.length, 1)}`);
     const hues = state?.hues;
+    this.#nav.toggleAttribute("data-bare", this.#map.message_ids.length > 0 && !this.#map.topics.length);
     while (svg.children.length > this.#rows.length) svg.lastElementChild?.remove();
     for (const [at, row] of this.#rows.entries()) {
       show(/** @type {SVGElement} */ (svg.children[at] ?? svg.appendChild(rectAt(at))), row, hues?.get(row.topic));
@@ -126,13 +129,16 @@ class TopicMap {
       this.#isDue = false;
       if (this.#isStale) this.#drawRows();
       const ids = this.#map.message_ids;
-      const seen = new Set(messagesInView(this.#scroll).map(({ message }) => message.dataset.messageId ?? ""));
+      const seen = new Map(messagesInView(this.#scroll).map(({ message }) => [message.dataset.messageId ?? "", message]));
       const first = ids.findIndex((id) => seen.has(id));
       const last = ids.findLastIndex((id) => seen.has(id));
       const { style } = /** @type {HTMLElement} */ (this.#nav.querySelector(".map-view"));
       if (first < 0) return;
-      style.setProperty("--view-top", `${(100 * first) / ids.length}%`);
-      style.setProperty("--view-height", `${(100 * (last - first + 1)) / ids.length}%`);
+      const view = this.#scroll.getBoundingClientRect();
+      const top = first + shareAbove(seen.get(ids[first]), view.top);
+      const bottom = last + shareAbove(seen.get(ids[last]), view.bottom);
+      style.setProperty("--view-top", `${(100 * top) / ids.length}%`);
+      style.setProperty("--view-height", `${(100 * (bottom - top)) / ids.length}%`);
     });
   }
 
@@ -152,6 +158,12 @@ class TopicMap {
     event.preventDefault();
     this.#ways.step(step);
   }
+}
+
+/** How much of a message is above a line, from 0 to 1. @param {HTMLElement | undefined} message @param {number} line */
+function shareAbove(message, line) {
+  const { top, height } = /** @type {HTMLElement} */ (message).getBoundingClientRect();
+  return Math.min(Math.max((line - top) / (height || 1), 0), 1);
 }
 
 /** @param {number} at */

@@ -1,9 +1,12 @@
 // @ts-check
 /** Pins and hides by key and by range, and takes choices back. */
 
+import { announce } from "../../lib/announce.js";
 import { reasonOf, visible } from "../../lib/text.js";
 import { toast } from "../../lib/toasts.js";
 
+/** What is said to who hears the page: the status line may stay the same. */
+const SAID = { pin: "Pinned: always sent", hide: "Hidden: never sent", release: "Sent by the filter's choice again" };
 const VERBS = /** @type {const} */ ({ p: "pin", h: "hide" });
 
 /** @typedef {{ list: HTMLElement | null, root: HTMLElement, wire: import("../../wire.js").Wire, chatId: string, panel: import("./topics-panel.js").TopicsPanel }} Page */
@@ -48,8 +51,9 @@ export function startMarking({ list, root, wire, chatId, panel }) {
     const id = message.dataset.messageId ?? "";
     const pressed = message.querySelector(`[data-action=${verb}]`)?.getAttribute("aria-pressed") === "true";
     event.preventDefault();
-    if (event.shiftKey && last) panel.mark(verb, between(list, last, id));
-    else panel.mark(pressed ? "release" : verb, [id]);
+    const isRange = event.shiftKey && last;
+    const done = pressed && !isRange ? "release" : verb;
+    panel.mark(done, isRange ? between(list, last, id) : [id]).then(() => announce(SAID[done]));
     last = id;
   });
 

@@ -18,7 +18,6 @@ export function startSplit(wire, chatId) {
     dialog.showModal();
     title.select();
   });
-  dialog.querySelector("[data-close-dialog]")?.addEventListener("click", () => dialog.close());
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const move = new FormData(form).get("kind") === "move";
