@@ -8,12 +8,13 @@ const WRITES = "textarea, select, [contenteditable], input:not([type=checkbox], 
  * @typedef {object} Deeds
  * @property {() => void} [openPalette]
  * @property {() => void} [openKeys]
+ * @property {Readonly<Record<string, () => void>>} [own]  Keys of this page, in lower case.
  * @property {() => boolean} [close]  Closes the topmost thing that is open; whether there was one.
  * @property {import("../panel/topics/topics-panel.js").TopicsPanel | null} panel
  */
 
 /** @param {Deeds} deeds */
-export function startKeys({ openPalette = () => {}, openKeys = () => {}, close = () => false, panel }) {
+export function startKeys({ openPalette = () => {}, openKeys = () => {}, close = () => false, own = {}, panel }) {
   addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.isComposing || event.altKey) return;
     const isCommand = event.ctrlKey || event.metaKey;
@@ -55,6 +56,11 @@ export function startKeys({ openPalette = () => {}, openKeys = () => {}, close =
     if (event.key === "?") {
       event.preventDefault();
       openKeys();
+    }
+    const deed = event.repeat || event.shiftKey ? undefined : own[event.key.toLowerCase()];
+    if (deed) {
+      event.preventDefault();
+      deed();
     }
     if (!/^[1-9]$/.test(event.key) || event.shiftKey) return;
     const bubble = document.querySelectorAll(".bubble:not([data-leaving])")[Number(event.key) - 1];

@@ -29,7 +29,8 @@ export function startPageKeys(page) {
   finder.start();
   keys.addEventListener("click", (event) => event.target === keys && keys.close());
   const openKeys = () => keys.showModal();
-  startKeys({ openPalette: () => finder.open(), openKeys, close: closeDrawer, panel: page.panel });
+  const own = { n: newChat, "[": () => click("[data-toggle=chats]"), "]": () => click("[data-toggle=side]") };
+  startKeys({ openPalette: () => finder.open(), openKeys, close: closeDrawer, own, panel: page.panel });
 }
 
 /** @param {Page} page @param {HTMLDialogElement} keys @returns {Entry[]} */
@@ -46,7 +47,9 @@ function entries({ panel, run, chatId, openTrash, find }, keys) {
   /** @param {string} name @param {() => void} deed @param {string} [hint] */
   const command = (name, deed, hint = "") => ({ group: "Commands", name, hint, run: deed });
   const commands = [
-    command("New chat", () => location.assign("/new")),
+    command("New chat", newChat, "N"),
+    command("Show or hide the list of chats", () => click("[data-toggle=chats]"), "["),
+    command("Show or hide the panel", () => click("[data-toggle=side]"), "]"),
     ...(panel?.state.active.length ? [command("Clear the filter", () => void panel.pick([]), "Esc")] : []),
     ...(panel ? [command("Find topics again", () => void panel.findTopics())] : []),
     ...(panel ? [command("Show the exact text", () => click(".sends-show"))] : []),
@@ -102,6 +105,10 @@ async function notes({ wire, chatId }, query) {
 function openNote(path, chatId) {
   const wish = new CustomEvent("smart_context.open_note", { detail: { path }, cancelable: true });
   if (document.dispatchEvent(wish)) location.assign(`/contexts?${new URLSearchParams({ chat: chatId, note: path })}`);
+}
+
+function newChat() {
+  location.assign("/new");
 }
 
 /** @param {Element} link */

@@ -235,6 +235,21 @@ def test_a_link_to_a_message_ends_there_even_if_it_is_folded(new_page, server):
     expect(page.locator("#m-m50")).to_be_in_viewport()
 
 
+def test_a_message_that_one_was_led_to_stays_open_while_the_page_changes(new_page, server):
+    page = open_chat(new_page, server)
+    pick(page, BOATS)
+    expect(folds(page)).to_have_count(2)
+    page.evaluate("location.hash = '#m-m50'")
+    expect(page.locator("#m-m50")).to_be_in_viewport()
+    send(page, "go on with boats")
+    expect(page.locator("[data-generating]")).to_have_count(0)
+    expect(page.locator(".message").last).to_contain_text("You said")
+    expect(page.locator("#m-m50")).not_to_have_attribute("data-folded", "")
+    server.ask("smart_context.pin", chat_id="mixed", message_ids=["m0"])
+    expect(page.locator("#m-m0")).to_have_attribute("data-marked", "")
+    expect(page.locator("#m-m50")).not_to_have_attribute("data-folded", "")
+
+
 def test_a_search_hit_ends_at_its_message(new_page, server):
     page = open_chat(new_page, server)
     page.get_by_role("searchbox", name="Search chats").fill("number7 ")

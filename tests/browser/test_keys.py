@@ -137,6 +137,20 @@ def test_the_tools_of_all_messages_are_one_tab_stop_and_arrows_lead_through_them
     expect(page.locator(".actions :focus")).to_have_attribute("data-action", "copy")
 
 
+def test_one_key_each_hides_the_panel_and_begins_a_chat(new_page, server):
+    page = open_chat(new_page, server)
+    page.get_by_role("region", name="Messages").focus()
+    side = page.locator("#side")
+    page.keyboard.press("]")
+    expect(side).to_be_hidden()
+    page.keyboard.press("]")
+    expect(side).to_be_visible()
+    box_of(page).press_sequentially("n]")
+    expect(box_of(page)).to_have_value("n]")
+    page.get_by_role("region", name="Messages").press("n")
+    expect(page).not_to_have_url(re.compile("/chats/mixed"))
+
+
 def test_the_keys_are_listed(new_page, server):
     page = open_chat(new_page, server)
     page.keyboard.press("Escape")

@@ -31,6 +31,9 @@ export function startTopicEditor(root, wire, chatId, panel) {
       return false;
     }
   };
+  /** The name that was just given by Enter: its field has the focus again. */
+  let renamed = "";
+  const nameOf = (/** @type {string} */ label) => /** @type {HTMLElement | null} */ (list.querySelector(`[data-label="${CSS.escape(label)}"] input`));
   /** @param {import("../../cloud/topic-state.js").PanelState} state */
   const show = (state) => {
     const rows = JSON.stringify(state.topics.map(({ label, count }) => [label, count]));
@@ -38,6 +41,8 @@ export function startTopicEditor(root, wire, chatId, panel) {
     if (rows === shown || (list.contains(document.activeElement) && list.querySelector("input:focus"))) return;
     shown = rows;
     list.replaceChildren(...state.topics.map((topic) => row(root, topic)));
+    if (renamed) nameOf(renamed)?.focus();
+    renamed = "";
   };
 
   form.addEventListener("submit", async (event) => {
@@ -56,7 +61,9 @@ export function startTopicEditor(root, wire, chatId, panel) {
     const input = event.target;
     if (!(input instanceof HTMLInputElement) || event.isComposing) return;
     if (event.key === "Escape") input.value = labelOf(input);
-    if (event.key === "Enter" || event.key === "Escape") input.blur();
+    const wanted = input.value.trim();
+    if (event.key === "Enter" && wanted !== labelOf(input)) renamed = wanted;
+    if (renamed || event.key === "Escape") input.blur();
     event.stopPropagation();
   });
   list.addEventListener("focusout", () => setTimeout(() => show(panel.state)));
