@@ -22,7 +22,7 @@ def open_chat(new_page, server, chat_id="mixed", **options):
 
 def bubble(page, name):
     """The checkbox of a topic."""
-    return page.get_by_role("checkbox", name=re.compile(f"^{name}, "))
+    return page.locator("bubble-cloud").get_by_role("checkbox", name=re.compile(f"^{name}, "))
 
 
 def pick(page, name):
@@ -72,7 +72,7 @@ def send(page, text):
 
 def write(page, text):
     """Write a message and press Enter, whatever the page is doing."""
-    composer = page.get_by_role("textbox", name=re.compile("message", re.IGNORECASE))
+    composer = page.locator("#message-box")
     composer.fill(text)
     composer.press("Enter")
 
