@@ -10,9 +10,14 @@ GONE = re.compile("reach the server|connection was lost")
 
 def open_page(new_page, server, path, **options):
     """A page whose script is at work and connected."""
-    page = new_page(server, path, **options)
-    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    page = connected(new_page(server, path, **options))
     page.evaluate("document.fonts.ready.then(() => {})")  # text has its final size
+    return page
+
+
+def connected(page):
+    """Wait until a page's script is connected; `expect` would describe all of it at each look."""
+    page.locator("html[data-wire=open]").wait_for(state="attached")
     return page
 
 

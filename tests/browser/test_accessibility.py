@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from smart_context.cli.server.serve import demo_vault
 from tests.browser.checker import STILL, assert_accessible
 from tests.browser.frames import FRAME
-from tests.browser.steps import open_page
+from tests.browser.steps import bubble, open_page
 from tests.browser.test_attachments import PICTURE, from_menu
 from tests.serving import serving
 
@@ -111,9 +111,10 @@ def test_what_is_attached_and_compacted_has_no_fault_that_a_program_finds(
 
 def test_what_a_question_is_about_glows_and_tab_asks_with_it_only(new_page, demo):
     page = open_page(new_page, demo, "/chats/year-of-projects")
-    box = page.get_by_role("textbox", name="Message")
+    box = page.locator("#message-box")
     hint = page.locator(".topic-hint")
     box.fill("How warm should the dough be overnight?")
+    hint.wait_for()
     expect(hint).to_have_text(
         re.compile(r"Ask with Sourdough Loaf only: \d+ instead of [\d,]+ tokens")
     )
@@ -122,9 +123,10 @@ def test_what_a_question_is_about_glows_and_tab_asks_with_it_only(new_page, demo
     box.press("Escape")
     expect(hint).to_be_hidden()
     box.fill("What do I pack for the night train to Kyoto?")
+    hint.wait_for()
     expect(hint).to_contain_text("Tokyo & Kyoto")
     box.press("Tab")
-    expect(page.get_by_role("checkbox", name="Tokyo & Kyoto")).to_be_checked()
+    expect(bubble(page, "Tokyo & Kyoto")).to_be_checked()
     expect(hint).to_be_hidden()
     expect(box).to_be_focused()
     demo.ask("smart_context.set_filter", chat_id="year-of-projects", topics=[])

@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.steps import asked, open_chat, send
+from tests.browser.steps import asked, connected, open_chat, send
 from tests.vaults import about, read_chat, write_chat
 
 pytestmark = pytest.mark.browser
@@ -257,7 +257,7 @@ def test_what_is_attached_survives_a_reload_and_a_message_that_could_not_be_sent
     is_ready(page, "kept.txt")
     page.reload()
     is_ready(page, "kept.txt")
-    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    connected(page)
     stored = next((server.vault / ".memory/files").glob("*.json"))
     kept = stored.with_suffix("").read_bytes()
     stored.with_suffix("").unlink()

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.checker import STILL, assert_accessible
-from tests.browser.steps import GONE, open_chat, open_page, send
+from tests.browser.steps import GONE, connected, open_chat, open_page, send
 from tests.vaults import about, write_chat
 
 pytestmark = pytest.mark.browser
@@ -92,7 +92,7 @@ def test_a_context_is_built_attached_sent_and_found_in_the_request(new_page, ser
     page.get_by_role("button", name="Attach").click()
     page.get_by_role("button", name="Open the chat").click()
     expect(page.locator(".composer .chip-name")).to_have_text("House")
-    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    connected(page)
     send(page, "is it sunny?")
     expect(page.locator(".message").last).to_contain_text("You said: is it sunny?")
     fenced = r"^File: ([^\n]*)\n--begin-note--\n(.*?)\n--end-note--$"

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from smart_context.cli.server.serve import demo_vault
 from tests.browser.checker import STILL, assert_accessible
-from tests.browser.steps import open_page, scroll_to_the_top, status
+from tests.browser.steps import connected, open_page, scroll_to_the_top, status
 
 pytestmark = pytest.mark.browser
 
@@ -22,12 +22,13 @@ def see_the_digits(page):
 def take_its_steps_out_of_order(page, guide, step):
     page.evaluate("['guide', 'guide-passed'].forEach((key) => localStorage.removeItem(key))")
     page.goto(page.url.partition("#")[0])
-    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    connected(page)
     expect(step).to_contain_text("See what is sent")  # a topic is picked already
-    page.get_by_role("textbox", name="Message").fill("And the inverter?")
+    page.locator("#message-box").fill("And the inverter?")
     page.keyboard.press("Enter")
     expect(guide.locator("li").last).to_contain_text("✓")  # out of order is fine, too
     page.reload()
+    connected(page)
     expect(step).to_contain_text("See what is sent")
     page.get_by_role("button", name="Show the exact text").click()
     page.get_by_role("dialog").get_by_role("button", name="Close").click()
@@ -55,11 +56,12 @@ def test_the_demonstration_guides_through_three_steps_of_the_users_own(new_page,
         expect(question).to_have_text("userYour message goes here.")
         page.get_by_role("dialog").get_by_role("button", name="Close").click()
         expect(step).to_contain_text("Ask")
-        page.get_by_role("textbox", name="Message").fill("How large should the battery be?")
+        page.locator("#message-box").fill("How large should the battery be?")
         page.keyboard.press("Enter")
         expect(guide).to_be_hidden()
         take_its_steps_out_of_order(page, guide, step)
         page.reload()
+        connected(page)
         expect(page.locator(".bubble").first).to_be_visible()
         expect(guide).to_be_hidden()
 

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.frames import FRAME
-from tests.browser.steps import bubble, folds, open_chat, pick, send, status, unfold
+from tests.browser.steps import bubble, connected, folds, open_chat, pick, send, status, unfold
 from tests.fake_openai import held
 from tests.vaults import about, write_chat
 
@@ -209,7 +209,7 @@ def test_an_answer_that_is_over_before_its_news_come_is_not_folded_away(new_page
 
     page.route_web_socket(re.compile("/ws"), pass_on)
     page.reload()
-    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    connected(page)
     pick(page, BOATS)
     expect(status(page)).to_have_text("4 of 60 messages in context")
     is_held.set()
@@ -223,7 +223,7 @@ def test_a_link_to_a_message_ends_there_even_if_it_is_folded(new_page, server):
     page = open_chat(new_page, server)
     expect(page.locator("#m-m59")).to_be_in_viewport()
     page.goto(f"{server.origin}/chats/mixed?at=m12#m-m12")
-    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    connected(page)
     expect(page.locator("#m-m12")).to_be_in_viewport()
     pick(page, BOATS)
     expect(folds(page)).to_have_count(2)
@@ -231,7 +231,7 @@ def test_a_link_to_a_message_ends_there_even_if_it_is_folded(new_page, server):
     expect(page.locator("#m-m50")).to_be_in_viewport()
     unfold(page)
     page.reload()
-    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    connected(page)
     expect(page.locator("#m-m50")).to_be_in_viewport()
 
 
@@ -254,7 +254,7 @@ def test_a_search_hit_ends_at_its_message(new_page, server):
     page = open_chat(new_page, server)
     page.get_by_role("searchbox", name="Search chats").fill("number7 ")
     page.locator(".hits a").first.click()
-    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    connected(page)
     expect(page.locator("#m-m7")).to_be_in_viewport()
     hits = page.get_by_role("list", name="Messages found")
     expect(hits).to_contain_text("1 message in 1 chat")  # the list stays, and says where one is

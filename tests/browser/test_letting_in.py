@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import is_fault
-from tests.browser.steps import open_chat
+from tests.browser.steps import connected, open_chat
 from tests.browser.test_attachments import PICTURE, from_menu, send
 from tests.patience import PATIENCE_S
 from tests.preloaded import run_to_end
@@ -36,11 +36,6 @@ def context(chromium, server):
     with chromium.new_context() as context:
         context.set_default_timeout(PATIENCE_S * 1000)
         yield context
-
-
-def connected(page):
-    expect(page.locator("html")).to_have_attribute("data-wire", "open")
-    return page
 
 
 def sessions(*args):

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.steps import folds, open_chat, status
+from tests.browser.steps import connected, folds, open_chat, status
 from tests.vaults import about, write_chat
 
 pytestmark = pytest.mark.browser
@@ -53,7 +53,7 @@ def test_a_reload_takes_few_requests_and_moves_nothing(new_page, server):
     asked = []
     page.on("request", lambda request: asked.append(request.url))
     page.reload()
-    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    connected(page)
     expect(status(page)).to_contain_text("12 of 60")
     expect(folds(page).first).to_be_visible()
     page.wait_for_load_state("networkidle")
@@ -67,7 +67,7 @@ def test_a_slow_browser_draws_a_page_only_once_all_of_it_is_there(new_page, serv
     cdp.send("Emulation.setCPUThrottlingRate", {"rate": 4})
     page.add_init_script(MARK_ALL_READ)
     page.reload()
-    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    connected(page)
     page.wait_for_function(f"({READ_AND_DRAWN}).every((time) => time > 0)")
     read, drawn = page.evaluate(READ_AND_DRAWN)
     assert read < drawn
@@ -106,7 +106,7 @@ def test_a_second_load_takes_styles_and_scripts_from_what_the_browser_kept(new_p
     page = open_chat(new_page, server)
     page.wait_for_load_state("networkidle")
     page.reload()
-    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    connected(page)
     page.wait_for_load_state("networkidle")
     sizes = page.evaluate(TRANSFERRED)
     files = {urlsplit(address).path.rpartition("/")[2] for address in sizes}

@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.steps import open_chat, open_page, pick, status
+from tests.browser.steps import connected, open_chat, open_page, pick, status
 from tests.fake_openai import FOR_TOPICS
 from tests.vaults import about, write_chat
 
@@ -79,7 +79,7 @@ def test_each_script_and_each_medium_has_what_it_needs(new_page, server):
     ):
         page.goto(server.origin + path)
         page.locator("body").wait_for()
-    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    connected(page)
     assert warnings == []
 
     # what is written from right to left begins on the right, with its name; its title does not

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from tests.browser.checker import STILL, assert_accessible
 from tests.browser.frames import AT_REST
-from tests.browser.steps import asked, bubble, lit, open_chat, pick, send, status, unfold
+from tests.browser.steps import asked, bubble, connected, lit, open_chat, pick, send, status, unfold
 from tests.product.test_filter_over_the_wire import MIXED, TOPICS
 from tests.vaults import about, write_chat
 
@@ -282,7 +282,7 @@ def test_the_slider_shows_live_what_crosses_it_and_letting_go_does_it(new_page, 
         re.compile(rf"^{before + int(change[2]):,} (of|tokens)")
     )
     page.reload()
-    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    connected(page)
     open_options(page)
     expect(slider).to_have_value("0")
     page.get_by_role("button", name="Reset the strictness").click()

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.frames import FRAME
-from tests.browser.steps import asked, open_chat, pick, send, status, write
+from tests.browser.steps import asked, connected, open_chat, pick, send, status, write
 from tests.fake_openai import EMBEDDINGS, Reply, failure, held
 from tests.product.test_filter_over_the_wire import MIXED, TOPICS
 from tests.vaults import read_chat, write_chat
@@ -54,7 +54,7 @@ def test_late_news_of_an_answer_that_is_over_changes_nothing(new_page, server):
 
     page.route_web_socket(re.compile("/ws"), pass_on)
     page.reload()
-    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    connected(page)
     late = {"chat_id": "mixed", "message_id": "m5", "offset": 0, "text": "## late"}
     for method in ("chat.started", "chat.token"):
         frame = {"jsonrpc": "2.0", "method": method, "params": late}

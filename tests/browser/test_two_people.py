@@ -8,7 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.steps import bubble, pick, send
+from tests.browser.steps import bubble, connected, pick, send
 from tests.fake_openai import held
 from tests.nginx_server import PROGRAM, nginx_server
 from tests.patience import PATIENCE_S
@@ -48,7 +48,7 @@ def people(tmp_path_factory, chromium, endpoint):
             context.set_default_timeout(PATIENCE_S * 1000)
             page = context.new_page()
             page.goto(address + path)
-            expect(page.locator("html")).to_have_attribute("data-wire", "open")
+            connected(page)
             return page
 
         yield open_page

@@ -6,7 +6,7 @@ import threading
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.steps import asked, open_chat, send, status
+from tests.browser.steps import asked, connected, open_chat, send, status
 from tests.fake_openai import held
 from tests.gateway.asking import ApiClient, provided_vault
 from tests.gateway.saying import assistant, user
@@ -274,10 +274,10 @@ def test_a_chat_is_renamed_exported_branched_duplicated_and_deleted(new_page, se
     heading = page.locator("#chat-title")
     expect(heading).to_have_text("Other questions (branch)")
     expect(page.locator(".message .body")).to_have_text(SAID[:4])
-    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    connected(page)
     from_the_menu(page, "Duplicate").click()
     expect(heading).to_have_text("Other questions (branch) (copy)")
-    expect(page.locator("html")).to_have_attribute("data-wire", "open")
+    connected(page)
     from_the_menu(page, "Delete").click()
     expect(heading).not_to_have_text("Other questions (branch) (copy)")
     expect(page.locator("#chats .chat-title")).to_have_count(3)
