@@ -18,6 +18,10 @@ export class VaultPicker {
   #chatId;
   #attachments;
   #search;
+  /** What the list was found by. */
+  #listed = "";
+  /** The first file is attached as soon as it is found. */
+  #isAwaited = false;
 
   /** @param {import("../wire.js").Wire} wire @param {string} chatId @param {Attachments} attachments */
   constructor(wire, chatId, attachments) {
@@ -36,6 +40,7 @@ export class VaultPicker {
       if (pressed instanceof HTMLElement) this.#pick(pressed);
     });
     this.#dialog.addEventListener("keydown", (event) => this.#step(event));
+    this.#box.addEventListener("keydown", (event) => this.#finish(event));
   }
 
   #open() {
@@ -48,7 +53,8 @@ export class VaultPicker {
   }
 
   #look() {
-    const query = this.#box.value.trim();
+    const query = this.#query;
+    this.#isAwaited = false;
     find("vault-found-title").textContent = query ? "Found in the vault" : "Close to this chat";
     this.#search.ask(() => (query ? this.#found(query) : this.#close()));
   }
@@ -67,8 +73,31 @@ export class VaultPicker {
   /** @param {Found} found */
   #show({ entries, total }) {
     this.#list.replaceChildren(...entries.map(({ path }) => pickOf(path)));
-    const nothing = this.#box.value.trim() ? "No matching files." : "Type part of a file or folder name.";
+    this.#listed = this.#query;
+    const nothing = this.#listed ? "No matching files." : "Type part of a file or folder name.";
     this.#tell(!entries.length ? nothing : total > entries.length ? `${numbered(entries.length)} of ${numbered(total)} files; type more to narrow them down.` : "");
+    if (this.#isAwaited) this.#pickFirst();
+  }
+
+  /** Enter in the box attaches the first file, which is marked; Escape closes the dialog at once. @param {KeyboardEvent} event */
+  #finish(event) {
+    if (event.isComposing || !["Enter", "Escape"].includes(event.key)) return;
+    event.preventDefault();
+    if (event.key === "Escape") this.#dialog.close();
+    else if (this.#query && this.#listed === this.#query) this.#pickFirst();
+    else this.#isAwaited = this.#query !== "";
+  }
+
+  async #pickFirst() {
+    this.#isAwaited = false;
+    const pick = this.#list.querySelector("button");
+    if (!pick || pick.ariaPressed === "true") return;
+    await this.#pick(pick);
+    if (pick.ariaPressed === "true") this.#tell(`${pick.querySelector(".pick-name")?.textContent} is attached.`);
+  }
+
+  get #query() {
+    return this.#box.value.trim();
   }
 
   /** @param {HTMLElement} pick */

@@ -169,6 +169,19 @@ def test_a_file_of_the_vault_is_found_attached_and_sent(new_page, server, endpoi
     expect(picture).to_have_js_property("naturalWidth", 1)
 
 
+def test_enter_attaches_the_first_file_that_is_found_and_escape_closes(new_page, server):
+    page = open_chat(new_page, server)
+    from_menu(page, "From the vault")
+    dialog = page.get_by_role("dialog", name="Attach from the vault")
+    search = dialog.get_by_role("searchbox")
+    search.fill("Tides")
+    search.press("Enter")
+    expect(dialog.get_by_role("status")).to_have_text("Tides is attached.")
+    search.press("Escape")
+    expect(dialog).to_be_hidden()
+    is_ready(page, "Tides.md")
+
+
 def test_links_are_attached_by_pasting_an_address_or_in_a_dialog(new_page, server, endpoint):
     page = open_chat(new_page, server)
     paste(page, "https://example.org/tides")
