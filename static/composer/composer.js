@@ -87,7 +87,10 @@ export class Composer {
   setAnswering(isAnswering) {
     this.#isAnswering = isAnswering;
     if (isAnswering) this.#queue.goOn();
+    // The button that was pressed last goes away with the answer that it stopped.
+    const wasThere = document.activeElement === this.#find(".stop");
     this.#show();
+    if (wasThere && !isAnswering) this.focus();
     this.#sendNext();
   }
 

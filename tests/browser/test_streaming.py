@@ -237,6 +237,16 @@ def test_a_stopped_answer_says_so_also_after_a_reload(new_page, server, endpoint
     assert read_chat(server.vault, "mixed")["messages"][-1]["stopped"] is True
 
 
+def test_who_stops_an_answer_by_key_goes_on_in_the_message_box(new_page, server, endpoint, gate):
+    page = open_chat(new_page, server)
+    hold(endpoint, "one two three", gate)
+    send(page, "Count")
+    expect(answer(page)).to_contain_text("one")
+    page.locator(".composer .stop").press("Enter")
+    expect(answer(page).locator(".stopped")).to_be_visible()
+    expect(page.get_by_role("textbox", name="Message")).to_be_focused()
+
+
 def test_an_answer_stopped_before_it_came_keeps_its_notice(new_page, server, endpoint, gate):
     endpoint.reply_with(Reply(gate=gate))
     page = open_chat(new_page, server)
