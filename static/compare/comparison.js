@@ -141,8 +141,11 @@ export class ComparisonDialog {
   /** @param {boolean} isRunning */
   #setRunning(isRunning) {
     this.#isRunning = isRunning;
-    this.#find("[data-stop]").hidden = !isRunning;
     for (const side of SIDES) this.#column(side).toggleAttribute("data-generating", isRunning);
+    const stop = this.#find("[data-stop]");
+    const goes = !isRunning && stop === document.activeElement;
+    stop.hidden = !isRunning;
+    if (goes) (SIDES.map((side) => this.#button(side)).find(({ disabled }) => !disabled) ?? this.#find("button")).focus();
   }
 
   /** @param {string} words */

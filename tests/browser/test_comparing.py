@@ -36,6 +36,7 @@ def test_both_answers_are_side_by_side_and_one_is_kept(new_page, server, endpoin
     expect(picked).to_contain_text("Read 3 messages.")
     expect(whole).to_contain_text("Read 5 messages.")
     expect(whole).to_contain_text("2 messages only here")
+    expect(picked.get_by_role("button", name="Keep this answer")).to_be_focused()
     dialog.get_by_text("And more.").last.scroll_into_view_if_needed()
     keep = whole.get_by_role("button", name="Keep this answer")
     expect(keep).to_be_in_viewport()
