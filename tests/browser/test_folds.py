@@ -165,6 +165,7 @@ def test_on_fallback_nothing_folds(new_page, server):
     page = open_chat(new_page, server)
     expect(status(page)).to_have_text("No message matches; all 60 messages in context")
     expect(folds(page)).to_have_count(0)
+    expect(page.get_by_text("The rest stays in the chat")).to_be_hidden()
 
 
 def test_hidden_and_cleared_messages_fold_too(new_page, server):

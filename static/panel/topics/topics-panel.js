@@ -135,6 +135,7 @@ export class TopicsPanel {
     if (state.status) this.#waiting.tell(state.status);
     this.#showMoved();
     this.#root.toggleAttribute("data-filtered", isFiltered(state));
+    this.#root.toggleAttribute("data-fell-back", state.fellBack);
     this.#showReason(state.reason);
     this.#tellPage();
   }
