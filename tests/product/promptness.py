@@ -8,7 +8,7 @@ from tests.system_processes import worked_ticks
 from tests.yardstick import yardstick_s
 
 SMALL = (("GET", "/healthz", None), ("POST", "/api/commands/system.plugins", b"{}"))
-PAUSE_S = 0.05
+PAUSE_S = 0.02
 WINDOW_S = 0.5
 PROMPTLY = 40
 """How many times as long as the yardstick a small request takes at most, in the best window."""
