@@ -32,11 +32,12 @@ export function startModelChoice(wire, chatId) {
  * @property {string} title
  * @property {string} action  What the button says.
  * @property {string} current  The model that is chosen now; empty: the default.
+ * @property {boolean} [isOther]  Another one than that is wanted, and the default by one name only.
  * @property {(choice: Choice) => Promise<unknown>} use  Takes a model; empty: the default.
  */
 
 /** Opens the list; it stays open while the choice can't be used. @param {Offer} offer */
-export async function chooseModel({ wire, title, action, current, use }) {
+export async function chooseModel({ wire, title, action, current, isOther = false, use }) {
   const dialog = /** @type {HTMLDialogElement} */ (document.querySelector("#chat-model"));
   const [heading, list, status, button] = ["[data-model-title]", ".model-list", "[role=status]", "button.primary"].map(
     (selector) => /** @type {HTMLElement} */ (dialog.querySelector(selector)),
@@ -68,10 +69,12 @@ export async function chooseModel({ wire, title, action, current, use }) {
   dialog.showModal();
   try {
     const found = await wire.call("system.models", {});
-    const isOffered = (/** @type {Choice} */ one) => writesAnswers(one.model) || one.model === current;
+    const isTwice = (/** @type {Choice} */ one) => isOther && one.name === found.default;
+    const isOffered = (/** @type {Choice} */ one) => (writesAnswers(one.model) || one.model === current) && !isTwice(one);
     const choices = [{ model: "", name: `Default (${found.default})` }, ...found.models.filter(isOffered)];
     const isKnown = choices.some(({ model }) => model === current);
-    listModels(list, choices, isKnown ? current : "");
+    const other = isOther ? choices.find(({ model }) => model !== current) : undefined;
+    listModels(list, choices, other?.model ?? (isKnown ? current : ""));
     box.hidden = !areMany(choices);
     status.textContent = "";
     (box.hidden ? /** @type {HTMLElement | null} */ (list.querySelector("input:checked")) : box)?.focus();

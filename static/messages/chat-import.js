@@ -26,6 +26,7 @@ export function startChatImport(wire) {
 
   /** @param {File[]} files */
   const bringIn = async (files) => {
+    const before = new Set(await idsOf(wire));
     /** @type {Account} */
     const all = { new: 0, grown: 0, unchanged: 0, deleted: 0, failed: [], further_failed: 0 };
     for (const [place, file] of files.entries()) {
@@ -41,13 +42,16 @@ export function startChatImport(wire) {
       }
     }
     tell("");
-    toast(inWords(all));
+    const made = all.new ? (await idsOf(wire)).filter((id) => !before.has(id)) : [];
+    if (!made.length) toast(inWords(all));
+    else toast(inWords(all), { label: "Show", act: () => document.dispatchEvent(new CustomEvent("show-chats", { detail: made })) });
   };
 
+  const fail = (/** @type {unknown} */ error) => toast(reasonOf(error));
   const choose = (/** @type {Event} */ event) => {
     event.preventDefault();
     const input = Object.assign(document.createElement("input"), { type: "file", multiple: true, accept: ACCEPTED });
-    input.addEventListener("change", () => bringIn([...(input.files ?? [])]));
+    input.addEventListener("change", () => bringIn([...(input.files ?? [])]).catch(fail));
     input.click();
   };
   for (const button of document.querySelectorAll("[data-import]")) button.addEventListener("click", choose);
@@ -64,11 +68,17 @@ export function startChatImport(wire) {
     if (!event.dataTransfer?.files.length) return;
     event.preventDefault();
     event.stopPropagation();
-    void bringIn([...event.dataTransfer.files]);
+    bringIn([...event.dataTransfer.files]).catch(fail);
   });
   wire.on("memory.import_progress", ({ chats, share }) => {
     if (!told.hidden) tell(`Reading… ${numbered(chats)} chats so far`, share);
   });
+}
+
+/** The ids of all chats, newest first. @param {import("../wire.js").Wire} wire @returns {Promise<string[]>} */
+async function idsOf(wire) {
+  const { chats } = await wire.call("memory.list_chats", {});
+  return chats.map((/** @type {{ id: string }} */ { id }) => id);
 }
 
 /** Adds the account of one more file. @param {Account} all @param {Account} account */

@@ -55,6 +55,9 @@ export class ChatList {
       else if (event.detail < 2) this.#delete(entry);
     });
     this.#nav.addEventListener("keydown", rove);
+    document.addEventListener("show-chats", (event) => {
+      this.#showNew(/** @type {CustomEvent<string[]>} */ (event).detail).catch((error) => toast(reasonOf(error)));
+    });
     this.#wire.on("memory.chat_changed", () => this.#soon());
     this.#wire.on("memory.chat_deleted", ({ chat_id: id }) => id === this.#chatId && this.#gone());
     this.#wire.on("memory.chat_shared", (told) => this.#shared(told));
@@ -86,6 +89,32 @@ export class ChatList {
     if (!title || !heading || heading.textContent === title) return;
     document.title = document.title.replace(heading.textContent ?? "", title);
     heading.textContent = title;
+  }
+
+  /** Shows chats that are new in the list: the first of them in sight, and all for a moment in another colour. @param {readonly string[]} ids  In the list's order. */
+  async #showNew(ids) {
+    this.#search.value = "";
+    remember("sessionStorage", SEARCH_KEY, "");
+    await this.refresh();
+    while (!this.#entry(ids[0])) {
+      const further = this.#nav.querySelector("[data-chat-action=further]");
+      if (!further) return;
+      this.#most = this.#nav.querySelectorAll("[data-chat-id]").length + MORE;
+      await this.refresh();
+    }
+    for (const id of ids) {
+      const entry = this.#entry(id);
+      entry?.toggleAttribute("data-found", true);
+      const folder = entry?.closest("details");
+      if (folder) folder.open = true;
+    }
+    this.#entry(ids[0])?.scrollIntoView({ block: "center" });
+    /** @type {HTMLElement | null | undefined} */ (this.#entry(ids[0])?.querySelector("a"))?.focus({ preventScroll: true });
+  }
+
+  /** @param {string} id @returns {HTMLElement | null} */
+  #entry(id) {
+    return this.#nav.querySelector(`[data-chat-id="${CSS.escape(id)}"]`);
   }
 
   #showOlder() {

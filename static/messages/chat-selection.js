@@ -1,8 +1,19 @@
 // @ts-check
 /** Chats that are selected in the list, and what is done with all of them at once. */
 
-import { numbered, reasonOf } from "../lib/text.js";
+import { numbered, reasonOf, visible } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
+
+/** @typedef {{ pinned?: boolean, archived?: boolean, folder?: string }} Arrangement  One of them. */
+
+/** What was done with chats, in words. @param {number} count @param {Arrangement} how */
+export function arrangedInWords(count, { pinned, archived, folder }) {
+  const are = count === 1 ? "The chat is" : `${numbered(count)} chats are`;
+  if (folder) return `${are} in the folder “${visible(folder)}”.`;
+  if (folder === "") return `${are} in no folder now.`;
+  if (pinned !== undefined) return pinned ? `${are} pinned.` : `${are} no longer pinned.`;
+  return archived ? `${are} archived.` : `${are} out of the archive.`;
+}
 
 export class ChatSelection {
   #nav;
@@ -11,6 +22,8 @@ export class ChatSelection {
   /** @type {Set<string>} */
   #ids = new Set();
   #last = "";
+  /** Takes away the notice of what was done before. */
+  #forgetNotice = () => {};
 
   /** @param {HTMLElement} nav @param {import("../wire.js").Wire} wire @param {() => Promise<void>} refresh */
   constructor(nav, wire, refresh) {
@@ -79,15 +92,25 @@ export class ChatSelection {
     }
   }
 
-  /** @param {string[]} ids @param {{ pinned?: boolean, archived?: boolean, folder?: string }} how */
+  /** @param {string[]} ids @param {Arrangement} how */
   async #arrange(ids, how) {
+    const [key] = /** @type {(keyof Arrangement)[]} */ (Object.keys(how));
+    const { chats } = await this.#wire.call("memory.list_chats", {});
+    const before = chats.filter((/** @type {{ id: string }} */ { id }) => ids.includes(id));
     await this.#wire.call("memory.arrange_chats", { chat_ids: ids, ...how });
     this.#clear();
     await this.#refresh();
-    const one = ids.length === 1 ? "The chat is" : `${numbered(ids.length)} chats are`;
-    if (how.archived) {
-      toast(`${one} archived.`, { label: "Undo", act: () => void this.#arrange(ids, { archived: false }) });
+    const act = () => void this.#putBack(before, key).catch((error) => toast(reasonOf(error)));
+    this.#forgetNotice();
+    this.#forgetNotice = toast(arrangedInWords(ids.length, how), { label: "Undo", act });
+  }
+
+  /** Arranges chats as they were. @param {readonly (Arrangement & { id: string })[]} before @param {keyof Arrangement} key */
+  async #putBack(before, key) {
+    for (const { id, [key]: was } of before) {
+      await this.#wire.call("memory.arrange_chats", { chat_ids: [id], [key]: was ?? (key === "folder" ? "" : false) });
     }
+    await this.#refresh();
   }
 
   /** @param {string[]} ids */
@@ -97,6 +120,7 @@ export class ChatSelection {
     for (const id of ids) await this.#wire.call("memory.delete_chat", { chat_id: id });
     this.#clear();
     await this.#refresh();
+    this.#forgetNotice();
     toast(`${ids.length === 1 ? "A chat is" : `${numbered(ids.length)} chats are`} in the trash.`, {
       label: "Undo",
       act: async () => {

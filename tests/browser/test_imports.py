@@ -41,6 +41,9 @@ def test_an_archive_is_dropped_on_the_list_and_next_month_again(new_page, serve,
     expect(notices).to_contain_text("2 new chats. Not read: Odd: expected conversation_id")
     expect(page.locator("#chats")).to_contain_text("Boats a")
     expect(page.locator(".import-told")).to_be_hidden()
+    notices.get_by_role("button", name="Show").click()
+    expect(page.locator(".chat-entry[data-found]")).to_have_count(2)
+    expect(page.get_by_role("link", name="Boats").first).to_be_focused()
 
     gone = next(
         row for row in server.ask("memory.list_chats")["chats"] if row["title"] == "Boats b"

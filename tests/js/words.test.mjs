@@ -7,6 +7,7 @@ import { silenceInWords } from "../../static/messages/answers/silence.js";
 import { tryAgainInWords } from "../../static/messages/answers/try-again.js";
 import { possibleWidth } from "../../static/frame/side-width.js";
 import { writesAnswers } from "../../static/lib/model-list.js";
+import { arrangedInWords } from "../../static/messages/chat-selection.js";
 import { counted, decoded, messagesCounted, money, reasonOf, visible } from "../../static/lib/text.js";
 
 test("a hash is the one that the server computes", () => {
@@ -125,4 +126,11 @@ test("a long word may be told in small type where there is no room for more", ()
   assert.equal(fit("Sourdough Loaf", 58, ruler, 0).isWhole, false);
   const small = fit("Sourdough Loaf", 58, ruler, 0, 8.5);
   assert.ok(small.isWhole && small.size < 10, JSON.stringify(small));
+});
+
+test("what was done with chats is told in words", () => {
+  assert.equal(arrangedInWords(1, { pinned: true }), "The chat is pinned.");
+  assert.equal(arrangedInWords(2, { folder: "Work" }), "2 chats are in the folder “Work”.");
+  assert.equal(arrangedInWords(2, { folder: "" }), "2 chats are in no folder now.");
+  assert.equal(arrangedInWords(1, { archived: false }), "The chat is out of the archive.");
 });

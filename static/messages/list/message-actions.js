@@ -72,7 +72,7 @@ async function act(action, pressed, message, page) {
     }
     if (action === "other-model") {
       const use = async (/** @type {{ model: string }} */ { model }) => answerAgain(message, page, changedText(questionOf(message)), model || "chat");
-      await chooseModel({ wire, title: "Ask another model", action: "Ask it", current: "", use });
+      await chooseModel({ wire, title: "Ask another model", action: "Ask it", current: modelOfChat(), isOther: true, use });
     }
     if (action === "go-on") await page.ask(GO_ON);
     if (action === "branch") await openMade(wire, "memory.fork", { chat_id: chatId, message_id: id, topics: [...(panel?.state.active ?? [])] });
@@ -82,6 +82,11 @@ async function act(action, pressed, message, page) {
   } catch (error) {
     toast(reasonOf(error));
   }
+}
+
+/** The model that answers in this chat; empty: the default. */
+function modelOfChat() {
+  return /** @type {HTMLElement | null} */ (document.querySelector("[data-open-model]"))?.dataset.model ?? "";
 }
 
 /** The text in the form of a message that is being edited, if it was changed. @param {HTMLElement} message */
