@@ -69,3 +69,15 @@ def test_the_menu_of_a_topic_does_the_same_with_the_keyboard(new_page, server):
     page.keyboard.press("Control+z")
     expect(bubble(page, "cats sleep")).to_be_visible()
     expect(status(page)).to_have_text("All messages in context")
+
+
+def test_a_topic_is_renamed_from_its_bubble(new_page, server):
+    page = open_chat(new_page, server, **STILL)
+    bubble(page, "cats sleep").focus()
+    page.keyboard.press("F2")
+    expect(page.get_by_role("textbox", name="Name of the topic cats sleep")).to_be_focused()
+    page.keyboard.type("Felines")
+    page.keyboard.press("Enter")
+    page.locator(".bubble", has_text="Felines").click(button="right")
+    page.get_by_role("button", name=re.compile("^Rename…")).click()
+    expect(page.get_by_role("textbox", name="Name of the topic Felines")).to_be_focused()

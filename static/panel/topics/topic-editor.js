@@ -71,6 +71,14 @@ export function startTopicEditor(root, wire, chatId, panel) {
     const pressed = event.target instanceof Element ? event.target.closest("[data-delete]") : null;
     if (pressed) change("delete_topic", { label: labelOf(pressed) });
   });
+  document.addEventListener("rename-topics", (event) => {
+    const [label] = /** @type {CustomEvent<{ topics: readonly string[] }>} */ (event).detail.topics;
+    const options = root.closest(".panel-options");
+    for (const folded of [options, root]) if (folded instanceof HTMLDetailsElement) folded.open = true;
+    const name = /** @type {HTMLInputElement | null} */ (list.querySelector(`[data-label="${CSS.escape(label)}"] input`));
+    name?.focus();
+    name?.select();
+  });
   document.addEventListener("panel-changed", (event) => show(/** @type {CustomEvent} */ (event).detail));
 }
 

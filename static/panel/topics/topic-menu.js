@@ -24,6 +24,7 @@ export function startTopicMenu(root, panel) {
   /** @param {readonly string[]} labels @param {HTMLElement} from @param {{ x: number, y: number }} at */
   const open = (labels, from, { x, y }) => {
     [topics, opener] = [labels, from];
+    menu.querySelector("[data-topic-deed=rename-topics]")?.toggleAttribute("hidden", labels.length !== 1);
     menu.hidden = false;
     if (from instanceof HTMLButtonElement) from.setAttribute("aria-expanded", "true");
     const { width, height } = menu.getBoundingClientRect();
@@ -41,6 +42,12 @@ export function startTopicMenu(root, panel) {
     const isByKey = event.button !== 2 || (!event.clientX && !event.clientY);
     open([input.value], input, isByKey ? { x: left, y: bottom } : { x: event.clientX, y: event.clientY });
   });
+  root.addEventListener("keydown", (event) => {
+    const input = event.target;
+    if (event.key !== "F2" || !(input instanceof HTMLInputElement) || !input.closest(".bubble")) return;
+    event.preventDefault();
+    document.dispatchEvent(new CustomEvent("rename-topics", { detail: { topics: [input.value] } }));
+  });
   root.addEventListener("click", (event) => {
     const more = event.target instanceof Element ? event.target.closest("[data-topic-more]") : null;
     if (!(more instanceof HTMLElement)) return;
@@ -55,7 +62,7 @@ export function startTopicMenu(root, panel) {
     document.dispatchEvent(new CustomEvent(deed.dataset.topicDeed ?? "", { detail: { topics } }));
   });
   menu.addEventListener("keydown", (event) => {
-    const buttons = [...menu.querySelectorAll("button")];
+    const buttons = [...menu.querySelectorAll("button:not([hidden])")];
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.key === "Escape") close(true);
     else if (step) buttons[(buttons.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement)) + step + buttons.length) % buttons.length].focus();
