@@ -145,7 +145,7 @@ export class ComparisonDialog {
     const stop = this.#find("[data-stop]");
     const goes = !isRunning && stop === document.activeElement;
     stop.hidden = !isRunning;
-    if (goes) (SIDES.map((side) => this.#button(side)).find(({ disabled }) => !disabled) ?? this.#find("button")).focus();
+    if (goes) (SIDES.map((side) => this.#button(side)).find(({ disabled }) => !disabled) ?? this.#find("form button")).focus();
   }
 
   /** @param {string} words */
