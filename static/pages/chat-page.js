@@ -36,7 +36,7 @@ import { startReceipts } from "../panel/receipts-list.js";
 import { ReceiptLinks } from "../receipts/receipt-links.js";
 import { Scroll } from "../messages/reading/scroll.js";
 import { SidePanels } from "../panel/side-panels.js";
-import { decoded, reasonOf } from "../lib/text.js";
+import { reasonOf } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 import { startInstructions } from "../frame/instructions.js";
 import { startChatImport } from "../messages/chat-import.js";
@@ -82,7 +82,7 @@ const messages = new MessageList(find("#scroll"), chatId, (added) => {
   highlight.show();
   setAnswering(messages.isAnswering);
 }, async () => (await wire.call("chat.open", { chat_id: chatId })).answering?.text ?? "");
-const highlight = new Highlight(measure, scroll, async (id) => isDetached || messages.loadAround(id));
+const highlight = new Highlight(measure, scroll, load);
 const receiptLinks = panel && new ReceiptLinks(measure, wire, chatId);
 const reasons = panel && new Reasons(measure, wire, chatId);
 const compaction = new Compaction(wire, chatId, (done) => {
@@ -150,16 +150,9 @@ async function sync() {
   }
 }
 
-/**
- * Puts a message on the page; one that is far away is shown on a page of its own.
- * @param {string} id
- */
+/** Puts a message on the page. @param {string} id */
 async function load(id) {
-  if (await (isDetached ? document.getElementById(`m-${id}`) : messages.loadNear(id))) return;
-  const there = `/chats/${encodeURIComponent(chatId)}?at=${encodeURIComponent(id)}#m-${encodeURIComponent(id)}`;
-  // who came here by a link to it goes back to where that link was
-  if (decoded(location.hash) !== `#m-${id}`) location.assign(there);
-  else if (location.search !== new URL(there, location.href).search) location.replace(there);
+  if (!isDetached) await messages.loadAround(id);
 }
 
 /**

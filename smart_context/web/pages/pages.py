@@ -34,6 +34,7 @@ from urllib.parse import quote
 
 from cachetools import LRUCache
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
@@ -194,7 +195,7 @@ class _Pages:
             return await self._failed(problem)
         document = found[1]
         messages, panel, chats = await asyncio.gather(
-            run_in_threadpool(self._window_values, *found, request),
+            run_in_threadpool(self._window_values, *found, request, is_page=True),
             self._plugin(request).panel(chat_id, document.get("topics")),
             self._reading.rows(caller),
         )
@@ -219,6 +220,8 @@ class _Pages:
             has_guide=document.get("guide") is True and panel is not None,
             max_file_bytes=MAX_UPLOAD_BYTES,
             states=message_states(messages["window"].messages, panel, messages["compaction"]),
+            far_states=messages["far"]
+            and message_states(messages["far"].messages, panel, messages["far_compaction"]),
             sharing=_sharing(row, caller) if _me(request) else None,
             has_notes=messages["total"] > 0 or await self._plugin(request).has_notes(),
             **messages,
@@ -385,12 +388,22 @@ class _Pages:
         return str(chats[0].id) if chats else ""
 
     def _window_values(
-        self, messages: Sequence[Message], document: Mapping[str, Any], request: Request
+        self,
+        messages: Sequence[Message],
+        document: Mapping[str, Any],
+        request: Request,
+        *,
+        is_page: bool = False,
     ) -> dict[str, Any]:
         window = window_asked_for(messages, request.query_params)
+        far = None  # what is far up is shown above the newest
+        if is_page and not window.is_newest and "before" not in request.query_params:
+            far, window = window, window_asked_for(messages, QueryParams())
         self._messages.expect(message.text for message in window.messages)
         return {
             "window": window,
+            "far": far,
+            "far_compaction": far and compaction_view(messages, far.messages),
             "older_digest": message_views.digest(messages[: window.older]),
             "total": len(messages),
             "compaction": compaction_view(messages, window.messages),

@@ -45,7 +45,7 @@ export class Highlight {
   constructor(list, scroll, fetchUntil) {
     this.#list = list;
     this.#reading = new Reading(scroll, fetchUntil);
-    this.#folds = new Folds(list.querySelectorAll(".fold"), (line) => {
+    this.#folds = new Folds(list.querySelectorAll(".fold:not([data-gap])"), (line) => {
       const { top } = line.getBoundingClientRect();
       this.#show();
       // At the very top the user can't scroll up to load older messages.

@@ -11,8 +11,6 @@ import { toast } from "../../lib/toasts.js";
 
 const SETTLING_FRAMES = 5;
 const MOST_AT_ONCE = 400;
-/** Older messages that are loaded to reach one of them; one that is farther up has a page of its own. */
-const MOST_ON_THE_WAY = 1200;
 
 /** Moves the focus to what took the place of a control. @param {HTMLElement | undefined} message */
 function focusOn(message) {
@@ -47,10 +45,12 @@ export class MessageList {
   constructor(scroll, chatId, onChange, catchUp) {
     this.#catchUp = catchUp;
     this.#scroll = scroll;
-    this.#list = /** @type {HTMLElement} */ (scroll.querySelector(".messages"));
+    const lists = /** @type {HTMLElement[]} */ ([...scroll.querySelectorAll(".messages")]);
+    this.#list = /** @type {HTMLElement} */ (lists.pop());
     this.#address = `/chats/${encodeURIComponent(chatId)}`;
     this.#onChange = onChange;
     this.#anchor = messagesIn(this.#list)[0]?.dataset.messageId ?? "";
+    if (lists[0]) this.#leaveGap(lists[0]); // a link led to what is far up
   }
 
   /** True if an answer is being written. */
@@ -210,48 +210,41 @@ export class MessageList {
   }
 
   /**
-   * Loads older messages, up to a given one, unless that is far away or not in the chat.
-   * @param {string} id
-   * @returns {Promise<boolean>}  False if it is far away.
-   */
-  async loadNear(id) {
-    if (this.#element(id)) return true;
-    const around = await fetchFragment(`${this.#address}/messages?at=${encodeURIComponent(id)}`);
-    if (!messagesIn(around).some((message) => message.dataset.messageId === id)) return true;
-    await this.#loaded();
-    const place = Number(around.dataset.older);
-    const top = Number(this.#list.dataset.older);
-    const isInGap = this.#gap !== undefined && place >= top;
-    if ((isInGap && this.#gap ? this.#gap.end : top) - place > MOST_ON_THE_WAY) return false;
-    if (isInGap) this.#closeGap();
-    await this.loadUntil(id);
-    return true;
-  }
-
-  /**
    * Loads a message with those around it. If it is far up, what lies between stays away until the
    * reader asks for it: whoever picks a topic of last year waits for no thousands of messages.
+   * Nothing happens if the chat has no such message.
    * @param {string} id
    */
   async loadAround(id) {
     await this.#loaded();
+    if (this.#element(id)) return;
     this.#closeGap();
     const below = this.#first;
-    if (this.#element(id) || !below) return;
+    if (!below) return;
+    let isNear = false;
     await this.#insert(`at=${encodeURIComponent(id)}`, (around) => {
-      if (!below.isConnected) return false;
-      const end = Number(this.#list.dataset.older);
-      const between = end - Number(around.dataset.older) - messagesIn(around).length;
-      if (between < MOST_AT_ONCE) return false;
+      if (!below.isConnected || !messagesIn(around).some(({ dataset }) => dataset.messageId === id)) return false;
+      isNear = this.#between(around) < MOST_AT_ONCE;
+      if (isNear) return false;
       below.parentElement?.before(around);
-      this.#gap = new Gap(end, () => this.#fillGap().catch((error) => toast(reasonOf(error))));
-      around.after(this.#gap.element);
-      this.#gap.show(between);
-      this.#list.dataset.older = around.dataset.older;
-      this.#showOlder();
+      this.#leaveGap(around);
       return true;
     });
-    if (!this.#element(id)) await this.loadUntil(id);
+    if (isNear) await this.loadUntil(id);
+  }
+
+  /** The number of messages between those far up and the rest. @param {HTMLElement} far */
+  #between(far) {
+    return Number(this.#list.dataset.older) - Number(far.dataset.older) - messagesIn(far).length;
+  }
+
+  /** Lets a line stand for what lies below messages that are far up. @param {HTMLElement} far */
+  #leaveGap(far) {
+    this.#gap = new Gap(Number(this.#list.dataset.older), () => this.#fillGap().catch((error) => toast(reasonOf(error))));
+    far.after(this.#gap.element);
+    this.#gap.show(this.#between(far));
+    this.#list.dataset.older = far.dataset.older;
+    this.#showOlder();
   }
 
   /** Loads more of what a gap leaves out, on the side from which the reader comes. */
