@@ -17,6 +17,7 @@ HUES = 12
 """The number of hues; `tokens.css` defines each."""
 
 _SAME_MESSAGES = 0.5
+_WORD = re.compile(r"\w+")
 _ATTEMPTS = 1024
 """Candidates for an id; each has one hue of twelve, so one with the last free hue is there."""
 
@@ -145,4 +146,4 @@ def _folded(label: str) -> str:
 
 
 def _words(label: str) -> frozenset[str]:
-    return frozenset(re.findall(r"\w+", _folded(label)) or [label])
+    return frozenset(_WORD.findall(_folded(label)) or [label])

@@ -1,6 +1,7 @@
 // @ts-check
 /** Opens, saves, deletes and attaches the named context that is being built. */
 
+import { fetchPage } from "../lib/fragments.js";
 import { clone } from "../lib/from-template.js";
 import { markOf } from "./context-draft.js";
 import { asked } from "../composer/output-guard.js";
@@ -89,6 +90,7 @@ export class ContextFile {
     const key = this.#key && !this.#isChanged ? this.#key : await this.save();
     if (!key) return undefined;
     try {
+      chat.selectedOptions[0].value ||= await newChatId();
       await this.#call("attach_context", { chat_id: chat.value, key });
       toast(`“${key}” goes with every message of “${chat.selectedOptions[0].text}”.`, {
         label: "Open the chat",
@@ -181,6 +183,12 @@ export class ContextFile {
     const state = /** @type {HTMLElement} */ (document.querySelector(".saved-state"));
     if (state.textContent !== words) state.textContent = words;
   }
+}
+
+/** The id of a chat that begins. */
+async function newChatId() {
+  const { body } = await fetchPage("/new");
+  return body.dataset.chatId ?? "";
 }
 
 /** @param {string} id */

@@ -365,3 +365,7 @@ def test_the_last_step_and_what_it_costs_stay_in_sight(new_page, serve, vault):
     expect(page.get_by_text("Give it a name first.")).to_be_visible()
     page.set_viewport_size({"width": 390, "height": 700})
     expect(page.locator(".preview .total")).to_be_in_viewport(ratio=1)
+    page.get_by_label("Name of the context").fill("Numbers")
+    page.get_by_role("button", name="Attach").click()
+    page.get_by_role("button", name="Open the chat").click()
+    expect(page.get_by_role("list", name="Sent with each message")).to_contain_text("Numbers")

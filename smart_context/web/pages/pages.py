@@ -335,7 +335,6 @@ class _Pages:
             "pages/contexts.html",
             key=request.path_params.get("key", ""),
             chat_id=asked if _is_chat_id(asked) else "",
-            fresh_chat_id=new_chat_id(),
             contexts=await self._plugin(request).contexts(),
             chats=chats[:_LISTED_CHATS],
             **await self._system(request),
