@@ -77,7 +77,8 @@ export class BubbleCloud extends HTMLElement {
       least: roomFor(labels[i], SMALLEST_RADIUS, this.#ruler.widthOf),
     }));
     const room = JSON.stringify([width, height, topics, labels]);
-    const { placed, places } = arrange(bubbles, { width, height }, this.#rooms.get(room) ?? this.#placesFor({ width, height }), this.#isOver);
+    const before = this.#rooms.get(room) ?? this.#placesFor({ width, height });
+    const { placed, places } = arrange(bubbles, { width, height }, before, this.#isOver);
     if (bubbles.length) this.#keep(places, room);
     for (const [i, { x, y, r }] of placed.entries()) {
       const { size, width: widest, lines } = fit(labels[i], 2 * r - (opens[i] ? OPENER : 0), this.#ruler.widthOf);

@@ -316,7 +316,7 @@ function startConnecting(connect) {
   );
 }
 
-/** With `http://` for this network, or `https://`, where neither was typed. @param {string} typed */
+/** With a scheme where none was typed: unencrypted only in this network. @param {string} typed */
 function addressed(typed) {
   if (!typed || typed.includes("://")) return typed;
   return `${/^(localhost|127\.|10\.|192\.168\.|\[)/.test(typed) ? "http" : "https"}://${typed}`;

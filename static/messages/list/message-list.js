@@ -223,7 +223,8 @@ export class MessageList {
     if (!below) return;
     let isNear = false;
     await this.#insert(`at=${encodeURIComponent(id)}`, (around) => {
-      if (!below.isConnected || !messagesIn(around).some(({ dataset }) => dataset.messageId === id)) return false;
+      const isThere = messagesIn(around).some(({ dataset }) => dataset.messageId === id);
+      if (!below.isConnected || !isThere) return false;
       isNear = this.#between(around) < MOST_AT_ONCE;
       if (isNear) return false;
       below.parentElement?.before(around);
@@ -240,7 +241,8 @@ export class MessageList {
 
   /** Lets a line stand for what lies below messages that are far up. @param {HTMLElement} far */
   #leaveGap(far) {
-    this.#gap = new Gap(Number(this.#list.dataset.older), () => this.#fillGap().catch((error) => toast(reasonOf(error))));
+    const end = Number(this.#list.dataset.older);
+    this.#gap = new Gap(end, () => this.#fillGap().catch((error) => toast(reasonOf(error))));
     far.after(this.#gap.element);
     this.#gap.show(this.#between(far));
     this.#list.dataset.older = far.dataset.older;

@@ -26,7 +26,8 @@ export function startToolKeys(scroll) {
     current = message;
     for (const bar of message?.querySelectorAll(TOOLBARS) ?? []) {
       const tools = shownIn(bar);
-      const stop = tools.find((one) => one === (tool ?? document.activeElement)) ?? tools.find((one) => one.tabIndex === 0 && !tool) ?? tools[0];
+      const wanted = tools.find((one) => one === (tool ?? document.activeElement));
+      const stop = wanted ?? tools.find((one) => one.tabIndex === 0 && !tool) ?? tools[0];
       for (const one of tools) one.tabIndex = one === stop ? 0 : -1;
     }
   };

@@ -62,10 +62,13 @@ export function startTopicMenu(root, panel) {
     document.dispatchEvent(new CustomEvent(deed.dataset.topicDeed ?? "", { detail: { topics } }));
   });
   menu.addEventListener("keydown", (event) => {
-    const buttons = [...menu.querySelectorAll("button:not([hidden])")];
+    const buttons = /** @type {HTMLElement[]} */ ([...menu.querySelectorAll("button:not([hidden])")]);
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.key === "Escape") close(true);
-    else if (step) buttons[(buttons.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement)) + step + buttons.length) % buttons.length].focus();
+    else if (step) {
+      const at = buttons.indexOf(/** @type {HTMLElement} */ (document.activeElement));
+      buttons[(at + step + buttons.length) % buttons.length].focus();
+    }
     else return;
     event.preventDefault();
     event.stopPropagation();
