@@ -27,7 +27,7 @@ class KeptRows:
     version: int = 0  # of 32 bits, signed; rows of another version are dropped
     timeout_s: float = 2.0  # how long to wait for others' locks
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
-    _is_refused: bool = field(default=False, init=False)
+    _is_refused: bool = field(default=False, init=False)  # which is said once
 
     @property
     def are_there(self) -> bool:
@@ -47,23 +47,27 @@ class KeptRows:
         return []
 
     def write(self, *changes: tuple[str, Iterable[Sequence[object]]]) -> bool:
-        """Run each statement for all its rows; a disk that refuses is asked no more.
+        """Run each statement for all its rows.
 
         Returns:
             True if they are kept.
         """
-        if self._is_refused or not self.caches.can_keep():
+        if not self.caches.can_keep():
             return False
         try:
             with self._lock, closing(self._connect()) as database, database:
                 for statement, rows in changes:
                     database.executemany(statement, rows)
-        except (sqlite3.Error, OSError) as error:
-            _logger.warning("%s can't be kept: %s", self.name, error)
-            code = getattr(error, "sqlite_errorcode", None)
-            self._is_refused = code != sqlite3.SQLITE_BUSY  # another process is soon done
-            return False
-        return True
+        except (sqlite3.OperationalError, OSError) as error:
+            if not self._is_refused:
+                _logger.warning("%s can't be kept: %s", self.name, error)
+            self._is_refused = True
+        except sqlite3.Error as error:
+            self.drop(error)
+        else:
+            self._is_refused = False
+            return True
+        return False
 
     def drop(self, error: Exception) -> None:
         """Remove a damaged database, so that it is made again; one that stays is not used."""

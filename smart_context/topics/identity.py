@@ -24,10 +24,16 @@ _ATTEMPTS = 1024
 
 def with_chosen_labels(topics: Sequence[Topic], chosen: Iterable[str]) -> tuple[Topic, ...]:
     """The same topics; one with the words of a chosen label in another order takes that label."""
-    found = {topic.label for topic in topics}
+    found = dict.fromkeys(topic.label for topic in topics)
     left = {_words(label): label for label in chosen if label not in found}
+    named = {label: left.pop(_words(label), label) for label in found}
     return tuple(
-        replace(topic, label=left.pop(_words(topic.label), topic.label)) for topic in topics
+        replace(
+            topic,
+            label=named[topic.label],
+            parent_id=named.get(topic.parent_id, topic.parent_id),  # a label until there is an id
+        )
+        for topic in topics
     )
 
 

@@ -121,3 +121,9 @@ def test_a_chosen_label_outlives_another_order_of_its_words():
     labels = [one.label for one in named]
     assert labels == ["Kompost & Tomaten", "kompost, Tomaten", "Tomaten", "Boats"]
     assert with_chosen_labels([topic("B & A"), topic("A & B")], ["A & B"])[0].label == "B & A"
+
+
+def test_a_part_stays_in_a_topic_that_takes_a_chosen_label():
+    found = [topic("Spain Trip"), replace(topic("Hotels"), parent_id="Spain Trip")]
+    whole, part = with_ids(with_chosen_labels(found, ["Trip Spain"]))
+    assert (whole.label, part.parent_id) == ("Trip Spain", whole.id)

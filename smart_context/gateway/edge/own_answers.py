@@ -224,7 +224,9 @@ class OwnAnswers:
             if piece.text:
                 gathered.first.texts.append(piece.text)
                 exchange.arrived(piece.text)
-                yield piece.text
+                task = asyncio.current_task()
+                if not (task and task.cancelling()):  # whoever stops it waits for no client
+                    yield piece.text
         exchange.ends()
 
     async def of_chat(

@@ -356,7 +356,8 @@ def turn_view(turn: JsonObject, chat: ChatOfTurn, *, is_replay: bool) -> TurnVie
 def _decision(turn: JsonObject, rows: Sequence[JsonObject], cut: float, threshold: float) -> str:
     """The sentence on the filter; old receipts have none."""
     if any(row.get("kind") == "no_filter" for row in rows):
-        return "No filter was on, so everything was sent."
+        is_all = all(row["in"] for row in rows)
+        return f"No filter was on{', so everything was sent' if is_all else ''}."
     if turn.get("cut") is None:
         return ""
     return f"At strictness {threshold:.2f}, matches from {score_in_words(cut)} on were sent."

@@ -66,6 +66,8 @@ def test_that_no_filter_was_on_is_said_once():
     rows = [{"in": True, "tokens": 3, "kind": "no_filter"}] * 2
     view = turn_view(turn(messages=rows), CHAT, is_replay=False)
     assert view.decision == "No filter was on, so everything was sent."
+    some = [*rows, {"in": False, "tokens": 3, "kind": "hidden"}]
+    assert turn_view(turn(messages=some), CHAT, is_replay=False).decision == "No filter was on."
 
 
 @pytest.mark.parametrize(
