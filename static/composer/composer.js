@@ -22,8 +22,12 @@ export class Composer {
   #attachments;
   #deeds;
   #draftKey;
+  /** The draft as this page last read or wrote it. */
+  #draft = "";
   #menu;
   #isAnswering = false;
+  /** True once it is known whether an answer was being written when the page was opened. */
+  #isShown = false;
   #isSending = false;
   #queue;
   /** @type {readonly import("./commands.js").OwnCommand[]} */
@@ -50,7 +54,9 @@ export class Composer {
 
   /** Starts listening, with the draft from when the chat was last open. */
   start() {
-    this.#box.value ||= recall("localStorage", this.#draftKey);
+    this.#draft = recall("localStorage", this.#draftKey);
+    this.#box.value ||= this.#draft;
+    addEventListener("storage", (event) => event.key === this.#draftKey && this.#follow(event.newValue ?? ""));
     this.#box.addEventListener("input", () => {
       this.#find(".composer-problem").hidden = true;
       this.#show();
@@ -86,7 +92,8 @@ export class Composer {
   /** Offers to stop while an answer is being written. @param {boolean} isAnswering */
   setAnswering(isAnswering) {
     this.#isAnswering = isAnswering;
-    if (isAnswering) this.#queue.goOn();
+    if (isAnswering && !this.#isShown) this.#queue.goOn();
+    this.#isShown = true;
     // The button that was pressed last goes away with the answer that it stopped.
     const wasThere = document.activeElement === this.#find(".stop");
     this.#show();
@@ -222,7 +229,10 @@ export class Composer {
 
   #show() {
     const box = this.#box;
-    remember("localStorage", this.#draftKey, box.value);
+    if (box.value !== this.#draft) {
+      this.#draft = box.value;
+      remember("localStorage", this.#draftKey, this.#draft);
+    }
     this.#fit();
     box.placeholder = this.#attachments.all.length ? "What about it?" : "Write a message";
     this.#find(".stop").hidden = !this.#isBusy;
@@ -231,6 +241,14 @@ export class Composer {
     send.disabled = !box.value.trim();
     send.title = this.#isBusy ? "Send after this answer" : "Send";
     this.#menu.show();
+  }
+
+  /** Takes over what was written in another tab, or sent there, unless the text here is another. @param {string} draft */
+  #follow(draft) {
+    const isSame = this.#box.value === this.#draft;
+    this.#draft = draft;
+    if (isSame) this.#box.value = draft;
+    if (isSame) this.#show();
   }
 
   /** Fits the height of the box to its text. */

@@ -21,12 +21,27 @@ function waitingIn(text) {
   }
 }
 
+/** @param {readonly Waiting[]} waiting  None: empty. */
+function asStored(waiting) {
+  return waiting.length ? JSON.stringify(waiting.map(({ text, attached }) => ({ text, attached: asText(attached) }))) : "";
+}
+
+/** @param {Waiting} message */
+function rowOf({ text, attached }) {
+  const row = clone("queued-template");
+  const words = visible([text, ...attached.map(({ name }) => `📎 ${name}`)].join(" "));
+  /** @type {HTMLElement} */ (row.querySelector(".queued-text")).textContent = words;
+  return row;
+}
+
 export class Queue {
   #list;
   #key;
   #changed;
   /** @type {Waiting[]} */
   #waiting = [];
+  /** @type {WeakMap<Waiting, HTMLElement>} */
+  #rows = new WeakMap();
   #isHeld = false;
 
   /**
@@ -63,7 +78,7 @@ export class Queue {
     this.#show();
   }
 
-  /** Lets those that were left be sent after an answer that is still being written. */
+  /** Lets those that were left be sent after the answer before them, which is still being written. */
   goOn() {
     this.#isHeld = false;
     this.#show();
@@ -84,31 +99,41 @@ export class Queue {
     return all;
   }
 
+  /** Leaves them to the next page, after those of another tab that was left. */
   #leave() {
-    const left = this.#waiting.map(({ text, attached }) => ({ text, attached: asText(attached) }));
-    if (left.length) remember("localStorage", this.#key, JSON.stringify(left));
+    const left = [...waitingIn(recall("localStorage", this.#key)), ...this.#waiting];
+    remember("localStorage", this.#key, asStored(left));
     this.#waiting = [];
+    this.#show();
     this.#changed();
   }
 
+  /** Takes over what a page left, or had when its browser died. */
   #takeLeft() {
-    this.#waiting.unshift(...waitingIn(recall("localStorage", this.#key)));
-    remember("localStorage", this.#key, "");
+    for (const place of /** @type {const} */ (["sessionStorage", "localStorage"])) {
+      this.#waiting.unshift(...waitingIn(recall(place, this.#key)));
+      remember(place, this.#key, "");
+    }
     this.#isHeld = this.#waiting.length > 0;
     this.#show();
   }
 
   #show() {
+    remember("sessionStorage", this.#key, asStored(this.#waiting));
+    this.#isHeld &&= this.#waiting.length > 0;
     const when = this.#isHeld ? "Not sent yet" : "Sent after this answer";
-    const rows = this.#waiting.map(({ text, attached }, place) => {
-      const row = clone("queued-template");
-      const words = visible([text, ...attached.map(({ name }) => `📎 ${name}`)].join(" "));
-      /** @type {HTMLElement} */ (row.querySelector(".queued-text")).textContent = words;
+    const rows = this.#waiting.map((message, place) => {
+      const row = this.#rows.get(message) ?? rowOf(message);
+      this.#rows.set(message, row);
       /** @type {HTMLElement} */ (row.querySelector(".queued-when")).textContent = place ? "" : when;
       /** @type {HTMLElement} */ (row.querySelector(".queued-send")).hidden = !this.#isHeld || place > 0;
       return row;
     });
-    this.#list.replaceChildren(...rows);
+    // Rows that stay are not touched: one may be pressed just now.
+    for (const row of [...this.#list.children]) if (!rows.includes(/** @type {HTMLElement} */ (row))) row.remove();
+    for (const [place, row] of rows.entries()) {
+      if (this.#list.children[place] !== row) this.#list.insertBefore(row, this.#list.children[place] ?? null);
+    }
     this.#list.ariaLabel = when;
     this.#list.hidden = !rows.length;
   }

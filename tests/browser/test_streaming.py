@@ -121,6 +121,32 @@ def test_a_message_waits_for_the_answer_before_it_and_a_silence_is_told(
     expect(page.get_by_role("searchbox", name="Search chats")).to_be_focused()
 
 
+def test_two_tabs_of_a_chat_have_one_draft_and_lose_nothing_that_waits(
+    new_page, server, endpoint, gate
+):
+    page = open_chat(new_page, server)
+    other = page.context.new_page()
+    other.goto(page.url)
+    boxes = [tab.get_by_role("textbox", name="Message") for tab in (page, other)]
+    boxes[0].fill("Of one tab")
+    expect(boxes[1]).to_have_value("Of one tab")
+    hold(endpoint, ANSWER, gate)
+    boxes[0].press("Enter")
+    expect(boxes[1]).to_have_value("")  # nobody sends it twice
+    expect(other.locator(".composer .stop")).to_be_visible()
+    for tab, text in ((page, "First?"), (other, "Second?")):
+        write(tab, text)
+        tab.goto(f"{server.origin}/settings")
+    server.ask("chat.stop", chat_id="mixed")
+    page.goto(f"{server.origin}/chats/mixed")
+    left = page.get_by_role("list", name="Not sent yet")
+    expect(left.get_by_role("listitem")).to_have_text([re.compile("First"), re.compile("Second")])
+    send(page, "Another one")
+    expect(answer(page)).to_contain_text("You said: Another one")
+    expect(left.get_by_role("listitem")).to_have_count(2)  # they wait for the user's word
+    other.close()
+
+
 def test_what_waits_is_put_back_into_the_box_by_stop(new_page, server, endpoint):
     page = open_chat(new_page, server)
     again = threading.Event()

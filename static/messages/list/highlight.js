@@ -3,7 +3,8 @@
 
 import { hueOf as hueOfId } from "../../cloud/hues.js";
 import { messagesIn } from "../../lib/reconcile.js";
-import { decoded } from "../../lib/text.js";
+import { decoded, reasonOf } from "../../lib/text.js";
+import { toast } from "../../lib/toasts.js";
 import { MAPPED, topicsOf } from "../../receipts/knew.js";
 import { Folds, mayFold } from "./folds.js";
 import { tellSent } from "./gap.js";
@@ -95,7 +96,8 @@ export class Highlight {
   async goToTarget(load) {
     const { hash } = location;
     const id = decoded(hash.slice(1));
-    if (id.startsWith("m-") && !document.getElementById(id)) await load(id.slice(2));
+    const isAway = id.startsWith("m-") && !document.getElementById(id);
+    if (isAway) await load(id.slice(2)).catch((error) => toast(reasonOf(error)));
     const target = id && document.getElementById(id);
     if (target instanceof HTMLElement && hash === location.hash) this.goTo(target);
   }

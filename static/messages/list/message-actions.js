@@ -96,6 +96,16 @@ function changedText(message) {
   return text && text !== box?.defaultValue.trim() ? text : undefined;
 }
 
+/** What was written in place of a text; empty if that has changed since. @param {string} text @param {string} kept */
+function writtenOver(text, kept) {
+  try {
+    const [before, words] = JSON.parse(kept);
+    return before === text ? String(words) : "";
+  } catch {
+    return "";
+  }
+}
+
 /**
  * Replaces a message with a form until the user saves or cancels. What was written is there again
  * after Escape or a reload.
@@ -114,13 +124,13 @@ function edit(message, text, save) {
     /** @type {HTMLElement | null} */ (message.querySelector("[data-action=edit]"))?.focus();
   };
   box.defaultValue = text;
-  box.value = recall("sessionStorage", key) || text;
+  box.value = writtenOver(text, recall("sessionStorage", key)) || text;
   box.setSelectionRange(box.value.length, box.value.length);
   message.setAttribute("data-editing", "");
   message.append(form);
   box.focus();
   form.scrollIntoView({ block: "nearest" });
-  box.addEventListener("input", () => remember("sessionStorage", key, box.value));
+  box.addEventListener("input", () => remember("sessionStorage", key, JSON.stringify([text, box.value])));
   form.querySelector("[data-cancel]")?.addEventListener("click", () => {
     remember("sessionStorage", key, "");
     close();

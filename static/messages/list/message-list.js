@@ -199,7 +199,7 @@ export class MessageList {
       older.style.setProperty("--chunk-height", `${height}px`);
       older.toggleAttribute("data-settled", true);
       this.#onChange(messages);
-      this.#keepInPlace(anchor, top);
+      if (anchor.isConnected) this.#keepInPlace(anchor, top);
     };
     this.#loading = insert();
     try {
@@ -218,16 +218,13 @@ export class MessageList {
   async loadAround(id) {
     await this.#loaded();
     if (this.#element(id)) return;
-    this.#closeGap();
-    const below = this.#first;
-    if (!below) return;
     let isNear = false;
     await this.#insert(`at=${encodeURIComponent(id)}`, (around) => {
-      const isThere = messagesIn(around).some(({ dataset }) => dataset.messageId === id);
-      if (!below.isConnected || !isThere) return false;
+      if (messagesIn(around).every(({ dataset }) => dataset.messageId !== id)) return false;
+      this.#closeGap();
       isNear = this.#between(around) < MOST_AT_ONCE;
       if (isNear) return false;
-      below.parentElement?.before(around);
+      this.#first?.parentElement?.before(around);
       this.#leaveGap(around);
       return true;
     });
@@ -281,7 +278,7 @@ export class MessageList {
 
   /** Once nothing more is being fetched. */
   async #loaded() {
-    await this.#loading?.catch(() => {});
+    while (this.#loading) await this.#loading.catch(() => {});
   }
 
   /** Takes what is above a gap from the page. */

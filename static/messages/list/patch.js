@@ -48,12 +48,19 @@ function patchChildren(old, fresh) {
   // Only what is new or out of order is put anywhere: what is moved loses the focus.
   let next = old.firstChild;
   for (const { node, kept } of wanted) {
-    while (next && isOwn(next)) next = next.nextSibling;
+    next = withoutOwn(next);
     if (kept instanceof Element) patch(kept, /** @type {Element} */ (node));
     else if (kept && kept.nodeValue !== node.nodeValue) kept.nodeValue = node.nodeValue;
     if (kept && kept === next) next = next.nextSibling;
     else old.insertBefore(kept ?? node, next);
   }
+}
+
+/** The next node that the server knows of; if none follows, the first of the page's own, which stand at the end. @param {ChildNode | null} node */
+function withoutOwn(node) {
+  let next = node;
+  while (next && isOwn(next)) next = next.nextSibling;
+  return next ?? node;
 }
 
 /** @param {Node} node */

@@ -53,7 +53,7 @@ export function startMarking({ list, root, wire, chatId, panel }) {
     event.preventDefault();
     const isRange = event.shiftKey && last;
     const done = pressed && !isRange ? "release" : verb;
-    panel.mark(done, isRange ? between(list, last, id) : [id]).then(() => announce(SAID[done]));
+    panel.mark(done, isRange ? between(list, last, id) : [id]).then((isDone) => isDone && announce(SAID[done]));
     last = id;
   });
 

@@ -80,7 +80,7 @@ export class TopicsPanel {
 
   /** Pins, hides or releases messages. @param {"pin" | "hide" | "release"} verb @param {readonly string[]} messageIds */
   async mark(verb, messageIds) {
-    await this.#change(verb, { message_ids: messageIds }, {});
+    return this.#change(verb, { message_ids: messageIds }, {});
   }
 
   /**
@@ -88,6 +88,7 @@ export class TopicsPanel {
    * @param {string} command
    * @param {Record<string, unknown>} params
    * @param {Record<string, unknown>} hoped
+   * @returns {Promise<boolean>}  Whether the server did it.
    */
   async #change(command, params, hoped) {
     const wish = ++this.#wish;
@@ -99,6 +100,7 @@ export class TopicsPanel {
     try {
       const news = await this.#call(command, params);
       if (wish === this.#wish) this.#apply(news);
+      return true;
     } catch (error) {
       if (wish === this.#wish) {
         this.state = before;
@@ -106,6 +108,7 @@ export class TopicsPanel {
         this.#apply(this.#wire.isOpen ? { reason: reasonOf(error) } : {});
         if (isAway && !this.#wire.isOpen) toast(`Not ${DONE[command] ?? "changed"}: the server can’t be reached.`);
       }
+      return false;
     } finally {
       this.#waiting.end();
     }
