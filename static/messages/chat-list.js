@@ -77,6 +77,7 @@ export class ChatList {
     const query = new URLSearchParams(asked);
     const fresh = await fetchFragment(`/chats?${query}`);
     const focused = controlIn(this.#nav);
+    const at = placeIn(this.#nav);
     this.#nav.querySelector(".chat-list")?.replaceWith(fresh);
     if (focused) /** @type {HTMLElement | null} */ (fresh.querySelector(focused))?.focus();
     this.#showTimes();
@@ -84,6 +85,9 @@ export class ChatList {
     this.#selection.show();
     this.#showAnswering();
     this.#showHit();
+    // What had the focus is gone, or in a folder that is closed: whoever uses keys goes on beside it.
+    const isLost = focused && document.activeElement === document.body;
+    if (isLost) (linksIn(fresh)[at] ?? linksIn(fresh).at(-1) ?? this.#search).focus();
     const title = fresh.querySelector("[aria-current] .chat-title")?.textContent;
     const heading = document.getElementById("chat-title");
     if (!title || !heading || heading.textContent === title) return;
@@ -270,6 +274,17 @@ function controlIn(nav) {
   if (!focused || !entry) return "";
   const { chatAction } = focused.dataset;
   return `[data-chat-id="${CSS.escape(entry.dataset.chatId ?? "")}"] ${chatAction ? `[data-chat-action=${chatAction}]` : "a"}`;
+}
+
+/** The place of the focused entry among those that are drawn; -1 if none has the focus. @param {HTMLElement} nav */
+function placeIn(nav) {
+  const link = nav.querySelector(".chat-entry:focus-within > a");
+  return linksIn(nav).indexOf(/** @type {HTMLElement} */ (link));
+}
+
+/** The chats that are drawn. @param {Element} list @returns {HTMLElement[]} */
+function linksIn(list) {
+  return [...list.querySelectorAll(DRAWN)].map((link) => /** @type {HTMLElement} */ (link));
 }
 
 /** Names a folder of the list. @param {HTMLElement} folder */

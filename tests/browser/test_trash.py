@@ -112,6 +112,13 @@ def test_deleted_chats_are_seen_restored_and_deleted_for_ever_in_two_tabs(new_pa
     assert server.ask("memory.list_trash")["total"] == 0
 
 
+def test_whoever_deletes_a_chat_by_keys_goes_on_with_the_next(new_page, server):
+    page = open_chat(new_page, server, "cats")
+    delete(page, "Of boats")
+    expect(toast(page)).to_contain_text("“Of boats” is in the trash.")
+    expect(page.locator(".chat-entry a", has_text="Of cats")).to_be_focused()
+
+
 def test_a_double_click_deletes_one_chat_though_the_next_takes_its_place(new_page, server):
     page = open_chat(new_page, server, "cats")
     server.ask("memory.fork", chat_id="boats", message_id="m1")
