@@ -4,6 +4,7 @@
 import { asText, fromText, holdReason, markOf, MOST_FILES, refusal, UNSEEN } from "./attached.js";
 import { makeChip, showChip, showCut, showShare } from "./attached-chip.js";
 import { recall, remember } from "../lib/memory.js";
+import { keepOnly } from "../lib/reconcile.js";
 import { reasonOf, visible } from "../lib/text.js";
 import { NotUploaded } from "./upload.js";
 import { Uploads } from "./uploads.js";
@@ -134,11 +135,7 @@ export class Attachments {
   /** @param {readonly Attached[]} attached */
   #set(attached) {
     this.#attached = attached;
-    const chips = attached.map((one) => this.#chipOf(one));
-    for (const old of [...this.#list.children]) if (!chips.includes(/** @type {HTMLElement} */ (old))) old.remove();
-    for (const [place, chip] of chips.entries()) {
-      if (this.#list.children[place] !== chip) this.#list.insertBefore(chip, this.#list.children[place] ?? null);
-    }
+    keepOnly(this.#list, attached.map((one) => this.#chipOf(one)));
     this.#list.hidden = !attached.length;
     remember("localStorage", this.#key, asText(attached));
     this.#form.dispatchEvent(new CustomEvent("attachments-changed", { bubbles: true }));

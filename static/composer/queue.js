@@ -4,6 +4,7 @@
 import { asText, fromText } from "./attached.js";
 import { clone } from "../lib/from-template.js";
 import { recall, remember } from "../lib/memory.js";
+import { keepOnly } from "../lib/reconcile.js";
 import { visible } from "../lib/text.js";
 
 /** @typedef {{ text: string, attached: readonly import("./attached.js").Attached[] }} Waiting */
@@ -129,11 +130,7 @@ export class Queue {
       /** @type {HTMLElement} */ (row.querySelector(".queued-send")).hidden = !this.#isHeld || place > 0;
       return row;
     });
-    // Rows that stay are not touched: one may be pressed just now.
-    for (const row of [...this.#list.children]) if (!rows.includes(/** @type {HTMLElement} */ (row))) row.remove();
-    for (const [place, row] of rows.entries()) {
-      if (this.#list.children[place] !== row) this.#list.insertBefore(row, this.#list.children[place] ?? null);
-    }
+    keepOnly(this.#list, rows);
     this.#list.ariaLabel = when;
     this.#list.hidden = !rows.length;
   }

@@ -1,5 +1,5 @@
 // @ts-check
-/** Updates the messages on the page to the server's, touching only what differs. */
+/** Updates the messages on the page to the server's, and other lists, touching only what differs. */
 
 /**
  * Makes the list contain exactly the fresh messages. A message of the same version stays as it is,
@@ -32,6 +32,19 @@ export function reconcile(list, fresh, isLive, update) {
     next = following;
   }
   return added;
+}
+
+/**
+ * Makes elements the only children of a list, in this order. Those that stay in their place are not
+ * touched: one may be pressed just now, or have the focus.
+ * @param {HTMLElement} list
+ * @param {readonly Element[]} wanted
+ */
+export function keepOnly(list, wanted) {
+  for (const old of [...list.children]) if (!wanted.includes(old)) old.remove();
+  for (const [place, element] of wanted.entries()) {
+    if (list.children[place] !== element) list.insertBefore(element, list.children[place] ?? null);
+  }
 }
 
 /** The next message, skipping the lines of folded runs. @param {HTMLElement} message */
