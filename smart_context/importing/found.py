@@ -46,6 +46,7 @@ class FoundMessage:
     created_at: str = ""  # when, ISO 8601 in UTC; empty if unknown
     model: str = ""  # the model that wrote it; empty if unknown
     is_summary: bool = False  # it stands for earlier messages
+    is_hidden: bool = False  # the other program does not send it to the model
     # attached files: a part of the name in the archive, or a `data:` address with the content, and
     # the name that people see; empty for what the archive calls it
     assets: list[tuple[str, str]] = field(default_factory=list)
@@ -73,6 +74,7 @@ class FoundChat:
     id: str  # its id there
     title: str = ""  # its title; empty for none
     created_at: str = ""  # when it began, ISO 8601 in UTC; empty if unknown
+    instructions: str = ""  # its system prompt, told to the model in each turn; empty for none
     # all messages, in order; a tree by their parents
     messages: list[FoundMessage] = field(default_factory=list)
     current: str | None = None  # the last message of the current path; `None`: the last of all
@@ -192,7 +194,8 @@ def _whole_answers(
     joined: list[FoundMessage] = []
     is_open = False
     for message in row:
-        if is_open and message.role == "assistant":
+        is_answer = message.role == "assistant"
+        if is_open and is_answer and message.is_hidden == joined[-1].is_hidden:
             whole = joined[-1]
             whole.parts.extend(message.parts)
             whole.assets.extend(message.assets)

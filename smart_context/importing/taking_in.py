@@ -13,16 +13,28 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from smart_context.base.asking import whoever_asks
+from smart_context.base.config.files import MOST_INSTRUCTIONS
 from smart_context.base.errors import CommandFailed, SmartContextError
+from smart_context.base.text.names import storable
 from smart_context.base.text.scores import counted
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import OWNER, JsonObject
 from smart_context.chat.documents.branches import BRANCHES, REMOVED, branches_of, set_branches
-from smart_context.chat.documents.document import OWNED_BY
+from smart_context.chat.documents.choices import choices_name, with_hidden
+from smart_context.chat.documents.document import OWNED_BY, set_value
 from smart_context.chat.exported import attached_in, attached_name, link_texts_in
 from smart_context.chat.files.attached_file import key_of
 from smart_context.chat.listed.rows import folder_of
-from smart_context.chat.messages import SOURCE, ChatId, Message, Part, messages_of
+from smart_context.chat.messages import (
+    INSTRUCTIONS,
+    SOURCE,
+    ChatId,
+    Message,
+    MessageId,
+    Part,
+    messages_of,
+)
 from smart_context.importing.found import (
     FoundChat,
     FoundMessage,
@@ -35,7 +47,7 @@ from smart_context.importing.found import (
 )
 from smart_context.importing.recognised import Broken, Found, chats_in
 from smart_context.importing.sources import Source, sources_of
-from smart_context.storage.ports import Storage
+from smart_context.storage.ports import Conflict, Storage
 
 Outcome = Literal["new", "grown", "unchanged", "deleted"]
 Progress = Callable[[str, int, float], None]
@@ -47,6 +59,9 @@ Known = Mapping[str, Message | None]
 IMPORTED = "imported"
 """The key of the ids of all messages that a chat got by imports."""
 
+IMPORTED_INSTRUCTIONS = "imported_instructions"
+"""The key of the instructions as they last came in, which tells what was changed here."""
+
 _MOST_FAILURES, _MOST_SHOWN = 1_000, 20
 _MOST_AT_ONCE, _MOST_CHARACTERS = 16, 4 << 20
 
@@ -56,7 +71,7 @@ class Account:
     """What an import did."""
 
     new: int = 0  # chats that were not here
-    grown: int = 0  # chats that got messages
+    grown: int = 0  # chats that got messages or other instructions
     unchanged: int = 0  # chats with nothing new
     deleted: int = 0  # chats that lie in the trash, where they stay
     # what could not be read, each `{"file", "id", "title", "error"}`; the first thousand
@@ -230,16 +245,47 @@ class Importer:
             (None if before is None else str(message_id(found, before)), await entries_of(row))
             for before, row in paths.branches
         ]
+        rows = (paths.path, *(row for _, row in paths.branches))
+        hidden = [message_id(found, m) for row in rows for m in row if m.is_hidden]
+        await self._hide(found.chat_id, [each for each in hidden if each not in (known or {})])
+        told = self._instructions(source, found)
         outcome: Outcome = "new"
         if known is not None:
-            outcome = await self._grown(found.chat_id, known, entries, branches)
+            outcome = await self._grown(found.chat_id, known, entries, branches, told)
         else:
             document = _document(found, entries, branches, self._wishes.folder)
+            _instruct(document, told)
             await self._made(found.chat_id, document)
             self.account.messages += len(_ids(entries, branches))
-        rows = _rows(entries, branches)
-        self.account.files += sum(len(row.get("files", ())) for row in rows)  # of new messages
+        stored = _rows(entries, branches)
+        self.account.files += sum(len(row.get("files", ())) for row in stored)  # of new messages
         return outcome
+
+    def _instructions(self, source: Source, found: FoundChat) -> str:
+        """What the other program tells the model in a chat; empty if that is too long for one."""
+        told = storable(found.instructions.strip())
+        if len(told) <= MOST_INSTRUCTIONS:
+            return told
+        error = (
+            f"its system prompt was left out: a chat's instructions have at most "
+            f"{MOST_INSTRUCTIONS:,} characters, found {len(told):,}"
+        )
+        self._fail(source.name, Broken(id=found.id, title=found.title, error=error))
+        return ""
+
+    async def _hide(self, chat_id: ChatId, ids: Sequence[MessageId]) -> None:
+        """Hide new messages before they are stored, so that none is ever sent."""
+        if not ids or self._wishes.is_dry:
+            return
+        documents, name = self.storage.documents, choices_name(whoever_asks())
+        while True:
+            (choices,) = await documents.read(chat_id, name)
+            hidden = with_hidden(choices.value, ids)
+            try:
+                await documents.replace(chat_id, name, hidden, expected=choices.revision)
+            except Conflict:
+                continue  # somebody chose something in the chat meanwhile
+            return
 
     async def _known(self, chat_id: ChatId) -> Known | None:
         """The messages that a chat has or had, by their ids; `None` if it is not here."""
@@ -295,16 +341,29 @@ class Importer:
         known: Known,
         entries: Sequence[JsonObject],
         branches: Sequence[tuple[str | None, Sequence[JsonObject]]],
+        told: str | None = None,
     ) -> Outcome:
-        """Add the messages that are not known to a chat that is here."""
+        """Add the messages that are not known to a chat that is here.
+
+        Args:
+            told: The chat's instructions as they come in; `None` leaves them alone.
+        """
         rows = _rows(entries, branches)
         fresh = [row for row in rows if row["id"] not in known]
-        if not fresh and not any(_has_gone_on(known[row["id"]], row) for row in rows):
+        before = await self.storage.chats.value(chat_id, IMPORTED_INSTRUCTIONS) or ""
+        is_told = told is not None and told != before
+        has_more = fresh or any(_has_gone_on(known[row["id"]], row) for row in rows)
+        if not has_more and not is_told:
             return "unchanged"
+
+        def change(document: JsonObject) -> None:
+            if has_more:
+                _add(document, entries, branches, known)
+            if is_told:
+                _instruct(document, told or "")
+
         if not self._wishes.is_dry:
-            await self.storage.chats.update(
-                chat_id, lambda document: _add(document, entries, branches, known), creates=False
-            )
+            await self.storage.chats.update(chat_id, change, creates=False)
         self.account.messages += len(fresh)
         return "grown"
 
@@ -332,6 +391,13 @@ def _document(
     if branches:
         set_branches(document, [_branch(after, row) for after, row in reversed(branches)])
     return document
+
+
+def _instruct(document: JsonObject, told: str) -> None:
+    """Give a chat the instructions that come in, unless they were changed here."""
+    if document.get(INSTRUCTIONS, "") == document.get(IMPORTED_INSTRUCTIONS, ""):
+        set_value(document, INSTRUCTIONS, told)
+    set_value(document, IMPORTED_INSTRUCTIONS, told)
 
 
 def _branch(after: str | None, row: Sequence[JsonObject]) -> JsonObject:

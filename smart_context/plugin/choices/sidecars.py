@@ -14,9 +14,10 @@ from weakref import WeakValueDictionary
 
 from cachetools import LRUCache
 
-from smart_context.base.asking import asking, found, keep_found, person_tag, whoever_asks
+from smart_context.base.asking import asking, found, keep_found, whoever_asks
 from smart_context.base.errors import StoreFailed
 from smart_context.base.values import PersonId
+from smart_context.chat.documents.choices import CHOICES, choices_name
 from smart_context.chat.messages import ChatId
 from smart_context.plugin.choices.state import FilterState, merged
 from smart_context.plugin.choices.topic_edits import TopicEdits
@@ -24,7 +25,6 @@ from smart_context.storage.ports import ChatDocuments, Conflict, Document
 from smart_context.topics.stored import from_assignments, seen_in, to_assignments
 from smart_context.topics.values import Topic
 
-FILTER = "filter"
 MEMBERS = "topics"
 
 
@@ -61,8 +61,8 @@ class StoredSidecar:
 
 def document_names(person: PersonId) -> tuple[str, ...]:
     """The names of a person's documents beside a chat."""
-    tag = person_tag(person)
-    return (f"{FILTER}-{tag}", MEMBERS, FILTER) if tag else (FILTER, MEMBERS)
+    own = choices_name(person)
+    return (CHOICES, MEMBERS) if own == CHOICES else (own, MEMBERS, CHOICES)
 
 
 def read_sidecar(documents: Sequence[Document], last: StoredSidecar | None = None) -> StoredSidecar:
@@ -297,7 +297,7 @@ class Sidecars:
         if not is_own and state.edits != known.sidecar.state.edits:
             shared = replace(FilterState.from_dict(edits.value), edits=state.edits)
             edits = await self._documents.replace(
-                chat_id, FILTER, shared.to_dict(), expected=edits.revision
+                chat_id, CHOICES, shared.to_dict(), expected=edits.revision
             )
         own = state if is_own else replace(state, edits=TopicEdits())
         stored = await self._documents.replace(

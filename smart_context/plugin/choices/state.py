@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from smart_context.base.errors import ChatIdInvalid, InvalidParams
 from smart_context.base.values import OWNER, JsonObject, PersonId, text_in
+from smart_context.chat.documents.choices import HIDDEN, PINNED
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, MessageId
 from smart_context.plugin.choices.topic_edits import MAX_LABEL_LENGTH, TopicEdits
@@ -121,12 +122,12 @@ class FilterState:
     def from_dict(cls, document: Mapping[str, Any]) -> "FilterState":
         """The state from its JSON object; values of a wrong kind are ignored."""
         switch = document.get("embedding_search")
-        pinned = dict.fromkeys(_strings(document.get("pinned")))
+        pinned = dict.fromkeys(_strings(document.get(PINNED)))
         return cls(
             active_topics=_strings(document.get("active_topics"))[:MAX_LABELS],
             embedding_search=switch if isinstance(switch, bool) else None,
             pinned=tuple(map(MessageId, pinned)),
-            hidden=tuple(MessageId(i) for i in _strings(document.get("hidden")) if i not in pinned),
+            hidden=tuple(MessageId(i) for i in _strings(document.get(HIDDEN)) if i not in pinned),
             contexts=_strings(document.get("contexts"))[:MAX_CONTEXTS],
             recalls=_recalls(document.get("recalls")),
             threshold=_threshold(document.get("threshold")),
@@ -143,8 +144,8 @@ class FilterState:
             "version": 1,
             "active_topics": list(self.active_topics),
             "embedding_search": self.embedding_search,
-            "pinned": list(self.pinned),
-            "hidden": list(self.hidden),
+            PINNED: list(self.pinned),
+            HIDDEN: list(self.hidden),
             "contexts": list(self.contexts),
         }
         if self.recalls:

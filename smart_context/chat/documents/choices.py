@@ -1,0 +1,29 @@
+"""A person's choices beside a chat, as far as others than the filter know them (docs/filter.md)."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from smart_context.base.asking import person_tag
+from smart_context.base.values import JsonObject, PersonId
+
+CHOICES = "filter"
+"""The name of the document with the choices of the installation's owner."""
+
+HIDDEN = "hidden"
+"""The key of the messages that are never sent."""
+
+PINNED = "pinned"
+"""The key of the messages that are always sent."""
+
+
+def choices_name(person: PersonId) -> str:
+    """The name of the document with a person's choices."""
+    tag = person_tag(person)
+    return f"{CHOICES}-{tag}" if tag else CHOICES
+
+
+def with_hidden(choices: Mapping[str, Any], ids: Iterable[str]) -> JsonObject:
+    """The choices with these messages hidden, too."""
+    before = choices.get(HIDDEN)
+    listed = before if isinstance(before, list) else ()
+    return {"version": 1, **choices, HIDDEN: list(dict.fromkeys((*listed, *ids)))}
