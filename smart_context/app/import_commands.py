@@ -20,7 +20,7 @@ from smart_context.base.values import JsonObject, PersonId
 from smart_context.host.commands.registry import Caller, check_owner
 from smart_context.host.events.events import Event
 from smart_context.host.host import Host
-from smart_context.importing.recognised import FORMATS
+from smart_context.importing.programs import FORMATS
 from smart_context.importing.taking_in import Importer, Wishes
 from smart_context.web.gate.gate import admitted
 from smart_context.web.gate.refusals import error_response

@@ -2,10 +2,10 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate, islice
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import ijson  # type: ignore[import-untyped] # it brings no types
 
@@ -19,17 +19,13 @@ from smart_context.importing.found import (
     NotReadable,
     OwnChat,
     mapping,
-    objects,
     text_of,
 )
-from smart_context.importing.readers import agents, assistants, servers
+from smart_context.importing.program import Form, Program, Session
+from smart_context.importing.programs import OWN, PROGRAMS
+from smart_context.importing.readers.openai_lists import OPENAI
 from smart_context.importing.sources import Source
-
-FORMATS = (
-    *("chatgpt", "claude", "claude-code", "codex", "gemini", "open-webui", "sillytavern"),
-    *("lobechat", "chatbox", "librechat", "aider", "opencode", "llm", "openai", "smart-context"),
-)
-"""The programs whose chats are read, as `source.client` names them."""
+from smart_context.importing.tables import tables_of
 
 _SQLITE = b"SQLite format 3\0"
 _MOST_WHOLE = 512 << 20
@@ -42,12 +38,8 @@ _DEEPEST = 4_000
 _MARK = b"\xef\xbb\xbf"
 _ESCAPED = re.compile(rb"\\.", re.DOTALL)
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
-_AIDER = b"# aider chat started at"
-_SIGNS = (
-    *(b'"mapping"', b'"chat_messages"', b'"safeHtmlItem"', b'"sessionId"', b'"payload"'),
-    *(b'"currentId"', b'"messagesTree"', b'"chat_metadata"', b'"messages"', b'"chat-sessions'),
-)
-"""Keys of known programs: a file that begins with one of them is theirs, though damaged."""
+_SIGNS = tuple(sign for program in PROGRAMS for sign in program.signs)
+"""A file that begins with one of them is a known program's, though damaged."""
 
 _NOT_UTF8 = "expected UTF-8, found another encoding; save the file as UTF-8"
 _OWN_KEYS = {"branches", "topics", "source", "version_order", "split_from", "forked_from"}
@@ -56,7 +48,7 @@ _FAULTS = (ValueError, TypeError, KeyError, AttributeError, IndexError, Recursio
 """What readers raise on values of other types than any version of a program was seen to write."""
 
 Found = FoundChat | OwnChat
-Rows = Sequence[Mapping[str, Any]]
+K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,12 +82,16 @@ def chats_in(source: Source, wanted: str = "") -> Iterator[Found | Broken]:
 
 def _chats(source: Source, start: bytes, wanted: str) -> Iterator[Found | Broken]:
     if start.startswith(_SQLITE):
-        if source.path is not None and wanted in {"", "llm", "opencode"}:
-            yield from agents.databases(source.path)
+        if source.path is not None:
+            with tables_of(source.path) as tables:
+                yield from _in_form([program.database for program in _wanted(wanted)], tables)
         return
-    if source.name.lower().endswith(".md") or _AIDER in start:
-        if _AIDER in start and wanted in {"", "aider"}:
-            yield from agents.aider(_bytes(source).decode("utf-8-sig", "replace"))
+    begun = start.decode("utf-8-sig", "replace")
+    texts = [form for program in PROGRAMS if (form := program.text) and form.fits(begun)]
+    if source.name.lower().endswith(".md") or texts:
+        wished = [form for program in _wanted(wanted) if (form := program.text) in texts]
+        if wished:
+            yield from _in_form(wished, _bytes(source).decode("utf-8-sig", "replace"))
         return
     first = start.removeprefix(_MARK).lstrip()[:1]
     if first == b"[":
@@ -106,6 +102,25 @@ def _chats(source: Source, start: bytes, wanted: str) -> Iterator[Found | Broken
         yield from _of_object(_whole(source), source, wanted)
     else:
         raise NotReadable("expected JSON, JSON lines, or aider's history; found something else")
+
+
+def _wanted(wanted: str) -> Iterator[Program]:
+    """The programs to read, which is one or all."""
+    return (program for program in PROGRAMS if wanted in {"", program.name})
+
+
+def _in_form(forms: Iterable[Form[K] | None], kept: K) -> Iterator[FoundChat]:
+    """The chats of what fits one of the forms; nothing if none does."""
+    if form := next((form for form in forms if form and form.fits(kept)), None):
+        yield from _of_form(form, kept)
+
+
+def _of_form(form: Form[K], kept: K) -> Iterator[FoundChat]:
+    found = form.read(kept)
+    if isinstance(found, FoundChat):
+        yield found
+    elif found:
+        yield from found
 
 
 def _is_lines(start: bytes, source: Source) -> bool:
@@ -130,7 +145,9 @@ def _listed(source: Source, wanted: str) -> Iterator[Found | Broken]:
             return
         if isinstance(first, Mapping) and "role" in first:
             rows = [first, *islice(items, 1_000_000)]
-            yield from _guarded(lambda: iter([servers.openai_messages({"messages": rows})]), source)
+            forms = [program.session for program in _wanted(OPENAI.name)]
+            session = Session(rows=rows, name=source.stem)
+            yield from _guarded(lambda: _in_form(forms, session), source)
             return
         client = ""
         unknown: list[Any] = []  # what comes before the first of a known program
@@ -214,7 +231,9 @@ def _lined(source: Source, wanted: str) -> Iterator[Found | Broken]:
             else:
                 rows.append(row)
     if rows:
-        yield from _guarded(lambda: _session(rows, source, wanted), source)
+        forms = [program.session for program in _wanted(wanted)]
+        session = Session(rows=rows, name=source.stem)
+        yield from _guarded(lambda: _in_form(forms, session), source)
     elif damaged and is_any:
         error = f"line {damaged}: expected a JSON object, found something else"
         yield Broken(id="", title="", error=error)
@@ -222,39 +241,16 @@ def _lined(source: Source, wanted: str) -> Iterator[Found | Broken]:
         raise NotReadable("none of its lines is a JSON object of a known program")
 
 
-def _session(rows: Rows, source: Source, wanted: str) -> Iterator[FoundChat]:
-    """The chat that all lines of a file make up, if they are of a known program."""
-    few = rows[:50]
-    read: tuple[str, Callable[[Rows, str], FoundChat]] | None = None
-    if any(("type" in row and "payload" in row) or "instructions" in row for row in few):
-        read = "codex", agents.codex
-    elif any("uuid" in row or "sessionId" in row or "leafUuid" in row for row in few):
-        read = "claude-code", agents.claude_code
-    elif any("mes" in row or "chat_metadata" in row for row in few):
-        read = "sillytavern", servers.sillytavern
-    elif any("role" in row and "content" in row for row in few):
-        read = "openai", lambda rows, _: servers.openai_messages({"messages": [*rows]})
-    if read and wanted in {"", read[0]}:
-        yield read[1](rows, source.stem)
-
-
 def _of_object(document: object, source: Source, wanted: str) -> Iterator[Found | Broken]:
     data = mapping(document)
-    inner = mapping(data.get("data")) or mapping(data.get("state"))
-    if "messages" in inner and wanted in {"", "lobechat"}:
-        yield from _guarded(lambda: servers.lobechat(data), source)
-    elif _is_chatbox(data) and wanted in {"", "chatbox"}:
-        yield from _guarded(lambda: servers.chatbox(data), source)
+    forms = [program.export for program in _wanted(wanted)]
+    if any(form and form.fits(data) for form in forms):
+        yield from _guarded(lambda: _in_form(forms, data), source)
     elif isinstance(listed := data.get("conversations"), list):
         for number, item in enumerate(listed):
             yield from _read(item, source, _client_of(item, source, wanted), number)
     else:
         yield from _read(data, source, _client_of(data, source, wanted), 0)
-
-
-def _is_chatbox(data: Mapping[str, Any]) -> bool:
-    is_one = any("contentParts" in row for row in objects(data.get("messages"))[:3])
-    return is_one or "chat-sessions" in data or any(key.startswith("session:") for key in data)
 
 
 def _guarded(read: Callable[[], Iterator[FoundChat]], source: Source) -> Iterator[Found | Broken]:
@@ -264,28 +260,15 @@ def _guarded(read: Callable[[], Iterator[FoundChat]], source: Source) -> Iterato
         yield Broken(id="", title=source.stem, error=_short(error))
 
 
-_BY_KEYS: Sequence[tuple[str, Callable[[Mapping[str, Any]], bool]]] = (
-    ("chatgpt", lambda item: "mapping" in item or "conversation_id" in item),
-    ("claude", lambda item: "chat_messages" in item),
-    ("opencode", lambda item: "info" in item and "messages" in item),
-    ("open-webui", lambda item: isinstance(item.get("chat"), Mapping) or "history" in item),
-    (
-        "librechat",
-        lambda item: "conversationId" in item or "messagesTree" in item,
-    ),
-    ("gemini", lambda item: "safeHtmlItem" in item or "Gemini" in text_of(item.get("header"))),
-    ("smart-context", lambda item: "messages" in item and not _OWN_KEYS.isdisjoint(item)),
-    ("openai", lambda item: "messages" in item),
-)
-"""How an object shows whose it is; the first that fits."""
-
-
 def _client_of(item: object, source: Source, wanted: str) -> str:
     """The program that an object is of; empty if none is known, or if it is not wanted."""
     if wanted and source.is_alone:
         return wanted
     told = item if isinstance(item, Mapping) else {}
-    client = next((name for name, fits in _BY_KEYS if fits(told)), "")
+    known = ((program.name, program.conversation) for program in PROGRAMS)
+    client = next((name for name, form in known if form and form.fits(told)), "")
+    if client == OPENAI.name and not _OWN_KEYS.isdisjoint(told):
+        client = OWN
     return client if wanted in {"", client} else ""
 
 
@@ -297,8 +280,7 @@ def _read(item: object, source: Source, client: str, number: int) -> Iterator[Fo
             yield Broken(id="", title="", error=error)
         return
     try:
-        if chat := _as(client, item, source, number):
-            yield chat
+        yield from _as(client, item, source)
     except _FAULTS as error:
         yield Broken(
             id=text_of(item.get("id")) or text_of(item.get("uuid")),
@@ -307,19 +289,13 @@ def _read(item: object, source: Source, client: str, number: int) -> Iterator[Fo
         )
 
 
-def _as(client: str, item: Mapping[str, Any], source: Source, number: int) -> Found | None:
-    if client == "smart-context" or (client == "openai" and _is_own(item)):
-        return _own(item, source)
-    readers: Mapping[str, Callable[[], FoundChat | None]] = {
-        "chatgpt": lambda: assistants.chatgpt(item),
-        "claude": lambda: assistants.claude(item),
-        "gemini": lambda: assistants.gemini(item, number),
-        "opencode": lambda: agents.opencode(mapping(item.get("info")), objects(item["messages"])),
-        "open-webui": lambda: servers.open_webui(item),
-        "librechat": lambda: servers.librechat(item),
-        "openai": lambda: servers.openai_messages(item),
-    }
-    return readers[client]() if client in readers else None
+def _as(client: str, item: Mapping[str, Any], source: Source) -> Iterator[Found]:
+    if client == OWN or (client == OPENAI.name and _is_own(item)):
+        yield _own(item, source)
+        return
+    forms = (program.conversation for program in PROGRAMS if program.name == client)
+    if form := next(forms, None):
+        yield from _of_form(form, item)
 
 
 def _is_own(item: Mapping[str, Any]) -> bool:

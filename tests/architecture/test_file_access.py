@@ -47,7 +47,7 @@ ALLOWED = {
     "cli/evaluation/runs.py": "the user's cache folder",
     "host/plugins/loader.py": "names of the plugins' folders; they run only once trusted",
     "importing/sources.py": "files, folders and archives that the user names",
-    "importing/readers/agents.py": "a database that the user names, read only",
+    "importing/tables.py": "a database that the user names, read only",
     "llm/offline/embedded.py": "libraries of the system",
     "llm/minilm/files.py": "files of the package",
     "mcp_server/protocol.py": "files of the package",

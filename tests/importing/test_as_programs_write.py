@@ -353,6 +353,13 @@ async def test_what_is_typed_into_aider_one_after_the_other_is_a_message_each(tm
     assert words(document) == ["/add a.py", "Fix it\nand test", "Done", "Thanks"]
 
 
+async def test_a_chat_about_the_history_of_aider_is_not_taken_for_it(tmp_path):
+    quoted = "Explain this:\n# aider chat started at 2026-01-01 10:00:00\n\n#### Hello"
+    messages = [{"role": "user", "content": quoted}, {"role": "assistant", "content": "A log."}]
+    document = await only(tmp_path / "asked.json", {"messages": messages})
+    assert (document["source"]["client"], words(document)) == ("openai", [quoted, "A log."])
+
+
 async def test_codex_of_early_2025_is_read(tmp_path):
     rows = [
         {"id": "x1", "timestamp": "2025-05-01T10:00:00Z", "instructions": None},

@@ -14,7 +14,7 @@ from smart_context.base.values import OWNER
 from smart_context.chat.exported import exported, file_name
 from smart_context.chat.listed.rows import MOST_LISTED
 from smart_context.chat.messages import ChatId
-from smart_context.importing.recognised import FORMATS
+from smart_context.importing.programs import FORMATS
 from smart_context.importing.taking_in import Importer, Wishes
 from smart_context.storage.files.storage import file_storage
 from tests.importing.mutations import mutations

@@ -41,7 +41,7 @@ from smart_context.cli.terminal.output import (
     table,
     write_to,
 )
-from smart_context.importing.recognised import FORMATS
+from smart_context.importing.programs import FORMATS
 from smart_context.importing.taking_in import Importer, Wishes
 from smart_context.storage.ports import Blobs, Chats, Storage
 

@@ -1,6 +1,5 @@
-"""Exports of ChatGPT, Claude and Gemini."""
+"""The export of ChatGPT."""
 
-import html
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +10,6 @@ from smart_context.importing.found import (
     FoundChat,
     FoundMessage,
     NotReadable,
-    add_blocks,
     call,
     mapping,
     moment,
@@ -21,29 +19,14 @@ from smart_context.importing.found import (
     thought,
     title_of,
 )
+from smart_context.importing.program import Form, Program
 
 _HIDDEN = {"user_editable_context", "model_editable_context", "reasoning_recap"}
 _NAMED_ONLY = {"is_anonymous", "rating"}
 """Keys of the lists of shares and ratings in ChatGPT's export, which name conversations."""
 _ASSET = re.compile(r"(?:sediment|file-service)://(?:[^#]*#)?([\w-]+)")
-_BLOCK_END = re.compile(r"<(?:br|/p|/div|/ul|/ol|/h[1-6]|/tr)[^<>]*>", re.IGNORECASE)
-_ITEM = re.compile(r"<li[^<>]*>", re.IGNORECASE)
-_CODE = re.compile(r"</?pre[^<>]*>", re.IGNORECASE)
-_TAG = re.compile(r"<[^<>]*>")
-_PROMPTED = re.compile(
-    r"^(?:Prompted with:|Asked (?:Gemini|Bard):|Prompted|Said|Asked|Branched|Answered)\s+",
-    re.IGNORECASE,
-)
-_NOT_ASKED = re.compile(
-    r"(?:Created|Used|Added|Gave|Selected|Shared|Deleted|Viewed|Visited|Edited|Pinned|Renamed"
-    r"|Exported|Updated)\s"
-)
-_ATTACHED = re.compile(r"\sAttached \d+ files?\.?$")
-_GEMINI = re.compile(r"gemini|bard", re.IGNORECASE)
 _CITED = re.compile("\ue200[^\ue200\ue201]*\ue201")
 """The marks of ChatGPT for its sources, between letters for private use."""
-_MANY_BREAKS = re.compile(r"\n{3,}")
-_MOST_HTML = 2_000_000
 
 
 def chatgpt(conversation: Mapping[str, Any]) -> FoundChat | None:
@@ -187,78 +170,11 @@ def _call_before(message: FoundMessage, known: Mapping[str, FoundMessage]) -> Js
     return None
 
 
-def claude(conversation: Mapping[str, Any]) -> FoundChat:
-    """A conversation of Claude's export.
-
-    Raises:
-        NotReadable: If it has no id, or no list of messages.
-    """
-    name = text_of(conversation.get("uuid"))
-    if not name or not isinstance(conversation.get("chat_messages"), list):
-        raise NotReadable("expected uuid and chat_messages, found one of them or neither")
-    chat = FoundChat(
-        client="claude",
-        id=name,
-        title=title_of(conversation.get("name")),
-        created_at=moment(conversation.get("created_at")),
-        current=text_of(conversation.get("current_leaf_message_uuid")) or None,
-    )
-    for said in objects(conversation.get("chat_messages")):
-        found = chat.add(said.get("uuid"), said.get("sender"), at=said.get("created_at"))
-        found.parent = text_of(said.get("parent_message_uuid")) or found.parent
-        _claude_parts(said, found, chat)
-    return chat
-
-
-def _claude_parts(said: Mapping[str, Any], found: FoundMessage, chat: FoundChat) -> None:
-    add_blocks(said.get("content"), found, chat.messages[:-1])
-    if not found.parts and (text := text_of(said.get("text"))):
-        found.parts.append(text_part(text))
-    for file in objects(said.get("attachments")):
-        if text := text_of(file.get("extracted_content")):
-            name = text_of(file.get("file_name")) or "Attached text"
-            found.parts.append(text_part(f"{name}:\n\n{text}"))
-    for file in objects(said.get("files")):
-        if name := text_of(file.get("file_uuid")) or text_of(file.get("file_name")):
-            found.assets.append((name, text_of(file.get("file_name"))))
-
-
-def gemini(activity: Mapping[str, Any], number: int = 0) -> FoundChat | None:
-    """One activity of Gemini's `My Activity` file: a question with its answer.
-
-    `None` for activities of other products, and for what is no question, such as feedback.
-
-    Raises:
-        NotReadable: If it has no title.
-    """
-    title = text_of(activity.get("title"))
-    if not title:
-        raise NotReadable("expected title, found none")
-    products = activity.get("products")
-    shown = f"{activity.get('header') or ''} {products or ''}".strip()
-    texts = [_plain(text_of(item.get("html"))) for item in objects(activity.get("safeHtmlItem"))]
-    is_asked = _PROMPTED.match(title) or (any(texts) and not _NOT_ASKED.match(title))
-    if not is_asked or (shown and not _GEMINI.search(shown)):
-        return None
-    asked = _ATTACHED.sub("", _PROMPTED.sub("", title))
-    at = activity.get("time")
-    chat = FoundChat(
-        client="gemini",
-        id=text_of(at) or f"{number}-{title}",
-        title=title_of(asked),
-        created_at=moment(at),
-    )
-    question = chat.add("q", "user", asked, at=at)
-    attached = activity.get("attachedFiles")
-    names = (activity.get("imageFile"), *(attached if isinstance(attached, list) else ()))
-    question.assets = [(name, name) for name in map(text_of, names) if name]
-    if said := "\n\n".join(filter(None, texts)):
-        chat.add("a", "assistant", said, at=at)
-    return chat
-
-
-def _plain(source: str) -> str:
-    """The text of an HTML fragment, a line for each block."""
-    lined = _CODE.sub("\n```\n", _ITEM.sub("\n- ", _BLOCK_END.sub("\n", source[:_MOST_HTML])))
-    lines = (line.rstrip() for line in html.unescape(_TAG.sub("", lined)).split("\n"))
-    return _MANY_BREAKS.sub("\n\n", "\n".join(lines)).strip()
+CHATGPT = Program(
+    name="chatgpt",
+    title="ChatGPT",
+    signs=(b'"mapping"',),
+    conversation=Form(
+        fits=lambda item: "mapping" in item or "conversation_id" in item, read=chatgpt
+    ),
+)

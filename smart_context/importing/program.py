@@ -1,0 +1,48 @@
+"""How a program keeps its chats, so that a new one is a module and a line in `programs.py`."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from smart_context.importing.found import FoundChat
+from smart_context.importing.tables import Tables
+
+Rows = Sequence[Mapping[str, Any]]
+"""The objects of a file's lines."""
+
+K = TypeVar("K")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form(Generic[K]):
+    """One of the forms in which a program keeps chats."""
+
+    fits: Callable[[K], bool]  # recognises it
+    read: Callable[[K], FoundChat | Iterator[FoundChat] | None]  # the chat, or each chat, in it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A file whose lines make up one chat."""
+
+    rows: Rows
+    name: str  # the file's name without its ending, for a session without an id
+
+    @property
+    def first(self) -> Rows:
+        """The lines that show whose it is."""
+        return self.rows[:50]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """A program whose chats are read, by each form in which it keeps them."""
+
+    name: str  # as `source.client` has it
+    title: str  # as people know it
+    signs: Sequence[bytes] = ()  # what a file of it begins with, even if the rest is damaged
+    conversation: Form[Mapping[str, Any]] | None = None  # an object, alone or in a list
+    export: Form[Mapping[str, Any]] | None = None  # an object that holds all of its chats
+    session: Form[Session] | None = None  # JSON lines
+    text: Form[str] | None = None  # Markdown, or plain text
+    database: Form[Tables] | None = None  # SQLite

@@ -1,0 +1,29 @@
+"""The programs whose chats are read."""
+
+from smart_context.importing.readers.aider import AIDER
+from smart_context.importing.readers.chatbox import CHATBOX
+from smart_context.importing.readers.chatgpt import CHATGPT
+from smart_context.importing.readers.claude import CLAUDE
+from smart_context.importing.readers.claude_code import CLAUDE_CODE
+from smart_context.importing.readers.codex import CODEX
+from smart_context.importing.readers.gemini import GEMINI
+from smart_context.importing.readers.librechat import LIBRECHAT
+from smart_context.importing.readers.llm_log import LLM
+from smart_context.importing.readers.lobechat import LOBECHAT
+from smart_context.importing.readers.open_webui import OPEN_WEBUI
+from smart_context.importing.readers.openai_lists import OPENAI
+from smart_context.importing.readers.opencode import OPENCODE
+from smart_context.importing.readers.sillytavern import SILLYTAVERN
+
+PROGRAMS = (
+    *(CHATGPT, CLAUDE, OPENCODE, OPEN_WEBUI, LIBRECHAT, GEMINI, LOBECHAT, CHATBOX),
+    *(CODEX, CLAUDE_CODE, SILLYTAVERN, AIDER, LLM),
+    OPENAI,  # last: others have lists of messages, too
+)
+"""The first that fits has the chat."""
+
+OWN = "smart-context"
+"""What is exported from here, among the names of programs."""
+
+FORMATS = (*(program.name for program in PROGRAMS), OWN)
+"""What can be read, as `source.client` names it."""

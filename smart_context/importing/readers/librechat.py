@@ -1,0 +1,83 @@
+"""Conversations of LibreChat."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from smart_context.importing.found import (
+    FoundChat,
+    FoundMessage,
+    NotReadable,
+    call,
+    mapping,
+    moment,
+    objects,
+    text_of,
+    text_part,
+    thought,
+    title_of,
+)
+from smart_context.importing.program import Form, Program
+
+_MOST_DEEP = 10_000
+
+
+def librechat(entry: Mapping[str, Any]) -> FoundChat:
+    """A conversation of LibreChat: a flat list, or a tree of `children`.
+
+    Raises:
+        NotReadable: If it has no messages.
+    """
+    listed = (
+        entry.get("messages") if entry.get("messages") is not None else entry.get("messagesTree")
+    )
+    if not isinstance(listed, list):
+        raise NotReadable("expected messages or messagesTree, found neither")
+    chat = FoundChat(
+        client="librechat",
+        id=text_of(entry.get("conversationId")) or str(entry.get("title")),
+        title=title_of(entry.get("title")),
+        created_at=moment(entry.get("createdAt")),
+    )
+    waiting = [(node, text_of(node.get("parentMessageId")) or None) for node in objects(listed)]
+    while waiting and len(chat.messages) < _MOST_DEEP * 10:
+        node, parent = waiting.pop(0)
+        role = "user" if node.get("isCreatedByUser") is True else "assistant"
+        at, model = node.get("createdAt"), node.get("model")
+        message = chat.add(node.get("messageId"), role, at=at, model=model)
+        if parent or "parentMessageId" in node:  # else it follows the one before
+            message.parent = parent
+        key = message.id
+        for block in objects(node.get("content")):
+            _librechat_block(block, message)
+        if not message.parts and (text := text_of(node.get("text"))):
+            message.parts.append(text_part(text))
+        for file in objects(node.get("files")):
+            name = text_of(file.get("filename"))
+            message.assets.append((text_of(file.get("file_id")) or name, name))
+        waiting[:0] = [(child, key) for child in objects(node.get("children"))]
+    return chat
+
+
+def _librechat_block(block: Mapping[str, Any], message: FoundMessage) -> None:
+    kind = str(block.get("type"))
+    inside = block.get(kind)
+    text = text_of(mapping(inside).get("value")) or text_of(inside)
+    if kind == "think":
+        message.parts.append(thought(text))
+    elif kind == "tool_call":
+        tool = mapping(inside)
+        made = (text_of(tool.get("id")) or message.id, text_of(tool.get("name")), tool.get("args"))
+        output = tool.get("output")
+        message.parts.append(call(*made, output, is_done=output is not None))
+    elif text:
+        message.parts.append(text_part(text))
+
+
+LIBRECHAT = Program(
+    name="librechat",
+    title="LibreChat",
+    signs=(b'"messagesTree"',),
+    conversation=Form(
+        fits=lambda item: "conversationId" in item or "messagesTree" in item, read=librechat
+    ),
+)

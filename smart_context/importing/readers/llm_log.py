@@ -1,0 +1,140 @@
+"""The log of `llm`."""
+
+import base64
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from smart_context.importing.found import (
+    FoundChat,
+    FoundMessage,
+    answered,
+    call,
+    mapping,
+    moment,
+    objects,
+    parsed,
+    text_of,
+    text_part,
+    thought,
+    title_of,
+)
+from smart_context.importing.program import Form, Program
+from smart_context.importing.tables import Tables
+
+
+def _llm_responses(tables: Tables) -> Iterator[FoundChat]:
+    """The conversations of `llm` before its threads: questions with their answers."""
+    names = {row["id"]: row["name"] for row in tables.rows("conversations")}
+    chats: dict[str, FoundChat] = {}
+    for row in tables.rows("responses", "ORDER BY datetime_utc, id"):
+        key, name = row["id"], str(row.get("conversation_id") or row["id"])
+        at = row.get("datetime_utc")
+        if name not in chats:
+            title = title_of(names.get(name))
+            chats[name] = FoundChat(client="llm", id=name, title=title, created_at=moment(at))
+        chat = chats[name]
+        for result in tables.rows("tool_results", "WHERE response_id = ? ORDER BY id", key):
+            answered(chat.messages, text_of(result["tool_call_id"]), result["output"])
+        pieces = [
+            text_of(tables.row("fragments", "WHERE id = ?", used["fragment_id"]).get("content"))
+            for used in tables.rows(
+                "prompt_fragments", 'WHERE response_id = ? ORDER BY "order"', key
+            )
+        ]
+        asked = chat.add(f"{key}-user", "user", *pieces, text_of(row.get("prompt")), at=at)
+        for used in tables.rows(
+            "prompt_attachments", 'WHERE response_id = ? ORDER BY "order"', key
+        ):
+            _add_llm_attachment(tables, used["attachment_id"], asked)
+        said = chat.add(f"{key}-assistant", "assistant", at=at, model=row.get("model"))
+        if words := text_of(row.get("reasoning")):
+            said.parts.append(thought(words))
+        for made in tables.rows("tool_calls", "WHERE response_id = ? ORDER BY id", key):
+            args = parsed(made["arguments"])
+            said.parts.append(call(text_of(made["tool_call_id"]), text_of(made["name"]), args))
+        if text := text_of(row.get("response")):
+            said.parts.append(text_part(text))
+    yield from chats.values()
+
+
+def _llm_threads(tables: Tables) -> Iterator[FoundChat]:
+    """The threads of `llm`: each points at its last message, and messages at the one before."""
+    for thread in tables.rows("threads", "ORDER BY rowid"):
+        turns = [*tables.rows("turns", "WHERE thread_id = ? ORDER BY datetime_utc", thread["id"])]
+        tip = thread["tip_message_hash"]
+        chat = FoundChat(
+            client="llm",
+            id=str(thread["id"]),
+            title=title_of(thread.get("name")),
+            created_at=moment(turns[0]["datetime_utc"] if turns else thread.get("datetime_utc")),
+            current=text_of(tip) or None,
+        )
+        times = {
+            turn[end]: turn["datetime_utc"]
+            for turn in turns
+            for end in ("parent_message_hash", "tip_message_hash")
+        }
+        models = {turn["tip_message_hash"]: turn["model"] for turn in turns}
+        said: dict[str, dict[str, Any]] = {}
+        for last in (*(turn["tip_message_hash"] for turn in turns), tip):
+            row, way = tables.row("messages", "WHERE hash = ?", last), list[dict[str, Any]]()
+            while row and row["hash"] not in said:
+                said[row["hash"]] = row
+                way.append(row)
+                row = tables.row("messages", "WHERE hash = ?", row["parent_hash"])
+            for row in reversed(way):
+                key = row["hash"]
+                found = chat.add(key, row["role"], at=times.get(key), model=models.get(key))
+                found.parent = row["parent_hash"]
+                if row["role"] != "system":
+                    _add_llm_parts(tables, found, chat)
+        if chat.messages:
+            yield chat
+
+
+def _add_llm_parts(tables: Tables, found: FoundMessage, chat: FoundChat) -> None:
+    for row in tables.rows("parts", "WHERE message_hash = ? ORDER BY position", found.id):
+        kind, more = row["type"], mapping(parsed(row["payload"]))
+        text = text_of(row["text"]) or "".join(
+            text_of(piece.get("literal"))
+            or text_of(
+                tables.row("fragments", "WHERE id = ?", piece.get("fragment")).get("content")
+            )
+            for piece in objects(more.get("text_ref"))
+        )
+        name = text_of(more.get("tool_call_id"))
+        if kind == "text":
+            found.parts.append(text_part(text))
+        elif kind == "reasoning":
+            found.parts.append(thought(text))
+        elif kind == "tool_call":
+            found.parts.append(call(name, text_of(row["tool_name"]), more.get("arguments")))
+        elif kind == "tool_result":
+            answered(chat.messages, name, more.get("output"))
+        elif kind == "attachment":
+            _add_llm_attachment(tables, mapping(more.get("attachment")).get("id"), found)
+
+
+def _add_llm_attachment(tables: Tables, name: object, found: FoundMessage) -> None:
+    """Add a file whose content is in the database; others are paths of the user's machine."""
+    file = tables.row("attachments", "WHERE id = ?", name)
+    if isinstance(content := file.get("content"), bytes):
+        address = f"data:{file.get('type')};base64,{base64.b64encode(content).decode()}"
+        found.assets.append((address, Path(text_of(file.get("path"))).name))
+
+
+def _llm(tables: Tables) -> Iterator[FoundChat]:
+    yield from _llm_responses(tables)
+    if {"threads", "messages"} <= tables.names:
+        yield from _llm_threads(tables)
+
+
+LLM = Program(
+    name="llm",
+    title="llm",
+    database=Form(
+        fits=lambda tables: "responses" in tables.names or {"threads", "messages"} <= tables.names,
+        read=_llm,
+    ),
+)
