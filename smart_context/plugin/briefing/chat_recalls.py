@@ -100,7 +100,8 @@ class ChatRecalls:
         await self.chat_filter.change_state(chat_id, attach)
         self.changes.chat_changed(chat_id)
         shares = (await self.assemble(chat_id)).shares
-        share = next(share for share in shares if share.content.recall_id == made.id)
+        mine = (share for share in shares if share.content.recall_id == made.id)
+        share = next(mine, _lost(made, ""))  # it may be forgotten again already
         return {
             "recall_id": made.id,
             "label": made.label,

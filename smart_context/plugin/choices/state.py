@@ -167,6 +167,8 @@ class FilterState:
     def select(self, labels: Iterable[str]) -> "FilterState":
         """Select these topics and no others; an empty list clears the filter.
 
+        Those that are selected already, in another order, are the same choice.
+
         Raises:
             ValueError: If a label is empty or too long, or there are too many.
         """
@@ -178,8 +180,9 @@ class FilterState:
                 raise ValueError(
                     f"topics: a label has 1 to {MAX_LABEL_LENGTH} characters, found {len(label)}"
                 )
-        is_urgent = self.is_urgent and unique == self.active_topics
-        return replace(self, active_topics=unique, is_urgent=is_urgent)
+        if set(unique) == set(self.active_topics):
+            return self
+        return replace(self, active_topics=unique, is_urgent=False)
 
     def apply_now(self) -> "FilterState":
         """Do not let the selection wait until it pays; without one, nothing waits."""
@@ -192,12 +195,16 @@ class FilterState:
 
     def pin(self, ids: Iterable[MessageId]) -> "FilterState":
         """Keep these messages in, whatever the filter says."""
-        released = self.release(ids := tuple(ids))
+        if set(ids := tuple(ids)) <= set(self.pinned):
+            return self
+        released = self.release(ids)
         return replace(released, pinned=tuple(dict.fromkeys((*released.pinned, *ids))))
 
     def hide(self, ids: Iterable[MessageId]) -> "FilterState":
         """Keep these messages out, whatever the filter says."""
-        released = self.release(ids := tuple(ids))
+        if set(ids := tuple(ids)) <= set(self.hidden):
+            return self
+        released = self.release(ids)
         return replace(released, hidden=tuple(dict.fromkeys((*released.hidden, *ids))))
 
     def release(self, ids: Iterable[MessageId]) -> "FilterState":

@@ -86,7 +86,9 @@ class TopicEdits:
             ValueError: If the label is not valid, or there are too many edits.
         """
         wanted = checked_label(label)
-        added = (*_without(self.added, wanted), wanted)
+        folded = _folded(wanted)
+        known = (wanted if _folded(each) == folded else each for each in self.added)
+        added = tuple(dict.fromkeys((*known, wanted)))
         return _bounded(
             replace(
                 self,

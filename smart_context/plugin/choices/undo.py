@@ -7,6 +7,7 @@ from typing import Any
 from cachetools import LRUCache
 
 from smart_context.base.asking import whoever_asks
+from smart_context.base.text.saying import said
 from smart_context.base.text.scores import counted
 from smart_context.base.values import PersonId
 from smart_context.chat.messages import ChatId, MessageId
@@ -17,6 +18,9 @@ from smart_context.topics.values import Topic
 
 MAX_STEPS = 100
 MAX_CHATS = 64
+
+UNKNOWN = "Last choice"
+"""A step that has no words of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +79,9 @@ class Step:
     @property
     def words(self) -> str:
         """What was done, for users, such as `Cats renamed to Pets`."""
+        return said(self._words, UNKNOWN)
+
+    def _words(self) -> str:
         if self.summary is not None:
             return self.summary.words
         if isinstance(self.topics, TopicMoves):
@@ -197,7 +204,8 @@ def _change_in_words(before: FilterState, after: FilterState) -> str:
         left = [label for label in before.active_topics if label not in after.active_topics]
         if picked:
             return f"{_listed(picked)} picked"
-        return f"{_listed(left)} taken out" if after.active_topics else "Filter cleared"
+        if left:
+            return f"{_listed(left)} taken out" if after.active_topics else "Filter cleared"
     for name, words, undone in (
         ("pinned", "pinned", "unpinned"),
         ("hidden", "hidden", "shown again"),
@@ -209,7 +217,8 @@ def _change_in_words(before: FilterState, after: FilterState) -> str:
             continue
         more, fewer = [i for i in new if i not in old], [i for i in old if i not in new]
         changed, verb = (more, words) if more else (fewer, undone)
-        return f"{_named(name, changed)} {verb}"
+        if changed:
+            return f"{_named(name, changed)} {verb}"
     changes = {
         "Strictness changed": before.threshold != after.threshold,
         "Role changed": (before.role, before.role_targets) != (after.role, after.role_targets),
@@ -219,7 +228,7 @@ def _change_in_words(before: FilterState, after: FilterState) -> str:
         "Selection applied": before.is_urgent != after.is_urgent,
         "Files switched": before.file_tools != after.file_tools,
     }
-    return next((words for words, has_changed in changes.items() if has_changed), "Last choice")
+    return next((words for words, has_changed in changes.items() if has_changed), UNKNOWN)
 
 
 def _named(part: str, changed: Sequence[Any]) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection
 
+from smart_context.base.text.saying import said
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import Message
 from smart_context.plugin.forecast.forecasts import Forecast
@@ -53,8 +54,8 @@ def message_row(
         "role": role,
         "in": reason.is_in,
         "kind": reason.kind.value,
-        "reason": str(reason),
-        "short": reason.short,
+        "reason": said(reason.__str__, reason.kind.value),
+        "short": said(lambda: reason.short, reason.kind.value),
         "score": reason.score,
         "topic": reason.topic,
         "tokens": tokens,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from smart_context.base.results import FilterResult
+from smart_context.base.text.saying import said
 from smart_context.chat.messages import MessageId
 from smart_context.plugin.choices.undo import Undoable
 from smart_context.plugin.selection.selector import ChatView, Decision
@@ -91,6 +92,8 @@ def status_line(
 ) -> str:
     """How many messages the next turn sends, and what besides the filter keeps some out.
 
+    If that can't be said, the count alone: a choice does not depend on these words.
+
     Notices of the program are not counted, since no model could get them. What the filter leaves
     out has no ending of its own, since the count shows it. A failed answer and the result of an
     old tool call have none either, since their messages show it.
@@ -98,6 +101,11 @@ def status_line(
     Args:
         absent: Their `absences`, if they are known.
     """
+    sent = f"{len(decision.messages)} of {len(view.messages)} messages in context"
+    return said(lambda: _status(view, decision, absent), sent)
+
+
+def _status(view: ChatView, decision: Decision, absent: Mapping[MessageId, Absence] | None) -> str:
     if absent is None:
         absent = absences(view.messages, decision.candidates)
     total = len(view.messages) - sum(absence is NOTICE for absence in absent.values())

@@ -8,6 +8,7 @@ from typing import Any
 
 from smart_context.base.errors import CommandFailed, InvalidParams, SmartContextError
 from smart_context.base.results import PanelResult
+from smart_context.base.text.saying import said
 from smart_context.base.values import JsonObject
 from smart_context.chat.compaction import without_summary
 from smart_context.chat.messages import ChatId, Message, MessageId, without_notices
@@ -88,7 +89,7 @@ class TopicEditing:
             await self._remove_summary(chat_id, step.summary, step)
         elif step is not None:
             before, after = step.before.state, step.after
-            words = difference_in_words(after, before)
+            words = said(lambda: difference_in_words(after, before), "the last choice")
             stored = await self.chats.exists(chat_id)
             await self._restore(chat_id, step, stored=stored)
             if step.topics is not None and stored:

@@ -39,6 +39,12 @@ def test_a_selection_that_no_chat_can_have_is_refused(labels):
         FilterState().select(labels)
 
 
+@pytest.mark.parametrize("labels", [("b", "a"), ("a", "b", "a"), (" b", "a ")])
+def test_the_topics_that_are_picked_already_are_the_same_choice_in_any_order(labels):
+    state = FilterState().select(["a", "b"]).apply_now()
+    assert state.select(labels) == state
+
+
 def test_switching_similarity_off_clears_the_selection_and_on_does_not_bring_it_back():
     state = FilterState().select(["LangGraph"]).switch(enabled=False)
     assert state.active_topics == ()
@@ -169,6 +175,8 @@ def test_a_role_has_its_files_and_takes_them_with_it():
 def test_what_is_pinned_or_hidden_again_keeps_its_place():
     state = FilterState().pin(["a", "b"]).hide(["c"])
     assert state.pin(["c", "a"]).pinned == ("b", "c", "a")
+    assert state.pin(["b", "a"]) == state
+    assert state.hide(["c"]) == state
     assert state.hide(["c", "a"]).hidden == ("c", "a")
     assert state.release(["a", "c"]) == FilterState(pinned=("b",))
 

@@ -13,6 +13,8 @@ from smart_context.plugin.choices.undo import (
     Step,
     Summary,
     TopicEdit,
+    TopicMoves,
+    Undoable,
     UndoSteps,
     difference_in_words,
 )
@@ -149,6 +151,27 @@ def test_an_undo_of_an_edit_names_the_topics(after, words):
     steps = recorded(1)
     steps.amend("c", TopicEdit(before=(CATS, DOGS), after=after))
     assert steps.undoable("c").words == words
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param({"active_topics": ("A", "B")}, {"active_topics": ("B", "A")}, id="topics"),
+        pytest.param({"pinned": ("m", "n")}, {"pinned": ("n", "m")}, id="pins"),
+        pytest.param({"contexts": ("x", "y")}, {"contexts": ("y", "x")}, id="contexts"),
+        pytest.param({}, {"recalls": ("no recall",)}, id="a broken recall"),
+    ],
+)
+def test_a_step_that_has_no_words_is_the_last_choice(before, after):
+    steps = UndoSteps()
+    steps.record("c", ChatSidecar(state=replace(EMPTY, **before)), replace(EMPTY, **after))
+    assert steps.undoable("c").words == "Last choice"
+
+
+def test_a_step_whose_topics_are_broken_is_the_last_choice():
+    steps = recorded(1)
+    steps.amend("c", TopicMoves(moves=()))
+    assert steps.undoable("c") == Undoable(count=1, words="Last choice")
 
 
 def test_a_summary_is_undone_in_its_order_unless_it_was_removed_before():

@@ -95,6 +95,41 @@ async def test_a_step_back_keeps_what_another_process_chose_since(served, chat):
         assert (shown["undone"], shown["left"]) == ("the filter", 0)
 
 
+async def test_the_same_topics_in_another_order_change_nothing_and_are_no_step(served, chat):
+    async with served() as running:
+        await running.call("set_filter", chat_id=chat, topics=["cats", "boats"])
+        again = await running.call("set_filter", chat_id=chat, topics=["boats", "cats"])
+        assert again["active_topics"] == ["cats", "boats"]
+        assert (again["undo_steps"], again["undo_words"]) == (1, "cats and boats picked")
+        undone = await running.call("undo", chat_id=chat)
+        assert (undone["active_topics"], undone["left"]) == ([], 0)
+
+
+async def test_words_that_fail_stop_no_choice(served, chat, monkeypatch):
+    def fail(*_):
+        raise KeyError("words")
+
+    for place in (
+        "smart_context.plugin.choices.undo._change_in_words",
+        "smart_context.plugin.topics.editing.difference_in_words",
+        "smart_context.plugin.selection.documents._status",
+        "smart_context.relevance.reasons.Reason._cause",
+        "smart_context.relevance.reasons.Reason.short",
+    ):
+        monkeypatch.setattr(place, property(fail) if place.endswith("short") else fail)
+    async with served() as running:
+        picked = await running.call("set_filter", chat_id=chat, topics=["cats"])
+        assert picked["status"] == f"{len(picked['message_ids'])} of 6 messages in context"
+        assert picked["undo_words"] == "Last choice"
+        await running.call("chat.send", chat_id=chat, message="More?")
+        receipt = await running.call("receipt", chat_id=chat)
+        shown = await running.call("preview", chat_id=chat)
+        for row in (*receipt["messages"], *shown["messages"]):
+            assert row["reason"] == row["short"] == row["kind"]
+        undone = await running.call("undo", chat_id=chat)
+        assert (undone["active_topics"], undone["undone"]) == ([], "the last choice")
+
+
 async def test_a_deleted_chat_has_no_choices_and_nothing_to_take_back(served, chat):
     async with served() as running:
         await running.call("set_filter", chat_id=chat, topics=["cats"])
