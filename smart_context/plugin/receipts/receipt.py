@@ -13,7 +13,9 @@ from smart_context.base.values import CountTokens, JsonObject
 from smart_context.host.request.request import LISTS, request_body
 from smart_context.host.request.tokens import texts_of
 from smart_context.llm.models import PromptMessage
+from smart_context.plugin.receipts import sound
 from smart_context.plugin.selection.last_request import shared_beginning
+from smart_context.plugin.settings import FilterSettings
 from smart_context.relevance.reasons import OUT, Reason, ReasonKind
 
 MAX_PROMPT_BYTES = 48 * 1024
@@ -23,6 +25,7 @@ TOOL = "tool"
 """The role of a tool's result."""
 
 _KINDS = frozenset(ReasonKind)
+_USUAL = FilterSettings()
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _quoted: Callable[[str], str] = json.encoder.encode_basestring
@@ -159,7 +162,7 @@ class Receipt:
 
     def reason_of(self, row: ReceiptRow) -> Reason:
         """Why one of its rows was in or out."""
-        threshold = float(self.settings["threshold"])
+        threshold = float(self.settings.get("threshold", _USUAL.similarity_threshold))
         cut = None if self.cut is None else float(self.cut)
         if not self.has_probabilities:  # such scores are compared with the cut as they are
             threshold, cut = threshold if cut is None else cut, None
@@ -169,7 +172,7 @@ class Receipt:
             topic=row.topic,
             threshold=threshold,
             cut=cut,
-            recent=int(self.settings["recent_messages"]),
+            recent=int(self.settings.get("recent_messages", _USUAL.recent_messages)),
             detail=row.detail,
         )
 
@@ -194,39 +197,49 @@ class Receipt:
 
     @classmethod
     def from_line(cls, line: str | bytes) -> "Receipt":
-        """The receipt of a stored line.
+        """The receipt of a stored line; a value that is missing or damaged is left out.
 
         Raises:
-            ValueError: If it is damaged, or of another version.
+            ValueError: If it does not say of what turn it is, or is of another version.
         """
-        document = json.loads(line)
+        document = json.loads(line, parse_constant=lambda _: None)
         if not isinstance(document, dict) or document.get("version") != 1:
             raise ValueError("expected a receipt of version 1")
-        plain = {name: document[name] for name in _PLAIN if name in document}
-        try:
-            receipt = cls(
-                **plain,
-                rows=tuple([_row(entry) for entry in document["rows"]]),
-                sections=tuple(_section(entry) for entry in document["sections"]),
-                prompt=tuple(document.get("prompt") or ()),
-                rounds=tuple(document.get("rounds") or ()),
-                hidden_places=tuple(document.get("unseen") or ()),
-                repeated_tokens=document.get("unchanged"),
-            )
-            receipt.reason_of(_ANY_ROW)  # has what reasons need
-        except (KeyError, TypeError, IndexError, AttributeError) as error:
-            raise ValueError(f"damaged receipt: {error!r}") from error
-        return receipt
+        plain = {name: read(document.get(name)) for name, read in _PLAIN.items()}
+        found = {name: value for name, value in plain.items() if value is not None}
+        if missing := _NAMES - found.keys():
+            raise ValueError(f"expected a receipt that names its {', '.join(sorted(missing))}")
+        return cls(
+            **(_UNKNOWN | found),
+            rows=tuple(sound.each(_row, document.get("rows"))),
+            sections=tuple(sound.each(_section, document.get("sections"))),
+            prompt=_all_of(sound.an_object, document.get("prompt")),
+            rounds=_all_of(_stored_round, document.get("rounds")),
+            hidden_places=tuple(sound.each(sound.an_object, document.get("unseen"))),
+            repeated_tokens=sound.whole(document.get("unchanged")),
+        )
 
 
-_ANY_ROW = ReceiptRow("", "", ReasonKind.NO_FILTER, None, 0)
+_PLAIN: Mapping[str, Callable[[object], Any]] = {
+    **dict.fromkeys(("turn", "question", "answer", "at", "outcome"), sound.text),
+    "settings": sound.settings,
+    "models": sound.by_name(sound.text),
+    **dict.fromkeys(("usage", "parts"), sound.by_name(sound.whole)),
+    "fell_back": sound.flag,
+    "cut": sound.number,
+    "has_probabilities": sound.flag,
+    **dict.fromkeys(("problem", "system", "instructions"), sound.text),
+    **dict.fromkeys(("sent", "parameters"), sound.an_object),
+    **dict.fromkeys(("list_name", "client", "endpoint"), sound.text),
+    "seconds": sound.number,
+    **dict.fromkeys(("cost", "spent"), sound.by_name(sound.whole)),
+    "for_next": sound.an_object,
+    "kind": sound.text,
+}
+"""The fields that are stored by their own names and as they are, and what reads each."""
 
-_PLAIN = tuple(
-    name
-    for name in Receipt.__dataclass_fields__
-    if name not in {"rows", "sections", "prompt", "rounds", "hidden_places", "repeated_tokens"}
-)
-"""The fields that are stored by their own names and as they are."""
+_NAMES = frozenset({"turn", "question", "answer"})
+_UNKNOWN: JsonObject = {"at": "", "outcome": "finished", "settings": {}, "models": {}}
 
 
 def _texts_of(rows: Sequence[ReceiptRow]) -> list[str]:
@@ -292,7 +305,9 @@ def _row(entry: Sequence[Any]) -> ReceiptRow:
     message_id, role, kind, score, tokens, *more = entry
     if kind not in _KINDS:
         raise TypeError(f"no such reason: {kind!r}")
-    found = None if score is None else float(score)
+    found = sound.number(score)
+    if found is None and score is not None:
+        raise TypeError(f"no score: {score!r}")
     return ReceiptRow(
         str(message_id), str(role), ReasonKind(kind), found, int(tokens), *map(str, more[:2])
     )
@@ -304,10 +319,25 @@ def _section(entry: Mapping[str, Any]) -> ReceiptSection:
         is_in=bool(entry["in"]),
         why=str(entry["why"]),
         tokens=int(entry["tokens"]),
-        sent=tuple(entry.get("sent", ())),
-        cut=tuple(entry.get("cut", ())),
-        left_out=tuple(entry.get("left_out", ())),
+        **{name: tuple(sound.texts(entry.get(name)) or ()) for name in ("sent", "cut", "left_out")},
     )
+
+
+def _stored_round(entry: Mapping[str, Any]) -> JsonObject | None:
+    messages = entry["messages"]
+    is_sound = (
+        isinstance(entry["same"], int)
+        and isinstance(messages, list)
+        and all(isinstance(message, dict) for message in messages)
+        and isinstance(entry.get("parameters", {}), dict)
+    )
+    return dict(entry) if is_sound else None
+
+
+def _all_of(read: Callable[[Any], JsonObject | None], value: object) -> tuple[JsonObject, ...]:
+    """The entries of a list if all are sound; else none, since they make one request."""
+    found = sound.each(read, value)
+    return tuple(found) if isinstance(value, list) and len(found) == len(value) else ()
 
 
 MAX_PARAMETERS_CHARACTERS = 256 * 1024

@@ -46,16 +46,16 @@ class Spent(NamedTuple):
         try:
             if not (took := receipt.spent or _of_last_request(receipt)):
                 return None
-            sent = int(took["sent"])
+            sent = int(took.get("sent", receipt.tokens))
             return cls(
                 day=str(receipt.at)[:10],
                 model=str(receipt.models.get("chat", "")),
                 client=str(receipt.client),
                 sent=sent,
-                unchanged=min(int(took["unchanged"]), sent),
-                answered=int(took["answered"]),
+                unchanged=min(int(took.get("unchanged", 0)), sent),
+                answered=int(took.get("answered", 0)),
                 saved=receipt.left_out_tokens,
-                is_counted=bool(took["counted"]),
+                is_counted=bool(took.get("counted")),
             )
         except (TypeError, AttributeError, ValueError, OverflowError):
             return None  # a file that another program wrote
@@ -222,7 +222,7 @@ def last_request_of(receipt: Receipt) -> LastRequest | None:
         return None
     try:
         return _last_request(receipt, receipt.for_next)
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return None
 
 

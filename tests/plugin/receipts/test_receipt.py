@@ -394,9 +394,31 @@ def test_a_receipt_is_one_line_and_comes_back_whole(receipt):
 )
 def test_any_json_is_a_receipt_or_a_value_error(value):
     try:
-        Receipt.from_line(json.dumps(value))
+        read = Receipt.from_line(json.dumps(value))
     except ValueError:
         return
+    receipt_document(read, {})
+
+
+async def test_one_receipt_with_a_field_missing_hides_no_other(served, vault):
+    write(vault, CATS_AND_BOATS)
+    path = vault / ".memory" / f"{CHAT}.receipts.jsonl"
+    async with served() as here:
+        await send(here)
+        (line,) = lines(vault)
+        whole = json.loads(line)
+        odd = {**whole, "spent": {"sent": 7}, "turn": "odd"}
+        without = [{n: whole[n] for n in whole if n != name} for name in whole]
+        stored = [*without, odd, whole]
+        path.write_text("".join(f"{json.dumps(each)}\n" for each in stored), encoding="utf-8")
+    async with served() as here:
+        shown = (await here.call("receipts", chat_id=CHAT))["receipts"]
+        assert len(shown) == len(stored) - len({"version", "turn", "question", "answer"})
+        assert (shown[1]["turn"], shown[1]["spent"]["sent"]) == ("odd", 7)
+        for each in shown:
+            await here.call("receipt", chat_id=CHAT, turn=each["turn"])
+            await here.call("replay", chat_id=CHAT, turn=each["turn"], topics=[])
+        assert (await here.call("costs"))["total"]["turns"] == len(shown)
 
 
 @pytest.mark.parametrize("failure", [CommandFailed("no luck"), UnknownCommand("get_topics")])
