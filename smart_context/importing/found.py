@@ -14,6 +14,7 @@ from smart_context.base.text.names import storable
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId, MessageId, Role
+from smart_context.llm.thoughts import stored_thoughts
 
 LONGEST_TITLE = 200
 MOST_BEFORE = 400
@@ -266,6 +267,22 @@ def text_part(text: str) -> JsonObject:
 def thought(text: str) -> JsonObject:
     """What a model thought before it answered."""
     return {"type": "reasoning", "text": text}
+
+
+def tell_thoughts(chat: FoundChat) -> FoundChat:
+    """Tell thoughts from answers in the texts of a chat, as is done while an answer arrives."""
+    for message in chat.messages:
+        if message.role == "assistant" and not message.is_summary:
+            message.parts = [told for part in message.parts for told in _with_thought(part)]
+    return chat
+
+
+def _with_thought(part: JsonObject) -> list[JsonObject]:
+    if part.get("type") != "text":
+        return [part]
+    thoughts, said = stored_thoughts(part["text"])
+    parts = [thought(thoughts)] if thoughts else []
+    return [*parts, text_part(said)] if said or not parts else parts
 
 
 def call(

@@ -19,6 +19,7 @@ from smart_context.importing.found import (
     NotReadable,
     OwnChat,
     mapping,
+    tell_thoughts,
     text_of,
 )
 from smart_context.importing.program import Form, Program, Session
@@ -118,9 +119,9 @@ def _in_form(forms: Iterable[Form[K] | None], kept: K) -> Iterator[FoundChat]:
 def _of_form(form: Form[K], kept: K) -> Iterator[FoundChat]:
     found = form.read(kept)
     if isinstance(found, FoundChat):
-        yield found
+        yield tell_thoughts(found)
     elif found:
-        yield from found
+        yield from map(tell_thoughts, found)
 
 
 def _is_lines(start: bytes, source: Source) -> bool:

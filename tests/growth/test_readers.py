@@ -7,6 +7,7 @@ import pytest
 
 from smart_context.base.config.document import TomlUnreadable, lines_of_keys, parse_toml
 from smart_context.base.text.names import fence_for
+from smart_context.base.text.typed import question_in, without_blocks
 from smart_context.base.text.words import content_words, words
 from smart_context.chat.documents.document import NotAChat, read_version
 from smart_context.chat.listed.search import snippet
@@ -22,8 +23,8 @@ from smart_context.llm.openai.replies import (
     StreamReader,
     VendorError,
     read_completion,
-    split_thoughts,
 )
+from smart_context.llm.thoughts import split_thoughts, stored_thoughts
 from smart_context.llm.tokens import count_tokens
 from smart_context.packing.fences import Markup
 from smart_context.packing.sections.imports import local_imports
@@ -132,6 +133,10 @@ def hit(text):
 
 def hits_by_a_long_query(text):
     return hit_in("a.md", "a b c", query_of(text))
+
+
+def reminded(text):
+    return without_blocks(text, ["system-reminder", "b"])
 
 
 def requested(text):
@@ -295,6 +300,9 @@ JSON = (
             "é--end-b--",
         ),
         *cases(split_thoughts, "<think>", "</think", "<", repeated("</", before="<think>")),
+        *cases(stored_thoughts, "a</think>", "```\n</think>", ":::thinking\n", "[THINK", "\n:::"),
+        *cases(question_in, "<a_b></a_b>", "<a_b>", "<a_b ", "# ", "## My request for Codex:", " "),
+        *cases(reminded, "\n<system-reminder>", "\n<system-reminder>\n</system-reminder>", "\n"),
         *cases(tokens_of_model, "a", "é", " ", "a ", "你", longest=1 << 15),
         *cases(paragraphs_of, "a", " ", "\n", "\n \n", "a\n\n", longest=1 << 16),
         *cases(found_in, "é", "e\u0301", "\u0315\u0300", "a", "\u1160", repeated("é", after="zz")),

@@ -102,6 +102,31 @@ async def test_branches_thoughts_calls_and_models_survive(storage, tmp_path):
     assert document["messages"][-1]["model"] == "gpt-4o"
 
 
+@pytest.mark.parametrize("client", sorted({*SAMPLES} - {"gemini"}))  # whose answers are HTML
+@pytest.mark.parametrize(
+    "thinking", ["<think>\nhm\n</think>\n\n", "hm\n</think>\n\n", "[THINK]hm[/THINK]"]
+)
+async def test_thoughts_in_an_answer_are_told_from_it(storage, tmp_path, client, thinking):
+    name, content = SAMPLES[client]
+    written = thinking if client == "aider" else json.dumps(thinking)[1:-1]
+    path = tmp_path / name
+    path.write_bytes(content.replace(b"Second", f"{written}Second".encode()))
+    await taken(storage, path)
+    _, document = await only_chat(storage)
+    assert texts(document)[-1] == "Second"
+    thought = document["messages"][-1]["content"][-2]
+    assert (thought["type"], thought["text"]) == ("reasoning", "hm")
+
+
+async def test_a_chat_is_called_by_what_was_typed(storage, tmp_path):
+    reminded = "<system-reminder>\nBe brief.\n</system-reminder>\n\nHello"
+    path = tmp_path / "asked.json"
+    path.write_text(json.dumps({"messages": [{"role": "user", "content": reminded}]}))
+    await taken(storage, path)
+    (row,) = await storage.chats.listing.rows(OWNER)
+    assert row.title == "Hello"
+
+
 async def test_an_archive_brings_its_files_and_passes_over_the_rest(storage, tmp_path):
     path = tmp_path / "export.zip"
     picture = b"\x89PNG\r\n\x1a\n" + b"0" * 40

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Protocol
 
 from smart_context.base.errors import InvalidParams
+from smart_context.base.text.typed import question_in
 from smart_context.base.times import moment_of
 from smart_context.base.values import OWNER, JsonObject, PersonId
 from smart_context.chat.documents.document import OWNED_BY, Ownership, Version, ownership_of
@@ -136,7 +137,7 @@ def damaged_row(chat_id: ChatId, signature: Written) -> ChatRow:
 
 
 def title_of(version: Version) -> str:
-    """The title that was given, or the first line of the first question."""
+    """The title that was given, or the first line of the first question that a person typed."""
     messages = (entry.message(position) for position, entry in enumerate(version.entries))
     return title_from(version.other.get("title"), filter(None, messages))
 
@@ -145,8 +146,13 @@ def title_from(given: object, messages: Iterable[Message]) -> str:
     """The title of a chat, from what its document has as one and from its messages."""
     if isinstance(given, str) and given.strip():
         return _cut(_on_one_line(given.strip()[:_LOOKED_AT]), _LONGEST_TITLE)
-    titles = (_first_line(message) for message in messages if message.role == "user")
-    return next(filter(None, titles), UNTITLED)
+    first = ""
+    for message in messages:
+        if message.role == "user":
+            if title := _first_line(question_in(message.text)):
+                return title
+            first = first or _first_line(message.text)
+    return first or UNTITLED
 
 
 def _client(version: Version) -> str:
@@ -204,8 +210,8 @@ def unmarked(text: str) -> str:
     return _EMPHASIS.sub(r"\2", _LINK.sub(r"\1", _MARKDOWN.sub("", text)))
 
 
-def _first_line(message: Message) -> str:
-    lines = message.text.strip()[:_LOOKED_AT].splitlines()
+def _first_line(text: str) -> str:
+    lines = text.strip()[:_LOOKED_AT].splitlines()
     return _cut(_on_one_line(lines[0]), TITLE_LENGTH) if lines else ""
 
 

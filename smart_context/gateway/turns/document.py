@@ -9,6 +9,7 @@ from typing import Any
 from cachetools import LRUCache
 
 from smart_context.base.errors import SmartContextError
+from smart_context.base.text.typed import question_in
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject
 from smart_context.chat.documents.branches import branches_of
@@ -276,12 +277,12 @@ def title_of(units: Sequence[Unit]) -> str:
     """
     if not units:
         return ""
-    title = units[_first_question(units)].text
+    title = question_in(units[_first_question(units)].text)
     return title if len(title) <= TITLE_LENGTH else f"{title[: TITLE_LENGTH - 1].rstrip()}…"
 
 
 def _first_question(units: Sequence[Unit]) -> int:
-    """The place of the last user message before the first answer to one.
+    """The place of the last user message with a question before the first answer to one.
 
     Codex puts messages of its own before the question. In a list with aider's, the examples look
     like questions, and the last question counts.
@@ -290,7 +291,7 @@ def _first_question(units: Sequence[Unit]) -> int:
         return last_question(units)
     asked: int | None = None
     for index, unit in enumerate(units):
-        if unit.role == "user":
+        if unit.role == "user" and question_in(unit.text):
             asked = index
         elif unit.role == "assistant" and asked is not None:
             break

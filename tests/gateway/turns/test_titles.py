@@ -32,6 +32,16 @@ HISTORY = [user("Who lit the lamp?"), assistant("The keeper."), user("And then?"
             "Who lit the lamp?",
             id="messages of the client before the question",
         ),
+        pytest.param(
+            [user("<system-reminder>\nBe brief.\n</system-reminder>\n\nWho lit the lamp?")],
+            "Who lit the lamp?",
+            id="a reminder before the question",
+        ),
+        pytest.param(
+            [user("<environment_context>\n</environment_context>"), user("Who?"), assistant("I.")],
+            "Who?",
+            id="surroundings first",
+        ),
         pytest.param([*EXAMPLE, *SWITCHED, *FILES, user("Fix it")], "Fix it", id="examples"),
         pytest.param([*REPOSITORY, *FILES, user("Fix it")], "Fix it", id="files"),
         pytest.param(

@@ -1,0 +1,73 @@
+"""What a person typed in a message to which a program added more. Pure."""
+
+import re
+from collections.abc import Iterable
+
+_TAG = re.compile(r"\s*<([A-Za-z][\w-]{0,60})(?:\s[^<>]{0,1000})?>")
+_NAMES = frozenset(("context", "instructions", "reminder", "skill"))
+"""Blocks that programs write whose names have no sign of it: an underline, a hyphen."""
+_ASKED = frozenset(("task", "user_query", "userrequest", "user_request", "user_message"))
+"""Blocks that programs put around a question."""
+_HEADED = "# "
+_REQUEST = "## My request for Codex:"
+"""Codex's extension for editors puts the editor's context before it, the question behind."""
+_RULES = "# AGENTS.md instructions"
+
+
+def question_in(text: str) -> str:
+    """The question in a message, without the blocks that programs put before it.
+
+    Empty if it has only such blocks.
+    """
+    text = request_in(text)
+    if text.lstrip().startswith(_RULES):
+        text = text[text.find("<") :] if "<" in text else ""
+    at = 0
+    while (opening := _TAG.match(text, at)) and (name := opening[1].lower()):
+        closing = f"</{opening[1]}>"
+        if name in _ASKED:
+            return text[opening.end() :].partition(closing)[0].strip()
+        if name not in _NAMES and "_" not in name and "-" not in name:
+            break
+        end = text.find(closing, opening.end())
+        if end < 0:
+            return ""
+        at = end + len(closing)
+    return text[at:].strip()
+
+
+def request_in(text: str) -> str:
+    """The request behind the context of an editor, as Codex's extension sends both."""
+    if not text.lstrip().startswith(_HEADED):
+        return text
+    _, heading, request = text.partition(_REQUEST)
+    return request.strip() if heading else text
+
+
+def without_blocks(text: str, names: Iterable[str]) -> str:
+    """The text without blocks of these names that stand on lines of their own."""
+    for name in names:
+        text = _without(text, f"<{name}>", f"</{name}>")
+    return text
+
+
+def _without(text: str, opening: str, closing: str) -> str:
+    pieces: list[str] = []
+    done = at = 0
+    while (start := text.find(opening, at)) >= 0:
+        end = text.find(closing, start)
+        if end < 0:
+            break
+        at = end + len(closing)
+        if _begins_line(text, start) and _ends_line(text, at):
+            pieces.append(text[done:start].rstrip())
+            done = at
+    return "".join((*pieces, text[done:])) if pieces else text
+
+
+def _begins_line(text: str, at: int) -> bool:
+    return at == 0 or text[at - 1] == "\n"
+
+
+def _ends_line(text: str, at: int) -> bool:
+    return text[at : at + 1] in {"", "\n", "\r"}
