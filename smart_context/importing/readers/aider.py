@@ -1,16 +1,25 @@
 """The history of aider."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from smart_context.importing.found import (
     FoundChat,
     moment,
+    text_part,
+    thought,
     title_of,
 )
 from smart_context.importing.program import Form, Program
 
 _AIDER_CHAT = re.compile(r"^# aider chat started at (.+)$", re.MULTILINE)
+_ASKED, _NOTICE, _FENCE = "#### ", "> ", ("```", "~~~")
+_NOTHING_ASKED = {"", "<blank>"}
+_OWN_END = "  "
+"""How aider ends the lines that it writes itself: what was asked, and its notices."""
+_OPENS = re.compile(r"(?:<thinking-content-\w+>|(?:-{1,40}\n)?► \*\*THINKING\*\*)")
+_CLOSES = re.compile(r"(?:</thinking-content-\w+>|(?:-{1,40}\n)?► \*\*ANSWER\*\*)")
 
 
 def aider(text: str) -> Iterator[FoundChat]:
@@ -23,34 +32,81 @@ def aider(text: str) -> Iterator[FoundChat]:
         end = starts[place + 1].start() if place + 1 < len(starts) else len(text)
         began = start[1].strip()
         chat = FoundChat(client="aider", id=began, created_at=moment(began))
-        _aider_messages(text[start.end() : end], chat)
+        _add_messages(text[start.end() : end].replace("\r\n", "\n").split("\n"), chat)
         if chat.messages:
             chat.id = f"{began} {title_of(chat.messages[0].parts[0]['text'])}"
         yield chat
 
 
-def _aider_messages(text: str, chat: FoundChat) -> None:
-    role: str = ""
-    lines: list[str] = []
-    is_apart = False  # a line of another kind came since the last one of the user
+def _add_messages(lines: Sequence[str], chat: FoundChat) -> None:
+    """Add what was asked and answered, which follow each other as aider wrote them."""
+    is_ended = any(line.startswith(_ASKED) and line.endswith(_OWN_END) for line in lines)
+    end = _OWN_END if is_ended else ""  # an editor may have cut the ends of all lines
 
-    def flush() -> None:
-        if said := "\n".join(lines).strip():
-            chat.add("", role, said)
-        lines.clear()
+    def is_asked(line: str) -> bool:
+        return line.startswith(_ASKED) and line.endswith(end)
 
-    for line in text.split("\n"):
-        is_asked = line.startswith("#### ")
-        if line.startswith("> "):  # a notice of aider
-            is_apart = True
+    for asked, group in groupby(lines, is_asked):
+        if not asked:
+            _add_answer([*group], chat, end)
             continue
-        speaker = "user" if is_asked else "assistant"
-        if (speaker != role or (is_asked and is_apart)) and (is_asked or line.strip()):
-            flush()
-            role = speaker
-        is_apart = not is_asked
-        lines.append(line.removeprefix("#### ") if is_asked else line)
-    flush()
+        question = "\n".join(line.removeprefix(_ASKED).rstrip() for line in group).strip()
+        if question not in _NOTHING_ASKED:
+            chat.add("", "user", question)
+
+
+def _add_answer(lines: Sequence[str], chat: FoundChat, end: str) -> None:
+    """Add what was answered between notices, which may be several answers."""
+    said: list[str] = []
+    thoughts: list[str] = []
+    for answer in _between_notices(lines, end):
+        thinking, text = _told(answer)
+        thoughts.append(thinking)
+        said.append(text)
+    if not any((*said, *thoughts)):
+        return
+    found = chat.add("", "assistant")
+    for thinking, text in zip(thoughts, said, strict=True):
+        if thinking:
+            found.parts.append(thought(thinking))
+        if text and found.parts and found.parts[-1]["type"] == "text":
+            found.parts[-1]["text"] += f"\n\n{text}"
+        elif text:
+            found.parts.append(text_part(text))
+
+
+def _between_notices(lines: Sequence[str], end: str) -> Iterator[str]:
+    """The answers between the notices of aider.
+
+    A quotation in an answer has a line that ends otherwise, and nothing in code is a notice.
+    """
+    is_fence = [line.startswith(_FENCE) for line in lines]
+    has_code = sum(is_fence) % 2 == 0  # else one was not closed, and nothing is known of it
+    answer: list[str] = []
+    place, is_in_code = 0, False
+    while place < len(lines):
+        is_in_code ^= is_fence[place]
+        after = place
+        while after < len(lines) and lines[after].startswith(_NOTICE):
+            after += 1
+        run = lines[place:after]
+        if run and all(line.endswith(end) for line in run) and not (is_in_code and has_code):
+            yield "\n".join(answer).strip()
+            answer = []
+        else:
+            answer.extend(run or lines[place : place + 1])
+        place = max(after, place + 1)
+    yield "\n".join(answer).strip()
+
+
+def _told(answer: str) -> tuple[str, str]:
+    """What was thought and what was said: aider marks thoughts in two ways of its own."""
+    if not (opening := _OPENS.match(answer)):
+        return "", answer
+    closing = _CLOSES.search(answer, opening.end())
+    if closing is None:
+        return answer[opening.end() :].strip(), ""
+    return answer[opening.end() : closing.start()].strip(), answer[closing.end() :].strip()
 
 
 AIDER = Program(
