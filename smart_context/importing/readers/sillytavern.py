@@ -18,9 +18,14 @@ from smart_context.importing.found import (
     title_of,
 )
 from smart_context.importing.program import Form, Program, Session
+from smart_context.llm.thoughts import stored_thoughts
 
 _NO_NAMES = {"", "unused"}
 """What SillyTavern writes in place of names that it has elsewhere."""
+_OWN_NAME = "SillyTavern System"
+_NOTE = "comment"
+_WRITTEN = {"", _NOTE, "narrator"}
+"""The types of messages that people and characters write; SillyTavern's own have others."""
 
 
 def sillytavern(session: Session) -> FoundChat:
@@ -46,7 +51,7 @@ def sillytavern(session: Session) -> FoundChat:
             found = chat.add(f"{number}-{len(chat.messages)}", "", at=row.get("send_date"))
             found.parts.append(call(*made, used.get("result"), is_done=True))
             found.parent, before, chat.current = before, found.id, found.id
-        if "mes" not in row or row.get("is_system") is True:
+        if "mes" not in row or _is_notice(row):
             continue
         swipes, infos = row.get("swipes"), objects(row.get("swipe_info"))
         texts = [
@@ -58,16 +63,25 @@ def sillytavern(session: Session) -> FoundChat:
         for place, text in enumerate(texts):
             about = row if place == shown else infos[place] if place < len(infos) else {}
             said = text_of(row.get("mes")) if place == shown else text
-            if len(spoke) > 1 and _speaks(row):
-                said = f"**{row['name']}:** {said}"
-            _sillytavern_swipe(chat.add(f"{number}-{place}", _speaker(row)), about, said, before)
+            label = f"**{row['name']}:** " if len(spoke) > 1 and _speaks(row) else ""
+            found = chat.add(f"{number}-{place}", _speaker(row))
+            found.is_hidden = row.get("is_system") is True
+            _sillytavern_swipe(found, about, said, before, label)
         before = chat.current = f"{number}-{shown}"
     return chat
 
 
 def _speaks(row: Mapping[str, Any]) -> bool:
     """True for what a character says, who may be one of several."""
-    return not (row.get("is_user") or row.get("is_system")) and bool(text_of(row.get("name")))
+    return _speaker(row) != "user" and not _is_notice(row) and bool(text_of(row.get("name")))
+
+
+def _is_notice(row: Mapping[str, Any]) -> bool:
+    """True for what SillyTavern itself said: what the user hides has the same mark."""
+    extra = mapping(row.get("extra"))
+    kind, name = text_of(extra.get("type")), text_of(row.get("name"))
+    is_own = kind not in _WRITTEN or name == _OWN_NAME or "tool_invocations" in extra
+    return row.get("is_system") is True and is_own
 
 
 def _sillytavern_key(about: Mapping[str, Any], told: Sequence[Mapping[str, Any]]) -> str:
@@ -81,19 +95,21 @@ def _sillytavern_key(about: Mapping[str, Any], told: Sequence[Mapping[str, Any]]
 
 
 def _speaker(row: Mapping[str, Any]) -> str:
-    return "user" if row.get("is_user") is True else "assistant"
+    is_note = mapping(row.get("extra")).get("type") == _NOTE
+    return "user" if row.get("is_user") is True or is_note else "assistant"
 
 
 def _sillytavern_swipe(
-    found: FoundMessage, about: Mapping[str, Any], said: str, before: str | None
+    found: FoundMessage, about: Mapping[str, Any], said: str, before: str | None, label: str
 ) -> None:
     extra = mapping(about.get("extra"))
     found.parent = before
     found.created_at = moment(about.get("send_date"))
     found.model = "" if found.role == "user" else text_of(extra.get("model"))
-    if words := text_of(extra.get("reasoning")):
+    thoughts, said = stored_thoughts(said) if label else ("", said)
+    if words := text_of(extra.get("reasoning")) or thoughts:
         found.parts.append(thought(words))
-    found.parts.append(text_part(said))
+    found.parts.append(text_part(label + said if said else said))
     shown = (extra.get("image"), mapping(extra.get("file")).get("url"))
     for address in (*shown, *(media.get("url") for media in objects(extra.get("media")))):
         if name := text_of(address).rpartition("/")[2]:
