@@ -1,8 +1,10 @@
 """Sessions of Codex."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from smart_context.base.text.typed import request_in
 from smart_context.importing.found import (
     FoundChat,
     FoundMessage,
@@ -36,7 +38,7 @@ def codex(session: Session) -> FoundChat:
     Turns that were taken back are a branch. A session that an agent began for itself is empty.
     """
     chat = FoundChat(client="codex", id=session.name)
-    model, is_named = "", False
+    path, is_named = _Path(chat), False
     for row in session.rows:
         payload, kind = mapping(row.get("payload")), row.get("type")
         if "payload" not in row:  # as versions of early 2025 wrote it
@@ -47,92 +49,99 @@ def codex(session: Session) -> FoundChat:
             if "subagent" in mapping(payload.get("source")):
                 return chat
         elif kind == "turn_context":
-            model = text_of(payload.get("model")) or model
+            path.model = text_of(payload.get("model")) or path.model
         elif kind == "response_item":
-            _codex_item(payload, chat, row.get("timestamp"), model)
+            _add_item(payload, path, row.get("timestamp"))
         else:
-            _codex_event(payload, chat, row, model)
+            _heed_event(payload, path, row)
     return chat
 
 
-def _codex_event(
-    event: Mapping[str, Any], chat: FoundChat, row: Mapping[str, Any], model: str
-) -> None:
+@dataclass(slots=True)
+class _Path:
+    """The current path of a session, which goes on from earlier once turns were taken back."""
+
+    chat: FoundChat
+    model: str = ""  # what answers now
+    last: FoundMessage | None = None  # the end of the path
+    before: dict[str, FoundMessage | None] = field(default_factory=dict)  # by a message's id
+
+    def add(self, role: str, at: object) -> FoundMessage:
+        """A new message at the end of the path."""
+        found = self.chat.add("", role, at=at, model=self.model)
+        found.parent = self.last.id if self.last else None
+        self.before[found.id] = self.last
+        self.last, self.chat.current = found, found.id
+        return found
+
+    def take_back(self, turns: object) -> None:
+        """Leave the last turns."""
+        left = turns if isinstance(turns, int) else 0
+        while self.last and left > 0:
+            left -= self.last.role == "user"
+            self.last = self.before[self.last.id]
+        self.chat.current = self.last.id if self.last else self.chat.current
+
+
+def _heed_event(event: Mapping[str, Any], path: _Path, row: Mapping[str, Any]) -> None:
     if row.get("type") == "compacted" and (summary := text_of(event.get("message"))):
-        found = _codex_message(chat, "assistant", row.get("timestamp"), model)
+        found = path.add("assistant", row.get("timestamp"))
         found.parts.append(text_part(summary))
         found.is_summary = True
     elif event.get("type") == "thread_name_updated":
-        chat.title = title_of(event.get("thread_name")) or chat.title
+        path.chat.title = title_of(event.get("thread_name")) or path.chat.title
     elif event.get("type") == "thread_rolled_back":
-        chat.current = _codex_rolled_back(chat, event.get("num_turns"))
+        path.take_back(event.get("num_turns"))
 
 
-def _codex_message(chat: FoundChat, role: str, at: object, model: str) -> FoundMessage:
-    """A new message at the end of the current path, which `chat.current` names once it forked."""
-    found = chat.add("", role, at=at, model=model)
-    if chat.current is not None:
-        found.parent, chat.current = chat.current or None, found.id
-    return found
-
-
-def _codex_rolled_back(chat: FoundChat, turns: object) -> str:
-    """The id of the message before the last turns of the path; empty if none is left."""
-    known = {message.id: message for message in chat.messages}
-    last = _codex_last(chat)
-    for _ in range(min(turns, len(known)) if isinstance(turns, int) else 0):
-        while last and last.role != "user":
-            last = known.get(last.parent or "")
-        last = known.get(last.parent or "") if last else None
-    return last.id if last else ""
-
-
-def _codex_last(chat: FoundChat) -> FoundMessage | None:
-    """The last message of the current path."""
-    names = {chat.current} if chat.current is not None else {m.id for m in chat.messages[-1:]}
-    return next((message for message in reversed(chat.messages) if message.id in names), None)
-
-
-def _codex_item(item: Mapping[str, Any], chat: FoundChat, at: object, model: str) -> None:
+def _add_item(item: Mapping[str, Any], path: _Path, at: object) -> None:
     kind, role = text_of(item.get("type")), "assistant"
     parts, pictures = [], []
     if kind in {"function_call_output", "custom_tool_call_output"}:
-        answered(chat.messages, text_of(item.get("call_id")), text_in(item.get("output")))
-    elif kind == "message" and text_of(item.get("role")) in _SPEAKERS and not _is_environment(item):
-        role = item["role"]
-        parts = [text_part(text_in(item.get("content")))]
-        pictures = [text_of(block.get("image_url")) for block in objects(item.get("content"))]
+        answered(path.chat.messages, text_of(item.get("call_id")), text_in(item.get("output")))
+    elif kind == "message" and text_of(item.get("role")) in _SPEAKERS:
+        role, said = item["role"], _said(item)
+        text = text_in(said)
+        parts = [text_part(request_in(text) if role == "user" else text)] if said else []
+        pictures = [text_of(block.get("image_url")) for block in objects(said)]
     elif kind == "reasoning" and (words := text_in(item.get("summary"))):
         parts = [thought(words)]
     elif kind in _CODEX_CALLS:
         args = parsed(item.get("arguments") or item.get("input") or item.get("action"))
-        name = text_of(item.get("call_id")) or str(len(chat.messages))
+        name = text_of(item.get("call_id")) or str(len(path.chat.messages))
         parts = [call(name, text_of(item.get("name")) or kind, args)]
     elif kind == "image_generation_call" and (drawn := text_of(item.get("result"))):
         parts = [call(text_of(item.get("id")), kind, item.get("revised_prompt"))]
         pictures = [f"data:image/png;base64,{drawn}"]
     if not parts:
         return
-    last = _codex_last(chat)
+    last = path.last
     goes_on = last is not None and role == last.role == "assistant" and not last.is_summary
-    found = last if goes_on and last else _codex_message(chat, role, at, model)
+    found = last if goes_on and last else path.add(role, at)
     found.parts.extend(parts)
     found.assets.extend((picture, "Picture") for picture in pictures if picture)
 
 
-def _is_environment(item: Mapping[str, Any]) -> bool:
-    """True for what Codex wrote in the user's name: newer versions mark it, older have signs."""
+def _said(item: Mapping[str, Any]) -> object:
+    """What was said in a message, without what Codex wrote in the user's name.
+
+    Newer versions mark what it wrote; older have signs.
+    """
+    content = item.get("content")
+    if item.get("role") != "user" or not isinstance(content, list):
+        return "" if text_in(content).lstrip().startswith(_ENVIRONMENT) else content
     about = mapping(item.get("internal_chat_message_metadata_passthrough"))
     kinds = about.get("content_item_kinds")
-    if item.get("role") == "user" and isinstance(kinds, list) and kinds:
-        return not any(str(kind).startswith("user.") for kind in kinds)
-    return text_in(item.get("content")).lstrip().startswith(_ENVIRONMENT)
+    if isinstance(kinds, list) and len(kinds) == len(content):
+        pairs = zip(content, map(str, kinds), strict=True)
+        return [block for block, kind in pairs if kind.startswith("user.")]
+    texts = ((block, text_of(block.get("text")).lstrip()) for block in objects(content))
+    return [block for block, text in texts if not text.startswith(_ENVIRONMENT)]
 
 
 def _is_codex(session: Session) -> bool:
-    return any(
-        ("type" in row and "payload" in row) or "instructions" in row for row in session.first
-    )
+    kinds = {"type", "payload"}, {"id", "timestamp", "instructions"}  # the latter of early 2025
+    return any(row.keys() >= keys for row in session.first for keys in kinds)
 
 
 CODEX = Program(
