@@ -24,6 +24,8 @@ _DATES = (
     *("%Y-%m-%d @%Hh %Mm %Ss", "%Y-%m-%d @%Hh %Mm %Ss %fms"),
 )
 """The forms of SillyTavern's times, oldest versions included; else they are ISO 8601."""
+_FILES = {"image": "Picture", "document": "Document"}
+"""Blocks that are files, and what a file without a name is called."""
 _MILLISECONDS = 10**11
 """Numbers from here on are milliseconds: as seconds they would be after the year 5138."""
 
@@ -299,14 +301,14 @@ def call(
     return {**part, "result": result} if is_done else part
 
 
-def answered(messages: Sequence[FoundMessage], call_id: str, result: object) -> bool:
-    """Add a result to the call that it answers, a little before; `False` if there is none."""
+def answered(messages: Sequence[FoundMessage], call_id: str, result: object) -> FoundMessage | None:
+    """Add a result to the call that it answers, a little before, and return whose that is."""
     for message in reversed(messages[-MOST_BEFORE:]):
         for part in message.parts:
             if part.get("tool_call_id") == call_id and part.get("state") == "call":
                 part.update(state="result", result=result)
-                return True
-    return False
+                return message
+    return None
 
 
 def moment(value: object) -> str:
@@ -392,11 +394,14 @@ def add_blocks(content: object, found: FoundMessage, before: Sequence[FoundMessa
             found.parts.append(call(name, text_of(block.get("name")), block.get("input")))
         elif kind == "tool_result":
             _add_result(block, found, before)
-        elif kind in {"image", "document"}:
-            source = mapping(block.get("source"))
-            address = f"data:{source.get('media_type')};base64,{text_of(source.get('data'))}"
-            label = "Picture" if kind == "image" else "Document"
-            found.assets.append((address, text_of(block.get("title")) or label))
+        elif kind in _FILES:
+            found.assets.append(_file_of(block))
+
+
+def _file_of(block: Mapping[str, Any]) -> tuple[str, str]:
+    source = mapping(block.get("source"))
+    address = f"data:{source.get('media_type')};base64,{text_of(source.get('data'))}"
+    return address, text_of(block.get("title")) or _FILES[block["type"]]
 
 
 def _add_result(
@@ -404,9 +409,15 @@ def _add_result(
 ) -> None:
     result, name = text_in(block.get("content")), text_of(block.get("tool_use_id"))
     name = name or _open_call(found, text_of(block.get("name")))
-    if not answered([*before, found], name, result) and result and found.role == "assistant":
-        label = text_of(block.get("name")) or "tool"
-        found.parts.append(call(name, label, {}, result, is_done=True))
+    caller = answered([*before[1 - MOST_BEFORE :], found], name, result)
+    if caller is None and found.role == "assistant":
+        caller = found
+        if result:
+            label = text_of(block.get("name")) or "tool"
+            found.parts.append(call(name, label, {}, result, is_done=True))
+    if caller:  # pictures that a tool gave belong to who called it
+        shown = objects(block.get("content"))
+        caller.assets.extend(_file_of(one) for one in shown if one.get("type") in _FILES)
 
 
 def _open_call(found: FoundMessage, tool: str) -> str:

@@ -62,7 +62,7 @@ def _without(text: str, opening: str, closing: str) -> str:
         if _begins_line(text, start) and _ends_line(text, at):
             pieces.append(text[done:start].rstrip())
             done = at
-    return "".join((*pieces, text[done:])) if pieces else text
+    return "".join((*pieces, text[done:])).strip() if pieces else text
 
 
 def _begins_line(text: str, at: int) -> bool:

@@ -47,7 +47,7 @@ def test_a_request_without_the_context_of_an_editor_stays_as_it_is(text):
     ("text", "left"),
     [
         pytest.param("Fix it\n\n<r>\nx\n</r>", "Fix it", id="behind"),
-        pytest.param("<r>x</r>\nFix it", "\nFix it", id="before"),
+        pytest.param("<r>x</r>\nFix it", "Fix it", id="before"),
         pytest.param("a\n<r>x</r>\nb\n<r>y</r>\nc", "a\nb\nc", id="between"),
         pytest.param("What does <r>x</r> do?", "What does <r>x</r> do?", id="within a line"),
         pytest.param("a\n<r>x", "a\n<r>x", id="not closed"),
