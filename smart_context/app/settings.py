@@ -40,11 +40,11 @@ from smart_context.host.commands.registry import Caller, check_owner
 from smart_context.host.host import Host
 from smart_context.host.plugins.loader import declared_settings
 from smart_context.llm.providers import PROVIDERS
+from smart_context.vault.trust.written import parts_written, written_values
 
 Scope = Literal["user", "vault"]
 
 _MISSING = object()
-_TRUSTED_BY_CHANGE = frozenset({"endpoint", "instructions", "agents", "storage"})
 _MOST_KEY_CHARS = 4_000
 _LIMITED: tuple[tuple[str, Literal["number", "integer"], float | None, float, float, str], ...] = (
     ("timeout_s", "number", 60.0, 0.1, 3_600, "How long an answer, or its next words, may take."),
@@ -224,7 +224,7 @@ def change_settings(root: Path, values: Mapping[str, Any], scope: Scope, revisio
     """Write settings into one of the files; blocks.
 
     The other values, comments and the order of the file stay. A vault's endpoints, instructions
-    and changes by agents are trusted as far as they are written here.
+    and changes by agents are trusted if this change writes them; what the file held before is not.
 
     Raises:
         CommandFailed: If the files have changed since `revision`.
@@ -246,7 +246,6 @@ def change_settings(root: Path, values: Mapping[str, Any], scope: Scope, revisio
         )
     text = _changed(place, texts[scope], values)
     _check(root, scope, texts[scope], text)
-    before = _restricted(root) if scope == "vault" else frozenset()
     keyed = None if key is None else _keyed_address(text, texts, scope, key)
     if text != texts[scope]:
         try:
@@ -258,7 +257,7 @@ def change_settings(root: Path, values: Mapping[str, Any], scope: Scope, revisio
     if keyed is not None:
         _store_key(keyed, key)
     if scope == "vault" and not _faults(root, scope, text):
-        _trust_new(root, before, values)
+        _trust_written(root, written_values(_parsed(place, texts[scope]), values))
 
 
 def _keyed_address(text: str, texts: Mapping[str, str], scope: Scope, key: object) -> str:
@@ -376,36 +375,14 @@ def _faults(root: Path, scope: str, text: str) -> Sequence[Fault]:
     return ()
 
 
-def _restricted(root: Path) -> frozenset[str]:
-    try:
-        review = trust_of(root).review(read_vault(root))
-    except ConfigInvalid:
-        return frozenset()
-    return frozenset(part.id for part in review.restricted)
-
-
-def _trust_new(root: Path, before: frozenset[str], values: Mapping[str, Any]) -> None:
-    """Trust what this change wrote: not an address that the vault brought, for another model."""
+def _trust_written(root: Path, written: Mapping[str, Any]) -> None:
     trust = trust_of(root)
-    review = trust.review(read_vault(root))
-    named = (v.get("base_url") if isinstance(v, Mapping) else v for v in values.values())
-    written = {_plain(address) for address in named if isinstance(address, str)}
-    made = [
-        part
-        for part in review.restricted
-        if part.pin.kind in _TRUSTED_BY_CHANGE
-        and part.id not in before
-        and (part.pin.kind != "endpoint" or part.pin.content in written)
-    ]
-    if made:
-        trust.trust(review, tuple(made))
-
-
-def _plain(address: str) -> str:
     try:
-        return plain_address(address).rstrip("/")
-    except AddressRefused:
-        return ""
+        review = trust.review(read_vault(root))
+    except ConfigInvalid:  # the user's own file has faults: nothing is certain, nothing is trusted
+        return
+    if made := parts_written(review, written):
+        trust.trust(review, made)
 
 
 def _places(root: Path) -> Mapping[str, Place]:
