@@ -150,7 +150,7 @@ class SessionBook:
     """Who was let in to one vault.
 
     The file is what counts: a session that another program takes out of it is over. Where it
-    can't be used, sessions are kept here and end with the server.
+    can't be written, new sessions are kept here and end with the server.
     """
 
     vault: str = ""
@@ -165,6 +165,8 @@ class SessionBook:
     _record: SessionRecord = field(default_factory=SessionRecord, init=False)
     _state: object = field(default=None, init=False)
     _seen: dict[str, int] = field(default_factory=dict, init=False)
+    _only_here: frozenset[str] = field(default=frozenset(), init=False)
+    _has_warned: bool = field(default=False, init=False)
 
     def get(self, session_id: str) -> BrowserSession | None:
         """A session of this vault that is not over."""
@@ -216,7 +218,10 @@ class SessionBook:
         return session_id
 
     async def claim(self, session_id: str) -> bool:
-        """Use up a session's claim of its key, at any server. False if it is used."""
+        """Use up a session's claim of its key, at any server.
+
+        False if it is used, or if that can't be recorded where the session is.
+        """
         is_ours = False
 
         def change(record: SessionRecord) -> SessionRecord:
@@ -229,11 +234,11 @@ class SessionBook:
                 record, sessions={**record.sessions, session_id: replace(session, claim="")}
             )
 
-        await self._update(change)
-        return is_ours
+        is_kept = await self._update(change)
+        return is_ours and (is_kept or session_id in self._only_here)
 
     async def take_link(self, digest: str) -> bool:
-        """Use up a start link that a command made. False if there is none."""
+        """Use up a start link that a command made. False if there is none, or it would stay."""
         taken = False
 
         def change(record: SessionRecord) -> SessionRecord:
@@ -248,8 +253,7 @@ class SessionBook:
                 record, links={key: value for key, value in record.links.items() if key != digest}
             )
 
-        await self._update_here(change)
-        return taken
+        return await self._update_here(change) and taken
 
     async def open(self, address: str) -> None:
         """Read the record, and enter this server in it.
@@ -312,43 +316,61 @@ class SessionBook:
         try:
             state, record = await _apart(shared.read)
         except StoreFailed as error:
-            self._keep_in_memory(error)
+            self._warn(error)
         else:
             if state != self._state:
-                self._state, self._record = state, record
+                self._state, self._record = state, self._with_those_here(record)
 
-    async def _update(self, change: Callable[[SessionRecord], SessionRecord]) -> None:
-        def pruned(record: SessionRecord) -> SessionRecord:
-            return change(record.pruned(self.clock()))
+    async def _update(self, change: Callable[[SessionRecord], SessionRecord]) -> bool:
+        """Change the record, or only what is here; False if it could not be written."""
+
+        def changed(record: SessionRecord) -> SessionRecord:
+            return change(self._with_those_here(record).pruned(self.clock()))
 
         kept = self.shared or self.file
         if kept is not None:
             try:
-                self._state, self._record = await _apart(lambda: kept.update(pruned))
+                self._state, self._record = await _apart(lambda: kept.update(changed))
             except StoreFailed as error:
-                self._keep_in_memory(error)
+                self._warn(error)
             else:
-                return
-        self._record = pruned(self._record)
+                self._only_here = frozenset()
+                return True
+        before = self._record.sessions
+        self._record = changed(self._record)
+        if self.file is not None and self.shared is None:
+            self._only_here |= self._record.sessions.keys() - before.keys()
+        return kept is None
 
-    async def _update_here(self, change: Callable[[SessionRecord], SessionRecord]) -> None:
-        """Change what is of this machine: its servers, and their start links."""
+    def _with_those_here(self, record: SessionRecord) -> SessionRecord:
+        """The record with the sessions that could not be written yet."""
+        here = {key: one for key, one in self._record.sessions.items() if key in self._only_here}
+        return replace(record, sessions={**record.sessions, **here})
+
+    async def _update_here(self, change: Callable[[SessionRecord], SessionRecord]) -> bool:
+        """Change what is of this machine: its servers, and their start links.
+
+        False if it could not be written.
+        """
         file = self.file
         if self.shared is None:
-            await self._update(change)
-        elif file is not None:
-            try:
-                await _apart(lambda: file.update(lambda now: change(now.pruned(self.clock()))))
-            except StoreFailed as error:
-                _log.info("Start links from a terminal do not work: %s", error)
+            return await self._update(change)
+        if file is None:
+            return False
+        try:
+            await _apart(lambda: file.update(lambda now: change(now.pruned(self.clock()))))
+        except StoreFailed as error:
+            _log.info("Start links from a terminal do not work: %s", error)
+            return False
+        return True
 
-    def _keep_in_memory(self, error: StoreFailed) -> None:
+    def _warn(self, error: StoreFailed) -> None:
         if self.shared is not None:  # a database comes back
             _log.warning("Sessions can't be read or written now: %s", error)
-            return
-        level = logging.WARNING if self.outlives_server else logging.INFO
-        _log.log(level, "Browsers have to be let in again after a restart: %s", error)
-        self.file = None
+        elif not self._has_warned:
+            self._has_warned = True
+            level = logging.WARNING if self.outlives_server else logging.INFO
+            _log.log(level, "Browsers have to be let in again after a restart: %s", error)
 
 
 async def _apart(work: Callable[[], T]) -> T:

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import pytest
 
+from smart_context.base.errors import StoreFailed
 from smart_context.web.gate.sessions import (
     IDLE_DAYS,
     LINK_S,
@@ -195,3 +196,80 @@ def test_where_nothing_can_be_written_sessions_last_as_long_as_the_server(tmp_pa
     run(scenario)
     assert len(caplog.records) == 1
     assert "after a restart" in caplog.text
+
+
+class Failing:
+    """A record that can't be used for a while."""
+
+    def __init__(self, inner):
+        self.inner = inner
+        self.fails = set()
+
+    def read(self):
+        if "read" in self.fails:
+            raise StoreFailed("no permission")
+        return self.inner.read()
+
+    def update(self, change):
+        if "write" in self.fails:
+            change(self.inner.read()[1])
+            raise StoreFailed("the disk is full")
+        return self.inner.update(change)
+
+
+def test_a_session_that_is_ended_is_over_though_the_record_failed_before(tmp_path, clock):
+    file = Failing(session_file(tmp_path))
+    book = SessionBook("/v", file, outlives_server=True, clock=clock)
+
+    async def scenario():
+        await book.open("http://127.0.0.1:1")
+        ended = await book.add(cookie="c", key="k", browser="Firefox")
+        file.fails = {"read", "write"}
+        assert await book.refresh() == frozenset()
+        made = await book.add(cookie="d", key="l", browser="Safari")
+        file.fails = set()
+        session_file(tmp_path).update(lambda now: now.without_sessions(frozenset({ended})))
+        await book.refresh()
+        assert book.get(ended) is None
+        assert book.get(made)
+        await book.add(cookie="e", key="m", browser="Edge")
+        assert made in record(tmp_path).sessions  # written as soon as it can be
+        session_file(tmp_path).update(lambda now: now.without_sessions(frozenset({made})))
+        await book.refresh()
+        assert book.get(made) is None
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("is_team", [False, True])
+def test_a_link_that_can_not_be_crossed_out_opens_nothing(tmp_path, clock, is_team):
+    file = Failing(session_file(tmp_path))
+    team = session_file(tmp_path / "team") if is_team else None
+    book = SessionBook("/v", file, shared=team, clock=clock)
+
+    async def scenario():
+        await book.open("http://127.0.0.1:1")
+        (server,) = record(tmp_path).servers
+        linked(tmp_path, "d", server=server, expires_at=NOW + LINK_S)
+        file.fails = {"write"}
+        assert not await book.take_link("d")
+        file.fails = set()
+        assert await book.take_link("d")
+
+    run(scenario)
+
+
+def test_a_claim_that_can_not_be_recorded_gives_no_key(tmp_path, clock):
+    file = Failing(session_file(tmp_path))
+    book = SessionBook("/v", file, outlives_server=True, clock=clock)
+
+    async def scenario():
+        await book.open("http://127.0.0.1:1")
+        session_id = await book.add(cookie="c", key="k", browser="Firefox", claim="x")
+        file.fails = {"write"}
+        assert not await book.claim(session_id)
+        only_here = await book.add(cookie="d", key="l", browser="Safari", claim="y")
+        assert await book.claim(only_here)
+        assert not await book.claim(only_here)
+
+    run(scenario)
