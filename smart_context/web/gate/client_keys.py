@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import TypeAdapter
 from starlette.responses import Response
@@ -34,6 +35,13 @@ class ClientKey:
     person: str = OWNER  # who made it, and who its requests come from
 
 
+class KeyHolder(NamedTuple):
+    """Whose a key is."""
+
+    name: str  # the key's full name
+    person: PersonId  # who its requests come from
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientKeys:
     """All keys, by `full_name`."""
@@ -44,15 +52,13 @@ class ClientKeys:
         """A person's keys, by the names that they gave them."""
         return {short_name(name): key for name, key in self.keys.items() if key.person == person}
 
-    def person_of(self, name: str) -> PersonId:
-        """The person of a key, by its full name."""
-        known = self.keys.get(name)
-        return PersonId(known.person) if known else OWNER
-
-    def name_of(self, key: str) -> str:
-        """The name of a key; empty for one that is not known."""
+    def holder_of(self, key: str) -> "KeyHolder | None":
+        """Who has a key; `None` for one that is not known."""
         digest = random_digest(key)
-        return next((name for name, known in self.keys.items() if known.digest == digest), "")
+        for name, known in self.keys.items():
+            if known.digest == digest:
+                return KeyHolder(name, PersonId(known.person))
+        return None
 
 
 RECORD_OF_KEYS = TypeAdapter(ClientKeys)
@@ -166,24 +172,20 @@ class KeyRing:
     _keys: ClientKeys = field(default_factory=ClientKeys, init=False)
     _read_at: float = field(default_factory=lambda: float("-inf"), init=False)
 
-    def person_of(self, name: str) -> PersonId:
-        """The person of a key, by its name."""
-        return self._keys.person_of(name)
-
-    async def owner_of(self, authorization: str) -> str:
-        """The name of the key in an `Authorization` header; empty if it opens nothing."""
+    async def holder_of(self, authorization: str) -> KeyHolder | None:
+        """Who has the key in an `Authorization` header; `None` if it opens nothing."""
         scheme, _, key = authorization.partition(" ")
         if scheme.lower() != "bearer" or not key.strip():
-            return ""
+            return None
         if self.access and self.access.accepts_bearer(authorization.encode("latin-1")):
-            return OWN_KEY
-        owner = self._keys.name_of(key.strip())
+            return KeyHolder(OWN_KEY, OWNER)
+        holder = self._keys.holder_of(key.strip())
         # One that was just made is looked for at once; one that was revoked works a little longer.
-        if self.file is not None and (not owner or self._is_stale()):
+        if self.file is not None and (holder is None or self._is_stale()):
             self._read_at = time.monotonic()
             self._keys = await asyncio.to_thread(_read, self.file)
-            owner = self._keys.name_of(key.strip())
-        return owner
+            holder = self._keys.holder_of(key.strip())
+        return holder
 
     def _is_stale(self) -> bool:
         return time.monotonic() - self._read_at >= LOOK_AGAIN_S

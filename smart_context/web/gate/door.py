@@ -153,8 +153,8 @@ class ClientDoor:
             return NO_CLIENT_KEY
         try:
             async with self._throttle.attempt(facts.peer) as attempt:
-                if owner := await self._ring.owner_of(facts.header("authorization")):
-                    return Admitted(person=self._ring.person_of(owner), key=owner)
+                if holder := await self._ring.holder_of(facts.header("authorization")):
+                    return Admitted(person=holder.person, key=holder.name)
                 await attempt.fail()
                 return NO_CLIENT_KEY
         except TooManyAttempts:

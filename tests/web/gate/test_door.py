@@ -2,8 +2,9 @@ import asyncio
 
 import pytest
 
-from smart_context.base.values import NOBODY, OWNER
+from smart_context.base.values import NOBODY, OWNER, PersonId
 from smart_context.web.gate.access import Access
+from smart_context.web.gate.client_keys import FILE_NAME, KeyFile, KeyRing, short_name
 from smart_context.web.gate.door import (
     NO_KEY,
     NO_TOKEN,
@@ -240,3 +241,15 @@ def test_each_refusal_says_in_short_words_what_to_do():
     for refusal in (NO_TOKEN, USED_LINK, NO_KEY):
         assert refusal.command == "smart-context sessions link"
         assert "terminal" in refusal.advice
+
+
+def test_a_key_is_its_persons_and_nobodys_once_its_record_can_not_be_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("smart_context.web.gate.client_keys.LOOK_AGAIN_S", 0.0)
+    file = KeyFile(tmp_path)
+    ring = KeyRing(None, file)
+    key = f"Bearer {file.new('editor', PersonId('ann'))}"
+    holder = asyncio.run(ring.holder_of(key))
+    assert (holder.person, short_name(holder.name)) == ("ann", "editor")
+    (tmp_path / FILE_NAME).unlink()
+    (tmp_path / FILE_NAME).mkdir()
+    assert asyncio.run(ring.holder_of(key)) is None
