@@ -2,7 +2,14 @@
 
 import pytest
 
-from smart_context.web.gate.oidc.signed_sessions import LONGEST_LOCATION, SESSION_S, SignedSessions
+from smart_context.base.errors import StoreFailed
+from smart_context.web.gate.oidc.signed_sessions import (
+    LONGEST_LOCATION,
+    LOOK_AGAIN_S,
+    SESSION_S,
+    PersonSession,
+    SignedSessions,
+)
 from tests.storage.memory import memory_storage
 
 pytestmark = pytest.mark.anyio
@@ -109,3 +116,33 @@ async def test_ended_sessions_are_forgotten_when_they_would_be_over(sessions, do
     clock.now_s += SESSION_S + 1
     await sessions.end(sessions.new_session("alice", "Alice"))
     assert len(documents.keys("ended")) == 1
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        pytest.param({}, id="no secret"),
+        pytest.param({"secret": ""}, id="an empty one"),
+        pytest.param({"secret": None}, id="nothing in its place"),
+        pytest.param({"secret": "short"}, id="one that can be guessed"),
+    ],
+)
+async def test_without_a_secret_no_session_is_signed(documents, stored):
+    documents.write("", "session-secret", stored)
+    sessions = SignedSessions(documents, "of a provider")
+    with pytest.raises(StoreFailed, match="session-secret"):
+        await sessions.open()
+    forged = PersonSession(id="0" * 32, sub="alice", name="Alice", expires_at=int(2e9))
+    with pytest.raises(StoreFailed):
+        await sessions.session_in([f"{sessions.cookie_name}=x.{forged.id}".encode()])
+
+
+async def test_a_session_stays_ended_though_nobody_knows_until_when(sessions, documents, clock):
+    session = sessions.new_session("alice", "Alice")
+    await sessions.end(session)
+    documents.write("ended", session.id, {})
+    clock.now_s += 3 * LOOK_AGAIN_S
+    other = SignedSessions(documents, "of a provider", clock=clock)
+    await other.open()
+    await other.end(other.new_session("bob", "Bob"))
+    assert await other.is_over(session.id)

@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 from pydantic import TypeAdapter
 
+from smart_context.base.errors import StoreFailed
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.host.reading import PEOPLE
 from smart_context.web.gate.access import cookie_values, same_text
@@ -39,6 +40,7 @@ LOOK_AGAIN_S = 2.0
 """How long a session that was ended elsewhere may still be let in."""
 
 _SECRET = "session-secret"  # noqa: S105 - the name of a document
+_LEAST_SECRET = 32
 _ENDED = "ended"
 _MOST_KNOWN = 10_000
 _SWEEP_EACH_S = 3600.0
@@ -230,11 +232,16 @@ class SignedSessions:
         if stored is None:
             self.documents.add("", _SECRET, {"secret": secrets.token_hex(32)})
             stored = self.documents.read("", _SECRET) or {}  # perhaps another process's
-        secret = str(stored.get("secret", ""))
+        secret = stored.get("secret")
+        if not isinstance(secret, str) or len(secret) < _LEAST_SECRET:
+            raise StoreFailed(
+                "The secret of the sessions can't be read, so nobody can log in. Remove "
+                f"'{_SECRET}' from the vault's storage; a new one is made."
+            )
         self._key = hmac.new(secret.encode(), self.pepper.encode(), sha256).digest()
 
     def _forget_old(self) -> None:
         for session_id in self.documents.keys(_ENDED):
-            ended = self.documents.read(_ENDED, session_id) or {}
-            if ended.get("expires_at", 0) < self.clock():
+            expires_at = (self.documents.read(_ENDED, session_id) or {}).get("expires_at")
+            if isinstance(expires_at, int) and expires_at < self.clock():
                 self.documents.delete(_ENDED, session_id)
