@@ -246,7 +246,7 @@ def _asks_for_itself(facts: RequestFacts, allowed_hosts: Hosts) -> bool:
     if "origin" in facts.headers:
         return _is_our_origin(facts.header("origin"), facts, allowed_hosts)
     site = facts.header("sec-fetch-site")
-    if site in {"", "none", "same-origin"}:
+    if site in {"none", "same-origin"} or "sec-fetch-site" not in facts.headers:
         return True
     return facts.is_read and facts.header("sec-fetch-mode") == "navigate"
 

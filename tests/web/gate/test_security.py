@@ -94,3 +94,9 @@ def test_an_address_that_others_reach_needs_a_token_of_the_user(host):
     for no_token in (None, "", " \n"):
         with pytest.raises(CommandFailed, match="--token"):
             check_exposure(host, no_token)
+
+
+def test_a_browser_that_names_the_asking_site_twice_is_not_taken_for_a_program():
+    twice = (("sec-fetch-site", "cross-site"),) * 2
+    assert status_of(visit(*twice, ("sec-fetch-mode", "no-cors"))) == 403
+    assert status_of(visit(*twice, method="POST")) == 403
