@@ -63,9 +63,7 @@ def check_access_settings(config: VaultConfig) -> None:
                 f"{config.path} says who may open this vault; that counts once you trust it. "
                 f"{advice}"
             )
-        _log.warning(
-            "[access] of %s counts only as far as this machine reaches. %s", config.path, advice
-        )
+        _log.warning("[access] of %s does not count as it is written. %s", config.path, advice)
     if used.mode != "oidc":
         return
     if importlib.util.find_spec("authlib") is None or importlib.util.find_spec("httpx2") is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from smart_context.base.config import CATEGORIES, EndpointSettings, UserConfig, VaultConfig
-from smart_context.base.config.access import AccessSettings
+from smart_context.base.config.access import BY_TOKEN, AccessSettings
 from smart_context.base.config.storage import IN_FILES, StorageSettings
 
 Kind = Literal["endpoint", "plugins", "roles", "instructions", "agents", "storage", "access", "git"]
@@ -217,19 +217,28 @@ def storage_pin(storage: StorageSettings) -> Pin:
 def _access(config: VaultConfig, user: UserConfig, grant: Grant) -> AccessSettings:
     """What a trusted vault says, else what the user says.
 
-    One that is not trusted may name a proxy on this machine, but no provider and no other machine.
+    One that is not trusted may name a proxy on this machine, but no provider and no other machine;
+    and only where the user says nothing.
     """
     named = config.named_access
     if named is None:
         return user.access
-    if access_pin(named) in grant.pins or not asks_for_trust(named):
+    if access_pin(named) in grant.pins:
         return named
-    return named.from_this_machine
+    return named.from_this_machine if user.access == BY_TOKEN else user.access
 
 
-def asks_for_trust(named: AccessSettings) -> bool:
-    """True if it reaches further than a vault may without the user's trust."""
-    return named != named.from_this_machine
+def access_part(config: VaultConfig, grant: Grant) -> Part | None:
+    """What the vault says about access; `None` if that needs no trust.
+
+    It does where it reaches further than this machine, or goes before what the user says.
+    """
+    named = config.named_access
+    if named is None:
+        return None
+    part = Part(pin=access_pin(named))
+    needs_none = named == named.from_this_machine and config.access in (named, BY_TOKEN)
+    return part if not needs_none or grant.covers(part) else None
 
 
 def access_pin(access: AccessSettings) -> Pin:

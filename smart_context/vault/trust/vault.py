@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from smart_context.base.config import CATEGORIES, Endpoints, VaultConfig
 from smart_context.base.config.storage import IN_FILES
-from smart_context.base.disk.files import locked, write_object
+from smart_context.base.disk.files import could_not, locked, write_object
 from smart_context.base.disk.folders import Folder, opened
 from smart_context.base.disk.places import Place
 from smart_context.base.errors import StoreFailed, TrustRequired
@@ -35,8 +35,7 @@ from smart_context.vault.trust.parts import (
     Part,
     Pin,
     Review,
-    access_pin,
-    asks_for_trust,
+    access_part,
     endpoint_pin,
     files_by_folder,
     granted_after,
@@ -85,11 +84,12 @@ class TrustRecord:
         """Replace the grant of the vault at `root`.
 
         Raises:
-            StoreFailed: If the record can't be written.
+            StoreFailed: If the record can't be read, so that what it grants would stay or be
+                lost, or can't be written.
         """
         key = str(root.resolve())
         with _opened(self.path.parent) as folder, locked(folder):
-            vaults = self._read()
+            vaults = self._read_surely()
             if grant.pins:
                 vaults[key] = _entry_of(grant)
             elif vaults.pop(key, None) is None:
@@ -98,9 +98,17 @@ class TrustRecord:
 
     def _read(self) -> dict[str, Any]:
         try:
-            record = parsed(self.path.read_bytes()) or {}
-        except OSError:
+            return self._read_surely()
+        except StoreFailed:
             return {}
+
+    def _read_surely(self) -> dict[str, Any]:
+        try:
+            record = parsed(self.path.read_bytes()) or {}
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise could_not("read", self.path, error) from error
         vaults = record.get("vaults") if record.get("version") in (1, 2, _VERSION) else None
         return vaults if isinstance(vaults, dict) else {}
 
@@ -189,7 +197,7 @@ class VaultTrust:
     def review(self, config: VaultConfig) -> Review:
         """The vault's parts, compared with its grant."""
         enabled = {name for name, of in config.plugins.items() if of.get("enabled") is True}
-        parts = _endpoint_parts(config.named)
+        parts, grant = _endpoint_parts(config.named), self.grant()
         if not (plugins := self._plugin_files()).is_empty:
             parts.append(_plugins_part(plugins, enabled))
         if not (roles := self._role_files().set).is_empty:
@@ -201,11 +209,11 @@ class VaultTrust:
             parts.append(Part(pin=AGENTS_PIN))
         if config.named_storage != IN_FILES:
             parts.append(Part(pin=storage_pin(config.named_storage)))
-        if config.named_access and asks_for_trust(config.named_access):
-            parts.append(Part(pin=access_pin(config.named_access)))
+        if access := access_part(config, grant):
+            parts.append(access)
         if is_repository(self.root):
             parts.append(Part(pin=Pin("git"), is_in_use=self._missed_git))
-        return Review(parts=tuple(parts), grant=self.grant())
+        return Review(parts=tuple(parts), grant=grant)
 
     def plugins(self) -> FileSet | None:
         """The files of the vault's plugins; `None` when they may not run."""

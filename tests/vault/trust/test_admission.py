@@ -1,11 +1,13 @@
 """Which endpoints may be asked, and which keys are looked up."""
 
 from collections.abc import Mapping
+from ipaddress import ip_network
 
 import pytest
 
 from smart_context.base.config import EndpointSettings, UserConfig, read_config
-from smart_context.vault.trust.parts import Grant, Pin, admitted
+from smart_context.base.config.access import AccessSettings
+from smart_context.vault.trust.parts import Grant, Pin, access_part, admitted
 
 THEIRS = Pin("endpoint", "http://theirs/v1", "THEIR_KEY", "chat")
 SETTINGS = """
@@ -101,3 +103,31 @@ def test_the_users_own_endpoint_needs_no_trust_and_serves_until_the_vaults_is_tr
 
 def test_a_vault_that_wants_an_embedded_model_gets_it(admit):
     assert admit(embedding=MINE)[0].embedding is None
+
+
+OWN = AccessSettings(mode="proxy", header="X-User", trusted=(ip_network("127.0.0.1/32"),))
+NEAR = '[access]\nmode = "proxy"\nheader = "X-Stranger"\ntrusted = ["127.0.0.1"]\n'
+
+
+def admitted_with(folder, settings, access, *pins):
+    (folder / ".vault.toml").write_text(settings)
+    config = read_config(folder, plugin_settings={})
+    user = UserConfig(endpoints={}, roles=folder, access=access)
+    return admitted(config, user, Grant(pins=frozenset(pins)), {})
+
+
+@pytest.mark.parametrize("settings", [NEAR, '[access]\nmode = "token"\n'])
+def test_what_the_user_says_of_access_holds_until_the_vaults_word_is_trusted(tmp_path, settings):
+    config = admitted_with(tmp_path, settings, OWN)
+    assert config.access == OWN
+    part = access_part(config, Grant())
+    grant = Grant(pins=part.pins)
+    trusted = admitted_with(tmp_path, settings, OWN, *part.pins)
+    assert trusted.access == trusted.named_access
+    assert access_part(trusted, grant) == part  # still listed, so that it stays granted
+
+
+def test_a_proxy_on_this_machine_needs_no_trust_where_the_user_says_nothing(tmp_path):
+    config = admitted_with(tmp_path, NEAR, AccessSettings())
+    assert config.access.header == "X-Stranger"
+    assert access_part(config, Grant()) is None

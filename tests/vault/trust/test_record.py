@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from smart_context.base.config import user_folder
+from smart_context.base.errors import StoreFailed
 from smart_context.vault.trust.parts import Grant, Pin
 
 GRANT = Grant(
@@ -102,3 +103,12 @@ def test_a_damaged_record_grants_nothing_and_is_rewritten(record, tmp_path, dama
 )
 def test_the_record_lies_in_the_users_configuration(environ, expected):
     assert user_folder(environ, Path("/home/me")) == Path(expected)
+
+
+def test_a_record_that_can_not_be_read_grants_nothing_and_is_not_revoked(record, tmp_path):
+    record.path.parent.mkdir()
+    record.path.mkdir()  # read as a file, it is an error
+    assert record.granted(tmp_path) == Grant()
+    for grant in (Grant(), GRANT):
+        with pytest.raises(StoreFailed, match=r"trust\.json could not be read"):
+            record.store(tmp_path, grant)
