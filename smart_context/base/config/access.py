@@ -109,7 +109,7 @@ def read_access(access: Table) -> AccessSettings:
         hosts=_listed(access, "hosts", _host, 'a list of "name:port"'),
         owner=access.text("owner", max_chars=256),
         header=_header(access),
-        trusted=_listed(access, "trusted", _network, "a list of addresses and networks"),
+        trusted=_trusted(access),
         issuer=_issuer(access),
         client_id=access.text("client_id", max_chars=500),
         client_secret_env=_variable(access),
@@ -123,6 +123,12 @@ def _header(access: Table) -> str:
     elif name and _SENT_BY_ANYBODY.fullmatch(name):
         access.fault("header", f"every program sends {name}; choose one that only the proxy sets")
     return name
+
+
+def _trusted(access: Table) -> tuple[Network, ...]:
+    if access.values.get("trusted") == []:
+        access.fault("trusted", "expected the proxy's address, found an empty list")
+    return _listed(access, "trusted", _network, "a list of addresses and networks")
 
 
 def _variable(access: Table) -> str:
@@ -174,11 +180,12 @@ def _listed(
     access: Table, name: str, read: Callable[[str], T | None], wanted: str
 ) -> tuple[T, ...]:
     """The values of a list; each that can't be read is a fault."""
-    if name not in access:
-        return ()
-    values = access.values[name]
-    if not isinstance(values, list) or not values or len(values) > _MOST:
+    values = access.values.get(name, [])
+    if not isinstance(values, list):
         access.fault(name, f"expected {wanted}, found {found(values)}")
+        return ()
+    if len(values) > _MOST:
+        access.fault(name, f"expected at most {_MOST}, found {len(values):,}")
         return ()
     read_values: Sequence[tuple[object, T | None]] = [
         (value, read(value) if isinstance(value, str) else None) for value in values

@@ -107,9 +107,17 @@ def without_password(url: str) -> str:
     return parts._replace(netloc=f"{user}@{host}").geturl()
 
 
+def _can_be_split(url: str) -> bool:
+    """False for a URL whose parts, a password among them, nobody can tell."""
+    try:
+        return bool(urlsplit(url).scheme)
+    except ValueError:
+        return False
+
+
 def _url(storage: Table, name: str, schemes: tuple[str, ...], example: str) -> str:
     url = storage.text(name) if name in storage else ""
-    if url and not _is_of(url, schemes):
+    if url and not (_is_of(url, schemes) and _can_be_split(url)):
         storage.fault(name, f"expected an address such as {example!r}")
         return ""
     return url

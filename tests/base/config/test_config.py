@@ -42,6 +42,9 @@ def read(root, text=None, environ=None):
     return replace(config, **named)
 
 
+PROXY = 'mode = "proxy"\nheader = "X-User"\ntrusted = ["10.0.0.1"]'
+
+
 def faults_of(root, text):
     with pytest.raises(ConfigInvalid) as raised:
         read(root, text)
@@ -515,3 +518,32 @@ def test_window_and_images_are_inherited_and_overridden(tmp_path):
     )
     assert (config.chat.context_window, config.chat.images) == (32000, True)
     assert (config.fast.context_window, config.fast.images) == (8000, False)
+
+
+@pytest.mark.parametrize("mode", ['mode = "token"', PROXY])
+def test_an_empty_list_of_hosts_means_none(tmp_path, mode):
+    assert read(tmp_path, f"[access]\n{mode}\nhosts = []\n").named_access.hosts == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("trusted = []", "expected the proxy's address, found an empty list"),
+        (f"trusted = {['10.0.0.1'] * 101}", "expected at most 100, found 101"),
+        ("hosts = 7", 'expected a list of "name:port", found the number 7'),
+    ],
+)
+def test_a_list_of_access_that_can_not_be_one_is_named(tmp_path, line, words):
+    text = PROXY.replace('trusted = ["10.0.0.1"]', "") if "trusted" in line else PROXY
+    (fault,) = faults_of(tmp_path, f"[access]\n{text}\n{line}\n").faults
+    assert words in fault.message
+
+
+@pytest.mark.parametrize("name", ["url", "events"])
+def test_an_address_of_a_database_whose_parts_nobody_can_tell_is_a_fault(tmp_path, name):
+    scheme = {"url": "postgresql", "events": "redis"}[name]
+    text = f'[storage]\nurl = "postgresql://host/a"\n{name} = "{scheme}://[me:secret@host"\n'
+    text = text.replace('url = "postgresql://host/a"\n', "") if name == "url" else text
+    (fault,) = faults_of(tmp_path, text).faults
+    assert fault.key == f"storage.{name}"
+    assert "secret" not in fault.message
