@@ -30,7 +30,8 @@ def person_asking() -> PersonId | None:
 
 def whoever_asks() -> PersonId:
     """The person for whom this task works; the owner for work of the program itself."""
-    return _person.get() or OWNER
+    person = _person.get()
+    return OWNER if person is None else person
 
 
 def ask_as(person: PersonId | None) -> None:

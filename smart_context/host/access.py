@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Protocol
 from smart_context.base.asking import asking, person_asking, stand_in_for
 from smart_context.base.errors import (
     ChatIdInvalid,
+    ChatUnreadable,
     CommandFailed,
     InvalidParams,
     SmartContextError,
@@ -153,8 +154,12 @@ class PersonalAccess:
             whose = await self._owners.of_chat(chat_id)
         except ChatIdInvalid:
             return True  # nobody's, as the command will say
-        except SmartContextError:
+        except ChatUnreadable:
             return person == OWNER  # a damaged chat says nobody's name
+        except SmartContextError:
+            if person == OWNER:
+                raise
+            return False
         return whose is None or whose.may_use(person)
 
 

@@ -6,8 +6,14 @@ from typing import Annotated, Any
 
 import pytest
 
-from smart_context.base.asking import asking, one_request
-from smart_context.base.errors import CommandFailed, InvalidParams
+from smart_context.base.asking import asking, one_request, whoever_asks
+from smart_context.base.errors import (
+    ChatUnreadable,
+    CommandFailed,
+    InvalidParams,
+    StorageAway,
+    StoreFailed,
+)
 from smart_context.base.values import NOBODY, OWNER, PersonId
 from smart_context.host.access import (
     EVERYBODY,
@@ -225,3 +231,34 @@ async def test_whose_a_chat_is_gets_looked_up_once_for_each_request(monkeypatch)
             assert await here.storage.chats.exists("c")
         with one_request():
             assert not await here.storage.chats.exists("c")
+
+
+@pytest.mark.parametrize("error", [StorageAway("away"), StoreFailed("no permission")])
+async def test_a_chat_that_can_not_be_read_now_is_nobodys_to_use(monkeypatch, error):
+    people = guarded(memory_storage())
+    access = PersonalAccess(people)
+
+    async def fail(_chat_id):
+        raise error
+
+    monkeypatch.setattr(people.owners, "of_chat", fail)
+    assert not await access.may_use(STRANGER, CHAT)
+    with pytest.raises(StoreFailed):
+        await access.may_use(OWNER, CHAT)
+
+
+async def test_a_damaged_chat_is_the_owners_to_repair(monkeypatch):
+    people = guarded(memory_storage())
+
+    async def fail(_chat_id):
+        raise ChatUnreadable("damaged")
+
+    monkeypatch.setattr(people.owners, "of_chat", fail)
+    access = PersonalAccess(people)
+    assert [await access.may_use(each, CHAT) for each in (OWNER, STRANGER)] == [True, False]
+
+
+def test_a_person_without_a_name_is_not_the_owner():
+    with asking(PersonId("")):
+        assert whoever_asks() != OWNER
+    assert whoever_asks() == OWNER

@@ -4,7 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from smart_context.chat.documents.document import OWNED_BY, Ownership
+from smart_context.base.errors import StoreFailed
+from smart_context.base.values import OWNER
+from smart_context.chat.documents.document import OWNED_BY, Ownership, ownership_of
+from smart_context.storage.files.documents import FileVaultDocuments
 from smart_context.storage.guarded.owners import Owners
 from tests.storage.memory import memory_storage
 
@@ -32,3 +35,42 @@ async def test_a_chat_that_is_just_being_made_is_not_taken_for_the_owners():
     storage = memory_storage()
     made = MadeMeanwhile(storage.chats, {"title": "Plans", OWNED_BY: alices.value()})
     assert await Owners(replace(storage, chats=made)).of_chat("c") == alices
+
+
+@pytest.mark.parametrize(
+    "damaged", [{"person": 5, "shared": True}, {"person": "", "shared": True}, {"shared": True}, 7]
+)
+def test_a_chat_that_names_nobody_is_shared_with_nobody(damaged):
+    assert ownership_of(damaged) == Ownership()
+
+
+class Unlisted:
+    """Documents whose names can't be listed for a while."""
+
+    def __init__(self, documents):
+        self._documents = documents
+
+    def __getattr__(self, name):
+        return getattr(self._documents, name)
+
+    def keys(self, kind):
+        raise StoreFailed(f"{kind} can't be listed.")
+
+
+async def test_a_file_is_not_the_owners_while_nobody_can_tell_whose_it_is():
+    storage = memory_storage()
+    key = (await storage.blobs.put("a.txt", b"words")).storage_key
+    await Owners(storage).person_has("alice", key)
+    broken = replace(storage, vault_documents=Unlisted(storage.vault_documents))
+    with pytest.raises(StoreFailed):
+        await Owners(broken).has_file(OWNER, key)
+    assert not await Owners(storage).has_file(OWNER, key)
+
+
+def test_a_folder_that_can_not_be_listed_is_not_an_empty_one(tmp_path):
+    documents = FileVaultDocuments(tmp_path)
+    assert documents.keys("holders") == []
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "holders").symlink_to("elsewhere")
+    with pytest.raises(StoreFailed, match="holders can't be listed"):
+        documents.keys("holders")

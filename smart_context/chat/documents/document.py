@@ -480,9 +480,8 @@ class Ownership(NamedTuple):
 
 
 def ownership_of(value: object) -> Ownership:
-    """Whose a chat is, from the value under `OWNED_BY`; the owner's if it is damaged."""
-    if not isinstance(value, Mapping):
+    """Whose a chat is, from the value under `OWNED_BY`; the owner's alone if it is damaged."""
+    person = value.get("person") if isinstance(value, Mapping) else None
+    if not isinstance(value, Mapping) or not isinstance(person, str) or not person:
         return Ownership()
-    person, shared = value.get("person"), value.get("shared")
-    named = PersonId(person) if isinstance(person, str) and person else OWNER
-    return Ownership(named, shared is True)
+    return Ownership(PersonId(person), value.get("shared") is True)

@@ -17,7 +17,7 @@ from smart_context.base.disk.files import (
     signature_of,
     sweep,
 )
-from smart_context.base.disk.folders import names_inside, opened, read_inside
+from smart_context.base.disk.folders import opened, read_inside
 from smart_context.base.disk.places import Place, folder_of
 from smart_context.base.errors import StoreFailed
 from smart_context.base.threads import run_uncancelled
@@ -139,9 +139,17 @@ class FileVaultDocuments:
         return True
 
     def keys(self, kind: str) -> list[str]:
+        place = self._folder / kind
+        try:
+            with opened(place) as folder:
+                names = list(folder.names())
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise StoreFailed(f"{place} can't be listed: {error}.") from error
         return sorted(
             key_of(name.removesuffix(".json"))
-            for name in names_inside(self._folder / kind)
+            for name in names
             if name.endswith(".json") and not name.startswith(".")
         )
 

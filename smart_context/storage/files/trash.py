@@ -268,27 +268,36 @@ class FileTrash:
         names = deletions(self._chats)
         if not names:
             return []
+        found: list[str] = []
         with opened(self._chats / TRASH) as trash:
-            return [name for name in names if _person_of(trash, name, self._rows) == person]
+            for name in names:
+                with contextlib.suppress(OSError):  # nobody's, as long as it can't be read
+                    found += [name] if _person_of(trash, name, self._rows) == person else []
+        return found
 
     def _person_of(self, chat_id: ChatId) -> PersonId | None:
         names = deletions(self._chats, chat_id)
         if not names or not self._has_people:
             return OWNER if names else None
-        with opened(self._chats / TRASH) as trash:
-            return _person_of(trash, names[0], self._rows)
+        try:
+            with opened(self._chats / TRASH) as trash:
+                return _person_of(trash, names[0], self._rows)
+        except OSError as error:
+            raise _refused("read", chat_id, error) from error
 
 
 def _person_of(
     trash: Folder, name: str, known: MutableMapping[tuple[str, Signature], ChatRow]
 ) -> PersonId | None:
-    """Whose the chat of a deletion was; the owner's if it can't be read, nobody's if it is gone."""
+    """Whose the chat of a deletion was; the owner's if it is damaged, nobody's if it is gone.
+
+    Raises:
+        OSError: It can't be read.
+    """
     try:
         return _row(trash, name, parsed_deletion(name)[0], known).person
     except FileNotFoundError:  # restored or removed meanwhile
         return None
-    except OSError:
-        return OWNER
 
 
 def _listed(

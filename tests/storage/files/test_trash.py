@@ -167,3 +167,18 @@ async def test_a_deletion_that_is_being_removed_is_nobodys(folder):
     document.unlink()
     assert await store.trash.person_of("c") is None
     assert await store.trash.ids(OWNER) == frozenset()
+
+
+async def test_a_deletion_that_can_not_be_read_is_not_the_owners(folder, monkeypatch):
+    store = FileChats(folder, has_people=True)
+    await store.save("c", said("a"))
+    await store.update("c", lambda document: document.update(owned_by={"person": "alice"}))
+    await store.delete("c")
+    monkeypatch.setattr("smart_context.storage.files.trash.read_in", refused)
+    with pytest.raises(StoreFailed, match="could not be read"):
+        await store.trash.person_of("c")
+    assert await store.trash.ids(OWNER) == frozenset()
+
+
+def refused(*_given, **_named):
+    raise PermissionError("no permission")
