@@ -13,6 +13,8 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Final
 
+from smart_context.vault.guarded.globs import name_regex, path_regex
+
 MAX_GLOBS: Final = 1_000
 """Most patterns with wildcards of one folder that count; those of real repositories have 200."""
 
@@ -23,9 +25,9 @@ _LONGEST_GLOB = 4_096  # no path is longer
 _MAX_CHARACTERS = 1 << 20
 _REMEMBERED = 8
 _AT_ONCE = 4_000  # characters of one regular expression: other threads run between two
-_WILDCARDS = frozenset("*?[\\")
-_CLASS = re.compile(r"\[(?P<negated>[!^])?+(?P<members>\]?+(?:\\.|[^\]\\])*)\]", re.DOTALL)
-_MEMBER = re.compile(r"\\?+(.)(?:-\\?+(.))?", re.DOTALL)
+_FOLDER = "\0"  # ends the path of a folder
+_WILDCARD = re.compile(r"[*?\[\\]")
+_ENDS = re.compile("\r?\n")
 
 _Together = tuple[re.Pattern[str], tuple[int, ...]]
 
@@ -38,7 +40,8 @@ class IgnoreRules:
     excluding: tuple[bool, ...]
     named: Mapping[str, int]  # the last rule for a name, or for a path that begins with `/`
     # regular expressions with one group for each rule, and the rules' numbers, last rule first
-    globs: tuple[_Together, ...]
+    of_names: tuple[_Together, ...]
+    of_paths: tuple[_Together, ...]
     left_out: int = 0  # the number of lines that are ignored because of the limits
 
     def verdict(self, path: str) -> bool | None:
@@ -47,160 +50,140 @@ class IgnoreRules:
         Args:
             path: Relative to the folder of the ignore file, with `/`; a folder ends in `/`.
         """
-        name = path[path.rfind("/", 0, -1) + 1 :]
-        last = max(self.named.get(name, -1), self.named.get(f"/{path}", -1))
-        for pattern, numbers in self.globs:
-            if numbers[0] < last:
-                break
-            match = pattern.fullmatch(path)
-            if match is not None and match.lastindex is not None:
-                last = max(last, numbers[match.lastindex - 1])
-                break
+        if not path.isascii():
+            path = _in_bytes(path)
+        if path.endswith("/"):
+            path = path[:-1] + _FOLDER
+        start = path.rfind("/") + 1
+        last = max(self.named.get(path[start:], -1), self.named.get(f"/{path}", -1))
+        last = _last(self.of_names, path, start, last)
+        last = _last(self.of_paths, path, 0, last)
         return None if last < 0 else self.excluding[last]
+
+
+def _last(globs: tuple[_Together, ...], path: str, start: int, last: int) -> int:
+    """The last rule that matches the path from there on; `last` if none after it does."""
+    for pattern, numbers in globs:
+        if numbers[0] < last:
+            break
+        match = pattern.fullmatch(path, start)
+        if match is not None and match.lastindex is not None:
+            return max(last, numbers[match.lastindex - 1])
+    return last
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    segments: tuple[str, ...]
+    glob: str  # without the slash that anchors it
     is_excluding: bool
     folders_only: bool
+    is_anchored: bool  # it matches paths, not names
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The key that it is looked up by; empty when it has wildcards."""
-        anywhere = self.segments[0] == "**"
-        plain = self.segments[anywhere:]
-        if (anywhere and len(plain) != 1) or not _WILDCARDS.isdisjoint("".join(plain)):
+        """The keys that it is looked up by; none when it has wildcards."""
+        if len(self._plain) != len(self.glob):
             return ()
-        name = plain[0] if anywhere else "/" + "/".join(plain)
-        return (f"{name}/",) if self.folders_only else (name, f"{name}/")
-
-    @property
-    def length(self) -> int:
-        """The length of its regular expression in characters, roughly."""
-        return sum(map(len, self.segments))
+        name = "/" * self.is_anchored + self.glob
+        return (name + _FOLDER,) if self.folders_only else (name, name + _FOLDER)
 
     @property
     def regex(self) -> str:
         """Its regular expression; empty when the pattern is invalid."""
         try:
-            regex = _path_regex(self.segments)
-            re.compile(regex)
-        except (re.error, OverflowError):
+            regex = self._regex
+        except ValueError:
             return ""
-        return regex + ("/" if self.folders_only else "/?")
+        return regex + (_FOLDER if self.folders_only else f"{_FOLDER}?")
+
+    @property
+    def _regex(self) -> str:
+        if not self.is_anchored:
+            return name_regex(self.glob)
+        # Git compares what comes before the first wildcard, and matches the rest as a glob of
+        # its own: so `a**/b` is `a` and `**/b`.
+        plain = self._plain
+        return re.escape(plain) + path_regex(self.glob[len(plain) :])
+
+    @property
+    def _plain(self) -> str:
+        return _WILDCARD.split(self.glob, maxsplit=1)[0]
 
 
 @lru_cache(_REMEMBERED)
-def parse_ignore(text: str) -> IgnoreRules | None:
-    """The rules of an ignore file; `None` when it has none.
+def parse_ignore(*texts: str) -> IgnoreRules | None:
+    """The rules of ignore files of one folder; `None` when there are none.
 
     Invalid patterns are skipped, as git does.
+
+    Args:
+        texts: Each as UTF-8 with `surrogateescape`; the last has the last word.
     """
-    lines = text[:_MAX_CHARACTERS].split("\n")
+    lines = [line for text in texts for line in lines_of(text)]
     rules = [rule for line in lines[:MAX_LINES] if (rule := _rule(line)) is not None]
-    named = {key: number for number, rule in enumerate(rules) for key in rule.keys}
-    globs = [(number, rule) for number, rule in enumerate(rules) if not rule.keys]
-    lengths = accumulate(rule.length for _, rule in globs[:MAX_GLOBS])
+    keys = [rule.keys for rule in rules]
+    named = {key: number for number, found in enumerate(keys) for key in found}
+    globs = [(number, rules[number]) for number, found in enumerate(keys) if not found]
+    lengths = accumulate(len(rule.glob) for _, rule in globs[:MAX_GLOBS])
     counting = [
-        (number, rule.regex)
+        (number, rule)
         for (number, rule), length in zip(globs, lengths, strict=False)
-        if length <= _MAX_GLOB_CHARACTERS and rule.length <= _LONGEST_GLOB
+        if length <= _MAX_GLOB_CHARACTERS and len(rule.glob) <= _LONGEST_GLOB
     ]
-    cut_lines = max(0, len(lines) - MAX_LINES) + text.count("\n", _MAX_CHARACTERS)
+    cut_lines = max(0, len(lines) - MAX_LINES)
+    cut_lines += sum(text.count("\n", _MAX_CHARACTERS) for text in texts)
     left_out = len(globs) - len(counting) + cut_lines
-    valid = [(number, regex) for number, regex in reversed(counting) if regex]
-    if not named and not valid and not left_out:
+    of_names = tuple(_together(counting, are_anchored=False))
+    of_paths = tuple(_together(counting, are_anchored=True))
+    if not (named or of_names or of_paths or left_out):
         return None
     excluding = tuple(rule.is_excluding for rule in rules)
-    return IgnoreRules(excluding, named, tuple(_together(valid)), left_out)
+    return IgnoreRules(excluding, named, of_names, of_paths, left_out)
 
 
-def _together(globs: Sequence[tuple[int, str]]) -> Iterator[_Together]:
+def lines_of(text: str) -> list[str]:
+    """The lines of an ignore file that count, without their ends."""
+    counted = text[:_MAX_CHARACTERS].removeprefix("\ufeff").removesuffix("\r")
+    return _ENDS.split(counted)
+
+
+def _together(globs: Sequence[tuple[int, _Rule]], *, are_anchored: bool) -> Iterator[_Together]:
+    valid = [
+        (number, regex)
+        for number, rule in reversed(globs)
+        if rule.is_anchored is are_anchored and (regex := rule.regex)
+    ]
     start = length = 0
-    for end, (_, regex) in enumerate(globs, 1):
+    for end, (_, regex) in enumerate(valid, 1):
         length += len(regex)
-        if length > _AT_ONCE or end == len(globs):
-            numbers, regexes = zip(*globs[start:end], strict=True)
+        if length > _AT_ONCE or end == len(valid):
+            numbers, regexes = zip(*valid[start:end], strict=True)
             pattern = re.compile("|".join(f"({regex})" for regex in regexes), re.DOTALL)
             yield pattern, numbers
             start, length = end, 0
 
 
 def _rule(line: str) -> _Rule | None:
-    line = _without_trailing_spaces(line.removeprefix("\ufeff").removesuffix("\r"))
-    if not line or line.startswith("#"):
+    if line.startswith("#"):
         return None
-    excluding = not line.startswith("!")
-    glob = line if excluding else line[1:]
-    segments = [segment for segment in glob.strip("/").split("/") if segment]
-    if not segments:
-        return None
-    if "/" not in glob[:-1]:
-        segments.insert(0, "**")
-    return _Rule(tuple(segments), excluding, folders_only=glob.endswith("/"))
+    line = _without_trailing_spaces(line.partition("\0")[0])
+    if not line.isascii():
+        line = _in_bytes(line)
+    is_excluding = not line.startswith("!")
+    glob = line if is_excluding else line[1:]
+    folders_only = glob.endswith("/")
+    glob = glob.removesuffix("/")
+    is_anchored = "/" in glob
+    glob = glob.removeprefix("/")
+    return _Rule(glob, is_excluding, folders_only, is_anchored) if glob else None
 
 
 def _without_trailing_spaces(line: str) -> str:
-    stripped = line.rstrip(" \t")
-    escaped = len(stripped) - len(stripped.rstrip("\\"))
-    return stripped + line[len(stripped) : len(stripped) + 1] if escaped % 2 else stripped
+    stripped = line.rstrip(" ")
+    backslashes = len(stripped) - len(stripped.rstrip("\\"))
+    return stripped + line[len(stripped) : len(stripped) + 1] if backslashes % 2 else stripped
 
 
-def _path_regex(segments: Sequence[str]) -> str:
-    """Each `**` but the last takes the nearest match for good, which is enough."""
-    runs: list[list[str]] = [[]]
-    for segment in segments:
-        if segment != "**":  # a name is not empty: `x/*` is not the folder itself
-            runs[-1].append(_segment_regex(segment) if segment.strip("*") else "[^/]+")
-        elif len(runs) == 1 or runs[-1]:
-            runs.append([])
-    if len(runs) > 1 and not runs[-1]:
-        runs.pop()
-        ending = "/.+?" if runs != [[]] else ".+?"
-    else:
-        ending = ""
-    first, *later = ["/".join(run) for run in runs]
-    if not later:
-        return first + ending
-    start = f"{first}/" if first else ""
-    middle = "".join(f"(?>(?:[^/]+/)*?{run}/)" for run in later[:-1])
-    return f"{start}{middle}(?:[^/]+/)*{later[-1]}{ending}"
-
-
-def _segment_regex(glob: str) -> str:
-    """One path segment; each `*` but the last keeps the nearest match, as above."""
-    chunks: list[str] = [""]
-    position = 0
-    may_close = True  # once a "[" finds no "]", no later one does
-    while position < len(glob):
-        character = glob[position]
-        position += 1
-        if character == "*":
-            if len(chunks) == 1 or chunks[-1]:
-                chunks.append("")
-        elif character == "?":
-            chunks[-1] += "[^/]"
-        elif character == "\\" and position < len(glob):
-            chunks[-1] += re.escape(glob[position])
-            position += 1
-        elif character == "[" and may_close and (found := _CLASS.match(glob, position - 1)):
-            chunks[-1] += _class_regex(found)
-            position = found.end()
-        else:
-            may_close &= character != "["
-            chunks[-1] += re.escape(character)
-    first, *later = chunks
-    if not later:
-        return first
-    return first + "".join(f"(?>[^/]*?{chunk})" for chunk in later[:-1]) + f"[^/]*{later[-1]}"
-
-
-def _class_regex(found: re.Match[str]) -> str:
-    members = _MEMBER.sub(_member_regex, found["members"])
-    return f"(?!/)[{'^' if found['negated'] else ''}{members}]"
-
-
-def _member_regex(found: re.Match[str]) -> str:
-    """One character, or a range from one to another, without a meaning of its own."""
-    return "-".join(re.escape(character) for character in found.groups() if character)
+def _in_bytes(text: str) -> str:
+    """A text with one character for each of its bytes, as git sees it."""
+    return text.encode("utf-8", "surrogateescape").decode("latin-1")
