@@ -8,40 +8,18 @@ folder's own, so such a folder is not read.
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from smart_context.base.disk.folders import read_inside
 from smart_context.base.environment import environment
 from smart_context.base.processes.programs import Stopped, clean_environment, run
 from smart_context.base.text.names import one_line, shown
+from smart_context.vault.guarded.repository import WorkTree, folders_of, line_of, work_tree_of
 
 _PARTS = ("index", "packed-refs", "refs", "reftable")
 """The parts that lead git to the contents it shows, besides HEAD, for which git checks links."""
 _MAX_REFERENCES = 5  # git's own limit: HEAD names a branch, which may name another
-_MAX_LINE_BYTES = 1 << 16
 _TRUE = {"true", "yes", "on", "1"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkTree:
-    """The files of a repository."""
-
-    top: Path  # the folder that contains `.git`; without links
-    below: str  # the requested folder, relative to `top`; empty, or with a final slash
-
-
-def work_tree_of(folder: Path) -> WorkTree | None:
-    """The work tree that contains a folder, found without git."""
-    inner = folder.resolve()
-    for top in (inner, *inner.parents):
-        git = top / ".git"
-        head = git / "HEAD"
-        if git.is_file() or head.exists() or head.is_symlink():
-            below = inner.relative_to(top).as_posix()
-            return WorkTree(top=top, below="" if below == "." else f"{below}/")
-    return None
 
 
 def why_not_its_own(tree: WorkTree, configuration: Mapping[str, str]) -> str:
@@ -54,10 +32,9 @@ def why_not_its_own(tree: WorkTree, configuration: Mapping[str, str]) -> str:
 
 def _fault(tree: WorkTree, configuration: Mapping[str, str]) -> str:
     pointer = tree.top / ".git"
-    git = (tree.top / _value(pointer, "gitdir: ") if pointer.is_file() else pointer).resolve()
-    common = (git / _value(git / "commondir")).resolve()
+    git, common = folders_of(tree.top)
     if common != git:  # one of the work trees that `git worktree add` makes
-        knows_it = (git / _value(git / "gitdir")).resolve() == pointer
+        knows_it = (git / line_of(git / "gitdir")).resolve() == pointer
         if git.parent != common / "worktrees" or not knows_it:
             return f"{git} belongs to another work tree; if this one was moved: git worktree repair"
     elif configuration.get("core.bare", "").lower() in _TRUE:
@@ -80,23 +57,12 @@ def _strays(git: Path, common: Path) -> str:
 
 
 def _branches(git: Path, common: Path) -> Iterator[str]:
-    name = _value(git / "HEAD", "ref:").strip()
+    name = line_of(git / "HEAD", "ref:").strip()
     for _ in range(_MAX_REFERENCES):
         if not name:
             return
         yield name
-        name = _value(common / name, "ref:").strip()
-
-
-def _value(path: Path, prefix: str = "") -> str:
-    """The line in one of git's small files; empty if missing."""
-    try:
-        place = path.resolve()
-        line = os.fsdecode(read_inside(place.parent, place.name, max_bytes=_MAX_LINE_BYTES))
-    except OSError:
-        return ""
-    line = line.rstrip("\r\n")
-    return line.removeprefix(prefix) if line.startswith(prefix) else ""
+        name = line_of(common / name, "ref:").strip()
 
 
 KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "SUDO_UID")

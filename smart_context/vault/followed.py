@@ -18,7 +18,8 @@ from watchfiles import Change, awatch
 
 from smart_context.base.caches import Caches
 from smart_context.base.threads import in_daemon_thread
-from smart_context.vault.guarded.walk import IGNORE_FILES, FileStamp, readable_folders
+from smart_context.vault.guarded.scopes import IGNORE_FILES, folders_above
+from smart_context.vault.guarded.walk import FileStamp, readable_folders
 from smart_context.vault.index.cache import VaultChanges
 from smart_context.vault.index.passages import Passage, VaultPassages
 from smart_context.vault.index.vault_index import VaultIndex
@@ -58,7 +59,7 @@ async def _follow(
             index.is_watched = True
         while True:
             batch = await report
-            paths = [Path(path).relative_to(root).as_posix() for _, path in batch]
+            paths = [_in_vault(root, path) for _, path in batch]
             _tell(on_change, await asyncio.to_thread(index.update, paths))
             if await asyncio.to_thread(_changes_folders, batch):
                 return
@@ -72,10 +73,11 @@ async def _follow(
 
 def _reports(root: Path, folders: list[str]) -> AsyncGenerator[_Batch, None]:
     def matters(_change: Change, path: str) -> bool:
-        return _is_shown(Path(path).relative_to(root))
+        return _is_shown(Path(_in_vault(root, path)))
 
     return awatch(
         *(root / folder for folder in folders),
+        *folders_above(root),
         watch_filter=matters,
         debounce=200,
         recursive=False,
@@ -92,6 +94,17 @@ def _changes_folders(batch: _Batch) -> bool:
             if change == Change.added and stat.S_ISDIR(os.lstat(path).st_mode):
                 return True
     return False
+
+
+def _in_vault(root: Path, path: str) -> str:
+    """A path relative to the vault, with `/`.
+
+    An ignore file above the vault counts as one at its top, and other files as hidden.
+    """
+    if path.startswith(f"{root}{os.sep}") or path == str(root):
+        return Path(path).relative_to(root).as_posix()
+    name = os.path.basename(path)  # noqa: PTH119 - asked for each change
+    return name if name in IGNORE_FILES else ".hidden"
 
 
 def _is_shown(path: Path) -> bool:

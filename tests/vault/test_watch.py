@@ -88,6 +88,21 @@ async def test_a_folder_that_is_no_longer_ignored_is_followed(tmp_path):
         await until(seen, lambda: index.names.all() == ["drafts/a.md", "drafts/b.md"])
 
 
+async def test_the_ignore_files_above_the_vault_are_watched_too(tmp_path):
+    vault = tmp_path / "above" / "vault"
+    vault.mkdir(parents=True)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (vault / "a.md").write_text("")
+    (vault / "b.md").write_text("")
+    async with watched(vault) as (index, seen):
+        (tmp_path / "other.md").write_text("")
+        (tmp_path / ".gitignore").write_text("b.md\n")
+        await until(seen, lambda: index.names.all() == ["a.md"])
+        (tmp_path / "above" / ".gitignore").write_text("!b.md\n")
+        await until(seen, lambda: index.names.all() == ["a.md", "b.md"])
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts the watches of inotify")
 async def test_what_a_link_leads_to_is_not_watched(tmp_path):
     vault, outside = tmp_path / "vault", tmp_path / "outside"

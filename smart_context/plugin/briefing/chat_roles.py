@@ -18,7 +18,7 @@ from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.messages import ChatId
 from smart_context.packing import ContextPacker, RoleConfig, RoleLoader
 from smart_context.packing.files.patterns import PatternSet
-from smart_context.packing.git import GitChanges, work_tree_of
+from smart_context.packing.git import GitChanges
 from smart_context.packing.packer import PackPlan, SectionOutcome
 from smart_context.packing.role_sources import RoleSources, asks_git
 from smart_context.packing.sections.sections import STAGED_DIFF, UNSTAGED_DIFF, GitUse
@@ -28,6 +28,7 @@ from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.plugin.settings import ModelInUse
 from smart_context.vault.guarded.paths import status_of
+from smart_context.vault.guarded.repository import work_tree_of
 from smart_context.vault.guarded.walk import file_stamps, rest_after
 
 

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import stat
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,13 +11,18 @@ from smart_context.base.disk.folders import Folder, opened
 from smart_context.base.disk.places import Place
 from smart_context.base.text.names import shown
 from smart_context.vault.guarded.files import SIGNED
-from smart_context.vault.guarded.ignore import MAX_GLOBS, MAX_LINES, IgnoreRules, parse_ignore
+from smart_context.vault.guarded.ignore import MAX_GLOBS, MAX_LINES
 from smart_context.vault.guarded.paths import is_inside
+from smart_context.vault.guarded.scopes import (
+    IGNORE_FILES,
+    RULE_PLACES,
+    OnCut,
+    Scopes,
+    is_ignored,
+    scopes_above,
+    with_rules_of,
+)
 
-IGNORE_FILES = (".gitignore", ".scignore")
-"""In any folder; the second is ours and has the last word."""
-
-_MAX_IGNORE_BYTES = 5 << 20
 _DEEPEST = 128  # nested folders; each stays open while those below it are walked
 
 _QUICK_S = 0.25
@@ -29,12 +34,6 @@ FileStamp = tuple[str, int, int, int]
 
 The same stamp means the same text.
 """
-
-OnCut = Callable[[str, int], None]
-"""Called with a folder, which ends in `/`, and how many lines of its ignore files don't count."""
-
-_Scopes = tuple[tuple[int, IgnoreRules], ...]
-"""The ignore rules in force, innermost first, each with the length of its folder's prefix."""
 
 
 def readable_files(
@@ -101,7 +100,7 @@ def stamp_of(root: Path, path: str, *, without: Collection[str] = ()) -> FileSta
     with contextlib.suppress(OSError, ValueError):
         folder, prefix, scopes = walk.reach(way)
         with folder:
-            scopes = walk.with_rules_of(folder, prefix, scopes)
+            scopes = with_rules_of(folder, prefix, scopes, walk.on_cut)
             status = folder.status(name)
         return walk.stamp(path, scopes, None if stat.S_ISLNK(status.st_mode) else status)
     return None
@@ -129,11 +128,11 @@ class _Walk:
     hidden: bool
     on_cut: OnCut | None = None
 
-    def leaves_out(self, folder: str, name: str, scopes: _Scopes) -> bool:
+    def leaves_out(self, folder: str, name: str, scopes: Scopes) -> bool:
         return (
             self._hides(name)
             or folder[:-1] in self.without
-            or (bool(scopes) and _is_ignored(folder, scopes))
+            or (bool(scopes) and is_ignored(folder, scopes))
         )
 
     def _hides(self, name: str) -> bool:
@@ -141,7 +140,7 @@ class _Walk:
             return False
         return not self.hidden or name == ".git" or name in IGNORE_FILES
 
-    def reach(self, way: str) -> tuple[Folder, str, _Scopes]:
+    def reach(self, way: str) -> tuple[Folder, str, Scopes]:
         """A folder, its prefix, and the rules from above it; the caller closes it.
 
         Raises:
@@ -149,10 +148,10 @@ class _Walk:
             ValueError: Not a possible path.
         """
         folder, prefix = opened(Place(self.root)), ""
-        scopes: _Scopes = ()
+        scopes = scopes_above(self.root, self.on_cut)
         for part in (Place(self.root) / way).way if way else ():
             with folder:
-                scopes = self.with_rules_of(folder, prefix, scopes)
+                scopes = with_rules_of(folder, prefix, scopes, self.on_cut)
                 prefix += part + "/"
                 if self.leaves_out(prefix, part, scopes):
                     raise FileNotFoundError(prefix)
@@ -160,18 +159,11 @@ class _Walk:
             folder = inner
         return folder, prefix, scopes
 
-    def with_rules_of(self, folder: Folder, prefix: str, scopes: _Scopes) -> _Scopes:
-        texts = [text for name in IGNORE_FILES if (text := _ignore_text(folder, name))]
-        rules = parse_ignore("\n".join(texts)) if texts else None
-        if rules is not None and rules.left_out and self.on_cut is not None:
-            self.on_cut(prefix, rules.left_out)
-        return scopes if rules is None else ((len(prefix), rules), *scopes)
-
     def collect(
         self,
         folder: Folder,
         prefix: str,
-        outer: _Scopes,
+        outer: Scopes,
         found: _Found,
         depth: int = _DEEPEST,
     ) -> None:
@@ -182,8 +174,8 @@ class _Walk:
             return
         found.folders.append(prefix[:-1])
         scopes = outer
-        if any(entry.name in IGNORE_FILES for entry in entries):
-            scopes = self.with_rules_of(folder, prefix, outer)
+        if any(entry.name in RULE_PLACES for entry in entries):
+            scopes = with_rules_of(folder, prefix, outer, self.on_cut)
         for entry in entries:
             if not entry.is_dir(follow_symlinks=False):
                 if stamp := self._stamp_of(entry, prefix, scopes):
@@ -194,16 +186,14 @@ class _Walk:
                 with contextlib.suppress(OSError), folder.folder(entry.name) as inner:
                     self.collect(inner, child, scopes, found, depth - 1)
 
-    def _stamp_of(
-        self, entry: "os.DirEntry[str]", prefix: str, scopes: _Scopes
-    ) -> FileStamp | None:
+    def _stamp_of(self, entry: "os.DirEntry[str]", prefix: str, scopes: Scopes) -> FileStamp | None:
         """As `stamp`, faster for plain files, which most are."""
         name = entry.name
         path = prefix + name
         try:
             if entry.is_symlink():
                 return self.stamp(path, scopes, None)
-            if scopes and _is_ignored(path, scopes):
+            if scopes and is_ignored(path, scopes):
                 return None
             status = entry.stat()
             if name[0] == "." or not path.isascii():
@@ -214,9 +204,9 @@ class _Walk:
         stamp = path, status.st_mtime_ns, status.st_size, status.st_ino & SIGNED
         return stamp if is_plain else None
 
-    def stamp(self, path: str, scopes: _Scopes, status: os.stat_result | None) -> FileStamp | None:
+    def stamp(self, path: str, scopes: Scopes, status: os.stat_result | None) -> FileStamp | None:
         """The stamp of a file with that status; for a link (`None`), of its target."""
-        if self._hides(path.rpartition("/")[2]) or (scopes and _is_ignored(path, scopes)):
+        if self._hides(path.rpartition("/")[2]) or (scopes and is_ignored(path, scopes)):
             return None
         if status is None:
             if not is_inside(self.root, self.root / path):
@@ -234,19 +224,3 @@ def _is_unicode(path: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _is_ignored(path: str, scopes: _Scopes) -> bool:
-    for prefix_length, rules in scopes:
-        verdict = rules.verdict(path[prefix_length:])
-        if verdict is not None:
-            return verdict
-    return False
-
-
-def _ignore_text(folder: Folder, name: str) -> str:
-    try:
-        text = folder.read(name, _MAX_IGNORE_BYTES)[1].decode("utf-8", "surrogateescape")
-        return text.replace("\r\n", "\n")
-    except OSError:
-        return ""

@@ -15,8 +15,8 @@ from typing import NamedTuple, TypeVar
 
 from smart_context.base.caches import Caches
 from smart_context.vault.guarded.files import SIGNED, FileText, Unreadable, VaultFiles
+from smart_context.vault.guarded.scopes import IGNORE_FILES
 from smart_context.vault.guarded.walk import (
-    IGNORE_FILES,
     FileStamp,
     cut_words,
     file_stamps,

@@ -1,12 +1,14 @@
 import os
+import shutil
 import subprocess
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from smart_context.vault.guarded.ignore import parse_ignore
-from smart_context.vault.guarded.walk import file_stamps, readable_files, rest_after
+from smart_context.vault.guarded.repository import folders_of
+from smart_context.vault.guarded.walk import file_stamps, readable_files, rest_after, stamp_of
 
 
 @pytest.fixture
@@ -108,43 +110,172 @@ def test_links_are_followed_to_files_of_the_vault_only(vault, tmp_path_factory):
     assert list(readable_files(root)) == ["a.md", "in.md", "sub/b.md"]
 
 
-_NAMES = st.sampled_from(["a", "b", "ab", "aab", "a.md", "b.md", "abc"])
-_PATTERNS = st.lists(st.text(st.sampled_from("ab.*?/!#[]c- \\"), max_size=8), max_size=4)
+def git(root, *arguments):
+    return subprocess.run(
+        ["git", *arguments], cwd=root, check=True, capture_output=True, text=True
+    ).stdout
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+def listed_by_git(root):
+    """What git lists in a folder of a repository, without the ignore files and hidden names."""
+    names = git(root, "ls-files", "-z", "--others", "--exclude-standard", ".").split("\0")
+    return sorted(name for name in names if name and not f"/{name}".count("/."))
+
+
+_NAMES = st.sampled_from(["a", "b", "ab", "aab", "a.md", "b.md", "a1", "é"])
+_LINES = st.lists(st.text(st.sampled_from("abé1.*?/!#[]c- \\"), max_size=8), max_size=4).map(
+    "\n".join
 )
-@given(
-    paths=st.lists(st.lists(_NAMES, min_size=1, max_size=3).map("/".join), min_size=1, max_size=6),
-    top=_PATTERNS,
-    nested=_PATTERNS,
+_TREES = st.fixed_dictionaries(
+    {
+        "paths": st.lists(
+            st.lists(_NAMES, min_size=1, max_size=3).map("/".join), min_size=1, max_size=6
+        ),
+        "top": _LINES,
+        "above": _LINES,
+        "here": _LINES,
+        "nested": _LINES,
+        "excluded": _LINES,
+    }
 )
-@example(paths=["a"], top=["?[]*"], nested=[])
-@example(paths=["a", "ab"], top=["[!]*"], nested=[])
-def test_the_ignore_files_mean_what_they_mean_to_git(tmp_path_factory, paths, top, nested):
-    root = tmp_path_factory.mktemp("repo")
+
+
+@pytest.fixture(scope="module")
+def emptied(tmp_path_factory):
+    root = tmp_path_factory.mktemp("repository")
+    git(root, "init", "-q")
+
+    def make():
+        shutil.rmtree(root / "notes", ignore_errors=True)
+        return root
+
+    return make
+
+
+def check_against_git(root, paths, **rules):
+    """Compare the walk of `notes/b` in a repository with what git lists there."""
+    vault = root / "notes/b"
     for path in paths:
-        file = root / path
+        file = vault / path
         if any(parent.is_file() for parent in file.parents) or file.is_dir():
             continue
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("")
-    (root / ".gitignore").write_text("\n".join(top))
-    if (root / "a").is_dir():
-        (root / "a/.gitignore").write_text("\n".join(nested))
-    subprocess.run(["git", "init", "-q"], cwd=root, check=True)
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--others", "--exclude-standard"],
-        cwd=root,
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
-    expected = sorted(
-        path for path in listed.split("\0") if path and not path.endswith(".gitignore")
+    (root / ".git/info/exclude").write_text(rules["excluded"])
+    places = {"top": root, "above": root / "notes", "here": vault, "nested": vault / "a"}
+    for name, folder in places.items():
+        if folder.is_dir():
+            (folder / ".gitignore").write_text(rules[name])
+    listed = listed_by_git(vault)
+    if listed or not is_excluded_by_git(vault):  # else git lists nothing there
+        assert list(readable_files(vault)) == listed
+
+
+def is_excluded_by_git(folder):
+    return (
+        subprocess.run(["git", "check-ignore", "-q", "."], cwd=folder, check=False).returncode == 0
     )
-    assert list(readable_files(root)) == expected
+
+
+@settings(deadline=None, max_examples=25)
+@given(tree=_TREES)
+@example(
+    tree={
+        "paths": ["a", "ab", "a1"],
+        "top": "?[]*\nb/*",
+        "above": "[!]*",
+        "here": "!a1",
+        "nested": "",
+        "excluded": "ab",
+    }
+)
+def test_the_ignore_files_mean_what_they_mean_to_git(emptied, tree):
+    check_against_git(emptied(), **tree)
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=150)
+@given(tree=_TREES)
+def test_the_ignore_files_of_many_trees_mean_what_they_mean_to_git(emptied, tree):
+    check_against_git(emptied(), **tree)
+
+
+@pytest.fixture
+def repository(vault):
+    root = vault(
+        {
+            ".gitignore": "*.key\n/private/\n/notes/drafts/*\n!/notes/drafts/good.md",
+            "notes/a.md": "",
+            "notes/a.key": "",
+            "notes/kept.key": "",
+            "notes/b.log": "",
+            "notes/.gitignore": "!kept.key",
+            "notes/drafts/bad.md": "",
+            "notes/drafts/good.md": "",
+            "notes/drafts/b.log": "",
+            "private/p.md": "",
+            "private/p.key": "",
+        }
+    )
+    git(root, "init", "-q")
+    (root / ".git/info/exclude").write_text("*.log")
+    return root
+
+
+def test_the_rules_of_the_repository_that_a_vault_is_in_count(repository):
+    expected = ["a.md", "drafts/good.md", "kept.key"]
+    assert list(readable_files(repository / "notes")) == listed_by_git(repository / "notes")
+    assert list(readable_files(repository / "notes")) == expected
+    assert list(readable_files(repository / "notes", below="drafts")) == ["drafts/good.md"]
+    assert list(readable_files(repository / "notes/drafts")) == ["good.md"]
+    assert stamp_of(repository / "notes", "a.md") is not None
+    assert stamp_of(repository / "notes", "a.key") is None
+    assert stamp_of(repository / "notes", "b.log") is None
+
+
+def test_a_vault_that_its_repository_excludes_is_read_and_the_other_rules_count(repository):
+    assert list(readable_files(repository / "private")) == ["p.md"]
+    (repository / ".gitignore").write_text("*\n!.gitignore")
+    (repository / ".git/info/exclude").write_text("*.key")
+    assert list(readable_files(repository / "private")) == ["p.md"]
+
+
+def test_the_rules_end_at_the_top_of_the_repository(repository):
+    git(repository / "notes", "init", "-q")
+    assert "b.log" in list(readable_files(repository / "notes"))
+    assert list(readable_files(repository)) == [
+        "notes/a.md",
+        "notes/drafts/good.md",
+        "notes/kept.key",
+    ]
+
+
+def test_a_work_tree_has_the_excludes_of_its_repository(repository, tmp_path_factory):
+    tree = tmp_path_factory.mktemp("trees") / "tree"
+    author = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+    git(repository, *author, "commit", "-q", "--allow-empty", "-m", "a")
+    git(repository, "worktree", "add", "-q", str(tree))
+    for name in ("b.log", "sub/b.log", "sub/b.md"):
+        (tree / name).parent.mkdir(exist_ok=True)
+        (tree / name).write_text("")
+    assert list(readable_files(tree)) == ["sub/b.md"]
+    assert list(readable_files(tree / "sub")) == ["b.md"]
+
+
+def test_a_link_is_not_followed_to_an_ignore_file_but_to_the_repositorys_excludes(vault):
+    root = vault({"rules": "*.md", "a.md": "", "b.log": "", "logs": "*.log"})
+    git(root, "init", "-q")
+    (root / ".gitignore").symlink_to("rules")
+    (root / ".git/info/exclude").unlink()
+    (root / ".git/info/exclude").symlink_to("../../logs")
+    assert list(readable_files(root)) == listed_by_git(root) == ["a.md", "logs", "rules"]
+
+
+def test_a_pointer_to_another_machine_is_not_followed(vault):
+    root = vault({".git": "gitdir: //machine/share", "sub/a.md": ""})
+    with pytest.raises(ValueError, match="leads to another machine"):
+        folders_of(root)
+    assert list(readable_files(root / "sub")) == ["a.md"]
 
 
 @pytest.mark.parametrize("pattern", ["*a" * 60 + "b", "**/a/" * 40 + "b", "[" * 500])
