@@ -352,6 +352,11 @@ def text_of(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+def instructions_of(*texts: object) -> str:
+    """What a program tells the model in each turn, which it may keep in several places."""
+    return "\n\n".join(dict.fromkeys(filter(None, (text_of(text).strip() for text in texts))))
+
+
 def objects(value: object) -> list[Mapping[str, Any]]:
     """The objects of a list; empty for anything else."""
     return (

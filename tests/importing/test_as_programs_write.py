@@ -563,6 +563,7 @@ async def test_llm_keeps_threads_that_share_messages(tmp_path):
     documents, _ = await brought(path)
     chat = documents["Boats"]
     assert words(chat) == ["Hello!", "First", "And this?", "Second"]
+    assert chat["instructions"] == "Be kind"
     assert chat["branches"][0]["messages"][0]["content"] == "Otherwise"
     (called,) = parts(chat, "tool_call")
     assert (called["args"], called["result"]) == ({"a": 1}, "ferries")

@@ -7,8 +7,10 @@ from smart_context.importing.found import (
     FoundChat,
     FoundMessage,
     call,
+    instructions_of,
     mapping,
     objects,
+    text_in,
     text_of,
     text_part,
     thought,
@@ -37,7 +39,9 @@ def _chatbox_thread(
     chat: FoundChat, thread: Mapping[str, Any], forks: Mapping[str, Any]
 ) -> FoundChat:
     """The messages of a thread; `forks` has the other versions, by what they follow."""
-    for row in objects(thread.get("messages")):
+    rows = objects(thread.get("messages"))
+    chat.instructions = instructions_of(*map(_system_in, rows))
+    for row in rows:
         _chatbox_message(chat, row)
     chat.current = chat.messages[-1].id if chat.messages else None
     for before, fork in forks.items():
@@ -47,6 +51,12 @@ def _chatbox_thread(
                 if not place and found:
                     found.parent = before
     return chat
+
+
+def _system_in(row: Mapping[str, Any]) -> str:
+    if row.get("role") != "system":
+        return ""
+    return text_in(row.get("contentParts")) or text_in(row.get("content"))
 
 
 def _chatbox_message(chat: FoundChat, row: Mapping[str, Any]) -> FoundMessage | None:

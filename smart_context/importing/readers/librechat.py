@@ -8,6 +8,7 @@ from smart_context.importing.found import (
     FoundMessage,
     NotReadable,
     call,
+    instructions_of,
     mapping,
     moment,
     objects,
@@ -19,6 +20,8 @@ from smart_context.importing.found import (
 from smart_context.importing.program import Form, Program
 
 _MOST_DEEP = 10_000
+_TOLD = ("promptPrefix", "instructions", "additional_instructions")
+"""Where it keeps what the model is told in each turn."""
 
 
 def librechat(entry: Mapping[str, Any]) -> FoundChat:
@@ -37,6 +40,9 @@ def librechat(entry: Mapping[str, Any]) -> FoundChat:
         id=text_of(entry.get("conversationId")) or str(entry.get("title")),
         title=title_of(entry.get("title")),
         created_at=moment(entry.get("createdAt")),
+        instructions=instructions_of(
+            *(told.get(key) for told in (mapping(entry.get("options")), entry) for key in _TOLD)
+        ),
     )
     waiting = [(node, text_of(node.get("parentMessageId")) or None) for node in objects(listed)]
     while waiting and len(chat.messages) < _MOST_DEEP * 10:

@@ -10,6 +10,7 @@ from smart_context.importing.found import (
     FoundMessage,
     answered,
     call,
+    instructions_of,
     mapping,
     moment,
     objects,
@@ -34,6 +35,7 @@ def _llm_responses(tables: Tables) -> Iterator[FoundChat]:
             title = title_of(names.get(name))
             chats[name] = FoundChat(client="llm", id=name, title=title, created_at=moment(at))
         chat = chats[name]
+        chat.instructions = chat.instructions or instructions_of(row.get("system"))
         for result in tables.rows("tool_results", "WHERE response_id = ? ORDER BY id", key):
             answered(chat.messages, text_of(result["tool_call_id"]), result["output"])
         pieces = [
@@ -87,8 +89,10 @@ def _llm_threads(tables: Tables) -> Iterator[FoundChat]:
                 key = row["hash"]
                 found = chat.add(key, row["role"], at=times.get(key), model=models.get(key))
                 found.parent = row["parent_hash"]
-                if row["role"] != "system":
-                    _add_llm_parts(tables, found, chat)
+                _add_llm_parts(tables, found, chat)
+                if row["role"] == "system":
+                    chat.instructions = instructions_of(*(one.get("text") for one in found.parts))
+                    found.parts = []
         if chat.messages:
             yield chat
 

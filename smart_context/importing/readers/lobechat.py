@@ -8,6 +8,7 @@ from smart_context.importing.found import (
     FoundChat,
     answered,
     call,
+    instructions_of,
     mapping,
     moment,
     objects,
@@ -24,6 +25,7 @@ def lobechat(document: Mapping[str, Any]) -> Iterator[FoundChat]:
     data = _data_of(document)
     names = {text_of(one.get("id")): one for one in objects(data.get("topics"))}
     names |= {text_of(one.get("id")): one for one in objects(data.get("sessions"))}
+    told = _told_by_session(data)
     tools = {text_of(one.get("id")): one for one in objects(data.get("messagePlugins"))}
     files = {text_of(one.get("id")): text_of(one.get("name")) for one in objects(data.get("files"))}
     attached: dict[str, list[str]] = defaultdict(list)
@@ -39,12 +41,29 @@ def lobechat(document: Mapping[str, Any]) -> Iterator[FoundChat]:
             id=name,
             title=title_of(known.get("title") or mapping(known.get("meta")).get("title")),
             created_at=moment(known.get("createdAt")),
+            instructions=told.get(text_of(known.get("sessionId")) or name, ""),
         )
         for row in sorted(said, key=lambda row: moment(row.get("createdAt"))):
             key = text_of(row.get("id"))
             _lobechat_message(row, chat, mapping(tools.get(key)) or row)
             chat.messages[-1].assets = [(name, files.get(name, "")) for name in attached[key]]
         yield chat
+
+
+def _told_by_session(data: Mapping[str, Any]) -> Mapping[str, str]:
+    """The system prompts of the agents, by the ids of their sessions."""
+    told = {
+        text_of(one.get("id")): instructions_of(mapping(one.get("config")).get("systemRole"))
+        for one in objects(data.get("sessions"))
+    }
+    agents = {
+        text_of(one.get("id")): instructions_of(one.get("systemRole"))
+        for one in objects(data.get("agents"))
+    }
+    for pair in objects(data.get("agentsToSessions")):
+        prompt = agents.get(text_of(pair.get("agentId")), "")
+        told[text_of(pair.get("sessionId"))] = prompt
+    return told
 
 
 def _lobechat_message(row: Mapping[str, Any], chat: FoundChat, plugin: Mapping[str, Any]) -> None:

@@ -13,6 +13,7 @@ from smart_context.importing.found import (
     NotReadable,
     answered,
     call,
+    instructions_of,
     mapping,
     moment,
     objects,
@@ -50,6 +51,7 @@ def open_webui(entry: Mapping[str, Any]) -> FoundChat:
         created_at=moment(entry.get("created_at") or chat.get("timestamp")),
         current=text_of(history.get("currentId")) or None,
     )
+    systems = [mapping(chat.get("params")).get("system"), chat.get("system")]
     for key, node in nodes.items():
         if isinstance(node, Mapping):
             at, model = node.get("timestamp"), node.get("model")
@@ -58,6 +60,9 @@ def open_webui(entry: Mapping[str, Any]) -> FoundChat:
                 message.parent = text_of(node.get("parentId")) or None
             if node.get("role") != "system":
                 _webui_parts(node, message)
+            else:
+                systems.append(node.get("content"))
+    found.instructions = instructions_of(*systems)
     return found
 
 
