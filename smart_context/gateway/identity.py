@@ -14,6 +14,7 @@ from typing import Any
 from smart_context.base.errors import StoreFailed
 from smart_context.base.threads import run_uncancelled
 from smart_context.base.values import OWN_KEY, JsonObject, id_in
+from smart_context.gateway.asides import Frame
 from smart_context.gateway.requests.body import Body
 from smart_context.gateway.requests.units import Unit
 from smart_context.storage.ports import Logs
@@ -27,25 +28,6 @@ _OTHER_HEADER = re.compile(r"x-(?:.+-)?(?:session|conversation)-id")
 _LEAST_CHARACTERS = 8
 _MOST_CHARACTERS = 1000
 _METADATA = ("chat_id", "session_id", "conversation_id", "thread_id")
-_TASK = "### Task:"
-_READ_CHARACTERS = 400
-"""How much of a system prompt tells what it is for."""
-
-_SENTENCE_END = re.compile(r"[.!?;:\n]+")
-_TITLE_GENERATOR = re.compile(r"\btitle generator\b", re.IGNORECASE)
-_OTHER_THING = (
-    r"(?!(?:an?|the|this|its|their|your|each|every|of|for|with|without|by|to|in|on|from|about)\b)"
-)
-_ASKS_FOR_TITLE = re.compile(
-    r"\b(?:generate|create|write|output|make|suggest|produce|provide)s?"
-    r"(?:\s+(?:only|just|exactly|me))*"
-    rf"(?:\s+(?:an?|one)(?:\s+{_OTHER_THING}[\w'-]+,?){{0,6}}|(?:\s+{_OTHER_THING}[\w-]+){{0,2}})"
-    r"\s+titles?\b",
-    re.IGNORECASE,
-)
-"""A verb and its object: `create a short, clear title`; not `write an essay with a title`."""
-
-_REFUSAL = re.compile(r"\b(?:not|never|no|avoid)\b|n['\u2019]t\b", re.IGNORECASE)
 
 _BY_HEADER = (("x-openwebui-", "open-webui"), ("x-opencode-", "opencode"))
 _BY_AGENT = (
@@ -126,39 +108,6 @@ def _in_body(body: Body) -> GivenId | None:
 
 def _given(place: str, value: str) -> GivenId:
     return GivenId(place=place, value=value[:_MOST_CHARACTERS])
-
-
-def is_aside(units: Sequence[Unit], body: Body, given: GivenId | None) -> bool:
-    """True if a request serves the client itself: a title, tags, follow-up questions.
-
-    Open WebUI sends these as one user message; opencode requests a title under the chat's id,
-    without tools, with a system prompt.
-    """
-    spoken = [unit for unit in units if unit.role != "system"]
-    if len(spoken) == 1 and spoken[0].role == "user" and spoken[0].text.startswith(_TASK):
-        return True
-    if given is None or body.get("tools") or any(unit.role == "assistant" for unit in spoken):
-        return False
-    instructions = body.get("instructions")
-    systems = [_written(unit) for unit in units if unit.role == "system"]
-    systems += [instructions] if isinstance(instructions, str) else []
-    return any(_asks_for_title(text) for text in systems)
-
-
-def _written(unit: Unit) -> str:
-    """The text of a message, with its lines where they are known."""
-    return unit.content if isinstance(unit.content, str) else unit.text
-
-
-def _asks_for_title(text: str) -> bool:
-    beginning = text[:_READ_CHARACTERS]
-    if _TITLE_GENERATOR.search(beginning):
-        return True
-    for sentence in _SENTENCE_END.split(beginning):
-        asked = _ASKS_FOR_TITLE.search(sentence)
-        if asked and not _REFUSAL.search(sentence[: asked.start()]):
-            return True
-    return False
 
 
 def client_of(headers: Mapping[str, str], key: str = OWN_KEY) -> str:
@@ -271,10 +220,12 @@ class Issued:
     Attributes:
         by_response: The chat of each response, by the provider's id; empty for those of no chat,
             and for conversations that the provider holds.
+        frames: What comes with the turns of each chat, by its id.
     """
 
     def __init__(self) -> None:
         self.by_response: dict[str, str] = {}
+        self.frames: dict[str, Frame] = {}
         self._answers: list[IssuedAnswer] = []
         self._places: list[int] = []
         self._places_in: dict[str, dict[str | int, int]] = defaultdict(dict)
@@ -464,6 +415,8 @@ class IssuedRecord:
         row = json.loads(line)
         if "seen" in row:
             self.issued.see(str(row["seen"]))
+        elif "framed" in row:
+            self.issued.frames[str(row["framed"])] = Frame.from_row(row)
         elif "chat" in row:
             self.issued.note(read_row(row))
         else:
@@ -485,6 +438,16 @@ class IssuedRecord:
         """
         if self.issued.see(chat):
             await self._append([{"seen": chat}])
+
+    async def frame(self, chat: str, frame: Frame) -> None:
+        """Note what comes with a chat's turns, if it has changed.
+
+        Raises:
+            StoreFailed: If storage refuses.
+        """
+        known = self.issued.frames.get(chat)
+        if known is None or not frame.is_like(known):
+            await self._append([{"framed": chat, **frame.as_row()}])
 
     async def got(self, response: str) -> None:
         """Note a response that has no place in a chat.

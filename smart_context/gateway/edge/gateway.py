@@ -198,12 +198,9 @@ class Gateway:
         return incoming
 
     async def _chat_of(self, caller: Caller, incoming: Incoming) -> FoundChat | None:
-        has_name = incoming.given is not None or "x-smart-context-chat" in incoming.headers
-        if incoming.is_aside and not has_name:
-            return None
         await self._parts.pending_saves.settled(incoming.key)
         found = await self._parts.finder.chat_of(incoming)
-        if not await self._host.reading.may_continue(caller, found.id):
+        if found is not None and not await self._host.reading.may_continue(caller, found.id):
             raise GatewayError(_NOT_FOUND, str(unknown(Owned("chat", found.name or found.id))))
         return found
 

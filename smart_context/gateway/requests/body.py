@@ -18,7 +18,7 @@ READ_FIELDS = frozenset(
     (
         *("messages", "input", "instructions", "model", "stream", "stream_options", "tools"),
         *("previous_response_id", "conversation", "prompt_cache_key", "metadata"),
-        "encoding_format",
+        *("encoding_format", "response_format", "text", "tool_choice"),
     )
 )
 """The fields that we decide by or change. Two of one of them could mean two things."""

@@ -278,7 +278,7 @@ class Exchange:
         incoming, chat = self.incoming, self.chat
         if chat is None or not incoming.units:
             return self._as_it_came()
-        if incoming.is_aside:
+        if chat.is_aside:
             self._state = Aside(self._aside(chat), self._as_it_came())
             return self._state.sent
         return await self._recorded(chat)
@@ -340,6 +340,8 @@ class Exchange:
                         await self.parts.finder.note_held(self.incoming.key, held)
             if isinstance(state, Aside):
                 await self._note(state.turn, outcome, state.sent)
+                answer = " ".join(outcome.gathered.first.text.split())
+                self.parts.finder.note_aside(state.turn.chat_id, answer)
                 await self.parts.pipeline.publish(PIPELINE_END, state.turn)
             elif isinstance(state, Deciding):
                 await self._save_answer(state, outcome)

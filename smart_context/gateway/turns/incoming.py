@@ -5,14 +5,19 @@ import logging
 import time
 from collections import deque
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
+
+from cachetools import LRUCache
 
 from smart_context.base.errors import StoreFailed
 from smart_context.base.values import id_in, text_in
 from smart_context.chat.ids import check_chat_id, new_chat_id
+from smart_context.gateway.asides import frame_of, is_beside, says_aside
 from smart_context.gateway.identity import (
     CHAT_HEADER,
+    NEWEST,
     RETRY_HEADER,
     GivenId,
     Issued,
@@ -24,7 +29,6 @@ from smart_context.gateway.identity import (
     digest,
     first_question,
     given_id,
-    is_aside,
     program_of,
 )
 from smart_context.gateway.requests.body import Body, BodyRefused, ItemList, read_body
@@ -37,11 +41,12 @@ OFF_HEADER = "x-smart-context"
 PATHS: Mapping[Kind, str] = {"chat": "/chat/completions", "responses": "/responses"}
 LIST_NAMES: Mapping[Kind, str] = {"chat": "messages", "responses": "input"}
 
+_KEPT_ASIDES = 256
 _KEPT_LISTS = 32
 _KEPT_CHARACTERS = 64 << 20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Incoming:
     """A request of a client."""
 
@@ -63,10 +68,10 @@ class Incoming:
         """The answer is to be streamed."""
         return self.body.get("stream") is True
 
-    @property
-    def is_aside(self) -> bool:
-        """It serves the client itself, such as a title for the chat."""
-        return is_aside(self.units, self.body, self.given)
+    @cached_property
+    def says_aside(self) -> bool:
+        """It tells by itself that it serves the client, such as a title for the chat."""
+        return says_aside(self.units, self.body, is_named=self.given is not None)
 
     @property
     def is_off(self) -> bool:
@@ -206,6 +211,7 @@ class FoundChat:
 
     id: str
     name: str | None = None  # the client's own id of it; `None` if it has none
+    is_aside: bool = False  # the request serves the client itself, and stays out of the chat
 
 
 class ChatFinder:
@@ -221,16 +227,26 @@ class ChatFinder:
         self._logs = logs
         self._records: dict[str, IssuedRecord] = {}
         self._looking = asyncio.Lock()
+        self._asides: LRUCache[str, set[str]] = LRUCache(_KEPT_ASIDES)
 
-    async def chat_of(self, incoming: Incoming) -> FoundChat:
-        """The chat that a request continues, or a new one.
+    async def chat_of(self, incoming: Incoming) -> FoundChat | None:
+        """The chat that a request continues, or a new one; `None` for an aside of no known chat.
 
         Raises:
             ChatIdInvalid: If the client's id for the chat is not allowed.
         """
+        record = await self._record(incoming.key)
+        found = await self._found(incoming, record)
+        if found is None or incoming.is_held:
+            return found
+        if incoming.says_aside or self._is_beside(incoming, found.id, record.issued):
+            return replace(found, is_aside=True)
+        await self._change(record.frame(found.id, frame_of(incoming.units, incoming.body)))
+        return found
+
+    async def _found(self, incoming: Incoming, record: IssuedRecord) -> FoundChat | None:
         if named := incoming.headers.get(CHAT_HEADER, "").strip():
             return FoundChat(id=check_chat_id(named), name=named)
-        record = await self._record(incoming.key)
         held = record.issued.by_response.get(incoming.previous_response)
         if incoming.given is not None:
             given = incoming.given
@@ -240,6 +256,27 @@ class ChatFinder:
         # One at a time, so that two tries of one question get one chat.
         async with self._looking:
             return await self._by_history(incoming, record)
+
+    def _is_beside(self, incoming: Incoming, chat: str, issued: Issued) -> bool:
+        turn = issued.frames.get(chat)
+        if turn is None or self._goes_on_from_aside(incoming, chat):
+            return False
+        return is_beside(incoming.units, incoming.body, turn)
+
+    def _goes_on_from_aside(self, incoming: Incoming, chat: str) -> bool:
+        """True if the client goes on from the answer to what was taken for an aside."""
+        answers = self._asides.get(chat)
+        if not answers:
+            return False
+        said = [u.text for u in incoming.units[: incoming.question] if u.role == "assistant"]
+        going_on = answers & {digest(text) for text in said[-NEWEST:]}
+        answers -= going_on
+        return bool(going_on)
+
+    def note_aside(self, chat: str, text: str) -> None:
+        """Remember the answer to an aside, in case that it was a turn after all."""
+        if text:
+            self._asides.setdefault(chat, set()).add(digest(text))
 
     async def note(self, key: str, *answers: IssuedAnswer) -> None:
         """Remember the answer of a chat; a disk that refuses is only logged."""
@@ -262,19 +299,21 @@ class ChatFinder:
         await record.refresh()
         return record
 
-    async def _by_history(self, incoming: Incoming, record: IssuedRecord) -> FoundChat:
+    async def _by_history(self, incoming: Incoming, record: IssuedRecord) -> FoundChat | None:
         issued: Issued = record.issued
         known = await issued.chat_of(incoming.units, self._text_of)
         if known is not None:
             await self._change(record.see(known))
             return FoundChat(id=known)
+        if incoming.says_aside:
+            return None
         instructions = incoming.body.get("instructions")
         program = program_of(incoming.client, incoming.units, instructions)
         if chat := issued.retried(incoming.units, program, time.time()):
             return FoundChat(id=chat)
         made = new_chat_id()
         asked = first_question(incoming.units)
-        if asked is not None and not incoming.is_aside:
+        if asked is not None:
             first, now = digest(asked.text), time.time()
             opening = Opening(chat=made, first=first, program=program, at=now)
             await self._change(record.add(opening))

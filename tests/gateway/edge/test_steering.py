@@ -327,3 +327,73 @@ def test_the_receipt_says_what_the_tool_results_of_a_run_cost(server, provider):
     assert status == 200
     assert f"3 tool results sent: {sum(costs):,} tokens" in page
     assert f"<summary>3 tool results · {sum(costs):,} tokens</summary>" in page
+
+
+LEAD = "You are an agent for software engineering. Never commit unless you are asked to."
+RECALL = (
+    "You are acting as the memory extraction subagent. Analyze only the recent conversation, "
+    "and use it to update the memory."
+)
+SCAN = "Scan the recent conversation history in your context and update the managed memory."
+TOLD = "The keeper lit the lamp at dusk and kept it burning until the dawn came."
+SAVED = "Nothing of what was said has to be kept beyond this conversation, so no file changes."
+LATER = "Ships saw it from twenty miles away, and set their course by it all night long."
+
+
+@pytest.mark.parametrize("named", [{"X-Session-Id": "background"}, {}], ids=["named", "by answers"])
+def test_work_of_a_client_over_the_history_leaves_the_chat_as_it_was(server, provider, named):
+    client = ApiClient(server)
+
+    def send(answer, *messages):
+        provider.reply_with(answer)
+        return client.chat(*messages, headers=named)
+
+    def stored(chat):
+        return server.ask("memory.load_chat", chat_id=chat)
+
+    talk = [system(LEAD), user(f"Who lit the lamp, {len(named)}?"), assistant(TOLD)]
+    turn = send(TOLD, *talk[:2])
+    before = stored(turn.chat)
+    work = send(SAVED, system(RECALL), *talk[1:], user(SCAN))
+    assert stored(turn.chat) == before
+    assert provider.chat_requests[-1].messages == [system(RECALL), *talk[1:], user(SCAN)]
+    following = send(LATER, *talk, user("Who saw it?"))
+    assert {turn.chat, work.chat, following.chat} == {turn.chat}
+    chat = stored(turn.chat)
+    assert [m["content"] for m in chat["messages"]] == [
+        LEAD,
+        *(m["content"] for m in talk[1:]),
+        "Who saw it?",
+        LATER,
+    ]
+    assert "branches" not in chat
+    receipts = server.ask("smart_context.receipts", chat_id=turn.chat)["receipts"]
+    kinds = {r["turn"]: r["kind"] for r in receipts}
+    assert kinds == {turn.receipt: "turn", work.receipt: "aside", following.receipt: "turn"}
+
+
+def test_a_client_that_goes_on_from_what_was_taken_for_an_aside_has_it_in_its_chat(
+    server, provider
+):
+    talk = Chat(server, provider, "taken-for-an-aside")
+
+    def send(answer, *messages):
+        provider.reply_with(answer)
+        return talk.send(*messages)
+
+    history = [user("Who lit the lamp?"), assistant(TOLD)]
+    turn = send(TOLD, system(LEAD), history[0])
+    asked = [system(RECALL), *history, user(SCAN), assistant(SAVED)]
+    taken = send(SAVED, *asked[:-1])
+    following = send(LATER, *asked, user(f"{SCAN} Once more."))
+    stored = server.ask("memory.load_chat", chat_id=turn.chat)
+    texts = [m["content"] for m in stored["messages"]]
+    assert texts == [*(m["content"] for m in asked), f"{SCAN} Once more.", LATER]
+    again = send(TOLD, *asked, user(f"{SCAN} Once more."), assistant(LATER), user(f"{SCAN} And?"))
+    kinds = {r["turn"]: r["kind"] for r in talk.ask("receipts")["receipts"]}
+    assert kinds == {
+        turn.receipt: "turn",
+        taken.receipt: "aside",
+        following.receipt: "turn",
+        again.receipt: "turn",
+    }

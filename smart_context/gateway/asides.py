@@ -1,0 +1,247 @@
+"""Tells requests that serve the client itself from turns of its chat. Pure.
+
+A client asks for titles, summaries, suggestions and the like over the history of a chat. Such
+an aside is sent on unfiltered and stays out of the chat.
+
+Both mistakes mend themselves. A turn that was taken for an aside enters the chat with the next
+request, which holds its question and answer, and its system prompt counts as the chat's from
+then on. An aside that was taken for a turn leaves the chat again as a branch. The first is worse,
+since its request went out unfiltered, so what a person may have written is a turn unless two
+things speak against it.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from smart_context.base.values import JsonObject
+from smart_context.gateway.requests.body import Body
+from smart_context.gateway.requests.units import Unit
+
+_READ_CHARACTERS = 400
+"""How much of a prompt tells what it is for."""
+
+_LEAST_INSTRUCTION = 100
+"""A program's instruction about a conversation is longer than what a person types for one."""
+
+_MOST_SYSTEM = 64 << 10
+"""Longest part of a system prompt that is compared."""
+
+_SENTENCE_END = re.compile(r"[.!?;:\n]+")
+_TASK = "### Task:"
+_MARKS = (
+    "[SUGGESTION MODE:",  # Claude Code, Qwen Code: what the user may type next
+    "Analyze *only* the content and structure of your immediately preceding response",  # Gemini CLI
+    "You are performing a CONTEXT CHECKPOINT COMPACTION",  # Codex
+    "Your task is to create a detailed summary of the conversation so far",  # Claude Code
+    "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.",  # the same, newer
+    "Generate a concise 3-7 word title for this conversation, omitting punctuation",  # Zed
+    "Please generate a four to five word title summarizing our conversation",  # NextChat
+    '<explicit_instructions type="condense"',  # Cline
+    '<explicit_instructions type="summarize_task"',  # the same, by itself
+)
+"""How instructions begin that no person types."""
+
+_TITLE_GENERATOR = re.compile(r"\btitle generator\b", re.IGNORECASE)
+_OTHER_THING = (
+    r"(?!(?:an?|the|this|its|their|your|each|every|of|for|with|without|by|to|in|on|from|about)\b)"
+)
+_ASKS_FOR_TITLE = re.compile(
+    r"\b(?:generate|create|write|output|make|suggest|produce|provide)s?"
+    r"(?:\s+(?:only|just|exactly|me))*"
+    rf"(?:\s+(?:an?|one)(?:\s+{_OTHER_THING}[\w'-]+,?){{0,6}}|(?:\s+{_OTHER_THING}[\w-]+){{0,2}})"
+    r"\s+titles?\b",
+    re.IGNORECASE,
+)
+"""A verb and its object: `create a short, clear title`; not `write an essay with a title`."""
+
+_REFUSAL = re.compile(r"\b(?:not|never|no|avoid)\b|n['\u2019]t\b", re.IGNORECASE)
+
+_WORK = re.compile(
+    r"\b(?:summar|compress|compact|condens|distil|extract|analy[sz]|titles?\b|recap|hand-?off"
+    r"|checkpoint|memor(?:y|ies)\b|predict|continuing\b|who should .{0,20}speak)",
+    re.IGNORECASE,
+)
+_TALK = re.compile(
+    r"\b(?:conversations?|dialog(?:ue)?s?|discussions?|transcripts?|sessions?|chat|thread|story"
+    r"|history|(?:preceding|previous|last)\s+(?:response|message|turn)s?)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """What a client sends around a chat's messages, as far as it tells turns from asides."""
+
+    system: frozenset[str]  # digests of the sentences of its system prompt
+    tools: frozenset[str]  # digests of the names of its tools
+    is_stream: bool
+    has_schema: bool  # the answer has to be JSON, or a call of one tool
+
+    def is_other_program(self, turn: "Frame") -> bool:
+        """True if the system prompt shares little with that of the chat's turns."""
+        if not self.system or not turn.system:
+            return self.system != turn.system
+        fewer = min(len(self.system), len(turn.system))
+        return len(self.system & turn.system) * _SHARED < fewer
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> "Frame":
+        """A stored frame.
+
+        Raises:
+            KeyError, TypeError: If it is damaged.
+        """
+        return cls(
+            system=frozenset(map(str, row["system"])),
+            tools=frozenset(map(str, row["tools"])),
+            is_stream=bool(row["stream"]),
+            has_schema=bool(row["schema"]),
+        )
+
+    def as_row(self) -> JsonObject:
+        """The row to store."""
+        system, tools = sorted(self.system), sorted(self.tools)
+        return {
+            "system": system,
+            "tools": tools,
+            "stream": self.is_stream,
+            "schema": self.has_schema,
+        }
+
+    def is_like(self, turn: "Frame") -> bool:
+        """True if it tells no more than the known frame of the chat's turns."""
+        kinds = [(bool(f.tools), f.is_stream, f.has_schema) for f in (self, turn)]
+        return kinds[0] == kinds[1] and not self.differences(turn)
+
+    def differences(self, turn: "Frame") -> int:
+        """The number of ways in which it differs from the frame of the chat's turns."""
+        return sum(
+            (
+                self.is_other_program(turn),
+                bool(turn.tools) and not self.tools & turn.tools,
+                turn.is_stream and not self.is_stream,
+                self.has_schema and not turn.has_schema,
+            )
+        )
+
+
+_SHARED = 5
+"""Prompts of one program share at least one in this many sentences: the mode or date changes."""
+
+_MOST_SENTENCES = 128
+_LEAST_SENTENCE = 12
+
+
+def frame_of(units: Sequence[Unit], body: Body) -> Frame:
+    """The frame of a request."""
+    said = _SENTENCE_END.split("\n".join(_systems(units, body))[:_MOST_SYSTEM])
+    sentences = {text for each in said if len(text := " ".join(each.split())) >= _LEAST_SENTENCE}
+    wanted = body.get("response_format") or _text_format(body)
+    kind = wanted.get("type") if isinstance(wanted, Mapping) else None
+    return Frame(
+        system=frozenset(sorted(map(_digest, sentences))[:_MOST_SENTENCES]),
+        tools=frozenset(map(_digest, _tool_names(body.get("tools")))),
+        is_stream=body.get("stream") is True,
+        has_schema=kind in {"json_object", "json_schema"}
+        or isinstance(body.get("tool_choice"), Mapping),
+    )
+
+
+def _text_format(body: Body) -> Any:
+    text = body.get("text")
+    return text.get("format") if isinstance(text, Mapping) else None
+
+
+def _tool_names(tools: Any) -> list[str]:
+    given = [tool for tool in tools if isinstance(tool, Mapping)] if isinstance(tools, list) else []
+    named = [each if isinstance(each := tool.get("function"), Mapping) else tool for tool in given]
+    return [str(tool.get("name") or tool.get("type")) for tool in named[:_MOST_SENTENCES]]
+
+
+def _digest(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+
+
+def says_aside(units: Sequence[Unit], body: Body, *, is_named: bool) -> bool:
+    """True if a request alone, without its chat, tells that it serves the client itself.
+
+    Args:
+        is_named: The client gives its own name for the chat. Only then is a system prompt that
+            asks for a title enough: a chat may be about titles.
+    """
+    spoken = [unit for unit in units if unit.role != "system"]
+    if len(spoken) == 1 and spoken[0].role == "user" and spoken[0].text.startswith(_TASK):
+        return True  # Open WebUI: titles, tags, follow-ups
+    if _instruction(units).startswith(_MARKS):
+        return True
+    if not is_named or body.get("tools") or any(unit.role == "assistant" for unit in units):
+        return False
+    return any(_asks_for_title(text) for text in _systems(units, body))
+
+
+def is_beside(units: Sequence[Unit], body: Body, turn: Frame) -> bool:
+    """True if a request over a chat's history is an aside, by how the chat's turns look.
+
+    Args:
+        turn: The frame of the chat's turns.
+    """
+    frame = frame_of(units, body)
+    differences = frame.differences(turn)
+    instruction = _instruction(units)
+    is_about_talk = _works_on_talk(instruction)
+    if _ends_with_system(units):
+        return is_about_talk
+    is_program = frame.is_other_program(turn) and any(
+        _works_on_talk(text) for text in _systems(units, body)
+    )
+    is_clear = differences > 1
+    return (is_program and (is_clear or is_about_talk)) or (
+        is_clear and is_about_talk and len(instruction) >= _LEAST_INSTRUCTION
+    )
+
+
+def _systems(units: Sequence[Unit], body: Body) -> list[str]:
+    """The system prompts, without one that ends the list."""
+    instructions = body.get("instructions")
+    head = units[:-1] if _ends_with_system(units) else units
+    systems = [_written(unit) for unit in head if unit.role == "system"]
+    return [*systems, *([instructions] if isinstance(instructions, str) else [])]
+
+
+def _ends_with_system(units: Sequence[Unit]) -> bool:
+    """True for an instruction after the last answer, as SillyTavern gives its own ones."""
+    return len(units) > 1 and units[-1].role == "system" and units[-2].role == "assistant"
+
+
+def _instruction(units: Sequence[Unit]) -> str:
+    """The last thing that the client or the person says."""
+    if _ends_with_system(units):
+        return _written(units[-1])
+    return next((_written(unit).lstrip() for unit in reversed(units) if unit.role == "user"), "")
+
+
+def _written(unit: Unit) -> str:
+    """The text of a message, with its lines where they are known."""
+    return unit.content if isinstance(unit.content, str) else unit.text
+
+
+def _works_on_talk(text: str) -> bool:
+    """True if a sentence at the beginning is about work on a conversation: a summary of it."""
+    return any(
+        _WORK.search(sentence) and _TALK.search(sentence)
+        for sentence in _SENTENCE_END.split(text[:_READ_CHARACTERS])
+    )
+
+
+def _asks_for_title(text: str) -> bool:
+    beginning = text[:_READ_CHARACTERS]
+    if _TITLE_GENERATOR.search(beginning):
+        return True
+    for sentence in _SENTENCE_END.split(beginning):
+        asked = _ASKS_FOR_TITLE.search(sentence)
+        if asked and not _REFUSAL.search(sentence[: asked.start()]):
+            return True
+    return False
