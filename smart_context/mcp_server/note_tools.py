@@ -111,7 +111,9 @@ class NoteTools:
 
         def read(index: VaultIndex) -> tuple[str, str]:
             found = self._readable(index, path)
-            return found, _part_of(index, found, fragment)
+            is_link = found not in {_plain(path), f"{_plain(path)}.md"}
+            linked = path.partition("#")[2] if is_link else ""
+            return found, _part_of(index, found, fragment or linked)
 
         found, text = await self.notes.ask(read)
         asked = asked_for("read_note", cursor, max_tokens, path=found, part=fragment)
@@ -237,7 +239,7 @@ class NoteTools:
             PathRefused: If the request leads out of the vault.
         """
         confine(self.notes.root, request)
-        plain = posixpath.normpath(request.strip("/") or ".")
+        plain = _plain(request)
         for path in (plain, f"{plain}.md", index.names.resolve(request, "").path):
             if path and self._may_read(path):
                 return path
@@ -253,7 +255,7 @@ class NoteTools:
             PathRefused: If the request leads out of the vault.
         """
         confine(self.notes.root, request)
-        path = posixpath.normpath(request.strip("/") or ".")
+        path = _plain(request)
         below = index.files_below("" if path == "." else path)
         if not (self._may_read(path) or any(True for _ in below)):
             raise CommandFailed(
@@ -287,6 +289,11 @@ class NoteTools:
         kept = [key for texts in snapshot.items.values() for key in texts]
         left_out = [*snapshot.missing_items, *refused, *compiled.stats.skipped_items]
         return {"items": kept, "not_included": left_out}, compiled.context
+
+
+def _plain(request: str) -> str:
+    """A path as the vault names it."""
+    return posixpath.normpath(request.strip("/") or ".")
 
 
 def _part_of(index: VaultIndex, path: str, fragment: str) -> str:

@@ -15,7 +15,7 @@ from mcp.shared.exceptions import MCPError
 
 from smart_context import __version__
 from smart_context.base.asking import whoever_asks
-from smart_context.base.errors import InvalidParams, SmartContextError
+from smart_context.base.errors import InvalidParams, SmartContextError, StorageAway
 from smart_context.base.resources import asset
 from smart_context.base.values import JsonObject
 from smart_context.host.commands.registry import Caller
@@ -57,7 +57,6 @@ RESOURCE_TOKENS = 25_000
 Context = ServerRequestContext[Any, Any]
 CallerOf = Callable[[Any], Caller]
 
-_NOT_FOUND = -32002
 _INSTRUCTIONS = (
     "A vault of notes and chats. Chats have topics: read_chat with topics gives the messages that "
     "they keep, explain says why. Results are cut at max_tokens; go on with next_cursor. What "
@@ -189,10 +188,10 @@ class _Protocol:
             page = await self._call(context, "list_chats", cursor=cursor)
             names = [] if cursor else await self._toolbox.contexts(self._caller_of(context.request))
         except SmartContextError as error:
-            raise MCPError(code=types.INVALID_PARAMS, message=str(error)) from error
+            raise _refused(error) from error
         chats = [
             types.Resource(
-                uri=f"chat://{row['chat_id']}",
+                uri=f"chat://{quote(row['chat_id'], safe='')}",
                 name=row["chat_id"],
                 title=row["title"],
                 mime_type=_MARKDOWN,
@@ -200,7 +199,7 @@ class _Protocol:
             for row in page["chats"]
         ]
         contexts = [
-            types.Resource(uri=f"context://{quote(name)}", name=name, mime_type=_MARKDOWN)
+            types.Resource(uri=f"context://{quote(name, safe='')}", name=name, mime_type=_MARKDOWN)
             for name in names
         ]
         return types.ListResourcesResult(
@@ -221,7 +220,7 @@ class _Protocol:
         try:
             text = await self._resource(context, str(params.uri))
         except SmartContextError as error:
-            raise MCPError(code=_NOT_FOUND, message=str(error)) from error
+            raise _refused(error) from error
         return _contents(params, _MARKDOWN, text)
 
     async def list_prompts(
@@ -235,7 +234,7 @@ class _Protocol:
         try:
             text = await self._prompt(context, params.name, params.arguments or {})
         except SmartContextError as error:
-            raise MCPError(code=types.INVALID_PARAMS, message=str(error)) from error
+            raise _refused(error) from error
         message = types.PromptMessage(role="user", content=_text(text))
         return types.GetPromptResult(messages=[message])
 
@@ -244,16 +243,18 @@ class _Protocol:
 
     async def _resource(self, context: Context, uri: str) -> str:
         kind, _, rest = uri.partition("://")
-        name = unquote(rest)
         if kind == "chat":
-            return await self._chat(context, name, None)
+            return await self._chat(context, unquote(rest), None)
         if kind == "context":
-            return await self._text(context, "build_context", name=name)
+            return await self._text(context, "build_context", name=unquote(rest))
         if kind == "note":
-            path, _, part = name.partition("#")
-            fragment = {"block": part} if part.startswith("^") else {"heading": part}
-            return await self._text(context, "read_note", path=path, **fragment)
+            path, _, part = rest.partition("#")  # one of the path itself is sent as `%23`
+            return await self._part(context, unquote(path), unquote(part))
         raise InvalidParams(f"expected chat://, context:// or note://, found {uri[:80]!r}")
+
+    async def _part(self, context: Context, path: str, part: str) -> str:
+        place = {"block": part} if part.startswith("^") else {"heading": part}
+        return await self._text(context, "read_note", path=path, **place)
 
     async def _prompt(self, context: Context, name: str, given: dict[str, str]) -> str:
         if name == "continue_chat":
@@ -276,6 +277,13 @@ class _Protocol:
     async def _text(self, context: Context, tool: str, /, **arguments: Any) -> str:
         page = await self._call(context, tool, max_tokens=RESOURCE_TOKENS, **arguments)
         return _with_end(page["text"], page, tool)
+
+
+def _refused(error: SmartContextError) -> MCPError:
+    """The protocol's error: what the caller named is not there, or the storage is away."""
+    is_ours = isinstance(error, StorageAway)
+    code = types.INTERNAL_ERROR if is_ours else types.INVALID_PARAMS
+    return MCPError(code=code, message=str(error))
 
 
 def _contents(

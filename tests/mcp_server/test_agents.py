@@ -5,6 +5,7 @@ import json
 import re
 import sys
 from contextlib import asynccontextmanager
+from urllib.parse import quote
 
 import httpx2
 import pytest
@@ -12,6 +13,7 @@ from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
+from mcp.types import INVALID_PARAMS
 from openai import AsyncOpenAI
 
 from smart_context.app.browsers import key_file
@@ -332,13 +334,51 @@ async def test_resources_and_prompts_give_the_same_texts(agent):
     ):
         found = await agent.client.read_resource(uri)
         assert words in found.contents[0].text
-    for uri in ("note://../x", "chat://none", "file:///etc/passwd", "context://"):
-        with pytest.raises(MCPError):
-            await agent.client.read_resource(uri)
     prompt = await agent.client.get_prompt("with_context", {"name": "Baking", "task": "Bake."})
     assert prompt.messages[0].content.text.startswith("Bake.\n\n")
     prompt = await agent.client.get_prompt("continue_chat", {"chat_id": "c1"})
     assert "ferry to Lisbon" in prompt.messages[0].content.text
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        *("note://../x", "note://None.md", "note://Bread.md#Nothing", "note://Bread.md#^none"),
+        *("chat://none", "chat://caf%C3%A9", "context://", "context://Caf%C3%A9"),
+        *("file:///etc/passwd", "note://%FF", "ui://other"),
+    ],
+)
+async def test_a_resource_that_does_not_exist_is_a_wrong_parameter(agent, uri):
+    with pytest.raises(MCPError) as refused:
+        await agent.client.read_resource(uri)
+    assert refused.value.error.code == INVALID_PARAMS
+
+
+@pytest.mark.parametrize("name", ["C# notes", "Café", "100% rye", "#first", "a?b=c&d", "焼く 🍞"])
+async def test_a_resource_is_found_by_its_encoded_name(agent, tmp_path, name):
+    (tmp_path / "vault" / f"{name}.md").write_text("sweet\n## Part é\nhot\n")
+    await agent.call("smart_context.save_context", key=name, items=["Bread.md"])
+    listed = (await agent.client.list_resources()).resources
+    uri = next(str(each.uri) for each in listed if each.name == name)
+    assert uri == f"context://{quote(name, safe='')}"
+    assert "rye" in (await agent.client.read_resource(uri)).contents[0].text
+
+    note = f"note://{quote(name)}.md"
+    for uri in (note, f"note://{quote(name, safe='')}.md"):
+        assert "sweet" in (await agent.client.read_resource(uri)).contents[0].text
+    part = (await agent.client.read_resource(f"{note}#Part%20%C3%A9")).contents[0].text
+    assert part == "## Part é\nhot\n"
+
+
+@pytest.mark.parametrize("path", ["Bread.md#Oven", "Bread#Oven", "Bread#^heat"])
+async def test_a_part_may_be_named_as_in_a_link(agent, path):
+    text = (await agent.ask("read_note", path=path))["text"]
+    assert "hot" in text
+    assert "rye" not in text
+    uri = f"note://{quote(path, safe='')}"
+    assert (await agent.client.read_resource(uri)).contents[0].text == text
+    told = await agent.refused("read_note", path="Bread#Nothing")
+    assert "'Oven'" in told
 
 
 @asynccontextmanager

@@ -79,3 +79,34 @@ def test_a_list_without_an_object_around_it_is_the_providers(client, provider):
     body = json.dumps([FREE]).encode()
     provider.reply_with(Reply(body=body), path="/models")
     assert client.request("GET", "/v1/models").raw == body
+
+
+@pytest.mark.parametrize("path", ["/v1/models", "/v1/models/gpt-4o", "/v1/none", "/healthz"])
+def test_head_is_answered_as_get_without_a_body(client, provider, path):
+    asked = client.request("HEAD", path)
+    got = client.request("GET", path)
+    assert asked.status == got.status
+    assert asked.headers["content-type"] == got.headers["content-type"]
+    assert asked.headers["content-length"] == str(len(got.raw))
+    assert asked.raw == b""
+
+
+def test_head_of_a_response_asks_the_provider_for_it(client, provider):
+    provider.reply_with(Reply(body=b'{"id": "resp_1"}'), path="/responses/resp_1")
+    assert client.request("HEAD", "/v1/responses/resp_1").status == 200
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/responses", "/v1/embeddings"])
+def test_head_is_refused_where_get_is(client, path):
+    assert client.request("HEAD", path).status == client.request("GET", path).status == 405
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE"])
+@pytest.mark.parametrize("path", ["/v1", "/v1/", "/v1/none", "/v1/completions", "/v1/a/b"])
+def test_an_unknown_route_is_refused_in_the_shape_of_the_api(client, method, path):
+    refused = client.request(method, path)
+    error = refused.json["error"]
+    assert refused.status == 404
+    assert set(error) == {"message", "type", "param", "code"}
+    assert error["code"] == "unknown_url"
+    assert f"{method} {path.rstrip('/')}" in error["message"]
