@@ -60,12 +60,12 @@ _ASKS_FOR_TITLE = re.compile(
 _REFUSAL = re.compile(r"\b(?:not|never|no|avoid)\b|n['\u2019]t\b", re.IGNORECASE)
 
 _WORK = re.compile(
-    r"\b(?:summar|compress|compact|condens|distil|extract|analy[sz]|titles?\b|recap|hand-?off"
-    r"|checkpoint|memor(?:y|ies)\b|predict|continuing\b|who should .{0,20}speak)",
+    r"\b(?:summari|summary|compress|compact|condens|distil|extract|analy[sz]|titles?\b|recap"
+    r"|hand-?off|checkpoint|memory|memories|predict|continuing\b|who should .{0,20}speak)",
     re.IGNORECASE,
 )
 _TALK = re.compile(
-    r"\b(?:conversations?|dialog(?:ue)?s?|discussions?|transcripts?|sessions?|chat|thread|story"
+    r"\b(?:conversations?|dialogs?|dialogues?|discussions?|transcripts?|sessions?|chat|thread|story"
     r"|history|(?:preceding|previous|last)\s+(?:response|message|turn)s?)\b",
     re.IGNORECASE,
 )

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 
 _TAG = re.compile(r"\s*<([A-Za-z][\w-]{0,60})(?:\s[^<>]{0,1000})?>")
+_CLOSING = re.compile(r"</([A-Za-z][\w-]{0,60})>\s*")
 _NAMES = frozenset(("context", "instructions", "reminder", "skill"))
 """Blocks that programs write whose names have no sign of it: an underline, a hyphen."""
 _ASKED = frozenset(("task", "user_query", "userrequest", "user_request", "user_message"))
@@ -15,7 +16,7 @@ _RULES = "# AGENTS.md instructions"
 
 
 def question_in(text: str) -> str:
-    """The question in a message, without the blocks that programs put before it.
+    """The question in a message, without the blocks that programs put before and behind it.
 
     Empty if it has only such blocks.
     """
@@ -27,13 +28,29 @@ def question_in(text: str) -> str:
         closing = f"</{opening[1]}>"
         if name in _ASKED:
             return text[opening.end() :].partition(closing)[0].strip()
-        if name not in _NAMES and "_" not in name and "-" not in name:
+        if not _is_of_program(name):
             break
         end = text.find(closing, opening.end())
         if end < 0:
             return ""
         at = end + len(closing)
-    return text[at:].strip()
+    return text[at : _end_of_question(text, at)].strip()
+
+
+def _end_of_question(text: str, at: int) -> int:
+    """Where the blocks behind a question begin."""
+    end = len(text)
+    while closing := _CLOSING.fullmatch(text, max(text.rfind("</", at, end), at), end):
+        opening = text.rfind(f"<{closing[1]}", at, closing.start())
+        if opening < 0 or not _is_of_program(closing[1].lower()):
+            break
+        end = opening
+    return end
+
+
+def _is_of_program(name: str) -> bool:
+    """True for the name of a block that programs write."""
+    return name in _NAMES or "_" in name or "-" in name
 
 
 def request_in(text: str) -> str:

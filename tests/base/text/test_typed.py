@@ -18,6 +18,10 @@ IDE = "# Context from my IDE setup:\n\n## Open tabs:\n- a.rs: src/a.rs\n\n"
         pytest.param("<a_b></a_b><user_query>Fix</user_query>", "Fix", id="wrapped behind a block"),
         pytest.param("<div>a</div> is too wide", "<div>a</div> is too wide", id="HTML"),
         pytest.param("<b", "<b", id="no tag"),
+        pytest.param("Who?\n<a-b>x</a-b>\n<c_d>y</c_d>\n", "Who?", id="blocks behind"),
+        pytest.param("<a-b>x</a-b> Who? <a-b>y</a-b>", "Who?", id="blocks on both sides"),
+        pytest.param("Who? </a-b>", "Who? </a-b>", id="a block that was not opened"),
+        pytest.param("Is it <b>so</b>", "Is it <b>so</b>", id="HTML at the end"),
         pytest.param(f"{IDE}## My request for Codex:\nRename it\n", "Rename it", id="an editor"),
         pytest.param(
             "# AGENTS.md instructions for /p\n\n<INSTRUCTIONS>\nx\n</INSTRUCTIONS>\n"

@@ -353,9 +353,9 @@ def test_work_of_a_client_over_the_history_leaves_the_chat_as_it_was(server, pro
 
     talk = [system(LEAD), user(f"Who lit the lamp, {len(named)}?"), assistant(TOLD)]
     turn = send(TOLD, *talk[:2])
-    before = stored(turn.chat)
+    before = stored(turn.chat)["messages"]
     work = send(SAVED, system(RECALL), *talk[1:], user(SCAN))
-    assert stored(turn.chat) == before
+    assert stored(turn.chat)["messages"] == before
     assert provider.chat_requests[-1].messages == [system(RECALL), *talk[1:], user(SCAN)]
     following = send(LATER, *talk, user("Who saw it?"))
     assert {turn.chat, work.chat, following.chat} == {turn.chat}

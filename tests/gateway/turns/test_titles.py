@@ -18,6 +18,7 @@ FILES = [
     user("I have *added these files to the chat* so you can go ahead and edit them.\n\na.py"),
     assistant("Ok, any changes I propose will be to those files."),
 ]
+REMINDER = "<system-reminder>\nThe list is empty.\n</system-reminder>"
 HISTORY = [user("Who lit the lamp?"), assistant("The keeper."), user("And then?")]
 
 
@@ -51,6 +52,12 @@ HISTORY = [user("Who lit the lamp?"), assistant("The keeper."), user("And then?"
         ),
         pytest.param([*FILES, *HISTORY], "And then?", id="files and a history"),
         pytest.param([user("Who?"), *FILES, user("Fix it")], "Fix it", id="files that moved"),
+        pytest.param(
+            [user(f"{REMINDER}\nWho lit the lamp?\n{REMINDER}"), *HISTORY[1:]],
+            "Who lit the lamp?",
+            id="reminders around the question",
+        ),
+        pytest.param([user(REMINDER), *HISTORY], "Who lit the lamp?", id="a reminder of its own"),
         pytest.param([system("s"), assistant("a")], "a", id="no question"),
         pytest.param([], "", id="nothing"),
         pytest.param([user("x" * 99)], f"{'x' * (TITLE_LENGTH - 1)}…", id="a long question"),
