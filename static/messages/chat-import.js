@@ -5,7 +5,7 @@ import { keyHeaders } from "../key.js";
 import { counted, numbered, plainly, reasonOf } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 
-/** @typedef {{ new: number, grown: number, unchanged: number, deleted: number, failed: { file: string, title: string, id: string, error: string }[], further_failed?: number }} Account */
+/** @typedef {{ new: number, grown: number, unchanged: number, deleted: number, unreadable: number, failed: { file: string, title: string, id: string, error: string }[], further_failed?: number }} Account */
 
 const ACCEPTED = ".zip,.json,.jsonl,.md,.db";
 
@@ -28,7 +28,7 @@ export function startChatImport(wire) {
   const bringIn = async (files) => {
     const before = new Set(await idsOf(wire));
     /** @type {Account} */
-    const all = { new: 0, grown: 0, unchanged: 0, deleted: 0, failed: [], further_failed: 0 };
+    const all = { new: 0, grown: 0, unchanged: 0, deleted: 0, unreadable: 0, failed: [], further_failed: 0 };
     for (const [place, file] of files.entries()) {
       tell(`Sending ${file.name}${files.length > 1 ? ` (${place + 1} of ${files.length})` : ""}…`);
       try {
@@ -83,7 +83,7 @@ async function idsOf(wire) {
 
 /** Adds the account of one more file. @param {Account} all @param {Account} account */
 function add(all, account) {
-  for (const name of /** @type {const} */ (["new", "grown", "unchanged", "deleted"])) all[name] += account[name];
+  for (const name of /** @type {const} */ (["new", "grown", "unchanged", "deleted", "unreadable"])) all[name] += account[name];
   all.failed.push(...account.failed);
   all.further_failed = (all.further_failed ?? 0) + (account.further_failed ?? 0);
 }
@@ -95,6 +95,7 @@ export function inWords(account) {
     account.grown && `${numbered(account.grown)} with new messages`,
     account.unchanged && `${numbered(account.unchanged)} known already`,
     account.deleted && `${numbered(account.deleted)} left in the trash`,
+    account.unreadable && `${numbered(account.unreadable)} without messages that can be read`,
   ].filter(Boolean);
   const [first, ...more] = account.failed;
   if (!first) return `${found.join(", ") || "No chats"}.`;

@@ -7,6 +7,7 @@ import { silenceInWords } from "../../static/messages/answers/silence.js";
 import { tryAgainInWords } from "../../static/messages/answers/try-again.js";
 import { possibleWidth } from "../../static/frame/side-width.js";
 import { writesAnswers } from "../../static/lib/model-list.js";
+import { inWords } from "../../static/messages/chat-import.js";
 import { arrangedInWords } from "../../static/messages/chat-selection.js";
 import { counted, decoded, messagesCounted, money, reasonOf, visible } from "../../static/lib/text.js";
 
@@ -133,4 +134,9 @@ test("what was done with chats is told in words", () => {
   assert.equal(arrangedInWords(2, { folder: "Work" }), "2 chats are in the folder “Work”.");
   assert.equal(arrangedInWords(2, { folder: "" }), "2 chats are in no folder now.");
   assert.equal(arrangedInWords(1, { archived: false }), "The chat is out of the archive.");
+});
+
+test("chats without messages that can be read are told of an import, and not called known", () => {
+  const none = { new: 1, grown: 0, unchanged: 0, deleted: 0, unreadable: 3, failed: [] };
+  assert.equal(inWords(none), "1 new chat, 3 without messages that can be read.");
 });
