@@ -119,10 +119,7 @@ class Imports:
         try:
             async with self._reading:
                 importer = Importer(self._host.services.storage, wishes, self._tell)
-                account = (await importer.run([file])).row()
-            for failed in account["failed"]:
-                failed["file"] = self._shown(failed["file"])
-            return account
+                return (await importer.run([file], {file: self._names.get(file.name, "")})).row()
         finally:
             if upload and not dry_run:
                 self._waiting.pop((caller.person, upload), None)
@@ -142,14 +139,10 @@ class Imports:
             self._folder = tempfile.TemporaryDirectory(prefix="smart-context-")
         return Path(self._folder.name) / f"{upload}{suffix if _SUFFIX.fullmatch(suffix) else ''}"
 
-    def _shown(self, file: str) -> str:
-        """A file as the user calls it: an upload by the name that it was sent with."""
-        return self._names.get(Path(file).name) or file
-
     def _tell(self, file: str, done: int, share: float) -> None:
         if monotonic() - self._told_at > _TOLD_EACH_S:
             self._told_at = monotonic()
-            told = {"file": self._shown(file), "chats": done, "share": round(share, 3)}
+            told = {"file": file, "chats": done, "share": round(share, 3)}
             self._host.emit(IMPORT_PROGRESS, told, whoever_asks())
 
 

@@ -25,6 +25,9 @@ Attached = Mapping[str, str]
 
 _NONE: Attached = MappingProxyType({})
 
+MARK = "smart_context"
+"""The key that says of a JSON document that it was exported from here, and as which chat."""
+
 _CALLOUTS = {"user": "question", "assistant": "quote", "system": "info", "tool": "example"}
 _SPEAKERS = {"user": "You", "assistant": "Assistant", "system": "System", "tool": "Tool"}
 _NOT_IN_BLOCK_IDS = re.compile(r"[^A-Za-z0-9-]+")
@@ -60,7 +63,8 @@ def exported(
         attached: Where the attached files are that Markdown and HTML show; of others the name.
     """
     if form == "json":
-        return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+        marked = {MARK: {"export": 1, "chat_id": chat_id}, **unmarked(document)}
+        return json.dumps(marked, ensure_ascii=False, indent=2) + "\n"
     if form == "openai":
         said = [m for m in _said(document) if not m.is_summary]  # what it stands for is there
         body = {"messages": [row for message in said for row in _openai(message)]}
@@ -70,9 +74,14 @@ def exported(
     return _markdown(chat_id, document, attached)
 
 
+def unmarked(document: Mapping[str, Any]) -> JsonObject:
+    """A document as it is stored, without the mark of an export."""
+    return {key: value for key, value in document.items() if key != MARK}
+
+
 def file_name(chat_id: str, document: Mapping[str, Any], form: Form) -> str:
     """The name of a chat's file: `<title>-<chat_id>.md`."""
-    return f"{_name_start(document)}{chat_id}.{ENDINGS[form]}"
+    return f"{name_start(document)}{chat_id}.{ENDINGS[form]}"
 
 
 def chat_id_in(stem: str, document: Mapping[str, Any]) -> str:
@@ -81,13 +90,14 @@ def chat_id_in(stem: str, document: Mapping[str, Any]) -> str:
     The name is that of `file_name` or the id alone. In a name that a person changed, the id is
     what follows the last `-`.
     """
-    start = _name_start(document)
+    start = name_start(document)
     if start and stem.startswith(start):
         return stem.removeprefix(start)
     return stem if chat_id_of(f"{stem}.json") else stem.rpartition("-")[2]
 
 
-def _name_start(document: Mapping[str, Any]) -> str:
+def name_start(document: Mapping[str, Any]) -> str:
+    """What comes before the chat's id in the name of its file; empty for nothing."""
     words = NOT_IN_NAMES.sub(" ", _title(document))
     named = " ".join(words.split())[:_LONGEST_NAME].strip(" .")
     return f"{named}-" if named else ""

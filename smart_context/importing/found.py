@@ -13,7 +13,7 @@ from smart_context.base.asking import person_tag, whoever_asks
 from smart_context.base.text.names import storable
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject
-from smart_context.chat.messages import ChatId, MessageId, Role
+from smart_context.chat.messages import ChatId, MessageId, Role, messages_of
 from smart_context.llm.thoughts import stored_thoughts
 
 LONGEST_TITLE = 200
@@ -74,7 +74,7 @@ class FoundChat:
     """One chat."""
 
     client: str  # the program, as `source.client` has it
-    id: str  # its id there
+    id: str  # its id there; a reader leaves it empty where there is none
     title: str = ""  # its title; empty for none
     created_at: str = ""  # when it began, ISO 8601 in UTC; empty if unknown
     instructions: str = ""  # its system prompt, told to the model in each turn; empty for none
@@ -107,6 +107,20 @@ class FoundChat:
         return found
 
     @property
+    def beginning(self) -> str:
+        """What tells it where its program gives no id: its time, and all up to the first answer."""
+        told: list[object] = [self.created_at]
+        for message in self.messages:
+            told.append([message.role, *(part.get("text") for part in message.parts)])
+            if message.role == "assistant" and not message.is_empty:
+                break
+        return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+    def apart(self) -> "FoundChat":
+        """The same chat under an id of its own, where another one has its id."""
+        return replace(self, id=f"{self.id} {self.beginning}")
+
+    @property
     def chat_id(self) -> ChatId:
         """The id that the chat has here, the same for each import by a person."""
         named = f"{self.client}\0{self.id}"
@@ -119,14 +133,30 @@ class FoundChat:
 class OwnChat:
     """A chat that was exported from here."""
 
-    chat_id: ChatId
+    id: str  # its id where it was exported; empty if nothing tells
     document: JsonObject  # its document
 
     @property
-    def copy_id(self) -> ChatId:
-        """The id that it gets where its own is another person's."""
-        named = f"{person_tag(whoever_asks())}\0{self.chat_id}"
-        return ChatId(hashlib.sha256(named.encode()).hexdigest()[:16])
+    def chat_ids(self) -> Sequence[ChatId]:
+        """The ids that it may get, in order: its own, one of the person's, one by its beginning.
+
+        Its own may be another person's, or another chat's.
+        """
+        told: list[str] = []
+        for message in messages_of(self.document):
+            told += [message.id, message.role, message.text]
+            if message.role == "assistant":
+                break
+        tag = person_tag(whoever_asks())
+        named = [f"{tag}\0{self.id}", "\0".join((tag, self.id, *told))]
+        digests = [hashlib.sha256(name.encode(errors="replace")).hexdigest() for name in named]
+        ids = [ChatId(digest[:16]) for digest in digests]
+        return [ChatId(self.id), *ids] if self.id else ids[1:]
+
+    @property
+    def chat_id(self) -> ChatId:
+        """The first of the ids that it may get."""
+        return ChatId(self.id) if self.id else self.chat_ids[0]
 
     @property
     def title(self) -> str:

@@ -9,10 +9,7 @@ from typing import IO, Any, TypeVar
 
 import ijson  # type: ignore[import-untyped] # it brings no types
 
-from smart_context.base.errors import ChatIdInvalid
 from smart_context.base.values import parsed
-from smart_context.chat.exported import chat_id_in
-from smart_context.chat.ids import check_chat_id
 from smart_context.importing.found import (
     FoundChat,
     NotKnown,
@@ -22,9 +19,10 @@ from smart_context.importing.found import (
     tell_thoughts,
     text_of,
 )
+from smart_context.importing.own_export import is_marked, is_older_export, own_chat
 from smart_context.importing.program import Form, Program, Session
 from smart_context.importing.programs import OWN, PROGRAMS
-from smart_context.importing.readers.openai_lists import OPENAI
+from smart_context.importing.readers.openai_lists import OPENAI, is_chat, is_message
 from smart_context.importing.sources import Source
 from smart_context.importing.tables import tables_of
 
@@ -43,7 +41,12 @@ _SIGNS = tuple(sign for program in PROGRAMS for sign in program.signs)
 """A file that begins with one of them is a known program's, though damaged."""
 
 _NOT_UTF8 = "expected UTF-8, found another encoding; save the file as UTF-8"
-_OWN_KEYS = {"branches", "topics", "source", "version_order", "split_from", "forked_from"}
+
+_CHAT_KEYS = frozenset(("chat", "messages", "mapping", "chat_messages", "conversations"))
+"""How a line shows that it is a chat, and not one of the lines of a chat."""
+
+_LISTS = ("conversations", "chats", "threads", "sessions")
+"""Where an object has its chats: big-AGI's, TypingMind's, and those of most scripts."""
 
 _FAULTS = (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError)
 """What readers raise on values of other types than any version of a program was seen to write."""
@@ -74,7 +77,10 @@ def chats_in(source: Source, wanted: str = "") -> Iterator[Found | Broken]:
     with source.opened() as stream:
         start = stream.read(_PEEKED)
     try:
-        yield from _chats(source, start, wanted)
+        for found in _chats(source, start, wanted):
+            if isinstance(found, FoundChat):
+                found.id = found.id or found.beginning
+            yield found
     except NotReadable as error:
         if (wanted and source.is_alone) or any(sign in start for sign in _SIGNS):
             raise
@@ -102,7 +108,7 @@ def _chats(source: Source, start: bytes, wanted: str) -> Iterator[Found | Broken
     elif first == b"{":
         yield from _of_object(_whole(source), source, wanted)
     else:
-        raise NotReadable("expected JSON, JSON lines, or aider's history; found something else")
+        raise NotReadable("expected a form in which a known program keeps chats, found another")
 
 
 def _wanted(wanted: str) -> Iterator[Program]:
@@ -144,7 +150,7 @@ def _listed(source: Source, wanted: str) -> Iterator[Found | Broken]:
         first = next(items, None)
         if first is None:
             return
-        if isinstance(first, Mapping) and "role" in first:
+        if isinstance(first, Mapping) and is_message(first):
             rows = [first, *islice(items, 1_000_000)]
             forms = [program.session for program in _wanted(OPENAI.name)]
             session = Session(rows=rows, name=source.stem)
@@ -153,7 +159,7 @@ def _listed(source: Source, wanted: str) -> Iterator[Found | Broken]:
         client = ""
         unknown: list[Any] = []  # what comes before the first of a known program
         for number, item in enumerate(_chained(first, items)):
-            client = client or _client_of(item, source, wanted)  # as what follows
+            client = _client_of(item, source, wanted) or client  # else as what comes before
             if client:
                 for place, early in enumerate(unknown):
                     yield from _read(early, source, client, place)
@@ -226,7 +232,7 @@ def _lined(source: Source, wanted: str) -> Iterator[Found | Broken]:
             row = parsed(line)
             if row is None:
                 damaged = damaged or number + 1
-            elif "chat" in row or "messages" in row or "mapping" in row or "chat_messages" in row:
+            elif not _CHAT_KEYS.isdisjoint(row):
                 is_any = True
                 yield from _read(row, source, _client_of(row, source, wanted), number)
             else:
@@ -247,11 +253,18 @@ def _of_object(document: object, source: Source, wanted: str) -> Iterator[Found 
     forms = [program.export for program in _wanted(wanted)]
     if any(form and form.fits(data) for form in forms):
         yield from _guarded(lambda: _in_form(forms, data), source)
-    elif isinstance(listed := data.get("conversations"), list):
+    elif not is_chat(data) and (listed := _chats_of(data)):
         for number, item in enumerate(listed):
             yield from _read(item, source, _client_of(item, source, wanted), number)
     else:
-        yield from _read(data, source, _client_of(data, source, wanted), 0)
+        client = _client_of(data, source, wanted, is_all=True)
+        yield from _read(data, source, client, 0)
+
+
+def _chats_of(data: Mapping[str, Any]) -> list[Any]:
+    """The list of chats that an object has; empty if it has none."""
+    found = (holder.get(key) for holder in (data, mapping(data.get("data"))) for key in _LISTS)
+    return next((listed for listed in found if isinstance(listed, list)), [])
 
 
 def _guarded(read: Callable[[], Iterator[FoundChat]], source: Source) -> Iterator[Found | Broken]:
@@ -261,14 +274,19 @@ def _guarded(read: Callable[[], Iterator[FoundChat]], source: Source) -> Iterato
         yield Broken(id="", title=source.stem, error=_short(error))
 
 
-def _client_of(item: object, source: Source, wanted: str) -> str:
-    """The program that an object is of; empty if none is known, or if it is not wanted."""
+def _client_of(item: object, source: Source, wanted: str, *, is_all: bool = False) -> str:
+    """The program that an object is of; empty if none is known, or if it is not wanted.
+
+    Args:
+        is_all: The file holds nothing else.
+    """
     if wanted and source.is_alone:
         return wanted
     told = item if isinstance(item, Mapping) else {}
     known = ((program.name, program.conversation) for program in PROGRAMS)
     client = next((name for name, form in known if form and form.fits(told)), "")
-    if client == OPENAI.name and not _OWN_KEYS.isdisjoint(told):
+    is_older = is_all and client == OPENAI.name and is_older_export(told, source.stem)
+    if is_older or is_marked(told):
         client = OWN
     return client if wanted in {"", client} else ""
 
@@ -282,41 +300,28 @@ def _read(item: object, source: Source, client: str, number: int) -> Iterator[Fo
         return
     try:
         yield from _as(client, item, source)
+    except NotKnown as error:  # a list of something else
+        if source.is_alone:
+            yield _broken(item, error)
     except _FAULTS as error:
-        yield Broken(
-            id=text_of(item.get("id")) or text_of(item.get("uuid")),
-            title=text_of(item.get("title")) or text_of(item.get("name")),
-            error=_short(error),
-        )
+        yield _broken(item, error)
+
+
+def _broken(item: Mapping[str, Any], error: BaseException) -> Broken:
+    return Broken(
+        id=text_of(item.get("id")) or text_of(item.get("uuid")),
+        title=text_of(item.get("title")) or text_of(item.get("name")),
+        error=_short(error),
+    )
 
 
 def _as(client: str, item: Mapping[str, Any], source: Source) -> Iterator[Found]:
-    if client == OWN or (client == OPENAI.name and _is_own(item)):
-        yield _own(item, source)
+    if client == OWN:
+        yield own_chat(item, source.stem)
         return
     forms = (program.conversation for program in PROGRAMS if program.name == client)
     if form := next(forms, None):
         yield from _of_form(form, item)
-
-
-def _is_own(item: Mapping[str, Any]) -> bool:
-    """True if each message has an id of its own: ours have, OpenAI's don't."""
-    messages = item.get("messages")
-    return (
-        isinstance(messages, list)
-        and bool(messages)
-        and all(isinstance(row, Mapping) and isinstance(row.get("id"), str) for row in messages)
-    )
-
-
-def _own(item: Mapping[str, Any], source: Source) -> OwnChat:
-    try:
-        chat_id = check_chat_id(chat_id_in(source.stem, item))
-    except ChatIdInvalid:
-        raise NotReadable("expected a file named TITLE-CHAT_ID.json, found another name") from None
-    if not isinstance(item.get("messages"), list):
-        raise NotReadable("expected a list of messages, found none")
-    return OwnChat(chat_id=chat_id, document=dict(item))
 
 
 def _whole(source: Source) -> object:

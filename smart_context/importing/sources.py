@@ -144,8 +144,11 @@ class Assets:
 
 
 @contextmanager
-def sources_of(path: Path) -> Iterator[list[Source]]:
+def sources_of(path: Path, name: str) -> Iterator[list[Source]]:
     """The files below a path that may hold chats; an archive stays open meanwhile.
+
+    Args:
+        name: What the path is called for people, and by the name of an export.
 
     Raises:
         NotReadable: If it is an archive that is damaged, encrypted, or unpacks to too much.
@@ -161,7 +164,7 @@ def sources_of(path: Path) -> Iterator[list[Source]]:
                 raise NotReadable("expected a ZIP, found a damaged one; download it again")
         size = path.stat().st_size
         assets = Assets(beside=path.parent / ATTACHED_FOLDER)
-        yield [Source(name=str(path), size=size, path=path, assets=assets, is_alone=True)]
+        yield [Source(name=name, size=size, path=path, assets=assets, is_alone=True)]
         return
     try:
         archive = zipfile.ZipFile(path)

@@ -52,5 +52,5 @@ def tables_of(path: Path) -> Iterator[Tables]:
             yield Tables(opened)
     except (sqlite3.Error, UnicodeDecodeError, KeyError) as error:  # the latter two: columns
         raise NotReadable(
-            f"expected the log of llm or opencode, found something else: {error}"
+            f"expected a database of a known program, found something else: {error}"
         ) from None

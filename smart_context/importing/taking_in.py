@@ -7,7 +7,7 @@ was imported, so that a message that was deleted here does not come back.
 import asyncio
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import InitVar, asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -49,7 +49,7 @@ from smart_context.importing.recognised import Broken, Found, chats_in
 from smart_context.importing.sources import Source, sources_of
 from smart_context.storage.ports import Conflict, Storage
 
-Outcome = Literal["new", "grown", "unchanged", "deleted"]
+Outcome = Literal["new", "grown", "unchanged", "deleted", "unreadable"]
 Progress = Callable[[str, int, float], None]
 """Told which file is read, how many chats were read so far, and which share of all bytes."""
 
@@ -74,11 +74,22 @@ class Account:
     grown: int = 0  # chats that got messages or other instructions
     unchanged: int = 0  # chats with nothing new
     deleted: int = 0  # chats that lie in the trash, where they stay
+    unreadable: int = 0  # chats with no message that can be read
     # what could not be read, each `{"file", "id", "title", "error"}`; the first thousand
     failed: list[JsonObject] = field(default_factory=list)
     further_failed: int = 0  # how many more could not be read
     messages: int = 0  # messages that were added
     files: int = 0  # attached files that were added
+
+    @property
+    def taken(self) -> int:
+        """How many chats were read."""
+        return self.new + self.grown + self.unchanged + self.deleted
+
+    @property
+    def failures(self) -> int:
+        """How much could not be read."""
+        return len(self.failed) + self.further_failed
 
     def row(self) -> JsonObject:
         """The account as JSON."""
@@ -89,20 +100,23 @@ class Account:
 
     def words(self) -> str:
         """The account in words."""
-        if not (self.new or self.grown or self.unchanged or self.deleted or self.failed):
+        if not (self.taken or self.unreadable or self.failed):
             return "No chats of a known program were found."
         chats = f"{counted(self.new, 'new chat')}, {self.grown} grown, {self.unchanged} unchanged"
         added = f"{counted(self.messages, 'message')} and {counted(self.files, 'file')} added"
         lines = [f"{chats}; {added}."]
         if self.deleted:
             lines.append(f"{counted(self.deleted, 'chat')} stayed in the trash.")
+        if self.unreadable:
+            verb = "holds" if self.unreadable == 1 else "hold"
+            lines.append(f"{self.unreadable:,} {verb} no messages that can be read.")
         return "\n".join(lines)
 
     def problems(self) -> str:
         """What could not be read, in words; empty if all could."""
         if not self.failed:
             return ""
-        count = len(self.failed) + self.further_failed
+        count = self.failures
         lines = [f"{count:,} could not be read:"]
         for entry in self.failed[:_MOST_SHOWN]:
             named = entry["title"] or entry["id"]
@@ -132,52 +146,54 @@ class Importer:
 
     def __post_init__(self, wishes: Wishes | None) -> None:
         self._wishes = wishes or Wishes()
+        self._in_trash: AbstractSet[str] = frozenset()
 
-    async def run(self, paths: Sequence[Path]) -> Account:
-        """Import files, folders and archives; a broken one never stops the others."""
-        in_trash = await self.storage.chats.trash.ids(OWNER)
+    async def run(self, paths: Sequence[Path], names: Mapping[Path, str] | None = None) -> Account:
+        """Import files, folders and archives; a broken one never stops the others.
+
+        Args:
+            names: What files are called that lie under other names.
+        """
+        self._in_trash = await self.storage.chats.trash.ids(OWNER)
         for path in paths:
+            name = (names or {}).get(path) or str(path)
+            before = (self.account.taken, self.account.unreadable, self.account.failures)
             with ExitStack() as opened:
                 try:
-                    found = sources_of(path)
+                    found = sources_of(path, name)
                     sources = await asyncio.to_thread(opened.enter_context, found)
-                except (NotReadable, OSError) as error:
-                    self._fail(str(path), Broken(id="", title="", error=str(error)))
+                except (NotReadable, OSError) as refused:
+                    self._fail(name, Broken(id="", title="", error=str(refused)))
                     continue
-                size, before = sum(source.size for source in sources) or 1, 0
-                for source in sources:
-                    share = partial(_share, source, before, size)
-                    await self._read(source, in_trash, len(sources), share)
-                    before += source.size
+                await self._read_all(sources)
+            taken, unreadable, failures = before
+            if (taken, failures) == (self.account.taken, self.account.failures):
+                has_any = self.account.unreadable > unreadable
+                held = "messages that can be read" if has_any else "chats of a known program"
+                self._fail(name, Broken(id="", title="", error=f"holds no {held}"))
         return self.account
 
-    async def _read(
-        self, source: Source, in_trash: AbstractSet[str], count: int, share: Callable[[], float]
-    ) -> None:
-        is_empty = True
-        try:
-            batches = _batches(chats_in(source, self._wishes.client))
-            while batch := await asyncio.to_thread(next, batches, ()):
-                is_empty = False
-                done = self.account.new + self.account.grown + self.account.unchanged
-                self.progress(source.name, done, share())
-                await asyncio.gather(*(self._take(source, found, in_trash) for found in batch))
-            problem = "holds no chats of a known program" if is_empty and count == 1 else ""
-        except NotKnown as error:
-            problem = str(error) if count == 1 else ""
-        except NotReadable as error:
-            problem = str(error)
-        if problem:
-            self._fail(source.name, Broken(id="", title="", error=problem))
+    async def _read_all(self, sources: Sequence[Source]) -> None:
+        size, before = sum(source.size for source in sources) or 1, 0
+        for source in sources:
+            try:
+                await self._read(source, partial(_share, source, before, size))
+            except NotKnown as error:
+                if len(sources) == 1:
+                    self._fail(source.name, Broken(id="", title="", error=str(error)))
+            except NotReadable as error:
+                self._fail(source.name, Broken(id="", title="", error=str(error)))
+            before += source.size
 
-    async def _take(
-        self, source: Source, found: Found | Broken, in_trash: AbstractSet[str]
-    ) -> None:
+    async def _read(self, source: Source, share: Callable[[], float]) -> None:
+        batches = _batches(chats_in(source, self._wishes.client))
+        while batch := await asyncio.to_thread(next, batches, ()):
+            self.progress(source.name, self.account.taken, share())
+            await asyncio.gather(*(self._take(source, found) for found in batch))
+
+    async def _take(self, source: Source, found: Found | Broken) -> None:
         if isinstance(found, Broken):
             self._fail(source.name, found)
-            return
-        if found.chat_id in in_trash:
-            self.account.deleted += 1
             return
         try:
             if isinstance(found, OwnChat):
@@ -199,18 +215,34 @@ class Importer:
             )
 
     async def _own(self, source: Source, found: OwnChat) -> Outcome:
-        await self._put_files(source, found)  # first: what names a file must have it
         document = {key: value for key, value in found.document.items() if key != OWNED_BY}
-        for chat_id in (found.chat_id, found.copy_id):
-            if (known := await self._known(chat_id)) is not None:
-                branches = [(one.get("after"), _own_rows(one)) for one in branches_of(document)]
-                return await self._grown(chat_id, known, _own_rows(document), branches)
-        try:
-            await self._made(found.chat_id, document)
-        except CommandFailed:  # the id is another person's
-            await self._made(found.copy_id, document)
-        self.account.messages += len(messages_of(document))
+        branches = [(one.get("after"), _own_rows(one)) for one in branches_of(document)]
+        entries = _own_rows(document)
+        rows = _rows(entries, branches)
+        if not rows:
+            return "unreadable"
+        free: list[ChatId] = []
+        for chat_id in found.chat_ids:
+            known = await self._known(chat_id)
+            if known is None:
+                free.append(chat_id)
+            elif _is_same(known, rows):
+                await self._put_files(source, found)  # first: what names a file must have it
+                return await self._grown(chat_id, known, entries, branches)
+        if not self._in_trash.isdisjoint(found.chat_ids):
+            return "deleted"
+        await self._put_files(source, found)
+        await self._made_in(free, document)
+        self.account.messages += len(entries)
         return "new"
+
+    async def _made_in(self, ids: Sequence[ChatId], document: JsonObject) -> None:
+        """Make a chat under the first of these ids that is not another person's."""
+        for chat_id in ids[:-1]:
+            with suppress(CommandFailed):
+                await self._made(chat_id, document)
+                return
+        await self._made(ids[-1], document)
 
     async def _put_files(self, source: Source, found: OwnChat) -> None:
         """Store the files that lie next to an exported chat and are not here."""
@@ -233,9 +265,15 @@ class Importer:
 
     async def _foreign(self, source: Source, found: FoundChat) -> Outcome:
         paths = paths_of(found)
+        rows = (paths.path, *(row for _, row in paths.branches))
         if not paths.path:
-            return "unchanged"
+            return "unreadable"
         known = await self._known(found.chat_id)
+        if known and not any(message_id(found, m) in known for row in rows for m in row):
+            found = found.apart()  # another chat has its id
+            known = await self._known(found.chat_id)
+        if found.chat_id in self._in_trash:
+            return "deleted"
 
         async def entries_of(row: Sequence[FoundMessage]) -> list[JsonObject]:
             return [await self._entry(source, found, message, known or {}) for message in row]
@@ -245,7 +283,6 @@ class Importer:
             (None if before is None else str(message_id(found, before)), await entries_of(row))
             for before, row in paths.branches
         ]
-        rows = (paths.path, *(row for _, row in paths.branches))
         hidden = [message_id(found, m) for row in rows for m in row if m.is_hidden]
         await self._hide(found.chat_id, [each for each in hidden if each not in (known or {})])
         told = self._instructions(source, found)
@@ -415,6 +452,15 @@ def _ids(
 def _own_rows(path: JsonObject) -> list[JsonObject]:
     """The messages of an exported document or branch; those without an id get the derived one."""
     return [message.to_dict() for message in messages_of(path)]
+
+
+def _is_same(known: Known, rows: Sequence[JsonObject]) -> bool:
+    """True if a chat that is here is the one that was exported: they have a message in common."""
+    told = ((known.get(row["id"]), Message.from_dict(row)) for row in rows)
+    return not known or any(
+        here is not None and (here.role, here.text) == (there.role, there.text)
+        for here, there in told
+    )
 
 
 def _rows(

@@ -1,5 +1,7 @@
 """Files of chats that a page sends: kept until they are read, and never left behind."""
 
+import json
+
 from tests.importing.samples import SAMPLES
 from tests.serving import serving
 from tests.small_disk import small_disk
@@ -33,6 +35,25 @@ def test_a_trial_keeps_what_was_sent_for_the_import_itself(tmp_path):
         _, again = server.command("memory.import", upload=upload)
         assert "send it again" in str(again)
         assert server.command("memory.import")[0] == 422
+
+
+def test_an_export_that_a_page_sends_again_is_known_whether_it_is_marked_or_older(tmp_path):
+    (tmp_path / "vault").mkdir()
+    messages = [{"id": "a1b2c3d4e5f6", "role": "user", "content": "Hello"}]
+    older = json.dumps({"title": "Boats", "messages": messages}).encode()
+    with serving(tmp_path / "vault") as server:
+
+        def brought(content, name):
+            _, sent = server.request("POST", "/api/imports", content, {"X-File-Name": name})
+            return server.ask("memory.import", upload=sent["upload"])
+
+        assert brought(older, "Boats-abc.json")["new"] == 1
+        _, marked = server.request("GET", "/chats/abc/export?as=json")
+        told = [brought(older, "Boats-abc.json")]
+        told += [brought(json.dumps(marked).encode(), name) for name in ("", "mine.json")]
+        assert [account["unchanged"] for account in told] == [1, 1, 1]
+        (row,) = server.ask("memory.list_chats")["chats"]
+        assert row["id"] == "abc"
 
 
 def test_a_chat_that_came_in_goes_on_here_and_its_versions_can_be_shown(tmp_path):

@@ -31,8 +31,10 @@ def test_a_summary_is_named_where_people_read_it():
     assert "<h2>Summary " in exported("c", DOCUMENT, "html")
 
 
-def test_as_json_all_is_as_stored():
-    assert json.loads(exported("c", DOCUMENT, "json")) == DOCUMENT
+def test_as_json_all_is_as_stored_with_a_mark_that_says_which_chat_it_is():
+    marked = json.loads(exported("c", DOCUMENT, "json"))
+    assert marked == {"smart_context": {"export": 1, "chat_id": "c"}, **DOCUMENT}
+    assert json.loads(exported("d", marked, "json"))["smart_context"]["chat_id"] == "d"
 
 
 def test_a_chat_without_a_title_gets_the_name_that_the_list_shows():

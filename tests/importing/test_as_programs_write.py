@@ -146,7 +146,7 @@ async def test_chatgpt_without_times_metadata_or_a_current_node_is_read(tmp_path
         {"conversation_id": "g3", "create_time": None},
     ]
     documents, account = await brought(tmp_path / "conversations.json", chats)
-    assert (account["new"], account["unchanged"]) == (1, 2)
+    assert (account["new"], account["unchanged"], account["unreadable"]) == (1, 0, 2)
     assert words(documents["g1"])[-1] == "Second"
 
 
@@ -302,8 +302,10 @@ async def test_turns_that_codex_took_back_are_a_branch_and_sessions_of_its_agent
     assert words(document["branches"][0]) == ["Bad", "Bad!", "Worse", "Worse!"]
     spawned = {**about, "source": {"subagent": {"thread_spawn": {}}}}
     rows[0] = {"type": "session_meta", "payload": spawned}
-    _, account = await brought(tmp_path / "agent.jsonl", lines(*rows))
-    assert account["new"] == 0
+    agents = tmp_path / "agent.jsonl"
+    agents.write_bytes(lines(*rows))
+    account = (await Importer(memory_storage()).run([agents])).row()
+    assert (account["new"], account["unreadable"]) == (0, 1)
 
 
 async def test_what_is_typed_into_aider_one_after_the_other_is_a_message_each(tmp_path):

@@ -28,6 +28,7 @@ from smart_context.chat.exported import (
     embedded,
     exported,
     file_name,
+    unmarked,
 )
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.messages import ChatId, messages_of
@@ -372,4 +373,7 @@ def _imported(file: Path) -> dict[str, Any]:
         raise CommandFailed(
             f'{shown(file)}: expected {{"messages": [...]}} or a list of messages, found neither.'
         )
-    return {**document, "messages": [message.to_dict() for message in messages_of(document)]}
+    return {
+        **unmarked(document),
+        "messages": [message.to_dict() for message in messages_of(document)],
+    }

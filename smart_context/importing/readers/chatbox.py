@@ -26,10 +26,11 @@ def chatbox(document: Mapping[str, Any]) -> Iterator[FoundChat]:
     if "messages" in document:
         sessions.append(document)
     for session in objects([*sessions, *(listed if isinstance(listed, list) else ())]):
-        name = text_of(session.get("id")) or str(session.get("name"))
+        name = text_of(session.get("id"))
         title = title_of(session.get("name"))
         for thread in objects(session.get("threads")):
-            key, label = f"{name}/{thread.get('id')}", title_of(thread.get("name")) or title
+            key = f"{name}/{thread.get('id')}" if name else ""
+            label = title_of(thread.get("name")) or title
             yield _chatbox_thread(FoundChat(client="chatbox", id=key, title=label), thread, {})
         chat = FoundChat(client="chatbox", id=name, title=title)
         yield _chatbox_thread(chat, session, mapping(session.get("messageForksHash")))

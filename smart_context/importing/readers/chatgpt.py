@@ -45,7 +45,7 @@ def chatgpt(conversation: Mapping[str, Any]) -> FoundChat | None:
         raise NotReadable("expected conversation_id or mapping, found neither")
     chat = FoundChat(
         client="chatgpt",
-        id=name or str(conversation.get("title")),
+        id=name,
         title=title_of(conversation.get("title")),
         created_at=moment(conversation.get("create_time")),
         current=text_of(conversation.get("current_node")) or None,
@@ -175,6 +175,9 @@ CHATGPT = Program(
     title="ChatGPT",
     signs=(b'"mapping"',),
     conversation=Form(
-        fits=lambda item: "mapping" in item or "conversation_id" in item, read=chatgpt
+        fits=lambda item: (
+            "mapping" in item or ("conversation_id" in item and "messages" not in item)
+        ),
+        read=chatgpt,
     ),
 )

@@ -37,7 +37,7 @@ def librechat(entry: Mapping[str, Any]) -> FoundChat:
         raise NotReadable("expected messages or messagesTree, found neither")
     chat = FoundChat(
         client="librechat",
-        id=text_of(entry.get("conversationId")) or str(entry.get("title")),
+        id=text_of(entry.get("conversationId")),
         title=title_of(entry.get("title")),
         created_at=moment(entry.get("createdAt")),
         instructions=instructions_of(
@@ -79,11 +79,14 @@ def _librechat_block(block: Mapping[str, Any], message: FoundMessage) -> None:
         message.parts.append(text_part(text))
 
 
+def _is_librechat(item: Mapping[str, Any]) -> bool:
+    is_list = any("isCreatedByUser" in row for row in objects(item.get("messages"))[:3])
+    return "messagesTree" in item or (is_list and "conversationId" in item)
+
+
 LIBRECHAT = Program(
     name="librechat",
     title="LibreChat",
     signs=(b'"messagesTree"',),
-    conversation=Form(
-        fits=lambda item: "conversationId" in item or "messagesTree" in item, read=librechat
-    ),
+    conversation=Form(fits=_is_librechat, read=librechat),
 )

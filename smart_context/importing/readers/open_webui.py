@@ -46,7 +46,7 @@ def open_webui(entry: Mapping[str, Any]) -> FoundChat:
         raise NotReadable("expected chat.history.messages, found none")
     found = FoundChat(
         client="open-webui",
-        id=text_of(entry.get("id")) or text_of(chat.get("id")) or str(chat.get("title")),
+        id=text_of(entry.get("id")) or text_of(chat.get("id")),
         title=title_of(entry.get("title") or chat.get("title")),
         created_at=moment(entry.get("created_at") or chat.get("timestamp")),
         current=text_of(history.get("currentId")) or None,
@@ -139,12 +139,14 @@ def _webui_output(item: Mapping[str, Any], message: FoundMessage) -> None:
         answered([message], text_of(item.get("call_id")), text_in(item.get("output")))
 
 
+def _is_open_webui(item: Mapping[str, Any]) -> bool:
+    chat, history = mapping(item.get("chat")), mapping(item.get("history"))
+    return "history" in chat or "messages" in chat or "messages" in history
+
+
 OPEN_WEBUI = Program(
     name="open-webui",
     title="Open WebUI",
     signs=(b'"currentId"',),
-    conversation=Form(
-        fits=lambda item: isinstance(item.get("chat"), Mapping) or "history" in item,
-        read=open_webui,
-    ),
+    conversation=Form(fits=_is_open_webui, read=open_webui),
 )

@@ -1,19 +1,29 @@
-"""Messages as OpenAI's API takes them."""
+"""Lists of messages: as OpenAI's API takes them, and as programs of few words write them.
+
+A message says who speaks and what. Known are the names that the APIs of OpenAI, Anthropic and
+Google have for that, the AI SDK's (`parts`), ShareGPT's (`from`, `value`), LangChain's (`type`,
+`data`), and those of big-AGI, TypingMind and most scripts.
+"""
 
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
-from smart_context.chat.messages import messages_of
+from smart_context.chat.messages import Role
 from smart_context.importing.found import (
     FoundChat,
     FoundMessage,
+    NotKnown,
     NotReadable,
+    add_blocks,
     answered,
     call,
     mapping,
+    moment,
     objects,
+    parsed,
+    text_in,
     text_of,
     text_part,
     thought,
@@ -21,69 +31,230 @@ from smart_context.importing.found import (
 )
 from smart_context.importing.program import Form, Program, Session
 
+_LIST_KEYS = ("messages", "conversations", "conversation", "contents", "history", "chat")
+_ROLE_KEYS = ("role", "author", "sender", "from", "speaker", "type")
+_CONTENT_KEYS = ("content", "parts", "fragments", "text", "value", "message", "data")
+_TITLE_KEYS = ("title", "name", "chatTitle", "userTitle", "autoTitle", "subject")
+_ID_KEYS = ("id", "uuid", "chatID", "conversation_id", "conversationId")
+_TIME_KEYS = ("created_at", "createdAt", "create_time", "created", "timestamp", "date")
+_MODEL_KEYS = ("model", "modelId", "originLLM")
+_SYSTEM_KEYS = ("system", "systemPrompt", "system_prompt")
+
+_SPEAKERS: Mapping[str, str] = {
+    **dict.fromkeys(("user", "human", "you", "prompter"), "user"),
+    **dict.fromkeys(("assistant", "ai", "gpt", "bot", "model", "chatgpt", "chatbot"), "assistant"),
+    **dict.fromkeys(("claude", "gemini", "bard", "bing", "copilot", "llm"), "assistant"),
+    "system": "system",
+    "function_call": "assistant",
+    **dict.fromkeys(("tool", "function", "observation", "developer", "data"), "tool"),
+}
+"""Who the names that programs have for speakers mean; what no model and no person said is a tool's.
+
+No other name is taken for anybody: what a model wrote must never become the user's words.
+"""
+
+_SHAREGPT_CALL = "call"
+_SAYS_NOTHING = ("step-start", "data-")
+"""How parts of the AI SDK begin that are for its page."""
+_BLOCKS = frozenset(("thinking", "tool_use", "tool_result"))
+
 
 def openai_messages(document: Mapping[str, Any]) -> FoundChat:
-    """Messages as OpenAI's API takes them.
+    """The chat of an object with a list of messages.
 
     Without an id the chat is known by how it begins, up to the first answer, and a message by all
     up to it, so that neither the file's name nor the line matters.
 
     Raises:
-        NotReadable: If there is no list of messages.
+        NotKnown: If no message says who speaks.
+        NotReadable: If there is no list of messages, or one does not say who speaks.
     """
-    listed = document.get("messages")
-    if not isinstance(listed, list):
+    listed = _listed(document)
+    if listed is None:
         raise NotReadable("expected a list of messages, found none")
-    chat = FoundChat(client="openai", id="", title=title_of(document.get("title")))
+    chat = FoundChat(
+        client="openai",
+        id="",
+        title=title_of(_first(document, _TITLE_KEYS)),
+        created_at=moment(_first(document, _TIME_KEYS)),
+        instructions=text_in(_first(document, _SYSTEM_KEYS)),
+    )
+    if listed and not any(_speaker(row) in _SPEAKERS for row in objects(listed)):
+        raise NotKnown("none of its messages says whether a user or an assistant speaks")
     digest = hashlib.sha256()
-    for row in objects(listed):
-        told = [row.get("role"), row.get("content"), row.get("tool_calls")]
+    for number, row in enumerate(objects(listed)):
+        said = _content(row)
+        told = [row.get("role") or _speaker(row), said, row.get("tool_calls")]
         digest.update(json.dumps(told, sort_keys=True).encode())
-        chat.id = chat.id or (digest.hexdigest() if row.get("role") == "assistant" else "")
-        if text_of(row.get("role")) in {"tool", "function", "developer"}:
-            name = text_of(row.get("tool_call_id")) or text_of(row.get("name"))
-            answered(chat.messages, name, row.get("content"))
+        role = _role(row, number)
+        chat.id = chat.id or (digest.hexdigest() if role == "assistant" else "")
+        if role == "tool":
+            name = text_of(row.get("tool_call_id")) or text_of(row.get("name")) or _SHAREGPT_CALL
+            if not answered(chat.messages, name, said):
+                _add_results(said, chat)
             continue
-        (said,) = messages_of({"messages": [row]})
-        key, at = digest.hexdigest(), row.get("created_at")
-        message = chat.add(key, said.role, at=at, model=row.get("model"))
-        message.role = said.role
-        if words := text_of(row.get("reasoning_content")):
-            message.parts.append(thought(words))
-        for part in (*said.parts, {"refusal": row.get("refusal")}):
-            _openai_part(part, message)
-        for tool in (*objects(row.get("tool_calls")), {"function": row.get("function_call")}):
-            function = mapping(tool.get("function"))
-            if name := text_of(function.get("name")):
-                made = call(text_of(tool.get("id")) or name, name, function.get("arguments"))
-                message.parts.append(made)
-    chat.id = text_of(document.get("id")) or chat.id or digest.hexdigest()
+        at, model = _first(row, _TIME_KEYS), _first(row, _MODEL_KEYS)
+        model = text_of(model) or mapping(row.get("generator")).get("name")
+        message = chat.add(digest.hexdigest(), role, at=at, model=model)
+        message.role = cast("Role", role)
+        _add_content(row, said, message, chat)
+    named = _first(document, _ID_KEYS)
+    chat.id = str(named if isinstance(named, str | int) else chat.id or digest.hexdigest())
     return chat
 
 
-def _openai_part(part: Mapping[str, Any], message: FoundMessage) -> None:
-    file = mapping(part.get("file"))
-    shown = part.get("image_url")
-    address = text_of(shown) or text_of(mapping(shown).get("url")) or text_of(file.get("file_data"))
-    if address.startswith("data:"):
-        message.assets.append((address, text_of(file.get("filename")) or "Picture"))
-    elif text := text_of(part.get("refusal")) or address:
+def _listed(document: Mapping[str, Any]) -> list[Any] | None:
+    """The list of messages; `None` if there is none."""
+    for key in _LIST_KEYS:
+        found = document.get(key)
+        if isinstance(found, list) and (key == "messages" or _are_messages(found)):
+            return found
+    return None
+
+
+def _are_messages(rows: object) -> bool:
+    """True for a list that begins with a message, and not with a chat."""
+    first = rows[0] if isinstance(rows, list) and rows else None
+    return isinstance(first, Mapping) and is_message(first)
+
+
+def is_chat(document: Mapping[str, Any]) -> bool:
+    """True for an object with a list of messages."""
+    return _listed(document) is not None
+
+
+def is_message(row: Mapping[str, Any]) -> bool:
+    """True for an object that says who speaks and what."""
+    is_said = any(key in row for key in (*_CONTENT_KEYS, "tool_calls"))
+    return is_said and not is_chat(row) and ("role" in row or _speaker(row) in _SPEAKERS)
+
+
+def _speaker(row: Mapping[str, Any]) -> str:
+    """The name that a message has for who speaks, in lower case; empty for none."""
+    for key in _ROLE_KEYS:
+        value = row.get(key)
+        inner = mapping(value)
+        name = text_of(value) or text_of(inner.get("role")) or text_of(inner.get("name"))
+        if name and (key != "type" or name.lower() in _SPEAKERS):
+            return name.lower()
+    return ""
+
+
+def _role(row: Mapping[str, Any], number: int) -> str:
+    speaker = _speaker(row)
+    if speaker not in _SPEAKERS:
+        found = f"{speaker[:40]!r}" if speaker else "none"
+        raise NotReadable(f"message {number}: expected a role, user or assistant, found {found}")
+    return _SPEAKERS[speaker]
+
+
+def _content(row: Mapping[str, Any]) -> Any:
+    """What a message says: a text, or a list of parts."""
+    said = next((row[key] for key in _CONTENT_KEYS if row.get(key)), row.get("content"))
+    inner = mapping(said)
+    return next((inner[key] for key in ("parts", *_CONTENT_KEYS) if inner.get(key)), said)
+
+
+def _add_content(row: Mapping[str, Any], said: Any, message: FoundMessage, chat: FoundChat) -> None:
+    if words := text_of(row.get("reasoning_content")) or text_of(row.get("reasoning")):
+        message.parts.append(thought(words))
+    if _speaker(row) == "function_call":  # ShareGPT's, which has no ids
+        made = mapping(parsed(said))
+        name = text_of(made.get("name")) or "tool"
+        message.parts.append(call(_SHAREGPT_CALL, name, made.get("arguments")))
+        return
+    for part in said if isinstance(said, list) else [said]:
+        if isinstance(part, str) and part:
+            message.parts.append(text_part(part))
+        elif isinstance(part, Mapping):
+            _add_part(part, message, chat)
+    if refusal := text_of(row.get("refusal")):
+        message.parts.append(text_part(refusal))
+    _add_calls(row, message)
+
+
+def _add_calls(row: Mapping[str, Any], message: FoundMessage) -> None:
+    for tool in (*objects(row.get("tool_calls")), {"function": row.get("function_call")}):
+        function = mapping(tool.get("function"))
+        if name := text_of(function.get("name")):
+            args = function.get("arguments")
+            message.parts.append(call(text_of(tool.get("id")) or name, name, args))
+
+
+def _add_part(part: Mapping[str, Any], message: FoundMessage, chat: FoundChat) -> None:
+    """Add a part of OpenAI's, Anthropic's or Google's API, of the AI SDK, big-AGI, or of ours."""
+    part = mapping(part.get("part")) or part  # big-AGI's, in a fragment
+    kind = text_of(part.get("type")) or text_of(part.get("pt"))
+    text = text_of(part.get("text")) or text_of(part.get("refusal"))
+    if kind in _BLOCKS or (kind in {"image", "document"} and "source" in part):
+        add_blocks([part], message, chat.messages[:-1])
+    elif kind in {"tool-invocation", "dynamic-tool"} or kind.startswith("tool-"):
+        _add_tool(kind, mapping(part.get("toolInvocation")) or part, message, chat)
+    elif kind == "reasoning":
+        message.parts.append(thought(text or text_of(part.get("reasoning"))))
+    elif shown := _address(part):
+        _add_file(part, shown, message)
+    elif text and kind != "info":
         message.parts.append(text_part(text))
-    elif part.get("type") in {"input_text", "output_text"}:
-        message.parts.append(text_part(text_of(part.get("text"))))
-    elif part.get("type"):
+    elif kind and not kind.startswith(_SAYS_NOTHING):
         message.parts.append(dict(part))
 
 
+def _address(part: Mapping[str, Any]) -> str:
+    """Where the file or picture of a part is, or all of it as a `data:` address; or empty."""
+    shown, file = part.get("image_url"), mapping(part.get("file"))
+    inline = mapping(part.get("inlineData") or part.get("inline_data"))
+    media = part.get("mediaType") or part.get("mimeType") or inline.get("mimeType")
+    content = text_of(part.get("data")) or text_of(part.get("image")) or text_of(inline.get("data"))
+    if content and not content.startswith(("data:", "http")):
+        return f"data:{media or 'image/png'};base64,{content}"
+    told = (shown, mapping(shown).get("url"), file.get("file_data"), content, part.get("url"))
+    return next(filter(None, map(text_of, told)), "")
+
+
+def _add_file(part: Mapping[str, Any], address: str, message: FoundMessage) -> None:
+    file = mapping(part.get("file"))
+    name = text_of(file.get("filename")) or text_of(part.get("filename"))
+    if address.startswith("data:"):
+        message.assets.append((address, name or "Picture"))
+    else:
+        title = name or text_of(part.get("title"))
+        message.parts.append(text_part(f"{title}: {address}" if title else address))
+
+
+def _add_tool(kind: str, tool: Mapping[str, Any], message: FoundMessage, chat: FoundChat) -> None:
+    """Add a call of the AI SDK, with its result if it is there."""
+    key, told = text_of(tool.get("toolCallId")), "output" if "output" in tool else "result"
+    result = tool.get(told, tool.get("errorText"))
+    if kind == "tool-result":
+        answered(chat.messages, key, mapping(result).get("value", result))
+        return
+    name = text_of(tool.get("toolName")) or kind.removeprefix("tool-")
+    args = tool.get("input", tool.get("args"))
+    made = key or f"{message.id}-{len(message.parts)}"
+    message.parts.append(call(made, name, args, result, is_done=result is not None))
+
+
+def _add_results(said: Any, chat: FoundChat) -> None:
+    """Put the results that a message of the AI SDK has into their calls."""
+    for part in objects(said):
+        if part.get("type") == "tool-result" and chat.messages:
+            _add_tool("tool-result", part, chat.messages[-1], chat)
+
+
+def _first(value: Mapping[str, Any], keys: tuple[str, ...]) -> object:
+    return next((value[key] for key in keys if value.get(key)), None)
+
+
 def _is_list(session: Session) -> bool:
-    return any("role" in row and "content" in row for row in session.first)
+    return any(is_message(row) for row in session.first)
 
 
 OPENAI = Program(
     name="openai",
     title="messages as OpenAI's API takes them",
     signs=(b'"messages"',),
-    conversation=Form(fits=lambda item: "messages" in item, read=openai_messages),
+    conversation=Form(fits=is_chat, read=openai_messages),
     session=Form(
         fits=_is_list, read=lambda session: openai_messages({"messages": [*session.rows]})
     ),

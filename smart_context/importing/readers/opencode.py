@@ -37,7 +37,7 @@ def _opencode_session(session: Mapping[str, Any], messages: Rows) -> FoundChat:
     """
     chat = FoundChat(
         client="opencode",
-        id=text_of(session.get("id")) or "session",
+        id=text_of(session.get("id")),
         title=title_of(session.get("title")),
         created_at=moment(mapping(session.get("time")).get("created")),
     )
@@ -93,7 +93,10 @@ def _opencode_sessions(tables: Tables) -> Iterator[FoundChat]:
 OPENCODE = Program(
     name="opencode",
     title="opencode",
-    conversation=Form(fits=lambda item: "info" in item and "messages" in item, read=opencode),
+    conversation=Form(
+        fits=lambda item: isinstance(item.get("info"), Mapping) and "messages" in item,
+        read=opencode,
+    ),
     database=Form(
         fits=lambda tables: {"session", "message", "part"} <= tables.names,
         read=_opencode_sessions,
