@@ -17,6 +17,7 @@ from smart_context.base.config.access import command_line_person
 from smart_context.base.config.storage import may_name_storage
 from smart_context.base.environment import environment, user_folder
 from smart_context.base.errors import CommandFailed
+from smart_context.base.installed import how_to_add
 from smart_context.base.shared import Shared
 from smart_context.base.text.names import shown
 from smart_context.base.values import JsonObject, PersonId
@@ -220,6 +221,7 @@ class ClientCommands:
         here = f"{origin.rstrip('/')}/v1" if origin else ""
         address = here or await asyncio.to_thread(base_url, root, root)
         model = self.host.config.chat.model if self.host.config.chat else "embedded/passages"
+        serves_agents = importlib.util.find_spec("mcp") is not None
         return {
             "base_url": address,
             "keys": [name for name in sorted(keys) if await self._may_use(caller, name)],
@@ -249,7 +251,8 @@ class ClientCommands:
                 for client, setup in CLIENTS.items()
                 if setup.tools and setup.tools.served
             ],
-            "serves_agents": importlib.util.find_spec("mcp") is not None,
+            "serves_agents": serves_agents,
+            "add_agents": "" if serves_agents else await asyncio.to_thread(how_to_add, "mcp"),
         }
 
     async def new_client_key(self, client: ClientName, caller: Caller) -> JsonObject:

@@ -24,9 +24,10 @@ from smart_context.base.config.access import USER_VARIABLE, command_line_person
 from smart_context.base.config.files import NOTHING
 from smart_context.base.config.provider_keys import FILE_NAME as KEYS_NAME
 from smart_context.base.config.provider_keys import provider_keys
-from smart_context.base.config.storage import NO_DRIVER, StorageSettings, storage_in
+from smart_context.base.config.storage import StorageSettings, no_driver, storage_in
 from smart_context.base.environment import environment
 from smart_context.base.errors import CommandFailed
+from smart_context.base.installed import how_to_add
 from smart_context.base.processes.child import Child, Children
 from smart_context.chat.compaction import compaction_points
 from smart_context.chat.files.attached_file import ReadText, reading_in
@@ -264,7 +265,7 @@ def database_storage(
     try:
         from smart_context.storage.postgres.storage import postgres_storage  # noqa: PLC0415
     except ImportError as error:
-        raise CommandFailed(NO_DRIVER) from error
+        raise CommandFailed(no_driver()) from error
     events = _redis(settings.events) if settings.events else None
     return postgres_storage(settings.url, caches, read_text=read_text, events=events)
 
@@ -274,7 +275,7 @@ def _redis(url: str) -> Callable[[Callable[[], Awaitable[str]]], Events]:
         from smart_context.storage.redis_events import RedisEvents  # noqa: PLC0415
     except ImportError as error:
         raise CommandFailed(
-            "Redis needs a driver that is not installed here. Install it with: pip install redis"
+            f"Redis needs a driver that is not installed here. To add it: {how_to_add('team')}"
         ) from error
     return partial(RedisEvents, url)
 

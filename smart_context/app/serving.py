@@ -25,6 +25,7 @@ from smart_context.base.config import VaultConfig
 from smart_context.base.config.access import AccessSettings
 from smart_context.base.environment import environment
 from smart_context.base.errors import CommandFailed
+from smart_context.base.installed import how_to_add
 from smart_context.base.threads import in_daemon_thread
 from smart_context.gateway.edge.gateway import make_gateway
 from smart_context.host.commands.registry import Caller
@@ -68,7 +69,7 @@ def check_access_settings(config: VaultConfig) -> None:
         return
     if importlib.util.find_spec("authlib") is None or importlib.util.find_spec("httpx2") is None:
         raise CommandFailed(
-            "Logging in at a provider is not installed. Run: pip install 'smart-context[team]'"
+            f"Logging in at a provider is not installed. To add it: {how_to_add('team')}"
         )
     if used.client_secret_env and not environment().get(used.client_secret_env):
         raise CommandFailed(

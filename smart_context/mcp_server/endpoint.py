@@ -9,13 +9,13 @@ from starlette.responses import JSONResponse
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
+from smart_context.base.installed import how_to_add
 from smart_context.host.commands.registry import Caller
 from smart_context.mcp_server.toolbox import Toolbox
 
 if TYPE_CHECKING:  # an extra
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-INSTALL = "pip install 'smart-context[mcp]'"
 NOT_RUNNING = "MCP does not run. Ask again; the server's log says why if it still does not."
 
 _STOP_S = 1.0
@@ -54,7 +54,8 @@ class McpEndpoint:
             try:
                 manager = self._new_manager()
             except ImportError:
-                hint = f"MCP is not installed. Run: {INSTALL}"
+                added = await asyncio.to_thread(how_to_add, "mcp")
+                hint = f"MCP is not installed. To add it: {added}"
                 await JSONResponse({"error": {"message": hint}}, 404)(scope, receive, send)
                 return
             self._tried = asyncio.Event()

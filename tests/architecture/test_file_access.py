@@ -58,6 +58,7 @@ ALLOWED = {
     "storage/files/contents.py": "of an open folder",
     "storage/postgres/database.py": "files of the package",
     "relevance/judge/judging.py": "files of the package",
+    "base/installed.py": "the record of the package's own installation",
     "base/resources.py": "files of the package",
     "base/text/word_lists.py": "files of the package",
     "topics/naming/words.py": "a file of the package",

@@ -18,6 +18,7 @@ from openai import AsyncOpenAI
 
 from smart_context.app.browsers import key_file
 from smart_context.app.composition import running_host
+from smart_context.base.installed import how_to_add
 from smart_context.base.values import OWNER
 from smart_context.host.commands.registry import Caller
 from smart_context.llm.tokens import count_tokens
@@ -421,7 +422,7 @@ async def test_without_the_extra_the_address_says_how_to_install_it(tmp_path, mo
         answer = await http.post("/mcp", json={})
 
     assert answer.status_code == 404
-    assert endpoint.INSTALL in answer.json()["error"]["message"]
+    assert how_to_add("mcp") in answer.json()["error"]["message"]
 
 
 async def test_an_endpoint_that_does_not_start_says_so_and_tries_again(tmp_path, monkeypatch):

@@ -8,14 +8,10 @@ from urllib.parse import urlsplit
 from smart_context.base.config.document import Table, settings_in
 from smart_context.base.environment import environment, user_folder
 from smart_context.base.errors import ConfigInvalid, Fault
+from smart_context.base.installed import how_to_add
 
 STORAGE_VARIABLE = "SMART_CONTEXT_STORAGE"
 EVENTS_VARIABLE = "SMART_CONTEXT_EVENTS"
-
-NO_DRIVER = (
-    "PostgreSQL needs a driver that is not installed here. Install it with: "
-    "pip install 'smart-context[team]'"
-)
 
 _DATABASES, _DATABASE_EXAMPLE = ("postgresql", "postgres"), "postgresql://user@host/name"
 _EVENTS, _EVENTS_EXAMPLE = ("redis", "rediss"), "redis://host:6379/0"
@@ -92,6 +88,11 @@ def is_database(url: str) -> bool:
 
 def _is_of(url: str, schemes: tuple[str, ...]) -> bool:
     return url.partition("://")[0] in schemes
+
+
+def no_driver() -> str:
+    """What to do where the driver of a database is missing."""
+    return f"PostgreSQL needs a driver that is not installed here. To add it: {how_to_add('team')}"
 
 
 def without_password(url: str) -> str:

@@ -6,6 +6,7 @@ them in a process that can be killed.
 """
 
 import importlib
+import importlib.util
 import io
 import re
 import time
@@ -18,6 +19,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from smart_context.base.errors import CommandFailed
+from smart_context.base.installed import how_to_add
 from smart_context.base.processes.needed import needs
 
 IMAGE_TYPES = {
@@ -75,8 +77,16 @@ def is_costly(name: str, content: bytes) -> bool:
 
 
 def work_for(name: str, content: bytes) -> Callable[[str, bytes], str]:
-    """What reads a file in a child: `text_of`, with what the file's kind needs."""
-    return pdf_text_of if _format_of(name, content) is _PDF else text_of
+    """What reads a file in a child: `text_of`, with what the file's kind needs.
+
+    Raises:
+        CommandFailed: Nothing here reads PDF; a child could not tell how this copy was installed.
+    """
+    if _format_of(name, content) is not _PDF:
+        return text_of
+    if importlib.util.find_spec("pypdf") is None:
+        raise _no_reader_of_pdf(name)
+    return pdf_text_of
 
 
 def text_of(name: str, content: bytes, clock: Callable[[], float] = time.thread_time) -> str:
@@ -144,13 +154,16 @@ def decoded(name: str, content: bytes) -> str:
     )
 
 
+def _no_reader_of_pdf(name: str) -> CommandFailed:
+    added = how_to_add("files")
+    return CommandFailed(f"{name!r} is a PDF, which needs one more package. To add it: {added}")
+
+
 def _pdf(name: str, content: bytes) -> Iterator[str]:
     try:
         pypdf: Any = importlib.import_module("pypdf")
     except ImportError as error:
-        raise CommandFailed(
-            f"{name!r} is a PDF, which needs one more package: pip install 'smart-context[files]'."
-        ) from error
+        raise _no_reader_of_pdf(name) from error
     has_text = False
     for page in pypdf.PdfReader(io.BytesIO(content)).pages[:_MAX_PDF_PAGES]:
         text = page.extract_text()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from smart_context.base.installed import how_to_add
 from smart_context.base.text.names import shown
 from smart_context.base.text.scores import counted
 from smart_context.base.times import utc_stamp
@@ -89,7 +90,7 @@ def connect(client: str | None, model: str, vault: Path | None) -> None:
     if setup.tools:
         told += [f"To give it the vault as tools (MCP), in {setup.tools.where}:"]
         told += [setup.tools.local_lines(str(vault_root(vault)))]
-        told += ["This needs no server. It needs: pip install 'smart-context[mcp]'"]
+        told += [f"This needs no server. It needs MCP; to add it: {how_to_add('mcp')}"]
     say("\n\n".join(told))
 
 

@@ -14,6 +14,7 @@ import click
 
 from smart_context.base.disk.folders import PRIVATE_FILE, PRIVATE_FOLDER
 from smart_context.base.errors import CommandFailed
+from smart_context.base.installed import how_to_add
 from smart_context.base.text.names import shown
 from smart_context.base.threads import run
 from smart_context.cli.terminal.arguments import vault_argument, vault_root, with_options
@@ -139,9 +140,6 @@ def _run(root: Path, *, port: int, host: str, token: str | None, no_browser: boo
     run(serve_vault(root, host=host, port=port, token=token, on_ready=announce))
 
 
-INSTALL = "pip install 'smart-context[mcp]'"
-
-
 @click.command()
 @vault_argument
 @click.option("--write", is_flag=True, help="Also let agents set filters, pin and hide messages.")
@@ -152,7 +150,7 @@ def mcp(vault: Path | None, write: bool) -> None:
     """
     root = vault_root(vault)
     if importlib.util.find_spec("mcp") is None:
-        raise CommandFailed(f"MCP is not installed. Run: {INSTALL}")
+        raise CommandFailed(f"MCP is not installed. To add it: {how_to_add('mcp')}")
     run(_serve(root, write=write))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from smart_context.base.config.storage import NO_DRIVER, is_database, without_password
+from smart_context.base.config.storage import is_database, no_driver, without_password
 from smart_context.base.errors import CommandFailed
 from smart_context.base.text.names import shown
 from smart_context.base.text.scores import counted
@@ -108,7 +108,7 @@ def _database(url: str | None, vault: Path | None) -> str:
 
 def _check_driver(*addresses: str) -> None:
     if any(map(is_database, addresses)) and importlib.util.find_spec("psycopg") is None:
-        raise CommandFailed(NO_DRIVER)
+        raise CommandFailed(no_driver())
 
 
 def _report(report: "DatabaseReport") -> str:

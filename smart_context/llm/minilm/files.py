@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from smart_context.base.errors import ModelFailed
+from smart_context.base.installed import how_to_repair
 
 FOLDER = Path(__file__).parent
 WEIGHTS = "weights.safetensors"
@@ -36,7 +37,7 @@ def read_checked(folder: Path, name: str, digests: Mapping[str, str] = DIGESTS) 
 
 def _broken(path: Path, what: str) -> ModelFailed:
     return ModelFailed(
-        f"The built-in embedding model can't be loaded: {path}: {what}. Reinstall the package"
-        " (pip install --force-reinstall smart-context), or set an embedding model in the"
+        f"The built-in embedding model can't be loaded: {path}: {what}. Reinstall the"
+        f" package ({how_to_repair()}), or set an embedding model in the"
         " [llm.categories] table of .vault.toml."
     )

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smart_context.base.errors import ModelFailed
+from smart_context.base.installed import how_to_repair
 from smart_context.base.text.unicode_tables import normalized
 from smart_context.llm.minilm.files import read_checked
 from smart_context.llm.minilm.tensors import SCALE, Tensors, from_bytes
@@ -309,6 +310,6 @@ def into_english(name: str) -> IntoEnglish:
 def _broken(error: Exception) -> ModelFailed:
     return ModelFailed(
         f"The built-in embedding model for other languages can't be loaded: {error}. Reinstall the"
-        " package (pip install --force-reinstall smart-context), or set an embedding model in the"
+        f" package ({how_to_repair()}), or set an embedding model in the"
         " [llm.categories] table of .vault.toml."
     )

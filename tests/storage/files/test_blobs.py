@@ -1,6 +1,7 @@
 """Attached files: kept once, read as text, absent when gone."""
 
 import io
+import re
 import sys
 import zipfile
 from contextlib import suppress
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smart_context.base.errors import CommandFailed, StoreFailed
+from smart_context.base.installed import how_to_add
 from smart_context.chat.files import attached_file
 from smart_context.chat.files.attached_file import cleaned_name
 from smart_context.chat.files.file_text import MAX_PLAIN_CHARACTERS, text_of
@@ -96,7 +98,7 @@ async def test_the_text_of_a_file(files, name, content, text):
 
 async def test_a_pdf_needs_its_package_and_says_so(files, monkeypatch):
     monkeypatch.setitem(sys.modules, "pypdf", None)
-    with pytest.raises(CommandFailed, match=r"pip install 'smart-context\[files\]'"):
+    with pytest.raises(CommandFailed, match=re.escape(how_to_add("files"))):
         await files.put("a.pdf", b"%PDF-1.4")
     assert not folder_of(files).exists()
 
