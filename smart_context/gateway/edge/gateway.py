@@ -204,6 +204,8 @@ class Gateway:
         found = await self._parts.finder.chat_of(incoming)
         if found is not None and not await self._host.reading.may_continue(caller, found.id):
             raise GatewayError(_NOT_FOUND, str(unknown(Owned("chat", found.name or found.id))))
+        if found is not None and not found.is_aside:
+            await self._parts.finder.note_turn(incoming, found)
         return found
 
     async def _embeddings(

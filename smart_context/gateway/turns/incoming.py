@@ -241,8 +241,14 @@ class ChatFinder:
             return found
         if incoming.says_aside or self._is_beside(incoming, found.id, record.issued):
             return replace(found, is_aside=True)
-        await self._change(record.frame(found.id, frame_of(incoming.units, incoming.body)))
         return found
+
+    async def note_turn(self, incoming: Incoming, chat: FoundChat) -> None:
+        """Remember what comes with the turns of a chat; see `note`."""
+        if not incoming.is_held:
+            record = self._records[incoming.key]  # as `chat_of` has read it
+            frame = frame_of(incoming.units, incoming.body)
+            await self._change(record.frame(chat.id, frame))
 
     async def _found(self, incoming: Incoming, record: IssuedRecord) -> FoundChat | None:
         if named := incoming.headers.get(CHAT_HEADER, "").strip():
