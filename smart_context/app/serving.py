@@ -67,7 +67,7 @@ def check_access_settings(config: VaultConfig) -> None:
         _log.warning("[access] of %s does not count as it is written. %s", config.path, advice)
     if used.mode != "oidc":
         return
-    if importlib.util.find_spec("authlib") is None or importlib.util.find_spec("httpx2") is None:
+    if importlib.util.find_spec("authlib") is None:
         raise CommandFailed(
             f"Logging in at a provider is not installed. To add it: {how_to_add('team')}"
         )

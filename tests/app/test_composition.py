@@ -65,7 +65,7 @@ async def test_the_children_never_have_to_be_replaced_for_what_a_job_needs():
 WITHOUT_A_TEAM = """
 import sys
 
-for name in ("authlib", "httpx2", "joserfc", "psycopg", "psycopg_pool", "redis"):
+for name in ("authlib", "joserfc", "psycopg", "psycopg_pool", "redis"):
     sys.modules[name] = None  # as if it were not installed
 from smart_context.__main__ import main
 

@@ -10,7 +10,7 @@ import json
 import logging
 from contextlib import AsyncExitStack, asynccontextmanager
 
-import httpx
+import httpx2
 import pytest
 from starlette.middleware.exceptions import ExceptionMiddleware
 
@@ -265,8 +265,8 @@ class Vault:
         async def with_app(scope, receive, send):
             await asked_by(self._inner, person)({**scope, "app": self.app}, receive, send)
 
-        transport = httpx.ASGITransport(app=with_app)
-        return httpx.AsyncClient(transport=transport, base_url="http://localhost")
+        transport = httpx2.ASGITransport(app=with_app)
+        return httpx2.AsyncClient(transport=transport, base_url="http://localhost")
 
     def prints(self):
         """What is kept of the owner, by file; a look, or the background, may make an index."""

@@ -2,7 +2,7 @@
 
     python -m tests.benchmarks.bench_gateway [--counts 1000,10000] [--only turns,first,bytes,many]
 
-The provider is a process of its own that parses nothing. The relay is Starlette and httpx with
+The provider is a process of its own that parses nothing. The relay is Starlette and httpx2 with
 nothing in between; LiteLLM's proxy is measured too where `litellm` is on the path. All through one
 connection, one after the other, medians. Processor time is that of the server's threads.
 """
@@ -21,7 +21,7 @@ import tempfile
 import time
 from pathlib import Path
 
-import httpx
+import httpx2
 
 from tests.benchmarks.bench_store import document_of
 from tests.serving import TOKEN, serving
@@ -201,8 +201,8 @@ def relayed(ports):
 async def many_streams(port, events, pause_ms):
     """How late the pieces of many streams come: median and worst, in milliseconds."""
     late = []
-    limits = httpx.Limits(max_connections=None)
-    async with httpx.AsyncClient(limits=limits, trust_env=False, timeout=600) as client:
+    limits = httpx2.Limits(max_connections=None)
+    async with httpx2.AsyncClient(limits=limits, trust_env=False, timeout=600) as client:
 
         async def one(number):
             headers = {
@@ -258,8 +258,8 @@ def litellm(base_url):
 
 def answers(port):
     for _ in range(240):
-        with contextlib.suppress(httpx.HTTPError):
-            return httpx.get(f"http://127.0.0.1:{port}/health/liveliness").is_success
+        with contextlib.suppress(httpx2.HTTPError):
+            return httpx2.get(f"http://127.0.0.1:{port}/health/liveliness").is_success
         time.sleep(0.25)
     return False
 

@@ -13,7 +13,7 @@ import contextlib
 import json
 import sys
 
-import httpx
+import httpx2
 import uvicorn
 from starlette.applications import Starlette
 from starlette.responses import StreamingResponse
@@ -93,8 +93,8 @@ async def provide():
 
 def bare_relay(base_url):
     """A relay that passes everything on and does nothing else."""
-    limits = httpx.Limits(max_connections=None)
-    client = httpx.AsyncClient(trust_env=False, limits=limits, timeout=60)
+    limits = httpx2.Limits(max_connections=None)
+    client = httpx2.AsyncClient(trust_env=False, limits=limits, timeout=60)
 
     async def relay(request):
         sent = client.build_request(

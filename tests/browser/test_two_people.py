@@ -4,7 +4,7 @@ import threading
 from contextlib import ExitStack
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 import pytest
 from playwright.sync_api import expect
 
@@ -95,7 +95,7 @@ def test_they_read_along_while_an_answer_grows_and_each_keeps_their_own_filter(
         expect(page.locator("[data-message-id]").last).to_contain_text("It costs ten euros today")
 
     asked = {"chat_id": alice.url.rpartition("/")[2], "label": "Ferries"}
-    added = httpx.post(f"{origin(alice)}/api/commands/smart_context.add_topic", json=asked)
+    added = httpx2.post(f"{origin(alice)}/api/commands/smart_context.add_topic", json=asked)
     assert added.status_code == 200, added.text
     pick(alice, "Ferries")
     expect(bubble(bob, "Ferries")).not_to_be_checked()

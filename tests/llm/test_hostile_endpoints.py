@@ -6,7 +6,7 @@ import time
 import tracemalloc
 from contextlib import asynccontextmanager
 
-import httpx as _httpx  # noqa: F401 - its import is not what is measured
+import httpx2 as _httpx  # noqa: F401 - its import is not what is measured
 import pytest
 
 from smart_context.base.config import EndpointSettings

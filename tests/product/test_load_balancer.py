@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 import psycopg
 import pytest
 
@@ -159,7 +159,7 @@ def test_the_settings_for_docker_let_in_those_who_have_a_password_and_keys(tmp_p
         servers = [urlsplit(server.origin).netloc for server in (one, two)]
         with nginx_server(folder, port, servers, people=people) as address:
             alice, bob = (
-                httpx.Client(base_url=address, auth=each)
+                httpx2.Client(base_url=address, auth=each)
                 for each in (("alice", "first"), ("bob", "second"))
             )
 
@@ -175,15 +175,15 @@ def test_the_settings_for_docker_let_in_those_who_have_a_password_and_keys(tmp_p
             for headers, status in (
                 ({"Authorization": f"Bearer {key}"}, 200),
                 ({"X-Forwarded-User": "alice"}, 401),
-                ({"Authorization": httpx.BasicAuth("alice", "first")._auth_header}, 401),
+                ({"Authorization": httpx2.BasicAuth("alice", "first")._auth_header}, 401),
             ):
-                assert httpx.get(f"{address}/v1/models", headers=headers).status_code == status
+                assert httpx2.get(f"{address}/v1/models", headers=headers).status_code == status
             for auth, headers in (
                 (None, {"X-Forwarded-User": "alice"}),
                 (("alice", "second"), {}),
                 (None, {"Authorization": f"Bearer {key}"}),
             ):
-                found = httpx.get(f"{address}/chats", auth=auth, headers=headers)
+                found = httpx2.get(f"{address}/chats", auth=auth, headers=headers)
                 assert found.status_code == 401
 
 

@@ -5,7 +5,7 @@ import re
 import time
 from contextlib import contextmanager
 
-import httpx
+import httpx2
 import pytest
 from joserfc.jwk import RSAKey
 
@@ -34,8 +34,10 @@ def proxied(tmp_path_factory):
 
 @contextmanager
 def as_person(server, *headers, address="127.0.0.1"):
-    transport = httpx.HTTPTransport(local_address=address)
-    with httpx.Client(base_url=server.origin, headers=list(headers), transport=transport) as client:
+    transport = httpx2.HTTPTransport(local_address=address)
+    with httpx2.Client(
+        base_url=server.origin, headers=list(headers), transport=transport
+    ) as client:
         yield client
 
 
@@ -146,13 +148,13 @@ def logged(tmp_path_factory):
             yield provider, one, other
 
 
-class Browser(httpx.Client):
+class Browser(httpx2.Client):
     """A browser: follows links of the provider, keeps cookies, and the key of its pages."""
 
     def log_in(self, provider, path="/chats"):
         to_provider = self.get(path, headers=PAGE)
         assert to_provider.status_code == 303
-        back = httpx.get(to_provider.headers["Location"])
+        back = httpx2.get(to_provider.headers["Location"])
         return self.come_back(back.headers["Location"])
 
     def come_back(self, address):
@@ -220,7 +222,7 @@ def test_a_login_counts_only_in_the_browser_that_began_it(logged, browser):
     one = logged[1]
     with Browser(base_url=one.origin) as attacker:
         began = attacker.get("/chats", headers=PAGE)
-    lured = httpx.get(began.headers["Location"]).headers["Location"]
+    lured = httpx2.get(began.headers["Location"]).headers["Location"]
     answer = browser.come_back(lured)
     assert answer.status_code == 400
     assert "X-Smart-Context-Key" not in browser.headers
@@ -261,7 +263,7 @@ def test_a_token_of_another_signer_lets_nobody_in(logged, browser):
 @pytest.mark.parametrize("next_", ["//evil.example", "https://evil.example", "/\\evil.example"])
 def test_after_logging_in_one_is_on_this_server(logged, browser, next_):
     began = browser.get("/auth/login", params={"next": next_}, headers=PAGE)
-    page = browser.come_back(httpx.get(began.headers["Location"]).headers["Location"])
+    page = browser.come_back(httpx2.get(began.headers["Location"]).headers["Location"])
     (address,) = re.findall(r'url=([^"]+)"', page.text)
     assert re.match(r"/(?![/\\])", address)
 
@@ -278,7 +280,7 @@ def test_cookies_are_strict_but_for_the_one_that_comes_back_from_the_provider(lo
     began = browser.get("/chats", headers=PAGE)
     assert "SameSite=Lax" in began.headers["Set-Cookie"]
     assert "Path=/auth/callback" in began.headers["Set-Cookie"]
-    page = browser.come_back(httpx.get(began.headers["Location"]).headers["Location"])
+    page = browser.come_back(httpx2.get(began.headers["Location"]).headers["Location"])
     session = next(c for c in page.headers.get_list("Set-Cookie") if "Max-Age=43200" in c)
     assert "SameSite=Strict" in session
     assert "HttpOnly" in session

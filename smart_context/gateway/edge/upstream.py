@@ -116,7 +116,7 @@ async def _until_gone(receive: Receive) -> None:
 
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
 
 PASSED = frozenset(
     (
@@ -159,7 +159,7 @@ class Answer:
         is_stream: Its body is server-sent events.
     """
 
-    def __init__(self, call: Call, response: "httpx.Response") -> None:
+    def __init__(self, call: Call, response: "httpx2.Response") -> None:
         self.status: int = response.status_code
         self.headers = passed_headers(response.headers.raw, call.endpoint.api_key)
         self.failure = failure_of(response)

@@ -1,7 +1,7 @@
 """The one HTTP client for endpoints, hardened against hostile ones.
 
 No redirect is followed, no header from the environment is sent, and answers are bounded in size
-and time. Importing `httpx` takes a tenth of a second, so it happens with the first request, in a
+and time. Importing `httpx2` takes a tenth of a second, so it happens with the first request, in a
 thread. Models read what comes as events (`models.py`); the gateway passes the bytes on unread.
 """
 
@@ -103,7 +103,7 @@ def _until(value: str, now: datetime) -> float | None:
 
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -139,7 +139,7 @@ class EndpointClient:
     ) -> None:
         self.withheld: frozenset[str] = frozenset()
         self._sleep, self._jitter = sleep, jitter
-        self._clients: dict[tuple[bool, bool], httpx.AsyncClient] = {}
+        self._clients: dict[tuple[bool, bool], httpx2.AsyncClient] = {}
         self._connecting = asyncio.Lock()
 
     async def persist(
@@ -183,7 +183,7 @@ class EndpointClient:
         *,
         content: bytes,
         headers: Mapping[str, str],
-    ) -> "httpx.Response":
+    ) -> "httpx2.Response":
         """The answer to one attempt, once its head has come, successful or refused.
 
         The caller closes it.
@@ -207,7 +207,7 @@ class EndpointClient:
             words = "its key holds characters that can't be sent, such as a line break"
             raise RequestFailed(EndpointFailure(trouble="unusable key", words=words))
         client = await self._client(settings.base_url)
-        library: Any = importlib.import_module("httpx")
+        library: Any = importlib.import_module("httpx2")
         all_headers = {**headers, **({"authorization": f"Bearer {key}"} if key else {})}
         timeout_s = settings.timeout_s
         try:
@@ -233,7 +233,7 @@ class EndpointClient:
             await client.aclose()
         self._clients.clear()
 
-    async def _client(self, base_url: str) -> "httpx.AsyncClient":
+    async def _client(self, base_url: str) -> "httpx2.AsyncClient":
         kind = _is_on_this_machine(base_url), base_url.startswith("http:")
         async with self._connecting:
             if kind not in self._clients:
@@ -241,10 +241,10 @@ class EndpointClient:
             return self._clients[kind]
 
 
-def _make_client(base_url: str) -> "httpx.AsyncClient":
-    """A client for endpoints that are reached as this one; blocks while `httpx` is imported."""
-    library: Any = importlib.import_module("httpx")
-    client: httpx.AsyncClient = library.AsyncClient(
+def _make_client(base_url: str) -> "httpx2.AsyncClient":
+    """A client for endpoints that are reached as this one; blocks while `httpx2` is imported."""
+    library: Any = importlib.import_module("httpx2")
+    client: httpx2.AsyncClient = library.AsyncClient(
         follow_redirects=False,
         trust_env=not _is_on_this_machine(
             base_url
@@ -258,8 +258,8 @@ def _make_client(base_url: str) -> "httpx.AsyncClient":
     return client
 
 
-async def _refuse_redirect(response: "httpx.Response") -> None:
-    """Stop at a redirect before `httpx` reads its target, which can be a hostile one."""
+async def _refuse_redirect(response: "httpx2.Response") -> None:
+    """Stop at a redirect before `httpx2` reads its target, which can be a hostile one."""
     if response.is_redirect:
         await check_success(response, _LONGEST_ERROR_S)
 
@@ -277,8 +277,8 @@ def _is_on_this_machine(base_url: str) -> bool:
     return is_loopback(urlsplit(base_url).hostname or "")
 
 
-async def decoded(response: "httpx.Response") -> AsyncGenerator[bytes]:
-    """The body, decompressed in steps: `httpx` would make gigabytes of one piece.
+async def decoded(response: "httpx2.Response") -> AsyncGenerator[bytes]:
+    """The body, decompressed in steps: `httpx2` would make gigabytes of one piece.
 
     Raises:
         RequestFailed: If it is not compressed as it says.
@@ -339,7 +339,7 @@ async def bounded(source: AsyncIterator[bytes], most_bytes: int) -> AsyncGenerat
 
 
 def interrupted(error: Exception, *, has_begun: bool) -> EndpointFailure:
-    """The failure behind an exception of `httpx`.
+    """The failure behind an exception of `httpx2`.
 
     Args:
         has_begun: The answer's head has come.
@@ -352,7 +352,7 @@ def interrupted(error: Exception, *, has_begun: bool) -> EndpointFailure:
     return EndpointFailure(trouble="broken" if has_begun else "silent", words=str(error))
 
 
-def failure_of(response: "httpx.Response") -> EndpointFailure | None:
+def failure_of(response: "httpx2.Response") -> EndpointFailure | None:
     """Why an answer counts as failed, by its head alone; `None` if it does not.
 
     The words are a redirect's target; the body of a refusal says more.
@@ -366,7 +366,7 @@ def failure_of(response: "httpx.Response") -> EndpointFailure | None:
     return EndpointFailure(trouble="refused", status=status, retry_after_s=wait)
 
 
-async def check_success(response: "httpx.Response", timeout_s: float) -> None:
+async def check_success(response: "httpx2.Response", timeout_s: float) -> None:
     """Read what a refusal says, as far as it arrives in time.
 
     Raises:

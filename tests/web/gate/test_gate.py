@@ -1,6 +1,6 @@
 """What the gate sets for the work that a request starts."""
 
-import httpx
+import httpx2
 import pytest
 from starlette.responses import JSONResponse
 
@@ -23,9 +23,9 @@ async def test_a_request_has_a_person_is_waited_for_and_remembers_only_its_own()
         await JSONResponse({**told, "kept": found("it")})(scope, receive, send)
 
     gate = Gate(app, door=Door(Access(TOKEN), Throttle()), allowed_hosts=())
-    transport = httpx.ASGITransport(gate)
+    transport = httpx2.ASGITransport(gate)
     headers = {"Authorization": f"Bearer {TOKEN}"}
-    async with httpx.AsyncClient(
+    async with httpx2.AsyncClient(
         transport=transport, base_url="http://127.0.0.1:8000", headers=headers
     ) as client:
         for _ in range(2):

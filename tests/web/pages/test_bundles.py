@@ -1,7 +1,7 @@
 import shutil
 import subprocess
 
-import httpx
+import httpx2
 import pytest
 from starlette.applications import Starlette
 from starlette.routing import Route
@@ -70,8 +70,8 @@ async def test_a_changed_file_is_joined_again_and_an_unchanged_one_not_sent_agai
     write(tmp_path, main="let a;\n")
     bundles = Bundles(tmp_path, sheets=(), scripts=["main.js"])
     app = Starlette(routes=[Route("/{name}", bundles.answer)])
-    transport = httpx.ASGITransport(app=app)
-    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+    transport = httpx2.ASGITransport(app=app)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
         first = await client.get("/main.js")
         again = await client.get("/main.js", headers={"If-None-Match": first.headers["etag"]})
         write(tmp_path, other="", main="let b;\n")

@@ -2,7 +2,7 @@ import json
 import re
 from urllib.parse import urlsplit
 
-import httpx
+import httpx2
 import pytest
 from starlette.applications import Starlette
 
@@ -34,8 +34,8 @@ def chat(count, **more):
 
 
 def browser(host):
-    transport = httpx.ASGITransport(app=asked_by(Starlette(routes=page_routes(host))))
-    return httpx.AsyncClient(transport=transport, base_url="http://localhost")
+    transport = httpx2.ASGITransport(app=asked_by(Starlette(routes=page_routes(host))))
+    return httpx2.AsyncClient(transport=transport, base_url="http://localhost")
 
 
 async def fetch(host, address, status=200):

@@ -2,7 +2,7 @@
 
 import json
 
-import httpx
+import httpx2
 import pytest
 from starlette.applications import Starlette
 from starlette.routing import Route
@@ -14,8 +14,8 @@ pytestmark = pytest.mark.anyio
 
 async def post(body):
     app = Starlette(routes=[Route("/markdown", live_markdown, methods=["POST"])])
-    transport = httpx.ASGITransport(app=app)
-    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+    transport = httpx2.ASGITransport(app=app)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
         return await client.post("/markdown", content=body)
 
 
