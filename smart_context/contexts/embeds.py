@@ -10,9 +10,10 @@ from itertools import accumulate
 from typing import Final, NamedTuple
 
 from smart_context.contexts.snapshot import Texts
+from smart_context.vault.markdown.blocks import NOWHERE, Heading, Range
 from smart_context.vault.markdown.links import Resolution
-from smart_context.vault.markdown.notes import Block, Heading, Link, Outline
-from smart_context.vault.markdown.sections import Range, section_of
+from smart_context.vault.markdown.notes import Block, Link, Outline
+from smart_context.vault.markdown.sections import ranked, section_of
 
 MAX_CHARACTERS: Final = 200_000
 """The maximum characters of a note's embeds; an embed that does not fit stays as written."""
@@ -122,7 +123,11 @@ class EmbeddedTexts:
             outline = outline_of(run.path) or Outline(0)
             offset = start - run.start
             headings += (
-                Heading(heading.level + run.level, heading.start + offset, heading.text)
+                heading._replace(
+                    level=heading.level + run.level,
+                    start=heading.start + offset,
+                    within=max(heading.within + offset, 0) if heading.within > NOWHERE else NOWHERE,
+                )
                 for heading in outline.headings
                 if run.start <= heading.start < run.end
             )
@@ -207,7 +212,7 @@ class _Expansion:
 
     def _level_at(self, path: str, position: int) -> int:
         outline = self._outline_of(path)
-        headings = () if outline is None else outline.headings
+        headings = () if outline is None else ranked(outline.headings)
         return next((h.level for h in reversed(headings) if h.start <= position), 0)
 
 

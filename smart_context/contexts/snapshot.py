@@ -17,9 +17,10 @@ from typing import NamedTuple, Protocol
 from smart_context.base.errors import PathRefused
 from smart_context.contexts.options import ContextOptions
 from smart_context.vault.guarded.paths import status_of
+from smart_context.vault.markdown.blocks import Range
 from smart_context.vault.markdown.links import Resolution, fold, linkpath
 from smart_context.vault.markdown.notes import Link, Outline
-from smart_context.vault.markdown.sections import KeptRanges, Range, kept_of, section_of
+from smart_context.vault.markdown.sections import KeptRanges, kept_of, section_of
 from smart_context.vault.match import build_matcher
 
 FilesBelow = Callable[[str], Iterable[str]]

@@ -25,7 +25,8 @@ from smart_context.base.text.words import content_words, words
 from smart_context.vault.guarded.files import FileText, VaultFiles, read_text
 from smart_context.vault.guarded.walk import FileStamp
 from smart_context.vault.index.vault_index import VaultIndex
-from smart_context.vault.markdown.notes import Heading, outline_of
+from smart_context.vault.markdown.blocks import Heading
+from smart_context.vault.markdown.notes import outline_of
 
 WORDS_FILE = "words"
 """The name of the word index's file."""

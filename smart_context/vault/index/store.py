@@ -114,7 +114,7 @@ def _outline(path: str, text: str) -> Outline:
     return outline_of(text) if path[-3:].lower() == ".md" else canvas_outline(text)
 
 
-_FORMAT = 3  # raise it with every change to the fields of an outline
+_FORMAT = 4  # raise it with every change to the fields of an outline, or to how it is found
 _SCHEMA = (
     """CREATE TABLE files (
         id INTEGER PRIMARY KEY, path TEXT UNIQUE NOT NULL,

@@ -2,12 +2,13 @@
 
 import json
 import re
-from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
+from smart_context.vault.markdown.blocks import Blocks, Heading, Range, blocks_of
 from smart_context.vault.markdown.front_matter import (
     front_matter_end,
     links_in_properties,
@@ -26,14 +27,6 @@ class Link(NamedTuple):
     start: int  # its first character's position in the text
     end: int  # the position after its last character
     target: str  # the name, with `#heading` or `#^block`, without the alias
-
-
-class Heading(NamedTuple):
-    """A heading: its level from 1 to 6, where its line begins, and its text."""
-
-    level: int
-    start: int
-    text: str
 
 
 class Block(NamedTuple):
@@ -79,10 +72,6 @@ _MARKDOWN_LINK = re.compile(
     r"(?:[ \t]++(?:\"[^\"\n]*+\"|'[^'\n]*+'))?[ \t]*+\)"
 )
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*+:|//")
-_HEADING = re.compile(r"\n {0,3}(#{1,6})(?![^ \t\r\n])([^\n]*+)")
-_FIRST_HEADING = re.compile(r" {0,3}(#{1,6})(?![^ \t\r\n])([^\n]*+)")
-_UNDERLINE = re.compile(r"\n {0,3}(===*+|----*+)[ \t]*+(?=\r?\n|\Z)")
-_NOT_A_PARAGRAPH = re.compile(r"\s*+(?:[#>|]|[-*+][ \t]|[0-9]{1,9}[.)][ \t]|\Z)")
 _TAG = re.compile(r"#([^\s!-,.:-@\[-^`{-~\u2000-\u206f\u3000-\u303f]++)")
 _BLOCK_NAME = re.compile(r"\^([A-Za-z0-9-]++)[ \t]*+(?=\r?\n|\Z)")
 _CLOSES_BLOCK = re.compile(r"[ \t]*+(?:\r?\n|\Z)| {0,3}#{1,6}(?![^ \t\r\n])")
@@ -93,7 +82,10 @@ _TEXT_BEFORE_LINK = 2_000
 def outline_of(text: str) -> Outline:
     """The outline of a Markdown text; never fails."""
     body = front_matter_end(text)
-    prose = prose_of(text, body)
+    lines = text.replace("\r\n", " \n").replace("\r", "\n") if "\r" in text else text
+    blocks = blocks_of(lines, body, MAX_PARTS)
+    headings = [*_headings_in_properties(text, lines, body), *blocks.headings]
+    prose = _prose_of(lines, blocks, body)
     links = _links(prose, body)
     tags = _tags(prose, body) if "#" in prose else []
     aliases: tuple[str, ...] = ()
@@ -107,13 +99,22 @@ def outline_of(text: str) -> Outline:
     return Outline(
         len(text),
         tuple(links),
-        tuple(_headings(text, prose, body)),
+        tuple(headings[:MAX_PARTS]),
         tuple(islice(_blocks(prose, body), MAX_PARTS)) if "^" in prose else (),
         tuple(dict.fromkeys(tags)),
         aliases,
         body,
         _embeds(prose, links) if "![" in prose else (),
     )
+
+
+def _headings_in_properties(text: str, lines: str, body: int) -> list[Heading]:
+    """The headings at the top of a note between two rules, if what is there is no properties."""
+    if "\n#" not in lines[:body] or properties_of(text):
+        return []
+    between = lines[:body].rstrip().rstrip("-.")
+    found = blocks_of(between, between.index("\n") + 1, MAX_PARTS).headings
+    return [heading._replace(within=0) for heading in found]
 
 
 def _links(prose: str, body: int) -> list[Link]:
@@ -171,37 +172,6 @@ def _markdown_target(found: re.Match[str]) -> str:
     if not written or _SCHEME.match(written):
         return ""
     return unquote(written).strip() if "%" in written else written
-
-
-def _headings(text: str, prose: str, body: int) -> list[Heading]:
-    headings = [
-        Heading(len(found[1]), found.start() + 1, _title(text, found))
-        for found in islice(_HEADING.finditer(prose, max(body - 1, 0)), MAX_PARTS - 1)
-    ]
-    if body == 0 and (first := _FIRST_HEADING.match(prose)):
-        headings.insert(0, Heading(len(first[1]), 0, _title(text, first)))
-    if ("=" in prose or "---" in prose) and _UNDERLINE.search(prose, body):
-        headings += islice(_underlined(text, prose, body), MAX_PARTS)
-        headings.sort(key=lambda heading: heading.start)
-    return headings
-
-
-def _title(text: str, found: re.Match[str]) -> str:
-    start, end = found.span(2)
-    title = text[start:end].strip()
-    if title.endswith("#"):
-        opened = title.rstrip("#")
-        if not opened or opened[-1] in " \t":
-            return opened.rstrip()
-    return title
-
-
-def _underlined(text: str, prose: str, body: int) -> Iterator[Heading]:
-    for found in _UNDERLINE.finditer(prose, body):
-        start = prose.rfind("\n", body, found.start()) + 1 or body
-        if _NOT_A_PARAGRAPH.match(prose, start, found.start()):
-            continue
-        yield Heading(1 if found[1][0] == "=" else 2, start, text[start : found.start()].strip())
 
 
 def _tags(prose: str, body: int) -> list[str]:
@@ -296,33 +266,21 @@ def _place(places: Mapping[str, int], value: str) -> tuple[int, int]:
 
 
 # Possessive repetitions only: a pattern that backtracks could be made slow by a note.
-_SPECIAL = re.compile(r"\\.|``*+|\$\$?|%%|<!--|~~~~*+|\[\[", re.DOTALL)
+_SPECIAL = re.compile(r"\\.|``*+|\$\$?|%%|<!--|\[\[", re.DOTALL)
 _WHOLE_LINK = re.compile(r"\[\[[^\[\]\n]++\]\]")
-_BLANK_LINE = re.compile(r"\n[ \t>]*+\r?\n")
-_LINE_START = re.compile(r"[ \t>]*+(?:(?:[-*+]|[0-9]{1,9}+[.)])[ \t]++)*[ \t>]*+")
+_BLANK_LINE = re.compile(r"\n[ \t>]*+\n")
 _MATH_END = re.compile(r"(?<=[^\s\\])\$(?![0-9])")
 _BACKTICKS = re.compile(r"``*+")
-_NOT_QUOTED = re.compile(r"\n(?![ \t]*+>)")
-_FENCE_ENDS = {
-    "`": re.compile(r"\n[ \t>]*+(```+)[ \t]*+\r?(?=\n|\Z)"),
-    "~": re.compile(r"\n[ \t>]*+(~~~+)[ \t]*+\r?(?=\n|\Z)"),
-}
 _PIECES_AT_ONCE = 10_000  # a text made of marks has millions
-_COMMENTS = {"%%": "%%", "<!--": "-->"}
+_CLOSINGS = {"$$": "$$", "%%": "%%", "<!--": "-->"}
 
 
-def prose_of(text: str, start: int = 0) -> str:
-    """The text with everything but prose blanked out; positions don't change.
-
-    Args:
-        start: Where the body begins; the text before it is unchanged.
-    """
-    if not _may_hold_more_than_prose(text):
-        return text
+def _blanked(text: str, ranges: Iterable[Range]) -> str:
+    """The text with spaces in place of the ranges; positions don't change."""
     whole: list[str] = []
     pieces: list[str] = []
     position = 0
-    for begin, end in _Scan(text).ranges(start):
+    for begin, end in ranges:
         pieces += (text[position:begin], " " * (end - begin))
         position = end
         if len(pieces) > _PIECES_AT_ONCE:
@@ -330,6 +288,19 @@ def prose_of(text: str, start: int = 0) -> str:
             pieces.clear()
     pieces.append(text[position:])
     return "".join(whole + pieces)
+
+
+def _prose_of(text: str, blocks: Blocks, start: int) -> str:
+    """The text with everything but prose blanked out; positions don't change.
+
+    Args:
+        start: Where the body begins; the text before it is unchanged.
+    """
+    if blocks.hidden:
+        text = _blanked(text, blocks.hidden)
+    if _may_hold_more_than_prose(text):
+        text = _blanked(text, _Scan(text, blocks.bounds).ranges(start))
+    return text
 
 
 def _may_hold_more_than_prose(text: str) -> bool:
@@ -340,24 +311,21 @@ def _may_hold_more_than_prose(text: str) -> bool:
         or "$" in text
         or ("%" in text and "%%" in text)
         or ("<" in text and "<!--" in text)
-        or ("~" in text and "~~~" in text)
     )
 
 
 class _Scan:
-    """One pass over a text from left to right, linear in its length for any text."""
+    """One pass over the inline markup of a text, linear in its length for any text."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, bounds: Sequence[int]) -> None:
         self._text = text
-        self._line = self._line_begins_at = -1
-        self._looked_to = 0
+        self._bounds = bounds
         self._nearest: dict[str, int] = {}
         self._paragraph_end = -1
-        self._quote_end = -1
         self._no_math_before = -1
         self._runs: dict[int, list[int]] | None = None
 
-    def ranges(self, start: int) -> Iterator[tuple[int, int]]:
+    def ranges(self, start: int) -> Iterator[Range]:
         position = start
         while mark := _SPECIAL.search(self._text, position):
             begin, position = mark.span()
@@ -372,42 +340,23 @@ class _Scan:
                 position = end
 
     def _end(self, run: str, begin: int, after: int) -> int | None:
-        if run in _COMMENTS:
-            return self._end_of_comment(begin, after, _COMMENTS[run])
-        if run == "$$":
-            return self._close("$$", after, anywhere=self._starts_line(begin))
+        limit = self._paragraph(begin)
         if run == "$":
-            return self._end_of_math(after)
-        is_fence = run.startswith(("```", "~~~")) and self._starts_line(begin)
-        end = self._end_of_fence(run, begin, after) if is_fence else None
-        return self._end_of_code(run, after) if end is None and run[0] == "`" else end
-
-    def _starts_line(self, position: int) -> bool:
-        """Called from left to right, so nothing is searched twice."""
-        newline = self._text.rfind("\n", self._looked_to, position)
-        self._looked_to = position
-        if newline >= 0 or self._line < 0:
-            self._line = newline + 1
-            found = _LINE_START.match(self._text, self._line)
-            self._line_begins_at = found.end() if found else -1
-        return position == self._line_begins_at
-
-    def _paragraph(self, position: int) -> int:
-        if position > self._paragraph_end:
-            blank = _BLANK_LINE.search(self._text, position)
-            self._paragraph_end = blank.start() if blank else len(self._text)
-        return self._paragraph_end
-
-    def _quote(self, position: int) -> int:
-        if position > self._quote_end:
-            outside = _NOT_QUOTED.search(self._text, position)
-            self._quote_end = outside.start() if outside else len(self._text)
-        return self._quote_end
-
-    def _close(self, closing: str, after: int, *, anywhere: bool) -> int | None:
-        limit = len(self._text) if anywhere else self._paragraph(after)
+            return self._end_of_math(after, limit)
+        if run[0] == "`":
+            return self._end_of_code(run, after, limit)
+        closing = _CLOSINGS[run]
         end = self._next(closing, after) + len(closing)
         return end if end <= limit else None
+
+    def _paragraph(self, position: int) -> int:
+        """Where the paragraph around a position ends."""
+        if position >= self._paragraph_end:
+            blank = _BLANK_LINE.search(self._text, position)
+            ends = blank.start() if blank else len(self._text)
+            place = bisect_right(self._bounds, position)
+            self._paragraph_end = min([ends, *self._bounds[place : place + 1]])
+        return self._paragraph_end
 
     def _next(self, mark: str, after: int) -> int:
         """The next mark's position, or the text's end; called from left to right."""
@@ -416,46 +365,23 @@ class _Scan:
             self._nearest[mark] = found if found >= 0 else len(self._text)
         return self._nearest[mark]
 
-    def _end_of_comment(self, begin: int, after: int, closing: str) -> int | None:
-        starts_line = self._starts_line(begin)
-        end = self._close(closing, after, anywhere=starts_line)
-        if end is None and starts_line and (closing == "-->" or self._ends_line(after)):
-            return len(self._text)
-        return end
-
-    def _ends_line(self, position: int) -> bool:
-        newline = self._text.find("\n", position)
-        return not self._text[position : newline if newline >= 0 else None].strip()
-
-    def _end_of_math(self, after: int) -> int | None:
+    def _end_of_math(self, after: int, limit: int) -> int | None:
         following = self._text[after : after + 1]
         if not following or following.isspace() or after <= self._no_math_before:
             return None
-        limit = self._paragraph(after)
         closing = _MATH_END.search(self._text, after, limit)
         if closing is None:
             self._no_math_before = limit
             return None
         return closing.end()
 
-    def _end_of_fence(self, run: str, begin: int, after: int) -> int | None:
-        line_end = self._text.find("\n", after)
-        if line_end < 0:
-            return len(self._text)
-        if run[0] == "`" and "`" in self._text[after:line_end]:
-            return None
-        is_quoted = ">" in self._text[self._line : begin]
-        limit = self._quote(line_end) if is_quoted else len(self._text)
-        fences = _FENCE_ENDS[run[0]].finditer(self._text, line_end, limit)
-        return next((found.end() for found in fences if len(found[1]) >= len(run)), limit)
-
-    def _end_of_code(self, run: str, after: int) -> int | None:
+    def _end_of_code(self, run: str, after: int, limit: int) -> int | None:
         if self._runs is None:
             self._runs = {}
             for found in _BACKTICKS.finditer(self._text, after):
                 self._runs.setdefault(len(found[0]), []).append(found.start())
         starts = self._runs.get(len(run), [])
         index = bisect_left(starts, after)
-        if index == len(starts) or starts[index] >= self._paragraph(after):
+        if index == len(starts) or starts[index] >= limit:
             return None
         return starts[index] + len(run)

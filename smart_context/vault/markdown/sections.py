@@ -3,22 +3,32 @@
 Works on outlines, so the length of an included part is known without reading the file.
 """
 
+import html
 import re
+import unicodedata
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from types import MappingProxyType
 
+from smart_context.vault.markdown.blocks import NOWHERE, Heading, Range
 from smart_context.vault.markdown.links import fold
-from smart_context.vault.markdown.notes import Heading, Outline
-
-Range = tuple[int, int]
-"""From a character up to, but not including, another."""
+from smart_context.vault.markdown.notes import MAX_PARTS, Outline
 
 _NONE: Mapping[str, int] = MappingProxyType({})
 _PUNCTUATION = re.compile(r"[!\"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\s]+")
+
+_SHOWN_AS_WRITTEN = re.compile(r"(?:[A-Za-z0-9,.:;'\"()?!-]++ ?)*+")
+_MARKUP = (
+    (re.compile(r"!?\[\[(?:[^\[\]|]*+\|)?([^\[\]|]++)\]\]"), r"\1"),
+    (re.compile(r"!?\[([^\[\]]*+)\]\([^()]*+\)"), r"\1"),
+    (re.compile(r"<[^<>]*+>|%%[^%]*+%%|[ \t]\^[A-Za-z0-9-]++\Z"), ""),
+    (re.compile(r"[*~`]++|==++|(?<!\w)_++|_++(?!\w)"), ""),
+    (re.compile(r"\\([!-/:-@\[-`{-~])"), r"\1"),
+)
+_INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]++")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,35 +88,95 @@ def kept_of(
 ) -> KeptRanges:
     """The rest of `whole` after removing the sections whose heading matches a pattern.
 
+    A part below such a heading is removed even if the heading is outside of `whole`. The text after
+    the last heading that counts is removed too, since there may be more headings in it.
+
     Args:
-        patterns: Each pattern with its test, which gets the whole heading, folded like names.
+        patterns: Each pattern with its test, which gets the whole heading, folded like names: as it
+            is written, then as it is shown.
     """
     if not patterns:
         return KeptRanges(whole, (whole,), _NONE)
     counts: Counter[str] = Counter()
     ranges: list[Range] = []
     position, last = whole
-    removed_level = 0
-    for heading in outline.headings:
-        if not whole[0] <= heading.start < last or heading.level > removed_level > 0:
-            continue
-        if removed_level:
-            position, removed_level = heading.start, 0
-        title = fold(heading.text)
-        pattern = next((pattern for pattern, fits in patterns if fits(title)), None)
-        if pattern is not None:
+    if len(outline.headings) >= MAX_PARTS:
+        last = max(position, min(last, outline.headings[-1].start))
+    for start, end, pattern in _removed(outline, patterns):
+        if start < last and end > position:
             counts[pattern] += 1
-            ranges.append((position, heading.start))
-            removed_level = heading.level
-    ranges.append((last if removed_level else position, last))
+            ranges.append((position, start))
+            position = end
+    ranges.append((position, last))
     return KeptRanges(whole, tuple((start, end) for start, end in ranges if start < end), counts)
 
 
+def ranked(headings: Sequence[Heading]) -> Sequence[Heading]:
+    """The headings, those in a quote, a list, a comment or HTML below the heading above it."""
+    if all(heading.within == NOWHERE for heading in headings):
+        return headings
+    found: list[Heading] = []
+    above = 0
+    for heading in headings:
+        if heading.within == NOWHERE:
+            above = heading.level
+            found.append(heading)
+        else:
+            found.append(heading._replace(level=heading.level + above))
+    return found
+
+
+def _removed(
+    outline: Outline, patterns: Sequence[tuple[str, Callable[[str], bool]]]
+) -> Iterator[tuple[int, int, str]]:
+    """The start and end of each section that is removed, and the pattern that its heading fits."""
+    section: Heading | None = None
+    fitting = ""
+    for heading in ranked(outline.headings):
+        if section:
+            if not heading.ends(section):
+                continue
+            yield section.start, heading.start, fitting
+            section = None
+        found = _fitting(heading.text, patterns)
+        if found is not None:
+            section, fitting = heading, found
+    if section:
+        yield section.start, outline.length, fitting
+
+
+def _fitting(heading: str, patterns: Sequence[tuple[str, Callable[[str], bool]]]) -> str | None:
+    """The first pattern that a heading fits."""
+    written = fold(heading)
+    found = next((pattern for pattern, fits in patterns if fits(written)), None)
+    if found is None and not _SHOWN_AS_WRITTEN.fullmatch(heading):
+        shown = fold(shown_heading(heading))
+        return next((pattern for pattern, fits in patterns if fits(shown)), None)
+    return found
+
+
+def shown_heading(text: str) -> str:
+    """A heading as people read it: without markup, and with one space between words."""
+    for markup, shown in _MARKUP:
+        text = markup.sub(shown, text)
+    text = unicodedata.normalize("NFKC", html.unescape(text))
+    return " ".join(_INVISIBLE.sub("", text).split())
+
+
 def _section(outline: Outline, names: list[str]) -> Range | None:
+    """The first section below those names; outside of quotes and the like, if there is one."""
+    headings = ranked(outline.headings)
+    outside = [heading for heading in headings if heading.within == NOWHERE]
+    return _section_among(outside, outline.length, names) or (
+        _section_among(headings, outline.length, names) if len(outside) < len(headings) else None
+    )
+
+
+def _section_among(headings: Sequence[Heading], length: int, names: list[str]) -> Range | None:
     depth = 0
     above: list[Heading] = []
-    for index, heading in enumerate(outline.headings):
-        while above and above[-1].level >= heading.level:
+    for index, heading in enumerate(headings):
+        while above and heading.ends(above[-1]):
             above.pop()
             depth = min(depth, len(above))
         if plain_heading(heading.text) != names[depth]:
@@ -114,13 +184,6 @@ def _section(outline: Outline, names: list[str]) -> Range | None:
         above.append(heading)
         depth += 1
         if depth == len(names):
-            return heading.start, _end_of(outline, index)
+            after = headings[index + 1 :]
+            return heading.start, next((h.start for h in after if h.ends(heading)), length)
     return None
-
-
-def _end_of(outline: Outline, index: int) -> int:
-    level = outline.headings[index].level
-    for heading in outline.headings[index + 1 :]:
-        if heading.level <= level:
-            return heading.start
-    return outline.length

@@ -259,3 +259,12 @@ def test_without_options_the_editor_opens_on_the_document(ask, stored, tmp_path,
         code, _, err = ask("edit", "new")
         assert (code, "Nothing was stored" in err) == (2, True)
     assert stored("new")["context_opts"] == {"max_len": 4}
+
+
+def test_a_lone_backtick_or_dollar_lets_no_excluded_section_through(ask, vault):
+    note = "- press the ` key, $5\n- see [[Trip]]\n## Private diary\nsecret\n## Open\n- `x` 6$ y\n"
+    (vault / "Note.md").write_text(note, encoding="utf-8")
+    code, text, _ = ask("build", "Note.md", "--exclude-heading", "Private*", "--depth", 1)
+    assert (code, "secret" in text, "Private" in text) == (0, False, False)
+    assert "## Open" in text
+    assert "To Lisbon." in text
