@@ -34,6 +34,10 @@ class NotReadable(ValueError):
     """A conversation, or a file, that is not as its program writes it; says what is wrong."""
 
 
+class OtherForm(NotReadable):
+    """A file of a known program in a form that is not read; says which one to ask for."""
+
+
 class NotKnown(NotReadable):
     """A file that shows no sign of a known program; passed over in folders and archives."""
 

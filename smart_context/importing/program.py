@@ -46,3 +46,5 @@ class Program:
     session: Form[Session] | None = None  # JSON lines
     text: Form[str] | None = None  # Markdown, or plain text
     database: Form[Tables] | None = None  # SQLite
+    # what to do with a web page that begins so, as none is read; empty for a page of others
+    page: Callable[[str], str] = lambda _: ""

@@ -14,6 +14,7 @@ from smart_context.importing.found import (
     FoundChat,
     NotKnown,
     NotReadable,
+    OtherForm,
     OwnChat,
     mapping,
     tell_thoughts,
@@ -32,6 +33,7 @@ _MOST_WHOLE = 512 << 20
 
 _LONGEST_LINE = 256 << 20
 _PEEKED = 64 << 10
+_PEEKED_OF_PAGES = 1 << 20
 _MOST_UNKNOWN = 1_000
 _DEEPEST = 4_000
 _MARK = b"\xef\xbb\xbf"
@@ -76,6 +78,8 @@ def chats_in(source: Source, wanted: str = "") -> Iterator[Found | Broken]:
     """
     with source.opened() as stream:
         start = stream.read(_PEEKED)
+    if start.removeprefix(_MARK).lstrip().startswith(b"<"):
+        _refuse_page(source, wanted)
     try:
         for found in _chats(source, start, wanted):
             if isinstance(found, FoundChat):
@@ -109,6 +113,18 @@ def _chats(source: Source, start: bytes, wanted: str) -> Iterator[Found | Broken
         yield from _of_object(_whole(source), source, wanted)
     else:
         raise NotReadable("expected a form in which a known program keeps chats, found another")
+
+
+def _refuse_page(source: Source, wanted: str) -> None:
+    """Say which form to ask for instead of a web page.
+
+    Raises:
+        OtherForm: If it is a page of a known program.
+    """
+    with source.opened() as stream:  # styles come first
+        begun = stream.read(_PEEKED_OF_PAGES).decode("utf-8", "replace")
+    if words := next(filter(None, (program.page(begun) for program in _wanted(wanted))), ""):
+        raise OtherForm(words)
 
 
 def _wanted(wanted: str) -> Iterator[Program]:

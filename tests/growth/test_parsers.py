@@ -2,6 +2,7 @@
 
 import pytest
 
+from smart_context.base.text.html_markdown import markdown_of
 from smart_context.chat.messages import Message, MessageId
 from smart_context.llm.echoes import Echoes
 from smart_context.packing.files.secret_scan import find_secret, find_secrets, secret_in
@@ -38,6 +39,14 @@ def shown(make):
 
 def tags_of(text):
     return names_in(properties_of(text), "tags")
+
+
+HTML = (
+    *("<p>a <b>b</b> <a href='https://x.org'>l</a></p>", "<div>", "<b>", "<!--", "<", "&#"),
+    *("<table><tr><td>", "<blockquote>a", "<ul><li>a", "<a ", "<a href='", '<a a="', "</b>", "<!"),
+    *("<script>", "<code>`", "<pre>`</pre>", "<a href=http://x>", "<b>a<i>b<s>c", "a<br>", "<td>"),
+    *("*", "`", "_", "&", "# ", "- ", "-", "1.", "=\n", "<br>-", "\\", "]"),
+)
 
 
 def property_links(text):
@@ -144,6 +153,7 @@ PROPERTIES = (
 @pytest.mark.parametrize(
     ("function", "make", "longest"),
     [
+        *cases(markdown_of, *HTML),
         *cases(outline_of, *NOTES, *PROPERTIES),
         *cases(outline_of, *(repeated(mark, before="x") for mark in MARKS), longest=1 << 19),
         *cases(properties_of, *PROPERTIES, longest=LONGEST_PROPERTIES),

@@ -1,10 +1,10 @@
-"""Gemini's part of a Google Takeout."""
+"""Gemini's part of a Google Takeout: activities, in no order of chats."""
 
-import html
 import re
 from collections.abc import Mapping
 from typing import Any
 
+from smart_context.base.text.html_markdown import markdown_of
 from smart_context.importing.found import (
     FoundChat,
     NotReadable,
@@ -15,10 +15,6 @@ from smart_context.importing.found import (
 )
 from smart_context.importing.program import Form, Program
 
-_BLOCK_END = re.compile(r"<(?:br|/p|/div|/ul|/ol|/h[1-6]|/tr)[^<>]*>", re.IGNORECASE)
-_ITEM = re.compile(r"<li[^<>]*>", re.IGNORECASE)
-_CODE = re.compile(r"</?pre[^<>]*>", re.IGNORECASE)
-_TAG = re.compile(r"<[^<>]*>")
 _PROMPTED = re.compile(
     r"^(?:Prompted with:|Asked (?:Gemini|Bard):|Prompted|Said|Asked|Branched|Answered)\s+",
     re.IGNORECASE,
@@ -27,14 +23,17 @@ _NOT_ASKED = re.compile(
     r"(?:Created|Used|Added|Gave|Selected|Shared|Deleted|Viewed|Visited|Edited|Pinned|Renamed"
     r"|Exported|Updated)\s"
 )
-_ATTACHED = re.compile(r"\sAttached \d+ files?\.?$")
+_CANVAS = re.compile(r"Gemini[ -]Canvas(?:\s+titled)?", re.IGNORECASE)
+_ATTACHED = re.compile(r"\sAttached (\d{1,4}) files?\.?$")
+_DRAWN = re.compile(r"(\d{1,4}) generated images?", re.IGNORECASE)
 _GEMINI = re.compile(r"gemini|bard", re.IGNORECASE)
-_MANY_BREAKS = re.compile(r"\n{3,}")
-_MOST_HTML = 2_000_000
+_SHOWN = re.compile(r"<img\s[^<>]*\bsrc\s*=\s*[\"']?([^\"'<>\s]+)", re.IGNORECASE)
+_PAGE, _APPS = "mdl-", ("Gemini Apps", "Bard")
+"""What is in an activity as a web page."""
 
 
 def gemini(activity: Mapping[str, Any]) -> FoundChat | None:
-    """One activity of Gemini's `My Activity` file: a question with its answer.
+    """One activity of Gemini's `My Activity` file: a question with its answer, or a Canvas.
 
     `None` for activities of other products, and for what is no question, such as feedback.
 
@@ -46,36 +45,63 @@ def gemini(activity: Mapping[str, Any]) -> FoundChat | None:
         raise NotReadable("expected title, found none")
     products = activity.get("products")
     shown = f"{activity.get('header') or ''} {products or ''}".strip()
-    texts = [_plain(text_of(item.get("html"))) for item in objects(activity.get("safeHtmlItem"))]
-    is_asked = _PROMPTED.match(title) or (any(texts) and not _NOT_ASKED.match(title))
-    if not is_asked or (shown and not _GEMINI.search(shown)):
+    if shown and not _GEMINI.search(shown):
+        return None
+    sources = [text_of(item.get("html")) for item in objects(activity.get("safeHtmlItem"))]
+    said = "\n\n".join(filter(None, map(markdown_of, sources)))
+    if (canvas := _CANVAS.search(title)) and not _PROMPTED.match(title):
+        return _canvas(activity, title[canvas.end() :].strip() or title, said)
+    if not (_PROMPTED.match(title) or (said and not _NOT_ASKED.match(title))):
         return None
     asked = _ATTACHED.sub("", _PROMPTED.sub("", title))
-    at = activity.get("time")
-    chat = FoundChat(
-        client="gemini",
-        id=text_of(at) or "\n".join((title, *texts)),
-        title=title_of(asked),
-        created_at=moment(at),
-    )
-    question = chat.add("q", "user", asked, at=at)
-    attached = activity.get("attachedFiles")
-    names = (activity.get("imageFile"), *(attached if isinstance(attached, list) else ()))
-    question.assets = [(name, name) for name in map(text_of, names) if name]
-    if said := "\n\n".join(filter(None, texts)):
-        chat.add("a", "assistant", said, at=at)
+    chat = _chat(activity, asked, said)
+    given, drawn = _files(activity, title, sources)
+    question = chat.add("q", "user", asked, at=activity.get("time"))
+    question.assets = [(name, name) for name in given]
+    if said or drawn:
+        answer = chat.add("a", "assistant", said, at=activity.get("time"))
+        answer.assets = [(name, name) for name in drawn]
     return chat
 
 
-def _plain(source: str) -> str:
-    """The text of an HTML fragment, a line for each block."""
-    lined = _CODE.sub("\n```\n", _ITEM.sub("\n- ", _BLOCK_END.sub("\n", source[:_MOST_HTML])))
-    lines = (line.rstrip() for line in html.unescape(_TAG.sub("", lined)).split("\n"))
-    return _MANY_BREAKS.sub("\n\n", "\n".join(lines)).strip()
+def _chat(activity: Mapping[str, Any], title: str, said: str) -> FoundChat:
+    at = activity.get("time")
+    name = text_of(at) or f"{title}\n{said}"
+    return FoundChat(client="gemini", id=name, title=title_of(title), created_at=moment(at))
+
+
+def _canvas(activity: Mapping[str, Any], title: str, said: str) -> FoundChat:
+    """A document that Gemini wrote beside its answers; its text is where others have a subtitle."""
+    written = (text_of(one.get("name")) for one in objects(activity.get("subtitles")))
+    text = "\n\n".join(filter(None, (*written, said)))
+    chat = _chat(activity, title, text)
+    chat.add("a", "assistant", text, at=activity.get("time"))
+    return chat
+
+
+def _files(
+    activity: Mapping[str, Any], title: str, sources: list[str]
+) -> tuple[list[str], list[str]]:
+    """The files that the user gave, and the pictures that Gemini drew: one list has both."""
+    listed = activity.get("attachedFiles")
+    names = (activity.get("imageFile"), *(listed if isinstance(listed, list) else ()))
+    files = [*dict.fromkeys(filter(None, map(text_of, names)))]
+    shown = {name for source in sources for name in _SHOWN.findall(source)}
+    if shown.isdisjoint(files) and any(
+        _DRAWN.search(text_of(one.get("name"))) for one in objects(activity.get("subtitles"))
+    ):
+        given = int(found[1]) if (found := _ATTACHED.search(title)) else 0
+        shown = {*files[given:]}
+    return [name for name in files if name not in shown], [name for name in files if name in shown]
 
 
 def _is_activity(item: Mapping[str, Any]) -> bool:
     return "safeHtmlItem" in item or "Gemini" in text_of(item.get("header"))
+
+
+def _of_page(begun: str) -> str:
+    is_page = _PAGE in begun and any(name in begun for name in _APPS)
+    return "is Gemini's activity as a web page; ask Google Takeout for JSON" if is_page else ""
 
 
 GEMINI = Program(
@@ -83,4 +109,5 @@ GEMINI = Program(
     title="Gemini",
     signs=(b'"safeHtmlItem"',),
     conversation=Form(fits=_is_activity, read=gemini),
+    page=_of_page,
 )
