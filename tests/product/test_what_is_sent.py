@@ -19,8 +19,6 @@ PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAA"
     "AABJRU5ErkJggg=="
 )
-SLACK = 12
-"""Tokens that may differ: texts that are joined are counted apart."""
 
 
 @pytest.fixture
@@ -106,7 +104,7 @@ def assert_same(shown, recorded):
 def assert_counted(shown, body):
     """The tokens are the sum of their parts, and those of the body; ids aside."""
     assert shown["tokens"] == sum(shown["parts"].values())
-    assert shown["tokens"] == pytest.approx(tokens_of(body), abs=SLACK)
+    assert shown["tokens"] == tokens_of(body)
     assert bool(shown["parts"]["tools"]) is ("tools" in body) or "# Requests" in str(body)
 
 
@@ -218,7 +216,7 @@ def test_tools_in_plain_text(page):
     assert shown["body"] == receipt["body"] == body
     assert shown["parts"] == receipt["parts"]
     assert shown["parts"]["tools"] > 100
-    assert shown["tokens"] == pytest.approx(tokens_of(body), abs=SLACK)
+    assert shown["tokens"] == tokens_of(body)
 
 
 def test_images(page, server, vault):

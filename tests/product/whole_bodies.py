@@ -5,9 +5,6 @@ import json
 from smart_context.host.request.tokens import PER_IMAGE
 from smart_context.llm.tokens import count_tokens
 
-SLACK = 2
-"""Tokens that may differ: texts that are joined are counted apart."""
-
 _COUNTED_WHOLE = ("tools", "functions", "response_format")
 _TEXTS = ("text", "content", "arguments", "output", "tool_calls", "function")
 _FENCED_TOOLS = "# Requests"
@@ -35,7 +32,7 @@ def assert_previews(shown, raw):
 def assert_counts(shown, body):
     """The tokens are the sum of their parts, and those of the body."""
     assert shown["tokens"] == sum(shown["parts"].values())
-    assert abs(shown["tokens"] - tokens_of(body)) <= SLACK, shown["parts"]
+    assert shown["tokens"] == tokens_of(body), shown["parts"]
     has_tools = "tools" in body or "functions" in body or _FENCED_TOOLS in str(body)
     assert bool(shown["parts"]["tools"]) is has_tools
 

@@ -73,7 +73,7 @@ def texts_as_sent(message: Message, *, as_text: bool = False) -> tuple[str, ...]
     if message.role == "tool":
         return tuple(_text(result) for _, result in _results_of(message))
     if shows_files(message):
-        return (message.text,)
+        return (message.text,) if message.text.strip() else ()
     said, _ = _spoken(message, _unanswered(message))
     entries = in_plain_text(said) if as_text else said
     return tuple(text for entry in entries for text in texts_of(entry))
@@ -83,6 +83,14 @@ def image_notice(file: Mapping[str, Any]) -> str:
     """What a request has of an attached image that the model isn't shown."""
     name = " ".join(str(file.get("name", "")).split())
     return f"[An image is attached that can't be shown to you: {name}]"
+
+
+def with_notices(
+    text: str, files: Sequence[Mapping[str, Any]], images: Mapping[str, str] = _NOTHING
+) -> str:
+    """The text, and what names the images among the files that aren't shown; empty if blank."""
+    hidden = (f for f in files if is_image(f) and f.get("storage_key") not in images)
+    return "\n\n".join([*([text] if text.strip() else []), *map(image_notice, hidden)])
 
 
 def is_image(file: Mapping[str, Any]) -> bool:
@@ -157,9 +165,7 @@ def _with_images(
 ) -> str | list[PromptMessage]:
     """The text with the images among the files, shown or named; empty if all is blank."""
     attached = [file for file in files if is_image(file)]
-    hidden = (file for file in attached if file.get("storage_key") not in images)
-    pieces = [*([text] if text.strip() else []), *map(image_notice, hidden)]
-    text = "\n\n".join(pieces)
+    text = with_notices(text, attached, images)
     found = (images.get(str(file.get("storage_key"))) for file in attached)
     shown = [{"type": "image_url", "image_url": {"url": uri}} for uri in found if uri]
     if not shown:

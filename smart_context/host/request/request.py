@@ -6,16 +6,16 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from smart_context.base.values import JsonObject
+from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.messages import Message, MessageId, Part
 from smart_context.host.request.prompt import (
-    image_notice,
     is_image,
     prompt_messages,
     shows_files,
+    with_notices,
     with_system,
 )
-from smart_context.host.request.tokens import texts_of
+from smart_context.host.request.tokens import PER_IMAGE, texts_of
 from smart_context.host.request.tools import Tool, in_plain_text, with_instructions
 from smart_context.llm.models import PromptMessage
 
@@ -94,12 +94,19 @@ def request_body(
 class AddedTexts:
     """What tools and images add to a request, as texts whose tokens can be counted."""
 
-    tools: str = ""  # the schemas, or their part of the system prompt; empty without tools
+    tools: str = ""  # the schemas; empty without tools, or if these are in the system prompt
+    tools_prompt: str = ""  # what describes the tools at the end of the system prompt instead
     steps: tuple[str, ...] = ()  # what the model said and did in this turn so far, with the results
-    # other texts that every message goes with: instructions, the answer's schema
-    system: tuple[str, ...] = ()
-    image_notices: tuple[str, ...] = ()  # what names the attached images that the model isn't shown
+    before: str = ""  # another program's instructions, after which ours come
+    schema: str = ""  # that of the answer
+    # texts of messages before and after they name the attached images that the model isn't shown
+    noted: tuple[tuple[str, str], ...] = ()
     images: int = 0  # the number of images that it is shown
+
+    def tokens_beside(self, count_tokens: CountTokens) -> int:
+        """The tokens of a request that are not in the texts of its messages."""
+        texts = self.tools, self.before, self.schema
+        return PER_IMAGE * self.images + sum(count_tokens(text) for text in texts if text)
 
 
 NOTHING_ADDED = AddedTexts()
@@ -114,10 +121,13 @@ def added_by_client(fields: Mapping[str, Any], own_system: str = "") -> AddedTex
     """
     tools = [*_list(fields.get("tools")), *_list(fields.get("functions"))]
     instructions = fields.get("instructions")
-    system = instructions.removesuffix(own_system) if isinstance(instructions, str) else ""
+    before = instructions.removesuffix(own_system) if isinstance(instructions, str) else ""
     schema = next(filter(None, map(_schema_of, (fields, fields.get("text")))), None)
-    texts = (system.strip(), schemas_text([schema]) if schema else "")
-    return AddedTexts(tools=schemas_text(tools), system=tuple(filter(None, texts)))
+    return AddedTexts(
+        tools=schemas_text(tools),
+        before=before.strip(),
+        schema=json.dumps(schema, ensure_ascii=False) if schema else "",
+    )
 
 
 def _list(value: Any) -> Sequence[Any]:
@@ -136,13 +146,15 @@ def added_texts(request: Request) -> AddedTexts:
     """What tools and images add to a request of ours; nothing to a client's."""
     if request.is_of_client:
         return NOTHING_ADDED
-    images = [file for file in _files_of(request) if is_image(file)]
-    shown = [file for file in images if file.get("storage_key") in request.images]
+    said = [*_with_files(request)]
+    images = [file for _, files in said for file in files if is_image(file)]
+    named = ((with_notices(t, ()), with_notices(t, f, request.images)) for t, f in said)
     return AddedTexts(
-        tools=_tools_text(request),
+        tools=schemas_text(request.offered()),
+        tools_prompt=_tools_prompt(request),
         steps=_step_texts(request),
-        image_notices=tuple(image_notice(file) for file in images if file not in shown),
-        images=len(shown),
+        noted=tuple((before, after) for before, after in named if before != after),
+        images=sum(file.get("storage_key") in request.images for file in images),
     )
 
 
@@ -151,12 +163,13 @@ def schemas_text(schemas: Sequence[Any]) -> str:
     return json.dumps(schemas, ensure_ascii=False) if schemas else ""
 
 
-def _files_of(request: Request) -> Iterator[Mapping[str, Any]]:
-    """The files whose images a request shows or names."""
+def _with_files(request: Request) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
+    """The texts of messages whose images a request shows or names, with their files."""
     for message in request.history:
         if message.files and shows_files(message):
-            yield from message.files
-    yield from request.files
+            yield message.text, message.files
+    if request.files:
+        yield request.message, request.files
 
 
 def _step_texts(request: Request) -> tuple[str, ...]:
@@ -166,10 +179,8 @@ def _step_texts(request: Request) -> tuple[str, ...]:
     return tuple(text for message in request.messages()[before:] for text in texts_of(message))
 
 
-def _tools_text(request: Request) -> str:
-    if not request.tools:
+def _tools_prompt(request: Request) -> str:
+    if not (request.tools and request.as_text):
         return ""
-    if not request.as_text:
-        return schemas_text(request.offered())
     before = request.system_prompt.rstrip()
     return with_instructions(request.system_prompt, request.tools).removeprefix(before).strip()

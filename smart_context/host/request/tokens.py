@@ -67,6 +67,11 @@ def tokens_by_message(messages: Sequence[PromptMessage], count_tokens: CountToke
     return found
 
 
+def tokens_of_texts(message: PromptMessage, count_tokens: CountTokens) -> int:
+    """The tokens of the texts of one message of a request."""
+    return sum(count_tokens(text) for text in texts_of(message) if text)
+
+
 def texts_of(message: PromptMessage) -> Iterator[str]:
     """The texts of one message of a request."""
     content: Any = message.get("content")

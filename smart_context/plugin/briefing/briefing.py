@@ -227,6 +227,32 @@ class Briefing:
         parts = self.instructions.text, self.role.text
         return *parts, self.contexts.prompt.text, self.recalls.text
 
+    def parts(
+        self, count_tokens: CountTokens, before: str = "", after: str = ""
+    ) -> tuple[tuple[str, int], ...]:
+        """The system prompt in its parts, each with the tokens that it adds; these sum up to all.
+
+        Args:
+            before: The system prompt before the first of `texts`.
+            after: What follows the last of them.
+        """
+        counted: list[tuple[str, int]] = []
+        whole, total = "", 0
+        for text in (before, *self.texts, after):
+            whole = appended(whole, text)
+            so_far = max(count_tokens(whole), total) if text.strip() else total
+            counted.append((text, so_far - total))
+            total = so_far
+        return tuple(counted)
+
+    def with_tokens(self, *, instructions: int, role: int) -> "Briefing":
+        """The briefing with the tokens that its parts add to a request."""
+        return replace(
+            self,
+            instructions=replace(self.instructions, tokens=instructions),
+            role=replace(self.role, tokens=role),
+        )
+
     def without_attached(self) -> "Briefing":
         """The briefing when contexts and recalls do not fit."""
         return replace(self, contexts=self.contexts.left_out(), recalls=self.recalls.left_out())

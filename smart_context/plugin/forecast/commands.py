@@ -16,11 +16,11 @@ from smart_context.chat.files.attachments import CutText, cut_texts
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.access import FilesNamed
 from smart_context.host.request.request import AddedTexts, attached_to
-from smart_context.host.request.tokens import tokens_by_message
+from smart_context.host.request.tokens import tokens_by_message, tokens_of_texts
 from smart_context.llm.models import PromptMessage
 from smart_context.plugin.briefing.briefing import Briefing, Briefings
 from smart_context.plugin.choices.state import check_threshold
-from smart_context.plugin.forecast.costs import PART_NAMES
+from smart_context.plugin.forecast.costs import PART_NAMES, TokensByPart, settled
 from smart_context.plugin.forecast.forecasts import (
     Forecast,
     Forecasts,
@@ -216,7 +216,8 @@ class PreviewCommands:
             forecast = forecast.without(planned.left_out, self.model.count_tokens)
             briefing = briefing.without_attached() if planned.lacks_attached else briefing
             added = planned.added
-        result = self._result(forecast, briefing, attached, added)
+        tokens = forecast.with_briefing(briefing, self.model.count_tokens, attached, added)
+        result = self._result(forecast, briefing, await self._settled(tokens, planned))
         result["cost"] = await self.costs.document(forecast, briefing, result["tokens"], fields)
         result["cut_texts"] = [await self._cut(each) for each in cut_texts(f"{attached}\n")]
         if planned and planned.problem:
@@ -312,18 +313,28 @@ class PreviewCommands:
         tokens = (parts.total + forecast.around) * self.model.correction(window)
         return tokens > window.tokens * _NEAR
 
-    def _result(
-        self, forecast: Forecast, briefing: Briefing, attached: str, added: AddedTexts
-    ) -> JsonObject:
-        tokens = forecast.with_briefing(briefing, self.model.count_tokens, attached, added)
+    async def _settled(
+        self, tokens: TokensByPart, planned: PlannedRequest | None
+    ) -> dict[str, int]:
+        """The tokens by part, which sum up to those of the planned request, if there is one."""
+        if planned is None:
+            return tokens.to_dict()
+        count = self.model.count_tokens
+        texts = await asyncio.to_thread(
+            lambda: sum(tokens_of_texts(message, count) for message in planned.prompt)
+        )
+        return settled(tokens.to_dict(), texts + planned.added.tokens_beside(count))
+
+    def _result(self, forecast: Forecast, briefing: Briefing, parts: dict[str, int]) -> JsonObject:
+        tokens = sum(parts.values())
         hidden = forecast.hidden_places(briefing.system_prompt(""), briefing.message)
         decision = forecast.decision
         window = self.model.window()
         return {
-            "tokens": tokens.total,
-            "unfiltered": tokens.total + forecast.left_out_tokens,
+            "tokens": tokens,
+            "unfiltered": tokens + forecast.left_out_tokens,
             "by_topic": forecast.tokens_by_topic,
-            "parts": tokens.to_dict(),
+            "parts": parts,
             "part_names": dict(PART_NAMES),
             "model": self.model.name(),
             "window": window.tokens if window else None,

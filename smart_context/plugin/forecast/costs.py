@@ -71,6 +71,16 @@ class TokensByPart:
 NO_TOKENS = TokensByPart()
 
 
+def settled(parts: Mapping[str, int], total: int) -> dict[str, int]:
+    """The parts of a request whose texts are joined here and there, so that they sum up to all.
+
+    What joining adds, or saves, goes to the largest part.
+    """
+    largest = max(parts, key=lambda name: parts[name], default="history")
+    difference = total - sum(parts.values())
+    return {**parts, largest: parts.get(largest, 0) + difference}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Costs:
     """The costs of n messages."""

@@ -38,6 +38,7 @@ from smart_context.plugin.forecast.hidden_text import (
     find_hidden_text,
     hidden_places_in,
 )
+from smart_context.plugin.notes.context_prompt import appended
 from smart_context.plugin.notes.file_tools import FileTools
 from smart_context.plugin.selection.chat_filter import ChatFilter, with_selection
 from smart_context.plugin.selection.last_request import LastRequest, Waiting
@@ -105,6 +106,19 @@ class Forecast:
             if goes
         )
 
+    def system_parts(
+        self, briefing: Briefing, count_tokens: CountTokens, added: AddedTexts, system: str = ""
+    ) -> tuple[tuple[str, int], ...]:
+        """The parts of the system prompt with their tokens; see `with_briefing`."""
+        before = appended(self._own_system or added.before, system)
+        return briefing.parts(count_tokens, before, added.tools_prompt)
+
+    @property
+    def _own_system(self) -> str:
+        """The system prompt that another program's request begins with; empty without one."""
+        first = next(iter(self.decision.messages), None) if self.view.is_of_client else None
+        return first.text if first is not None and first.role == "system" else ""
+
     @cached_property
     def left_out_tokens(self) -> int:
         """The tokens of the messages that are not sent."""
@@ -124,22 +138,28 @@ class Forecast:
         count_tokens: CountTokens,
         attached: str = "",
         added: AddedTexts = NOTHING_ADDED,
+        system: str = "",
     ) -> TokensByPart:
         """The tokens of the whole request.
 
         Args:
             attached: The part of the message that holds attached texts.
+            system: The system prompt before what `briefing` adds.
         """
-        message = count_tokens(briefing.message) if briefing.message else 0
+        message = count_tokens(briefing.message) if briefing.message.strip() else 0
         files = count_tokens(attached) if attached and attached in briefing.message else 0
+        theirs = self._own_system
+        known = count_tokens(theirs) if theirs else 0  # it is a message of the history
+        parts = self.system_parts(briefing, count_tokens, added, system)
+        before, instructions, role, contexts, recalls, tools = [tokens for _, tokens in parts]
         return replace(
             self.tokens,
-            system=self.tokens.system + sum(map(count_tokens, added.system)),
-            instructions=briefing.instructions.tokens,
-            role=briefing.role.tokens,
-            contexts=briefing.contexts.tokens,
-            recalls=briefing.recalls.tokens,
-            tools=count_tokens(added.tools) if added.tools else 0,
+            system=self.tokens.system + before - known + _counted(added.schema, count_tokens),
+            instructions=instructions,
+            role=role,
+            contexts=contexts,
+            recalls=recalls,
+            tools=tools + _counted(added.tools, count_tokens),
             attachments=self.tokens.attachments + files + _of_images(added, count_tokens),
             message=max(message - files, 0),
             results=sum(map(count_tokens, added.steps)),
@@ -297,8 +317,13 @@ def difference(before: Forecast, after: Forecast) -> JsonObject:
     }
 
 
+def _counted(text: str, count_tokens: CountTokens) -> int:
+    return count_tokens(text) if text else 0
+
+
 def _of_images(added: AddedTexts, count_tokens: CountTokens) -> int:
-    return PER_IMAGE * added.images + sum(map(count_tokens, added.image_notices))
+    named = sum(count_tokens(after) - count_tokens(before) for before, after in added.noted)
+    return PER_IMAGE * added.images + named
 
 
 def _speaker(message: Message) -> str:

@@ -12,13 +12,14 @@ from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.messages import Message, MessageId
 from smart_context.host.request.prompt import texts_as_sent
 from smart_context.host.request.request import AddedTexts
+from smart_context.host.request.tokens import tokens_of_texts
 from smart_context.host.turn import Turn
 from smart_context.llm.models import Usage
 from smart_context.plugin.briefing.briefing import Briefing
 from smart_context.plugin.briefing.chat_roles import RolePart
 from smart_context.plugin.briefing.recall_prompt import RecallShare
 from smart_context.plugin.choices.state import FilterState
-from smart_context.plugin.forecast.costs import NO_TOKENS, TokensByPart
+from smart_context.plugin.forecast.costs import NO_TOKENS, TokensByPart, settled
 from smart_context.plugin.forecast.forecasts import Forecast
 from smart_context.plugin.notes.context_prompt import ContextShare
 from smart_context.plugin.receipts.receipt import (
@@ -302,7 +303,7 @@ def receipt_of_passed_on(
         **_named(turn, before, models),
         settings=settings_document(FilterState(), FilterSettings()),
         parts={
-            "system": sum(map(count_tokens, turn.added.system)),
+            "system": sum(count_tokens(t) for t in (turn.added.before, turn.added.schema) if t),
             "tools": count_tokens(turn.added.tools) if turn.added.tools else 0,
             "history": sum(requests[1].tokens),
         },
@@ -320,6 +321,9 @@ def _ended(
     """A receipt completed with how the turn ended."""
     usage, client = turn.usage, turn.client
     previous, sent = requests
+    name = list_name(turn.bodies[-1]) if turn.bodies else ""
+    if sent.messages and name == "messages":
+        made = _settled(made, sum(sent.tokens), turn.added, count_tokens)
     repeated = shared_prefix_tokens(previous, sent, count_tokens)
     unchanged = repeated or 0 if before.cached else 0
     estimates = _estimates(turn, made, sent, unchanged, count_tokens)
@@ -330,7 +334,7 @@ def _ended(
         sent=sent.digest,
         prompt=sent.stored,
         parameters=parameters_of(turn.bodies[-1]) if turn.bodies else {},
-        list_name=list_name(turn.bodies[-1]) if turn.bodies else "",
+        list_name=name,
         rounds=stored_rounds(turn.bodies) if sent.stored else (),
         repeated_tokens=repeated,
         spent=spent_tokens(turn.usages, estimates),
@@ -338,6 +342,15 @@ def _ended(
         endpoint=client.endpoint if client else "",
         kind=client.kind if client else "turn",
     )
+
+
+def _settled(made: Receipt, texts: int, added: AddedTexts, count_tokens: CountTokens) -> Receipt:
+    """The receipt whose parts sum up to the request that was sent.
+
+    Args:
+        texts: The tokens of its messages.
+    """
+    return replace(made, parts=settled(made.parts, texts + added.tokens_beside(count_tokens)))
 
 
 def _usage(usage: Usage | None) -> dict[str, int]:
@@ -382,8 +395,9 @@ def receipt_of_replay(
     said = pending.briefing.message, system, pending.decision.messages
     made = _made(named | {"outcome": "replayed"}, pending, forecast, *said, count_tokens)
     current = [row for row in original.rows if row.kind is ReasonKind.CURRENT]
+    texts = sum(tokens_of_texts(message, count_tokens) for message in body["messages"])
     return replace(
-        _with_current(made, current),
+        _settled(_with_current(made, current), texts, pending.added, count_tokens),
         sent=sent_digest(body["messages"]),
         prompt=tuple(body["messages"]),
         parameters=parameters_of(body),
@@ -403,16 +417,19 @@ def _made(
     briefing = pending.briefing
     rows = _rows(forecast, history, count_tokens)
     said = replace(briefing, message=message)
-    decided = forecast.with_briefing(said, count_tokens, pending.attached, pending.added)
-    system = max(count_tokens(system_prompt) - count_tokens(briefing.system_prompt("")), 0)
-    parts = replace(decided, system=decided.system + system).to_dict()
+    decided = forecast.with_briefing(
+        said, count_tokens, pending.attached, pending.added, pending.system
+    )
+    parts = decided.to_dict()
     parts["history"] = max(parts["history"] + _by_plugins(rows), 0)
+    counted = said.with_tokens(instructions=decided.instructions, role=decided.role)
+    system = count_tokens(pending.system) if pending.system.strip() else 0
     return Receipt(
         **named,
         settings=settings_document(forecast.view.sidecar.state, pending.settings, briefing),
         parts=parts,
         rows=rows,
-        sections=sections_of(briefing, system, decided),
+        sections=sections_of(counted, system, decided),
         fell_back=forecast.decision.selection.fell_back,
         cut=forecast.decision.selection.reasons.cut,
         has_probabilities=forecast.decision.selection.reasons.has_probabilities,

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from smart_context.base.values import CountTokens, JsonObject
 from smart_context.host.request.request import LISTS, request_body
-from smart_context.host.request.tokens import texts_of
+from smart_context.host.request.tokens import texts_of, tokens_of_texts
 from smart_context.llm.models import PromptMessage
 from smart_context.plugin.receipts import sound
 from smart_context.plugin.selection.last_request import shared_beginning
@@ -454,7 +454,7 @@ def sent_request(
             tokens.append(before.tokens[place])
         else:
             texts.append(canonical(message))
-            tokens.append(_tokens(message, count_tokens))
+            tokens.append(tokens_of_texts(message, count_tokens))
     begins_as_before = same == len(before.messages)
     read = before.read.going_on(texts[same:]) if begins_as_before else Digest().going_on(texts)
     return SentRequest(messages, texts, tokens, read)
@@ -487,7 +487,3 @@ def shared_prefix_tokens(
         first = list(zip(texts_of(old), texts_of(new), strict=False))[:1]
         found += sum(count_tokens(text) for pair in first if (text := shared_beginning(*pair)))
     return found
-
-
-def _tokens(message: PromptMessage, count_tokens: CountTokens) -> int:
-    return sum(count_tokens(text) for text in texts_of(message) if text)
