@@ -60,7 +60,8 @@ def test_a_click_tells_its_cost_and_the_next_receipt_agrees(running, endpoint):
         picked = pick(client, "boats")["cost"]
         assert everything["unchanged"] > 0.8 * everything["sent"]
         assert picked["sent"] + picked["saved"] == everything["sent"]
-        assert picked["unchanged"] < 20 < picked["reread"] <= picked["sent"]
+        tools = client.call("smart_context.receipt", chat_id=CHAT)["parts"]["tools"]
+        assert tools <= picked["unchanged"] < tools + 20 < picked["reread"] <= picked["sent"]
         assert picked["price"] == {
             "now": pytest.approx(now_price(picked)),
             "everything": pytest.approx(now_price(everything)),
@@ -81,6 +82,14 @@ def test_a_click_tells_its_cost_and_the_next_receipt_agrees(running, endpoint):
         assert receipt["cost"]["unchanged"] == receipt["unchanged"]
         listed = client.call("smart_context.receipts", chat_id=CHAT)["receipts"]
         assert listed[0]["cost"] == receipt["cost"]
+
+
+def test_other_tools_leave_nothing_unchanged(running):
+    with running() as server, server.connect() as client:
+        client.call("chat.send", chat_id=CHAT, message="and now?")
+        assert pick(client)["cost"]["unchanged"]
+        shown = client.call("smart_context.set_file_tools", chat_id=CHAT, on=False)
+        assert shown["cost"]["unchanged"] == 0
 
 
 def test_after_a_restart_a_click_costs_the_same(running):

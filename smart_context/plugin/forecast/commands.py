@@ -32,11 +32,11 @@ from smart_context.plugin.forecast.forecasts import (
 from smart_context.plugin.forecast.rows import candidate_rows, rows_by_id
 from smart_context.plugin.selection.documents import status_line
 from smart_context.plugin.selection.last_request import (
+    Head,
     LastRequest,
     Next,
     Shared,
     cost_document,
-    head_of,
     shared_beginning,
 )
 from smart_context.plugin.selection.selector import ChatView, Decision
@@ -69,14 +69,16 @@ class RequestCosts:
         request = request_of(forecast, briefing, _NOTHING, "")
         added = self.planner.added(request, state, fields)
         tokens = forecast.with_briefing(briefing, self.model.count_tokens, "", added)
-        return await self.document(forecast, briefing, tokens.total, fields)
+        head = forecast.head(briefing, self.model.count_tokens, added)
+        return await self.document(forecast, head, tokens.total, fields)
 
     async def document(
-        self, forecast: Forecast, briefing: Briefing, sent: int, fields: JsonObject
+        self, forecast: Forecast, head: Head, sent: int, fields: JsonObject
     ) -> JsonObject:
         """The cost of a request, as clients get it.
 
         Args:
+            head: What comes before its messages.
             fields: All fields but the messages of another program's request.
         """
         cache = self.model.cache(str(fields.get("model") or ""))
@@ -84,7 +86,6 @@ class RequestCosts:
         if last and not last.is_cached(now=self.clock(), ttl_s=cache.ttl_s, model=cache.model):
             last = None
         is_in = forecast.decision.selection.reasons.is_in
-        head = head_of(briefing.texts, self.model.count_tokens)
         price, of_all = self.model.price(cache.model), 0
         if price and last:
             of_all = _next(forecast, head, np.ones_like(is_in)).unchanged(last.sent, last)[0]
@@ -113,7 +114,7 @@ class RequestCosts:
         return shared._replace(unchanged=shared.unchanged + self.model.count_tokens(begun))
 
 
-def _next(forecast: Forecast, head: tuple[tuple[str, int], ...], is_in: NDArray[np.bool_]) -> Next:
+def _next(forecast: Forecast, head: Head, is_in: NDArray[np.bool_]) -> Next:
     return Next(
         head=head,
         ids=tuple(compress(forecast.decision.selection.reasons.ids, is_in.tolist())),
@@ -200,25 +201,26 @@ class PreviewCommands:
         Files, links and `stream` are those of the message, as `chat.send` takes them.
         """
         check_threshold(threshold)
+        count = self.model.count_tokens
         forecast = await self.forecasts.forecast(chat_id, topics, threshold)
         draft = await self.draft_of(message, files or (), links or ())
         attached = attached_to(draft, message)
         briefing = await self._briefing(forecast, draft.text, role, brief=brief)
         fields = await self._client_fields(forecast)
-        if forecast.view.is_of_client:  # a role's template words messages of the page only
-            briefing = replace(briefing, message=draft.text)
         state = forecast.view.sidecar.state
         request = request_of(forecast, briefing, draft, attached)
         added = self.planner.added(request, state, fields)
         planned = None
         if not brief or self._is_near_the_window(forecast, briefing, attached, added):
             planned = await self.planner.plan(request, state, streamed=stream, fields=fields)
-            forecast = forecast.without(planned.left_out, self.model.count_tokens)
+            forecast = forecast.without(planned.left_out, count)
             briefing = briefing.without_attached() if planned.lacks_attached else briefing
             added = planned.added
-        tokens = forecast.with_briefing(briefing, self.model.count_tokens, attached, added)
+        tokens = forecast.with_briefing(briefing, count, attached, added)
         result = self._result(forecast, briefing, await self._settled(tokens, planned))
-        result["cost"] = await self.costs.document(forecast, briefing, result["tokens"], fields)
+        result["cost"] = await self.costs.document(
+            forecast, forecast.head(briefing, count, added), result["tokens"], fields
+        )
         result["cut_texts"] = [await self._cut(each) for each in cut_texts(f"{attached}\n")]
         if planned and planned.problem:
             result["problem"] = planned.problem
@@ -286,8 +288,12 @@ class PreviewCommands:
     ) -> Briefing:
         chat_id, state = forecast.view.chat_id, forecast.view.sidecar.state
         if brief and role is None:
-            return await self.forecasts.briefing(chat_id, message, state)
-        return await self.briefings.of(chat_id, message, state.with_role(role))
+            found = await self.forecasts.briefing(chat_id, message, state)
+        else:
+            found = await self.briefings.of(chat_id, message, state.with_role(role))
+        if forecast.view.is_of_client:  # a role's template words messages of the page only
+            return replace(found, message=message)
+        return found
 
     async def _to_the_letter(self, forecast: Forecast, planned: PlannedRequest) -> JsonObject:
         """The reasons for each message, and the body."""

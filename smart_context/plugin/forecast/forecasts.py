@@ -41,7 +41,7 @@ from smart_context.plugin.forecast.hidden_text import (
 from smart_context.plugin.notes.context_prompt import appended
 from smart_context.plugin.notes.file_tools import FileTools
 from smart_context.plugin.selection.chat_filter import ChatFilter, with_selection
-from smart_context.plugin.selection.last_request import LastRequest, Waiting
+from smart_context.plugin.selection.last_request import Head, LastRequest, Waiting, head_of
 from smart_context.plugin.selection.selector import (
     ChatView,
     ContextSelector,
@@ -112,6 +112,11 @@ class Forecast:
         """The parts of the system prompt with their tokens; see `with_briefing`."""
         before = appended(self._own_system or added.before, system)
         return briefing.parts(count_tokens, before, added.tools_prompt)
+
+    def head(self, briefing: Briefing, count_tokens: CountTokens, added: AddedTexts) -> Head:
+        """What comes before the messages of the request."""
+        _, *parts = self.system_parts(briefing, count_tokens, added)
+        return head_of([(added.tools, _counted(added.tools, count_tokens)), *parts])
 
     @property
     def _own_system(self) -> str:

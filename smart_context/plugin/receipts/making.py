@@ -35,6 +35,7 @@ from smart_context.plugin.receipts.receipt import (
     sent_request,
     shared_prefix_tokens,
     stored_rounds,
+    tools_in,
 )
 from smart_context.plugin.receipts.spent import Before, spent_tokens, with_costs
 from smart_context.plugin.selection.last_request import LastRequest
@@ -250,7 +251,8 @@ def receipt_of_turn(
     ]
     made = _with_topics(_with_current(made, current), forecast.view.sidecar.topics)
     made = _ended(made, turn, requests, before, count_tokens)
-    return with_costs(made, turn, pending.briefing, before, count_tokens)
+    head = forecast.head(pending.briefing, count_tokens, turn.added)
+    return with_costs(made, turn, head, before, count_tokens)
 
 
 def _named(turn: Turn, before: Before, models: Mapping[str, str]) -> dict[str, Any]:
@@ -369,7 +371,7 @@ def _estimates(
     rounds: list[SentRequest] = []
     for body in turn.bodies[:-1]:
         before = rounds[-1] if rounds else last
-        rounds.append(sent_request(body["messages"], before, count_tokens))
+        rounds.append(sent_request(body["messages"], before, count_tokens, tools_in(body)))
     rounds.append(last)
     besides = made.tokens - sum(last.tokens)
     shared = [shared_prefix_tokens(*pair, count_tokens) for pair in pairwise(rounds)]

@@ -10,7 +10,7 @@ from operator import ne
 from typing import Any, NamedTuple
 
 from smart_context.base.values import CountTokens, JsonObject
-from smart_context.host.request.request import LISTS, request_body
+from smart_context.host.request.request import LISTS, added_by_client, request_body
 from smart_context.host.request.tokens import texts_of, tokens_of_texts
 from smart_context.llm.models import PromptMessage
 from smart_context.plugin.receipts import sound
@@ -344,6 +344,11 @@ MAX_PARAMETERS_CHARACTERS = 256 * 1024
 """Larger parameters are not stored; the tools of a coding agent take 30,000 to 120,000."""
 
 
+def tools_in(body: Mapping[str, Any]) -> str | None:
+    """The schemas of the tools of a body; `None` if nothing but its messages is known."""
+    return added_by_client(body).tools if body else None
+
+
 def list_name(body: JsonObject) -> str:
     """The field that holds the messages as a list; empty if there is none."""
     return next((name for name in LISTS if isinstance(body.get(name), list)), "")
@@ -423,6 +428,7 @@ class SentRequest:
     messages: Sequence[PromptMessage] = ()  # its messages, or items of the Responses API
     texts: Sequence[str] = ()  # each message in its canonical form
     tokens: Sequence[int] = ()  # the tokens of the texts in each message
+    tools: str | None = None  # the schemas that come before them; `None` if unknown
     read: Digest = field(default_factory=Digest)
 
     @cached_property
@@ -440,7 +446,10 @@ class SentRequest:
 
 
 def sent_request(
-    messages: Sequence[PromptMessage], before: SentRequest, count_tokens: CountTokens
+    messages: Sequence[PromptMessage],
+    before: SentRequest,
+    count_tokens: CountTokens,
+    tools: str | None = None,
 ) -> SentRequest:
     """A request; messages that were in the previous one are not read again."""
     same = _same_beginning(before.messages, messages)
@@ -457,7 +466,15 @@ def sent_request(
             tokens.append(tokens_of_texts(message, count_tokens))
     begins_as_before = same == len(before.messages)
     read = before.read.going_on(texts[same:]) if begins_as_before else Digest().going_on(texts)
-    return SentRequest(messages, texts, tokens, read)
+    return SentRequest(messages, texts, tokens, tools, read)
+
+
+def stored_request(receipt: Receipt | None, count_tokens: CountTokens) -> SentRequest:
+    """The last request of a turn as its receipt tells it; empty if it is not known any more."""
+    if receipt is None:
+        return SentRequest()
+    tools = tools_in(receipt.parameters)
+    return sent_request(receipt.prompt, SentRequest(), count_tokens, tools)
 
 
 def _same_beginning(before: Sequence[PromptMessage], messages: Sequence[PromptMessage]) -> int:
@@ -472,14 +489,18 @@ def shared_prefix_tokens(
 ) -> int | None:
     """The tokens from the beginning of a request to where it differs from the previous one.
 
+    Tools come first; unknown ones are taken to be the same.
+
     Returns:
         `None` if there is nothing to compare.
     """
     if not (before.messages and after.messages):
         return None
+    if before.tools is not None and before.tools != after.tools:
+        return 0
     shorter = min(len(before.texts), len(after.texts))
     same = next((n for n in range(shorter) if before.texts[n] != after.texts[n]), shorter)
-    found = sum(after.tokens[:same])
+    found = sum(after.tokens[:same]) + (count_tokens(after.tools) if after.tools else 0)
     if same == shorter:
         return found
     old, new = before.messages[same], after.messages[same]

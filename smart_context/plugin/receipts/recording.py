@@ -5,7 +5,7 @@ import json
 import logging
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
@@ -19,7 +19,6 @@ from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId
 from smart_context.host.turn import Turn
-from smart_context.llm.models import PromptMessage
 from smart_context.llm.tokens import count_tokens
 from smart_context.plugin.briefing.briefing import Briefing
 from smart_context.plugin.choices.state import FilterState
@@ -35,6 +34,7 @@ from smart_context.plugin.receipts.receipt import (
     WrittenRows,
     client_fields,
     sent_request,
+    stored_request,
 )
 from smart_context.plugin.receipts.spent import Before, Spent, last_request_of
 from smart_context.plugin.selection.last_request import LastRequest
@@ -329,8 +329,8 @@ class ReceiptRecorder:
         def made() -> Made:
             known = previous
             if not isinstance(known, SentRequest):
-                known = sent_request(known, SentRequest(), counted)
-            sent = sent_request(turn.sent, known, counted)
+                known = stored_request(known, counted)
+            sent = sent_request(turn.sent, known, counted, turn.added.tools)
             receipt, last = make(
                 requests=(known, sent),
                 models={"chat": name, "embedding": models.embedder.name},
@@ -355,9 +355,6 @@ class ReceiptRecorder:
         forecast = await self.forecasts.with_costs(pending.view, pending.decision)
         return partial(receipt_of_turn, turn, pending, forecast)
 
-    async def _request_before(self, chat_id: ChatId) -> SentRequest | Sequence[PromptMessage]:
-        """The chat's previous request, from memory or its receipt; empty if unknown."""
-        if known := self._last_requests.get(chat_id):
-            return known
-        newest = await self.files.newest(chat_id)
-        return newest.prompt if newest else ()
+    async def _request_before(self, chat_id: ChatId) -> SentRequest | Receipt | None:
+        """The chat's previous request from memory, or its receipt; `None` if unknown."""
+        return self._last_requests.get(chat_id) or await self.files.newest(chat_id)

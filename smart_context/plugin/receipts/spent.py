@@ -9,15 +9,14 @@ from smart_context.base.config.endpoints import Prices
 from smart_context.base.values import CountTokens, JsonObject
 from smart_context.host.turn import Turn
 from smart_context.llm.models import NOTHING_USED, Usage
-from smart_context.plugin.briefing.briefing import Briefing
 from smart_context.plugin.receipts.receipt import Receipt
 from smart_context.plugin.selection.last_request import (
+    Head,
     LastRequest,
     Next,
     Paid,
     Shared,
     head_from,
-    head_of,
     paid_after,
 )
 from smart_context.plugin.settings import Cache
@@ -176,13 +175,15 @@ class Before:
 
 
 def with_costs(
-    made: Receipt, turn: Turn, briefing: Briefing, before: Before, count_tokens: CountTokens
+    made: Receipt, turn: Turn, head: Head, before: Before, count_tokens: CountTokens
 ) -> tuple[Receipt, LastRequest | None]:
     """A receipt with its cost, and with what the cost of the next one is computed from.
 
     The latter comes besides as `last_request_of` would read it from the receipt.
+
+    Args:
+        head: What came before the messages of the request.
     """
-    head = head_of(briefing.texts, count_tokens)
     told = {
         "asked": before.asked_at,
         "head": [list(part) for part in head],

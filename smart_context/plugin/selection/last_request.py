@@ -14,14 +14,17 @@ from operator import ne
 from typing import Any, NamedTuple
 
 from smart_context.base.config.endpoints import Price
-from smart_context.base.values import CountTokens, JsonObject
+from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId
 from smart_context.plugin.selection.selector import ChatView, ContextSelector, Decision
 from smart_context.plugin.settings import Cache, FilterSettings
 from smart_context.relevance.reasons import KINDS, ReasonKind
 
 Head = tuple[tuple[str, int], ...]
-"""The parts of the system prompt in order, each as a digest and its tokens."""
+"""What comes before the messages in order, each as a digest and its tokens.
+
+The tools come first, then the parts of the system prompt.
+"""
 
 
 class Shared(NamedTuple):
@@ -138,11 +141,15 @@ def paid_after(
     )
 
 
-def head_of(texts: Iterable[str], count_tokens: CountTokens) -> Head:
-    """The head of a request from the parts of its system prompt, without empty ones."""
+def head_of(parts: Iterable[tuple[str, int]]) -> Head:
+    """The head of a request from what comes before its messages, without empty parts.
+
+    Args:
+        parts: Each as its text and its tokens.
+    """
     return tuple(
-        (hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16], count_tokens(text))
-        for text in texts
+        (hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16], tokens)
+        for text, tokens in parts
         if text
     )
 

@@ -42,6 +42,23 @@ def test_the_beginning_ends_where_requests_differ(before, after, tokens):
     assert shared_prefix_tokens(first, sent_request(after, first, len), len) == tokens
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "tokens"),
+    [
+        pytest.param("[abc]", "[abc]", 5 + 6, id="the same"),
+        pytest.param("[abc]", "[abd]", 0, id="others"),
+        pytest.param("", "[abc]", 0, id="new ones"),
+        pytest.param("[abc]", "", 0, id="no more"),
+        pytest.param(None, "[abc]", 5 + 6, id="unknown before"),
+    ],
+)
+def test_tools_come_before_all_messages(before, after, tokens):
+    first = sent_request([SYSTEM, ASKED], SentRequest(), len, before)
+    assert (
+        shared_prefix_tokens(first, sent_request([SYSTEM, ASKED], first, len, after), len) == tokens
+    )
+
+
 async def test_receipts_tell_how_much_began_as_the_request_before(notes, served):
     notes({"a.md": "A note that stays. " * 50})
     async with served() as running:
@@ -56,8 +73,14 @@ async def test_receipts_tell_how_much_began_as_the_request_before(notes, served)
         kept, parts = await sent("how are you")
         assert parts["contexts"] + 1 <= kept < sum(parts.values())
         await running.call("set_role", chat_id="c", role="planner")
-        kept, _ = await sent("and now")
-        assert kept < 20
+        kept, parts = await sent("and now")
+        assert parts["tools"] <= kept < parts["tools"] + 20
+        await running.call("set_file_tools", chat_id="c", on=False)
+        assert (await sent("and without tools"))[0] == 0, "tools come first"
+        kept, parts = await sent("and again")
+        assert parts["role"] + parts["contexts"] <= kept
+        await running.call("set_file_tools", chat_id="c", on=True)
+        await sent("and with tools")
     async with served() as running:
         await running.call("chat.send", chat_id="c", message="hello again", stream=False)
         receipt = await running.call("receipt", chat_id="c")
