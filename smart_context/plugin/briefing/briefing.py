@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Literal
 
 from smart_context.base.errors import CommandFailed, InvalidParams, SmartContextError
 from smart_context.base.processes.child import Child
@@ -200,6 +200,10 @@ class Instructions:
 NO_INSTRUCTIONS = Instructions()
 
 
+def _instructions(text: str, count_tokens: CountTokens) -> Instructions:
+    return Instructions(text=text, tokens=count_tokens(text) if text else 0)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Briefing:
     """What goes with one message."""
@@ -210,6 +214,7 @@ class Briefing:
     contexts: Assembled = field(default_factory=Assembled)
     recalls: RecallsPrompt = field(default_factory=RecallsPrompt)
     problem: str = ""  # why the template was not used; empty when it was, or there is none
+    chat_id: ChatId | Literal[""] = ""  # whose instructions it has; empty for other ones
 
     @property
     def problems(self) -> str:
@@ -299,11 +304,14 @@ class Briefings:
             self.contexts.assemble(chat_id, state.contexts, budget=budget, count_tokens=count),
             self.recalls.assemble(chat_id, state.recalls, count_tokens=count),
         )
-        instructions = Instructions(text=text, tokens=count(text) if text else 0)
         briefing = Briefing(
-            instructions=instructions, role=part, contexts=contexts, recalls=recalls
+            chat_id=chat_id if told is None else "",
+            instructions=_instructions(text, count),
+            role=part,
+            contexts=contexts,
+            recalls=recalls,
         )
-        return await self.with_message(briefing, message)
+        return await self._worded(briefing, message)
 
     async def _instructions(self, chat_id: ChatId) -> str:
         """The instructions of the vault and of a chat; none if the chat can't be read."""
@@ -314,7 +322,15 @@ class Briefings:
         return "\n\n".join(filter(None, (self.general(), own)))
 
     async def with_message(self, briefing: Briefing, message: str) -> Briefing:
-        """The same briefing for another message."""
+        """The same briefing for another message, with the instructions as they are now."""
+        if briefing.chat_id:
+            text = await self._instructions(briefing.chat_id)
+            if text != briefing.instructions.text:
+                told = _instructions(text, self.count_tokens)
+                briefing = replace(briefing, instructions=told)
+        return await self._worded(briefing, message)
+
+    async def _worded(self, briefing: Briefing, message: str) -> Briefing:
         role = briefing.role
         if role.config is None or not role.config.template:
             return replace(briefing, message=message, problem="")

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smart_context.base.values import JsonObject
-from smart_context.chat.compaction import sent_text
 from smart_context.chat.files.attachments import CutText, cut_texts
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.access import FilesNamed
+from smart_context.host.request.prompt import texts_as_sent
 from smart_context.host.request.request import AddedTexts, attached_to
 from smart_context.host.request.tokens import tokens_by_message, tokens_of_texts
 from smart_context.llm.models import PromptMessage
@@ -29,7 +29,7 @@ from smart_context.plugin.forecast.forecasts import (
     difference,
     request_of,
 )
-from smart_context.plugin.forecast.rows import candidate_rows, rows_by_id
+from smart_context.plugin.forecast.rows import all_rows, rows_by_id
 from smart_context.plugin.selection.documents import status_line
 from smart_context.plugin.selection.last_request import (
     Head,
@@ -73,13 +73,19 @@ class RequestCosts:
         return await self.document(forecast, head, tokens.total, fields)
 
     async def document(
-        self, forecast: Forecast, head: Head, sent: int, fields: JsonObject
+        self,
+        forecast: Forecast,
+        head: Head,
+        sent: int,
+        fields: JsonObject,
+        question: Message = _NOTHING,
     ) -> JsonObject:
         """The cost of a request, as clients get it.
 
         Args:
             head: What comes before its messages.
             fields: All fields but the messages of another program's request.
+            question: The message that it ends with.
         """
         cache = self.model.cache(str(fields.get("model") or ""))
         last = await self.last_request(forecast.view.chat_id)
@@ -93,25 +99,32 @@ class RequestCosts:
         return cost_document(
             sent=sent,
             saved=saved,
-            shared=self._shared(forecast, _next(forecast, head, is_in), last),
+            shared=self._shared(forecast, _next(forecast, head, is_in), last, question),
             unchanged_of_all=of_all,
             price=price,
             currency=self.model.currency(),
         )
 
-    def _shared(self, forecast: Forecast, request: Next, last: LastRequest | None) -> Shared:
+    def _shared(
+        self, forecast: Forecast, request: Next, last: LastRequest | None, question: Message
+    ) -> Shared:
         if last is None:
             return Shared()
         shared = request.shared(last)
         place = shared.place
-        if request.head != last.head or place >= min(len(last.sent), len(request.ids)):
+        if request.head != last.head or place >= len(last.sent):
             return shared
-        ends = last.sent[place], request.ids[place]
-        found = {str(m.id): m for m in forecast.view.messages if m.id in ends}
-        if len(found) < len({*ends}) or len({message.role for message in found.values()}) > 1:
+        sent, ours = last.sent[place], [*request.ids[place : place + 1]]
+        before = next((m for m in forecast.view.messages if m.id == sent), None)
+        now = next((m for m in forecast.decision.candidates if m.id in ours), question)
+        if before is None or before.role != now.role:
             return shared
-        begun = shared_beginning(*(sent_text(found[end]) for end in ends))
-        return shared._replace(unchanged=shared.unchanged + self.model.count_tokens(begun))
+        if before == now:  # it was edited, so what was sent of it is not known
+            return shared
+        first, other = [texts_as_sent(message)[:1] for message in (before, now)]
+        begun = shared_beginning(*first, *other) if first and other else ""
+        more = self.model.count_tokens(begun) if begun else 0
+        return shared._replace(unchanged=shared.unchanged + more)
 
 
 def _next(forecast: Forecast, head: Head, is_in: NDArray[np.bool_]) -> Next:
@@ -218,8 +231,9 @@ class PreviewCommands:
             added = planned.added
         tokens = forecast.with_briefing(briefing, count, attached, added)
         result = self._result(forecast, briefing, await self._settled(tokens, planned))
+        head = forecast.head(briefing, count, added)
         result["cost"] = await self.costs.document(
-            forecast, forecast.head(briefing, count, added), result["tokens"], fields
+            forecast, head, result["tokens"], fields, replace(draft, content=briefing.message)
         )
         result["cut_texts"] = [await self._cut(each) for each in cut_texts(f"{attached}\n")]
         if planned and planned.problem:
@@ -298,7 +312,7 @@ class PreviewCommands:
     async def _to_the_letter(self, forecast: Forecast, planned: PlannedRequest) -> JsonObject:
         """The reasons for each message, and the body."""
         body = await asyncio.to_thread(body_without_image_data, planned.body)
-        rows = await asyncio.to_thread(candidate_rows, forecast)
+        rows = await asyncio.to_thread(all_rows, forecast, self.model.count_tokens)
         tokens = await asyncio.to_thread(
             tokens_by_message, body["messages"], self.model.count_tokens
         )

@@ -1,9 +1,9 @@
 """The messages of a forecast as clients get them: in or out, why, at what cost."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Iterator
 
 from smart_context.base.text.saying import said
-from smart_context.base.values import JsonObject
+from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.messages import Message
 from smart_context.plugin.forecast.forecasts import Forecast
 from smart_context.plugin.selection.window_budget import absences
@@ -17,8 +17,18 @@ def candidate_rows(forecast: Forecast) -> list[JsonObject]:
     return [_candidate(forecast, place) for place in range(len(forecast.decision.candidates))]
 
 
+def all_rows(forecast: Forecast, count_tokens: CountTokens) -> list[JsonObject]:
+    """All messages in the order of the chat, those behind a summary among them."""
+    decided = candidate_rows(forecast)
+    absent = {row["id"]: row for row in _absent_rows(forecast, count_tokens)}
+    if not absent:
+        return decided
+    rows = {row["id"]: row for row in decided} | absent
+    return [*[rows.pop(m.id) for m in forecast.view.messages if m.id in rows], *rows.values()]
+
+
 def rows_by_id(
-    forecast: Forecast, asked: Collection[str], count_tokens: Callable[[str], int]
+    forecast: Forecast, asked: Collection[str], count_tokens: CountTokens
 ) -> dict[str, JsonObject]:
     """The rows of the messages with these ids, even if they are not candidates."""
     found: dict[str, JsonObject] = {
@@ -26,12 +36,18 @@ def rows_by_id(
         for position, message in enumerate(forecast.decision.candidates)
         if message.id in asked
     }
-    absent = absences(forecast.view.messages, forecast.decision.candidates)
-    for message in forecast.view.messages:
-        if message.id in asked and message.id in absent:
-            tokens = count_tokens(message.text)
-            found[message.id] = _row(message, absent[message.id].reason, tokens)
+    found |= {row["id"]: row for row in _absent_rows(forecast, count_tokens, asked)}
     return found
+
+
+def _absent_rows(
+    forecast: Forecast, count_tokens: CountTokens, asked: Collection[str] | None = None
+) -> Iterator[JsonObject]:
+    """The rows of messages that the filter does not decide about: all, or those with these ids."""
+    absent = absences(forecast.view.messages, forecast.decision.candidates)
+    for message in forecast.view.messages if absent else ():
+        if message.id in absent and (asked is None or message.id in asked):
+            yield _row(message, absent[message.id].reason, count_tokens(message.text))
 
 
 def _candidate(forecast: Forecast, position: int) -> JsonObject:

@@ -252,7 +252,7 @@ def receipt_of_turn(
     made = _with_topics(_with_current(made, current), forecast.view.sidecar.topics)
     made = _ended(made, turn, requests, before, count_tokens)
     head = forecast.head(pending.briefing, count_tokens, turn.added)
-    return with_costs(made, turn, head, before, count_tokens)
+    return with_costs(made, turn, head, forecast.left_out_tokens, before, count_tokens)
 
 
 def _named(turn: Turn, before: Before, models: Mapping[str, str]) -> dict[str, Any]:

@@ -175,7 +175,7 @@ class Before:
 
 
 def with_costs(
-    made: Receipt, turn: Turn, head: Head, before: Before, count_tokens: CountTokens
+    made: Receipt, turn: Turn, head: Head, saved: int, before: Before, count_tokens: CountTokens
 ) -> tuple[Receipt, LastRequest | None]:
     """A receipt with its cost, and with what the cost of the next one is computed from.
 
@@ -183,6 +183,7 @@ def with_costs(
 
     Args:
         head: What came before the messages of the request.
+        saved: The tokens of the messages that the filter left out.
     """
     told = {
         "asked": before.asked_at,
@@ -210,7 +211,7 @@ def with_costs(
         "sent": made.tokens,
         "unchanged": shared.unchanged,
         "reread": shared.reread,
-        "saved": made.left_out_tokens,
+        "saved": saved,
         "unchanged_of_all": everything.unchanged(cached.sent, cached)[0] if cached else 0,
     }
     return replace(made, cost=cost, for_next=told), replace(current, paid=paid)

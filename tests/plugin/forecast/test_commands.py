@@ -37,6 +37,41 @@ async def test_a_brief_preview_leaves_out_rows_and_prompt(served, chat):
     assert {name: full[name] for name in brief} == brief
 
 
+async def test_new_instructions_are_in_a_brief_preview_at_once(served, notes, chat):
+    notes({"a.md": "A note."})
+    async with served() as running:
+        await running.call("add_notes", chat_id=chat, paths=["a.md"])
+        for text in ("", "Be kind.", "Be very kind indeed.", ""):
+            await running.call("chat.set_instructions", chat_id=chat, text=text)
+            brief = await running.call("preview", chat_id=chat, message="Hi", brief=True)
+            full = await running.call("preview", chat_id=chat, message="Hi")
+            assert brief["parts"] == full["parts"]
+            assert bool(full["parts"]["instructions"]) is bool(text)
+
+
+async def test_messages_behind_a_summary_are_listed_with_their_reason(served, vault):
+    messages = [{"id": f"m{n}", "role": "user", "content": f"Words {n}"} for n in range(3)]
+    of_all = {"is_summary": True, "summarizes": ["m0", "m1", "m2"]}
+    summary = {"id": "s", "role": "system", "content": "So far: words.", **of_all}
+    store = FileChats(vault / ".memory")
+    await store.save(chat := "c", {"messages": [*messages, summary]})
+    await store.close()
+    async with served() as running:
+        shown = await running.call("preview", chat_id=chat, message="Hi")
+        behind = {row["id"]: row for row in shown["messages"] if row["kind"] == "summarised"}
+        assert list(behind) == ["m0", "m1", "m2"]
+        assert {row["short"] for row in behind.values()} == {"Not sent – behind a summary"}
+        assert {row["reason"] for row in behind.values()} == {"out: behind a summary"}
+        asked = await running.call("reasons", chat_id=chat, message_ids=list(behind))
+        assert asked["reasons"] == behind
+        await running.call("chat.send", chat_id=chat, message="Hi")
+        receipt = await running.call("receipt", chat_id=chat)
+        assert [row | {"text": ""} for row in receipt["messages"]] == [
+            row | {"text": ""} for row in shown["messages"]
+        ]
+        assert shown["cost"]["saved"] == receipt["cost"]["saved"] == 0
+
+
 async def test_the_same_forecast_is_given_until_the_chat_changes(served, chat):
     async with served() as running:
         first = await running.call("preview", chat_id=chat, brief=True)

@@ -9,7 +9,7 @@ import pytest
 from smart_context.chat.compaction import summary_message
 from smart_context.chat.messages import Message
 from smart_context.plugin.choices.sidecars import ChatSidecar
-from smart_context.plugin.forecast.rows import ONE_LINE, candidate_rows, rows_by_id
+from smart_context.plugin.forecast.rows import ONE_LINE, all_rows, candidate_rows, rows_by_id
 from smart_context.plugin.selection.documents import status_line
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.relevance.reasons import KINDS, ReasonKind, Reasons
@@ -92,6 +92,16 @@ def test_the_others_have_a_row_when_they_are_asked_for(forecast):
     assert rows["m0"]["tokens"] == len("One")
     assert rows["m0"]["score"] is None
     assert rows["m0"]["topic"] == ""
+
+
+def test_a_preview_has_the_others_too_in_the_order_of_the_chat(forecast):
+    rows = all_rows(forecast, len)
+    assert [row["id"] for row in rows if row["id"] != "s"] == [
+        message.id for message in CHAT if message.id != "s"
+    ]
+    assert {row["id"]: row for row in rows} == rows_by_id(
+        forecast, {message.id for message in CHAT}, len
+    )
 
 
 def test_the_status_line_counts_as_many_as_the_rows_say(forecast):
