@@ -8,11 +8,16 @@ from types import MappingProxyType
 from typing import Any, Literal
 from urllib.parse import quote
 
-from smart_context.base.text.names import fence_for, one_line
+from smart_context.base.text.names import fence_for, json_shown, one_line, without_unseen
 from smart_context.base.values import JsonObject, text_in
 from smart_context.chat.documents.branches import Versions, branches_of
-from smart_context.chat.files.attached_file import data_address, is_key, key_of, link_text
-from smart_context.chat.ids import chat_id_of
+from smart_context.chat.files.attached_file import (
+    data_address,
+    is_key,
+    is_safe_address,
+    key_of,
+    link_text,
+)
 from smart_context.chat.listed.rows import title_from
 from smart_context.chat.messages import Message, Part, messages_of
 from smart_context.chat.tool_pairs import as_function
@@ -31,8 +36,12 @@ MARK = "smart_context"
 _CALLOUTS = {"user": "question", "assistant": "quote", "system": "info", "tool": "example"}
 _SPEAKERS = {"user": "You", "assistant": "Assistant", "system": "System", "tool": "Tool"}
 _NOT_IN_BLOCK_IDS = re.compile(r"[^A-Za-z0-9-]+")
-_LONGEST_NAME = 80
+_LONGEST_TITLE, _LONGEST_NAME = 80, 240
+"""In characters and bytes; file systems take 255, of which a file being written needs some."""
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~$#^])")
+_NOT_IN_ADDRESSES = re.compile(r"[()<>\\`]")
+"""What could end an address in Markdown."""
+
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 _STYLE = (
     "body{font:16px/1.6 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;"
@@ -80,27 +89,18 @@ def unmarked(document: Mapping[str, Any]) -> JsonObject:
 
 
 def file_name(chat_id: str, document: Mapping[str, Any], form: Form) -> str:
-    """The name of a chat's file: `<title>-<chat_id>.md`."""
-    return f"{name_start(document)}{chat_id}.{ENDINGS[form]}"
+    """The name of a chat's file: `<title>-<chat_id>.md`, of at most 240 bytes."""
+    end = f"{chat_id}.{ENDINGS[form]}"
+    title = plain_name(_title(document)[:_LONGEST_TITLE], _LONGEST_NAME - len(end) - 1)
+    if title:
+        return f"{title}-{end}"
+    return f"chat{end}" if end.startswith("-") else end
 
 
-def chat_id_in(stem: str, document: Mapping[str, Any]) -> str:
-    """The chat's id in the name of its file, given without the ending; not checked.
-
-    The name is that of `file_name` or the id alone. In a name that a person changed, the id is
-    what follows the last `-`.
-    """
-    start = name_start(document)
-    if start and stem.startswith(start):
-        return stem.removeprefix(start)
-    return stem if chat_id_of(f"{stem}.json") else stem.rpartition("-")[2]
-
-
-def name_start(document: Mapping[str, Any]) -> str:
-    """What comes before the chat's id in the name of its file; empty for nothing."""
-    words = NOT_IN_NAMES.sub(" ", _title(document))
-    named = " ".join(words.split())[:_LONGEST_NAME].strip(" .")
-    return f"{named}-" if named else ""
+def plain_name(text: str, most_bytes: int) -> str:
+    """What a file's name may have of a text, on any system and in any terminal; may be empty."""
+    words = " ".join(NOT_IN_NAMES.sub(" ", without_unseen(text)).split()).lstrip(" .-")
+    return words.encode("utf-8", "replace")[:most_bytes].decode("utf-8", "ignore").rstrip(" .")
 
 
 def _title(document: Mapping[str, Any]) -> str:
@@ -146,22 +146,28 @@ def _markdown(chat_id: str, document: Mapping[str, Any], attached: Attached) -> 
         "chat_id": chat_id,
         "created": document.get("created_at") or "",
     }
-    lines = [
-        "---",
-        *(f"{key}: {json.dumps(v, ensure_ascii=False)}" for key, v in front.items() if v),
-    ]
+    values = {key: json_shown(_json(value)) for key, value in front.items() if value}
+    lines = ["---", *(f"{key}: {value}" for key, value in values.items())]
     blocks = ["\n".join([*lines, "tags: [chat]", "---"])]
     for message in messages_of(document):
         kind = "note" if message.is_extracted else _CALLOUTS[message.role]
-        at = f" · {message.created_at}" if message.created_at else ""
-        body = [f"> [!{kind}] {_name(message)}{at}"]
-        body += [f"> {line}".rstrip() for line in _all_text(message, attached).split("\n")]
+        told = filter(None, (_who(message), message.created_at))
+        body = [f"> [!{kind}] {' · '.join(map(_as_words, told))}"]
+        body += [f"> {line}".rstrip() for line in _all_text(message, attached).splitlines()]
         blocks += ["\n".join(body), f"^{_block_id(message.id)}"]  # a callout's id stands apart
     return "\n\n".join(blocks) + "\n"
 
 
-def _name(message: Message) -> str:
-    return "Summary" if message.is_summary else _SPEAKERS[message.role]
+def _who(message: Message) -> str:
+    """Who speaks, and the model of an answer if it is known."""
+    name = "Summary" if message.is_summary else _SPEAKERS[message.role]
+    model = one_line(text_in(message.extra.get("model"))) if message.role == "assistant" else ""
+    return f"{name} · {model}" if model else name
+
+
+def _as_words(text: str) -> str:
+    """A text on one line in Markdown, in which nothing has a meaning."""
+    return _MARKDOWN.sub(r"\\\1", one_line(text))
 
 
 def _block_id(name: str) -> str:
@@ -174,7 +180,8 @@ def _all_text(message: Message, attached: Attached) -> str:
     for part in message.parts:
         text = str(part.get("text") or "")
         if part.get("type") == "tool_call":
-            texts.append(_folded("example", *_called(part)))
+            name, told = _called(part)
+            texts.append(_folded("example", _as_words(name), told))
         elif part.get("type") == "reasoning":
             texts.append(_folded("abstract", "Thinking", text))
         else:
@@ -184,7 +191,7 @@ def _all_text(message: Message, attached: Attached) -> str:
 
 def _folded(kind: str, title: str, text: str) -> str:
     """A callout that is closed until it is clicked."""
-    return "\n".join([f"> [!{kind}]- {title}", *(f"> {line}" for line in text.split("\n"))])
+    return "\n".join([f"> [!{kind}]- {title}", *(f"> {line}" for line in text.splitlines())])
 
 
 def _called(part: Part) -> tuple[str, str]:
@@ -203,9 +210,9 @@ def _linked_files(message: Message, attached: Attached) -> Iterator[str]:
     """The attached files in Markdown: images shown, others linked, those that are gone named."""
     for file in message.files:
         name, place = _named(file, attached)
-        label = _MARKDOWN.sub(r"\\\1", name)
+        label = _as_words(name)
         if not place:
-            yield f"*Attached:* {name}"
+            yield f"*Attached:* {label}"
         elif str(file.get("file_type")).startswith("image/"):
             yield f"![{label}]({quote(place)})"
         else:
@@ -218,12 +225,14 @@ def _named(file: Mapping[str, Any], attached: Attached) -> tuple[str, str]:
 
 
 def _links(message: Message) -> str:
-    links = [
-        (one_line(str(link.get("title") or link["url"])), link["url"])
-        for link in message.links
-        if isinstance(link.get("url"), str)
-    ]
-    return "\n\n".join(f"[{title}]({one_line(url)})" for title, url in links)
+    """The attached links in Markdown; an address that a page would not open is only named."""
+    found: list[str] = []
+    for link in message.links:
+        url = text_in(link.get("url"))
+        label = _as_words(text_in(link.get("title")) or url)
+        address = _NOT_IN_ADDRESSES.sub(lambda found: quote(found[0]), url)
+        found.append(f"[{label}]({address})" if is_safe_address(url) else label)
+    return "\n\n".join(filter(None, found))
 
 
 def _as_text(value: object) -> str:
@@ -261,7 +270,9 @@ def _article(message: Message, render: Callable[[str], str], attached: Attached)
     pieces.append(render(links) if (links := _links(message)) else "")
     at = f" <time>{html.escape(message.created_at)}</time>"
     body = "\n".join(filter(None, pieces))
-    return f'<article><h2>{_name(message)}{at}</h2><div dir="auto">{body}</div></article>'
+    return (
+        f'<article><h2>{html.escape(_who(message))}{at}</h2><div dir="auto">{body}</div></article>'
+    )
 
 
 def _shown_file(file: Mapping[str, Any], attached: Attached) -> str:
@@ -316,7 +327,7 @@ NOT_IN_NAMES = re.compile(r'[\\/:*?"<>|#^\[\]\x00-\x1f]+')
 """What no file's name may have on some system, or no link in Obsidian."""
 
 _LONGEST_FILE_NAME, _LONGEST_ENDING = 120, 30
-"""In bytes and characters; file systems take 255 bytes, of which the key has 65."""
+"""In bytes; the key has 65 more."""
 
 
 def attached_in(document: Mapping[str, Any]) -> dict[str, str]:
@@ -349,12 +360,11 @@ def _all_messages(document: Mapping[str, Any]) -> Iterator[Message]:
 
 def attached_name(key: str, name: str) -> str:
     """The name of an attached file next to exported chats: `<key>-<name>`, safe everywhere."""
-    words = " ".join(NOT_IN_NAMES.sub(" ", one_line(name)).split()).strip(" .") or "file"
+    words = plain_name(name, len(name) * 4) or "file"
     stem, dot, ending = words.rpartition(".")
-    if not dot or len(ending) > _LONGEST_ENDING:
-        stem, ending = words, ""
-    start = stem.encode("utf-8", "replace")[:_LONGEST_FILE_NAME].decode("utf-8", "ignore")
-    return f"{key}-{start}{dot and ending and '.'}{ending}"
+    if not dot or len(ending.encode()) > _LONGEST_ENDING:
+        stem, dot, ending = words, "", ""
+    return f"{key}-{plain_name(stem, _LONGEST_FILE_NAME)}{dot}{ending}"
 
 
 def is_attached_name(name: str) -> bool:

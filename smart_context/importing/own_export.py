@@ -6,9 +6,10 @@ from typing import Any
 
 from smart_context.base.errors import ChatIdInvalid
 from smart_context.chat.documents.branches import BRANCHES, VERSION_ORDER
-from smart_context.chat.exported import MARK, chat_id_in, name_start, unmarked
+from smart_context.chat.exported import MARK, NOT_IN_NAMES, unmarked
 from smart_context.chat.ids import check_chat_id
-from smart_context.chat.messages import INSTRUCTIONS, PRIVATE, ROLES, SOURCE
+from smart_context.chat.listed.rows import title_from
+from smart_context.chat.messages import INSTRUCTIONS, PRIVATE, ROLES, SOURCE, messages_of
 from smart_context.importing.found import NotReadable, OwnChat, mapping, text_of
 
 _SIGNS = frozenset((BRANCHES, VERSION_ORDER, "topics", SOURCE, "split_from", "forked_from"))
@@ -19,6 +20,7 @@ _KEYS = frozenset(
 )
 """Keys that other programs' documents may have, too."""
 
+_LONGEST_TITLE = 80
 _MESSAGE_ID = re.compile(r"m?[0-9a-f]{8,12}")
 
 
@@ -40,10 +42,9 @@ def is_older_export(item: Mapping[str, Any], stem: str) -> bool:
         return False
     if not _SIGNS.isdisjoint(item):
         return True
-    start = name_start(item)
-    is_named = bool(text_of(item.get("title"))) and stem.startswith(start)
+    is_named = bool(text_of(item.get("title"))) and stem.startswith(_name_start(item))
     has_ids = all(_MESSAGE_ID.fullmatch(row["id"]) for row in messages)
-    return item.keys() <= _KEYS and (is_named or has_ids) and _is_id(stem.removeprefix(start))
+    return item.keys() <= _KEYS and (is_named or has_ids) and _is_id(_id_in(stem, item))
 
 
 def own_chat(item: Mapping[str, Any], stem: str) -> OwnChat:
@@ -57,8 +58,26 @@ def own_chat(item: Mapping[str, Any], stem: str) -> OwnChat:
     """
     if not isinstance(item.get("messages"), list):
         raise NotReadable("expected a list of messages, found none")
-    told = text_of(mapping(item.get(MARK)).get("chat_id")) or chat_id_in(stem, item)
+    told = text_of(mapping(item.get(MARK)).get("chat_id")) or _id_in(stem, item)
     return OwnChat(id=told if _is_id(told) else "", document=unmarked(item))
+
+
+def _id_in(stem: str, document: Mapping[str, Any]) -> str:
+    """The chat's id in the name of a file without a mark; not checked.
+
+    The name is `<title>-<chat_id>`, as it was made then, or the id alone. In a name that a person
+    changed, the id is what follows the last `-`.
+    """
+    start = _name_start(document)
+    if start and stem.startswith(start):
+        return stem.removeprefix(start)
+    return stem if _is_id(stem) else stem.rpartition("-")[2]
+
+
+def _name_start(document: Mapping[str, Any]) -> str:
+    words = NOT_IN_NAMES.sub(" ", title_from(document.get("title"), messages_of(document)))
+    named = " ".join(words.split())[:_LONGEST_TITLE].strip(" .")
+    return f"{named}-" if named else ""
 
 
 def _is_message(row: object) -> bool:

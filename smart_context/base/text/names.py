@@ -46,6 +46,25 @@ def one_line(text: str) -> str:
     return "".join(_visible(text))
 
 
+def without_unseen(text: str) -> str:
+    """A text without characters that are invisible or turn others, even where they have a use.
+
+    What ends a line, and other control characters, become spaces.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    from smart_context.base.text.unicode_tables import UNSEEN  # noqa: PLC0415  5 ms, not for ASCII
+
+    return "".join(map(_seen, re.sub(f"[{UNSEEN}]", "", text)))
+
+
+def _seen(character: str) -> str:
+    category = unicodedata.category(character)
+    if category in {"Cc", "Zl", "Zp"}:
+        return " "
+    return "" if category == "Cf" or _is_dangerous(character, category) else character
+
+
 def lines_shown(text: str) -> str:
     """A text of several lines that can be encoded; line ends and tabs stay."""
     return _with_hidden_shown(_CONTROLS.sub(lambda found: _escape(found[0]), text))

@@ -50,6 +50,9 @@ MAX_FILE_BYTES = 25 << 20
 MAX_IMAGE_BYTES = 8 << 20
 """The largest image that is passed on to a model."""
 
+LINK_SCHEMES = ("https://", "http://", "mailto:", "obsidian://")
+"""How the addresses begin that may be attached, and that a page opens."""
+
 _SEPARATORS = re.compile(r"[\\/]")
 _KEY = re.compile(r"[0-9a-f]{64}")
 _MAX_NAME = 200
@@ -130,6 +133,11 @@ def text_in(key: str, content: bytes) -> str | None:
         return decoded(key, content)[:MAX_PLAIN_CHARACTERS]
     except CommandFailed:
         return None
+
+
+def is_safe_address(url: str) -> bool:
+    """True for an address that may be opened: chats come from elsewhere, and none may run."""
+    return url.lower().startswith(LINK_SCHEMES) and url.isprintable() and " " not in url
 
 
 def image_uri(content: bytes | None) -> str | None:

@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import click
 
 from smart_context.app.composition import open_storage
 from smart_context.base.asking import whoever_asks
-from smart_context.base.errors import CommandFailed
+from smart_context.base.errors import CommandFailed, SmartContextError, StoreFailed
 from smart_context.base.text.names import shown
 from smart_context.base.text.scores import counted
 from smart_context.base.values import JsonObject
@@ -41,6 +41,7 @@ from smart_context.cli.terminal.output import (
     say,
     table,
     write_to,
+    write_under,
 )
 from smart_context.importing.programs import FORMATS
 from smart_context.importing.taking_in import Importer, Wishes
@@ -175,24 +176,39 @@ def export(
     folder = target or Path()
     folder.mkdir(parents=True, exist_ok=True)
     written = asyncio.run(_export_to(folder, names, storage, form, render))
-    files = f" and {counted(written, 'file')}" if written else ""
-    say(f"Wrote {counted(len(names), 'chat')}{files} to {shown(folder)}.")
+    files = f" and {counted(written.files, 'file')}" if written.files else ""
+    say(f"Wrote {counted(written.chats, 'chat')}{files} to {shown(folder)}.")
+    if written.problems:
+        raise CommandFailed("\n".join(("Not written:", *written.problems)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Written:
+    """What an export wrote."""
+
+    chats: int
+    files: int  # what is attached to them
+    problems: Sequence[str]  # what could not be written, each with the reason
 
 
 async def _export_to(
     folder: Path, names: list[str], storage: Storage, form: Form, render: Callable[[str], str]
-) -> int:
-    """Write chats into a folder, with what is attached to them; the number of these files."""
-    written: set[str] = set()
+) -> _Written:
+    """Write chats into a folder, with what is attached to them; one that fails stops no other."""
+    files: set[str] = set()
+    problems: list[str] = []
     for name in names:
-        document = await _existing(storage.chats, name)
-        attached = await _embedded(storage, document, form)
-        if form in {"markdown", "json"}:
-            attached = await _files_to(folder / ATTACHED_FOLDER, storage.blobs, document)
-            written.update(attached.values())
-        text = exported(name, document, form, render, attached)
-        write_to(folder / file_name(name, document, form), text)
-    return len(written)
+        try:
+            document = await _existing(storage.chats, name)
+            attached = await _embedded(storage, document, form)
+            if form in {"markdown", "json"}:
+                attached = await _files_to(folder / ATTACHED_FOLDER, storage.blobs, document)
+                files.update(attached.values())
+            text = exported(name, document, form, render, attached)
+            write_under(folder / file_name(name, document, form), text)
+        except SmartContextError as error:
+            problems.append(f"  {shown(name)}: {error}")
+    return _Written(chats=len(names) - len(problems), files=len(files), problems=problems)
 
 
 async def _embedded(storage: Storage, document: JsonObject, form: Form) -> Attached:
@@ -201,7 +217,12 @@ async def _embedded(storage: Storage, document: JsonObject, form: Form) -> Attac
 
 
 async def _files_to(folder: Path, blobs: Blobs, document: JsonObject) -> dict[str, str]:
-    """Write a chat's attached files into a folder; their places seen from the one above."""
+    """Write a chat's attached files into a folder; their places seen from the one above.
+
+    Raises:
+        StoreFailed: If one can't be written, or the folder is a link.
+    """
+    _refuse_link(folder)
     attached: dict[str, str] = {}
     for key, name in attached_in(document).items():
         content = await blobs.content(key)
@@ -213,11 +234,15 @@ async def _files_to(folder: Path, blobs: Blobs, document: JsonObject) -> dict[st
     return attached
 
 
+def _refuse_link(folder: Path) -> None:
+    if folder.is_symlink():
+        raise StoreFailed(f"{shown(folder)} is a link. Put the folder itself there.")
+
+
 def _write_once(file: Path, content: bytes) -> None:
     """Write a file whose name tells its content, unless it is there."""
-    file.parent.mkdir(exist_ok=True)
-    if not file.is_file() or file.stat().st_size != len(content):
-        write_to(file, content)
+    if file.is_symlink() or not file.is_file() or file.stat().st_size != len(content):
+        write_under(file, content)
 
 
 def _rendering(form: Form) -> Callable[[str], str]:

@@ -66,13 +66,26 @@ def write_to(target: Path, document: str | bytes) -> None:
     Raises:
         StoreFailed: If it can't be written; a file that was there is as before.
     """
+    if target.exists() and not target.is_file():
+        target.write_bytes(_encoded(document))  # a device or a pipe
+    else:
+        write_under(target.resolve(), document)
+
+
+def write_under(name: Path, document: str | bytes) -> None:
+    """Write a file under a name that the user did not give, so that it may be another's.
+
+    Raises:
+        StoreFailed: If it can't be written, or if a link, a folder or a device has that name; a
+            file that was there is as before.
+    """
     from smart_context.base.disk.files import atomic_write  # noqa: PLC0415  only for -o
 
-    content = document if isinstance(document, bytes) else document.encode("utf-8", "replace")
-    if target.exists() and not target.is_file():
-        target.write_bytes(content)  # a device or a pipe
-    else:
-        atomic_write(target.resolve(), content)
+    atomic_write(name, _encoded(document))
+
+
+def _encoded(document: str | bytes) -> bytes:
+    return document if isinstance(document, bytes) else document.encode("utf-8", "replace")
 
 
 def ask(question: str, *, default: bool = False) -> None:

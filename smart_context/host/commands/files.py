@@ -10,6 +10,7 @@ from smart_context.base.text.names import storable
 from smart_context.base.threads import run_uncancelled
 from smart_context.base.values import JsonObject
 from smart_context.chat.files.attached_file import (
+    LINK_SCHEMES,
     MAX_FILE_BYTES,
     cleaned_name,
     key_of,
@@ -26,7 +27,6 @@ MAX_ATTACHED = 20
 """Most files, and most links, of one message."""
 
 MAX_URL = 2_000
-_SCHEMES = ("https://", "http://", "mailto:", "obsidian://")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +100,10 @@ def described_links(entries: Sequence[Mapping[str, Any]]) -> list[tuple[JsonObje
     found: list[tuple[JsonObject, str]] = []
     for entry in entries:
         url = str(entry.get("url", "")).strip()
-        if not url.lower().startswith(_SCHEMES) or len(url) > MAX_URL or not url.isprintable():
+        if not url.lower().startswith(LINK_SCHEMES) or len(url) > MAX_URL or not url.isprintable():
             raise InvalidParams(
                 f"links: expected an address of at most {MAX_URL:,} printable characters that"
-                f" begins with {' or '.join(_SCHEMES)}"
+                f" begins with {' or '.join(LINK_SCHEMES)}"
             )
         title = storable(" ".join(str(entry.get("title", "")).split())[:MAX_URL]) or url
         text = link_text(title, url)

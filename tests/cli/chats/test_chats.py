@@ -1,6 +1,8 @@
 """`chats import` and `chats export`: what they say, write and refuse."""
 
 import json
+import os
+import sys
 
 import pytest
 
@@ -32,3 +34,62 @@ def test_an_import_that_found_nothing_ends_with_1_and_says_of_which_file(
     code, _, err = smart_context("chats", "import", tmp_path / "folder", cwd=empty)
     assert code == 1
     assert "holds no chats of a known program" in err
+
+
+def stored(vault, **titles):
+    (vault / ".memory").mkdir(exist_ok=True)
+    for chat_id, title in titles.items():
+        messages = [{"id": "m", "role": "user", "content": f"Of {title}"}]
+        put(vault / f".memory/{chat_id}.json", {"title": title, "messages": messages})
+
+
+def test_titles_in_other_scripts_go_out_whatever_their_length(smart_context, empty, tmp_path):
+    stored(empty, a="题" * 90, b="A" * 300, c="🧑‍🚀" * 90)
+    for form in ("markdown", "json", "openai", "html"):
+        out = tmp_path / form
+        code, told, err = smart_context(
+            "chats", "export", "--all", "--format", form, "-o", out, cwd=empty
+        )
+        assert (code, err) == (0, "")
+        assert "Wrote 3 chats" in told
+        assert len(list(out.iterdir())) == 3
+
+
+def test_a_chat_that_can_not_go_out_stops_no_other_and_is_named(smart_context, empty, tmp_path):
+    stored(empty, a="One", b="Two")
+    put(empty / ".memory/broken.json", "{")
+    out = tmp_path / "out"
+    code, told, err = smart_context(
+        "chats", "export", "a", "nope", "broken", "b", "-o", out, cwd=empty
+    )
+    assert code == 1
+    assert "Wrote 2 chats" in told
+    assert "nope: There is no chat nope" in err
+    assert "broken: " in err
+    assert sorted(path.name for path in out.iterdir()) == ["One-a.md", "Two-b.md"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has other links, and no such pipes")
+def test_nothing_is_written_through_what_lies_in_the_folder(smart_context, empty, tmp_path):
+    stored(empty, a="One", b="Two", c="Three")
+    out, other = tmp_path / "out", put(tmp_path / "other.md", "mine")
+    out.mkdir()
+    (out / "One-a.md").symlink_to(other)
+    os.mkfifo(out / "Two-b.md")
+    code, told, err = smart_context("chats", "export", "--all", "-o", out, cwd=empty)
+    assert (code, other.read_text(encoding="utf-8")) == (1, "mine")
+    assert "Wrote 1 chat " in told
+    for name in ("One-a.md", "Two-b.md"):
+        assert f"{name} is not a plain file (a link, a folder or a device)" in err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has other links")
+def test_attached_files_are_not_written_through_a_link(smart_context, empty, tmp_path):
+    stored(empty, a="One")
+    out, other = tmp_path / "out", tmp_path / "other"
+    out.mkdir()
+    other.mkdir()
+    (out / "files").symlink_to(other)
+    code, _, err = smart_context("chats", "export", "a", "-o", out, cwd=empty)
+    assert (code, list(other.iterdir())) == (1, [])
+    assert "files is a link" in err

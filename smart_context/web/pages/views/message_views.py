@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from smart_context.base.text.scores import counted
 from smart_context.chat.compaction import boundary_of, is_clearing, newest_summary
+from smart_context.chat.files.attached_file import is_safe_address
 from smart_context.chat.messages import (
     TOPICS,
     Message,
@@ -25,7 +26,6 @@ SHOWN_IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 """Types of images that a page may show; other files can only be downloaded."""
 
 _KEY = re.compile(r"[0-9a-f]{64}")
-_SAFE_ADDRESS = re.compile(r"(?:https?://|mailto:|obsidian://)\S+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +54,7 @@ def _file(entry: Mapping[str, Any]) -> AttachedView:
 
 def _link(entry: Mapping[str, Any]) -> AttachedView:
     url = str(entry.get("url", ""))
-    # Chats may come from elsewhere: no address in them may run scripts.
-    address = url if _SAFE_ADDRESS.fullmatch(url) else ""
+    address = url if is_safe_address(url) else ""
     return AttachedView(kind="link", name=_name(entry), address=address)
 
 
