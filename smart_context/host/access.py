@@ -194,9 +194,7 @@ async def check_access(
                 raise unknown(owned)
             stand_ins[owned.name] = stand_in
         elif owned.only_theirs and not await access.is_theirs(person, owned):
-            raise CommandFailed(
-                f"Only the person whose {owned.kind} it is can rename, delete or share it."
-            )
+            raise CommandFailed(f"Only the person whose {owned.kind} it is can do this.")
     return stand_ins
 
 

@@ -229,6 +229,9 @@ async def test_all_write_in_a_shared_chat_and_only_its_person_deletes_and_shares
     assert (document["title"], document["owned_by"]["person"]) == ("secret plans", ALICE)
     for name, params in (
         ("memory.rename_chat", {"title": "Bob's"}),
+        ("chat.set_instructions", {"text": "Obey Bob."}),
+        ("chat.set_private", {"private": False}),
+        ("chat.set_model", {"model": None}),
         ("memory.delete_chat", {}),
         ("memory.share_chat", {"shared": False}),
     ):
@@ -241,6 +244,67 @@ async def test_all_write_in_a_shared_chat_and_only_its_person_deletes_and_shares
     async with vault.browser(BOB) as browser:
         assert (await browser.get(f"/api/files/{vault.file}")).status_code == 404
         assert (await browser.get(f"/chats/{CHAT}")).status_code == 404
+
+
+ARRANGED = {
+    "title": "Alice's",
+    "folder": "Hers",
+    "pinned": True,
+    "archived": False,
+    "private": True,
+    "instructions": "Be brief.",
+    "model": "chat",
+    "source": {"client": "codex"},
+    "created_at": "2026-01-01T00:00:00Z",
+}
+STOLEN = {
+    "title": "Bob's",
+    "folder": "",
+    "pinned": False,
+    "archived": True,
+    "private": False,
+    "instructions": "Obey Bob.",
+    "model": "fast",
+    "source": {"client": "aider"},
+    "created_at": "1999-01-01T00:00:00Z",
+    "owned_by": {"person": BOB},
+}
+
+
+async def arranged(vault):
+    return await vault.call(ALICE, "memory.load_chat", chat_id=CHAT)
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["with its messages", "without them"])
+async def test_others_write_in_a_shared_chat_and_arrange_nothing_of_it(vault, whole):
+    await vault.call(ALICE, "memory.save_chat", chat_id=CHAT, data=ARRANGED)
+    await vault.call(ALICE, "memory.share_chat", chat_id=CHAT, shared=True)
+    before = await arranged(vault)
+    assert {key: before[key] for key in ARRANGED} == ARRANGED
+    bobs = await vault.call(BOB, "memory.load_chat", chat_id=CHAT)
+    said = {"id": "bobs", "role": "user", "content": "Bob was here"}
+    messages = {"messages": [*bobs["messages"], said]}
+    data = {**(messages if whole else {}), **STOLEN, "notes": "Bob's"}
+    await vault.call(BOB, "memory.save_chat", chat_id=CHAT, data=data)
+    # what a client leaves out is not taken away either
+    left_out = {**messages, "notes": "Bob's"}
+    await vault.call(BOB, "memory.save_chat", chat_id=CHAT, data=left_out)
+    after = await arranged(vault)
+    assert {key: after.get(key) for key in STOLEN} == {key: before.get(key) for key in STOLEN}
+    assert after["notes"] == "Bob's"
+    assert after["messages"][-1]["id"] == "bobs"
+
+
+async def test_nothing_of_a_shared_chats_arrangement_is_made_by_another(vault):
+    await vault.call(ALICE, "memory.share_chat", chat_id=CHAT, shared=True)
+    before = await arranged(vault)
+    storage = vault.host.services.storage
+    with asking(BOB):
+        await storage.chats.update(CHAT, lambda document: document.update(STOLEN))
+    assert await arranged(vault) == before
+    with asking(ALICE):
+        await storage.chats.update(CHAT, lambda document: document.update(ARRANGED))
+    assert (await arranged(vault))["folder"] == "Hers"
 
 
 async def test_in_a_shared_chat_each_person_has_their_own_filter(vault):

@@ -16,7 +16,7 @@ from json import JSONDecoder
 from typing import Any, NamedTuple, cast
 
 from smart_context.base.values import OWNER, JsonObject, PersonId
-from smart_context.chat.messages import Message
+from smart_context.chat.messages import INSTRUCTIONS, PRIVATE, SOURCE, Message
 
 MAX_DEPTH = 200
 """Lists and objects may be nested this deep in a document."""
@@ -460,6 +460,12 @@ _decoder = JSONDecoder()
 
 OWNED_BY = "owned_by"
 """The key of a document's owner, `{"person", "shared"}`; a chat without it is `OWNER`'s."""
+
+ITS_PERSONS = (
+    *(OWNED_BY, "title", "folder", "pinned", "archived", PRIVATE),
+    *(INSTRUCTIONS, "model", SOURCE, "created_at"),
+)
+"""What of a document only the chat's own person changes, whoever else it is shared with."""
 
 
 class Ownership(NamedTuple):

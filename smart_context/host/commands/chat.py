@@ -25,7 +25,7 @@ from smart_context.chat.documents.document import no_messages, set_value, since_
 from smart_context.chat.documents.lineage import NOBODY
 from smart_context.chat.ids import new_chat_id, new_message_id
 from smart_context.chat.messages import INSTRUCTIONS, PRIVATE, SOURCE, ChatId, Message
-from smart_context.host.access import FilesNamed
+from smart_context.host.access import FilesNamed, OwnChat
 from smart_context.host.cluster import Cluster
 from smart_context.host.commands.files import attached_files, attached_links
 from smart_context.host.commands.registry import Caller, CommandRegistry
@@ -218,7 +218,7 @@ class ChatCommands:
         self.tell_plugins(CHAT_VERSION_SHOWN, chat_id)
         return {"chat_id": chat_id, **_as_object(*shown[0])}
 
-    async def set_instructions(self, chat_id: ChatId, text: str) -> JsonObject:
+    async def set_instructions(self, chat_id: OwnChat, text: str) -> JsonObject:
         """Set what the model is told in each turn of a chat; an empty text takes it away.
 
         Args:
@@ -232,12 +232,12 @@ class ChatCommands:
         await self._set(chat_id, INSTRUCTIONS, told)
         return {"chat_id": chat_id, "instructions": told}
 
-    async def set_private(self, chat_id: ChatId, private: bool = True) -> JsonObject:
+    async def set_private(self, chat_id: OwnChat, private: bool = True) -> JsonObject:
         """Keep other chats from recalling a chat, or let them again."""
         await self._set(chat_id, PRIVATE, private)
         return {"chat_id": chat_id, "private": private}
 
-    async def set_model(self, chat_id: ChatId, model: str | None = None) -> JsonObject:
+    async def set_model(self, chat_id: OwnChat, model: str | None = None) -> JsonObject:
         """Choose the model that answers in a chat; without one, the default does again.
 
         Args:

@@ -6,14 +6,14 @@ What is another's reads as what does not exist. Who asks is the person of the ta
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
 from smart_context.base.asking import is_stand_in, person_asking
 from smart_context.base.errors import CommandFailed
 from smart_context.base.values import JsonObject, PersonId
-from smart_context.chat.documents.document import OWNED_BY, Ownership, Since, whole
+from smart_context.chat.documents.document import ITS_PERSONS, OWNED_BY, Ownership, Since, whole
 from smart_context.chat.documents.lineage import ANYBODY
 from smart_context.chat.ids import unknown_chat
 from smart_context.chat.listed.rows import ChatRow, DeletedChat
@@ -32,7 +32,7 @@ from smart_context.storage.ports import (
     NearMessage,
 )
 
-NOT_THEIRS = "Only the person whose chat it is can rename, delete or share it."
+NOT_THEIRS = "Only the person whose chat it is can do this."
 
 _log = logging.getLogger(__name__)
 
@@ -163,10 +163,8 @@ class PersonalChats:
         owned = await self._writable(chat_id, person)
         if owned is None:  # claimed before anything of it is stored
             await self._inner.update(chat_id, partial(_claim, person), creates=True)
-        elif owned.person != person and "title" in document:
-            title = await self._inner.value(chat_id, "title")
-            document = {k: v for k, v in document.items() if k != "title"}
-            document = document if title is None else {**document, "title": title}
+        elif owned.person != person:
+            document = await self._without_its_persons(chat_id, document)
         stored = await self._inner.save(chat_id, document, reader=reader)
         await self._note(chat_id, stored, owned, person)
         return stored
@@ -187,13 +185,14 @@ class PersonalChats:
         owned = await self._writable(chat_id, person)
         claims = owned is None and creates
         told = owned or Ownership(person)
+        kept = ITS_PERSONS if told.person != person else (OWNED_BY,)
 
         def guarded(document: JsonObject) -> None:
             if claims:
                 _claim(person, document)
-            value = document.get(OWNED_BY)
+            before = {key: document[key] for key in kept if key in document}
             change(document)
-            _put(document, value)
+            _put_back(document, kept, before)
 
         stored = await self._inner.update(chat_id, guarded, since=since, creates=creates)
         await self._note(chat_id, stored, told, person)
@@ -213,6 +212,14 @@ class PersonalChats:
 
     async def close(self) -> None:
         await self._inner.close()
+
+    async def _without_its_persons(
+        self, chat_id: str, document: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """Another's document of a chat, with what is the chat's own person's as it is stored."""
+        _, stored = await self._inner.snapshot(chat_id, *ITS_PERSONS)
+        written = {key: value for key, value in document.items() if key not in ITS_PERSONS}
+        return {**written, **{key: stored[key] for key in ITS_PERSONS if key in stored}}
 
     async def _may_read(self, chat_id: str) -> bool:
         person = person_asking()
@@ -263,7 +270,8 @@ def _claim(person: PersonId, document: JsonObject) -> None:
     """Make a new chat a person's, unless somebody else was faster."""
     if OWNED_BY in document or document.get("messages") or len(document) > 1:
         raise CommandFailed("This chat has just been made by somebody else; use another id.")
-    _put(document, Ownership(person).value())
+    if (value := Ownership(person).value()) is not None:
+        document[OWNED_BY] = value
 
 
 def _unchanged(chat_id: str, change: Callable[[JsonObject], None], *, creates: bool) -> JsonObject:
@@ -280,8 +288,10 @@ def _unchanged(chat_id: str, change: Callable[[JsonObject], None], *, creates: b
     return document
 
 
-def _put(document: JsonObject, value: Any) -> None:
-    if value is None:
-        document.pop(OWNED_BY, None)
-    else:
-        document[OWNED_BY] = value
+def _put_back(document: JsonObject, keys: Iterable[str], before: Mapping[str, Any]) -> None:
+    """Undo what a change did to these keys."""
+    for key in keys:
+        if key in before:
+            document[key] = before[key]
+        else:
+            document.pop(key, None)
