@@ -87,6 +87,24 @@ def test_a_kept_answer_comes_with_its_question_and_receipt(server, client, chat)
     assert [each["versions"] for each in versions] == [2]
 
 
+def test_a_deleted_chat_stays_deleted_and_can_be_restored_as_it_was(server, client, endpoint, chat):
+    found = compare(client, message="how deep?")
+    client.call("memory.delete_chat", chat_id=CHAT)
+    asked = len(endpoint.requests)
+    keep = {"comparison_id": found["comparison_id"], "side": "right"}
+    for refused in (
+        client.fail("smart_context.keep_answer", **keep),
+        client.fail("smart_context.compare", chat_id=CHAT, message="how deep?"),
+        client.fail("smart_context.compare", chat_id="never-there", message="how deep?"),
+    ):
+        assert "There is no chat" in refused["message"]
+    assert len(endpoint.requests) == asked
+    assert not list((server.vault / ".memory").glob(f"{CHAT}.*"))
+    client.call("memory.restore_chat", chat_id=CHAT)
+    client.call("smart_context.keep_answer", **keep)
+    assert len(read_chat(server.vault, CHAT)["messages"]) == 6
+
+
 def test_the_stored_answer_of_a_turn_serves(server, client, endpoint, chat):
     pick(client, BOATS)
     client.call("chat.send", chat_id=CHAT, message="how deep?")

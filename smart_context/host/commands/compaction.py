@@ -124,7 +124,7 @@ class Compactions:
         def undo(document: JsonObject) -> None:
             without_summary(document, summary.id)
 
-        await self.storage.chats.update(chat_id, undo)
+        await self.storage.chats.update(chat_id, undo, creates=False)
         await self.tell_plugins({"chat_id": chat_id, "message_id": summary.id, "words": ""})
         return {"chat_id": chat_id, "message_id": summary.id}
 
@@ -230,7 +230,7 @@ class Compactions:
             if not (is_as_it_was and insert_after(document, boundary.id, summary)):
                 raise CommandFailed("The chat has changed meanwhile; try again.")
 
-        await self.storage.chats.update(chat_id, put)
+        await self.storage.chats.update(chat_id, put, creates=False)
         words = CLEARING if is_clearing(summary) else f"{len(said):,} messages summed up"
         await self.tell_plugins({"chat_id": chat_id, "message_id": summary.id, "words": words})
         return {"chat_id": chat_id, "message_id": summary.id, "summarised": len(said)}

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from dataclasses import dataclass, field
 
-from smart_context.base.errors import SmartContextError
+from smart_context.base.errors import CommandFailed, SmartContextError
 from smart_context.base.threads import run_uncancelled
 from smart_context.base.values import OWNER, JsonObject
 from smart_context.chat.messages import ChatId
@@ -91,9 +91,12 @@ class Repair:
                     transcript.restore_partial_answer(document, left)
                 transcript.end_unfinished(document)
 
-            if await self.store.exists(chat_id):
-                await self.store.update(chat_id, end)
+            try:
+                await self.store.update(chat_id, end, creates=False)
                 _logger.info("chat %s: an interrupted answer was kept", chat_id)
+            except CommandFailed:
+                if await self.store.exists(chat_id):
+                    raise
             await run_uncancelled(interrupted.remove)
         finally:
             await run_uncancelled(interrupted.release)

@@ -5,7 +5,7 @@ import logging
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from smart_context.base.errors import SmartContextError
+from smart_context.base.errors import CommandFailed, SmartContextError
 from smart_context.base.threads import run_uncancelled
 from smart_context.chat.messages import ChatId, Message
 from smart_context.host.events.events import CHAT_UNSAVED, Emit
@@ -49,8 +49,13 @@ class UnsavedAnswers:
             if chat_id not in self._kept:
                 return
             answer, journal = self._kept[chat_id]
-            if await self.store.exists(chat_id):
-                await self.store.update(chat_id, lambda document: transcript.put(document, answer))
+            try:
+                await self.store.update(
+                    chat_id, lambda document: transcript.put(document, answer), creates=False
+                )
+            except CommandFailed:
+                if await self.store.exists(chat_id):
+                    raise
             await run_uncancelled(journal.finish)
             del self._kept[chat_id], self._problems[chat_id]
         self.emit(CHAT_UNSAVED, {"chat_id": chat_id, "problem": ""})

@@ -16,7 +16,7 @@ from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.clients import is_of_client
 from smart_context.chat.documents.branches import show_version
-from smart_context.chat.ids import new_message_id
+from smart_context.chat.ids import new_message_id, unknown_chat
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.access import FilesNamed
 from smart_context.host.commands.registry import Caller
@@ -117,6 +117,7 @@ class Comparisons:
         The left answer is under those in force, or the stored one of a turn. Nothing enters the
         chat; see `keep_answer`.
         """
+        await self._check_chat(chat_id)
         check_threshold(threshold)
         await self.replays.briefings.roles.check(role or "")
         if turn is not None and message is not None:
@@ -148,16 +149,24 @@ class Comparisons:
         receipt = answer.receipt
         if receipt is None or not answer.can_be_kept:
             raise CommandFailed(f"There is no {side} answer to keep. {answer.error}".strip())
+        await self._check_chat(found.chat_id)
         for file in found.question.files if found.is_new else ():
             await self.keep_file(str(file.get("storage_key")))
         now = utc_stamp(self.clock())
         await self.replays.chats.update(
-            found.chat_id, lambda document: _keep(document, found, answer, receipt.answer, now)
+            found.chat_id,
+            lambda document: _keep(document, found, answer, receipt.answer, now),
+            creates=False,
         )
         if answer.turn is not None:
             await self.recorder.keep(found.chat_id, receipt, last_request_of(receipt))
             self.find_topics(found.chat_id)
         return {"chat_id": found.chat_id, "message_ids": [found.question.id, receipt.answer]}
+
+    async def _check_chat(self, chat_id: ChatId) -> None:
+        """Refuse a chat that does not exist, or no longer."""
+        if not await self.replays.chats.exists(chat_id):
+            raise unknown_chat(chat_id)
 
     def _choice(self, model: str | None) -> str:
         if not model:
