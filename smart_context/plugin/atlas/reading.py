@@ -100,7 +100,9 @@ def read_chat(
     times = [_seconds(message) for message in messages[same:]]
     entry = ChatEntry(
         revision=revision,
-        is_known=_is_known(messages, others, sidecar, has_topics=bool(topics)),
+        is_known=_is_known(
+            messages, others, sidecar, has_topics=bool(topics) or _were_placed(others, sidecar)
+        ),
         times=np.concatenate((before.entry.times[:same], np.array(times, dtype=np.int64))),
         topics=tuple(topics),
     )
@@ -179,6 +181,12 @@ def _members(
 
 def _counts(message: Message) -> bool:
     return is_readable(message) and not message.is_summary
+
+
+def _were_placed(others: JsonObject, sidecar: ChatSidecar) -> bool:
+    """True if messages were looked for that the topics of the chat's file are about."""
+    labels = {topic.label for topic in stored_topics(others.get("topics"))}
+    return bool(labels) and labels <= {topic.label for topic in sidecar.topics}
 
 
 def _is_known(

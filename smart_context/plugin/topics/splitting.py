@@ -99,18 +99,17 @@ async def keep_similar(
 ) -> JsonObject | None:
     """Give the topics of a chat's file the messages that each keeps, where none are known.
 
-    The file stays as it is. A next extraction reads the whole chat, as it would have without this.
+    The file stays as it is, even if they keep none: its topics stand until the chat's next
+    extraction, which reads the whole chat, as it would have without this.
 
     Returns:
-        The payload of `TOPICS_UPDATED` if messages are known now.
+        The payload of `TOPICS_UPDATED`; `None` if topics have to be found.
     """
     view = await chat_filter.view(chat_id)
     topics = stored_topics(list(view.topics), view.sidecar.topics)
     if not topics or view.sidecar.seen or any(topic.message_ids for topic in topics):
         return None
     kept = await _kept(view, selector, [topic.label for topic in topics])
-    if not kept:
-        return None
     found = [replace(topic, message_ids=_of(topic.label, kept)) for topic in topics]
     await sidecars.keep_topics(chat_id, found)
     return {

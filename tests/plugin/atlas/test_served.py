@@ -170,6 +170,19 @@ def test_topics_that_a_file_brings_stay_as_they_are(tmp_path, named):
     assert json.loads(path.read_text())["topics"] == shown
 
 
+def test_topics_that_a_file_brings_stay_even_if_no_message_is_about_them(tmp_path):
+    shown = [{"label": "Quantum Xylophones", "count": 4}, {"label": "Zebras", "count": 2}]
+    path = write_chat(tmp_path, "brought", about(*DATABASE, *BREAD), topics=shown)
+    with serving(tmp_path, trusted=False) as server, server.connect() as page:
+        if server.ask("smart_context.atlas")["pending"]:
+            page.wait_for("smart_context.atlas_changed", pending=0)
+        write_chat(tmp_path, "found", about(*DATABASE, *BREAD))
+        page.wait_for("smart_context.atlas_changed", pending=0, after=len(page.events))
+        assert json.loads(path.read_text())["topics"] == shown
+        server.ask("smart_context.refresh_topics", chat_id="brought", wait=True)
+        assert json.loads(path.read_text())["topics"] != shown
+
+
 @pytest.mark.parametrize("file", ["atlas.jsonl", "index/atlas.sqlite"])
 @pytest.mark.parametrize("content", [None, b"", b"{broken", b"[1]" * 50])
 def test_what_is_kept_is_made_again_with_the_same_ids(tmp_path, file, content):
