@@ -2,11 +2,12 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Literal, Protocol
 
-from smart_context.base.errors import SmartContextError, StorageAway
+from smart_context.base.errors import CommandFailed, SmartContextError, StorageAway
+from smart_context.base.values import JsonObject
 from smart_context.chat.documents.document import NotAChat, raw_version
 from smart_context.chat.ids import chat_id_of
 from smart_context.chat.messages import ChatId
@@ -148,8 +149,11 @@ class Contents(Protocol):
     def read(self, piece: Piece) -> Content:
         """The content of a piece."""
 
-    def write(self, piece: Piece, content: Content) -> None:
-        """Write a piece that is not there yet."""
+    def write(self, piece: Piece, content: Content) -> Kind:
+        """Write a piece that is not there yet; returns as what it is kept."""
+
+    def identity(self) -> Hashable:
+        """What tells it from any other storage, whatever address names it."""
 
     def close(self) -> None:
         """Close what is open."""
@@ -163,6 +167,19 @@ class Account:
     unchanged: int = 0  # the number of pieces that were there already
     # paths that were not copied, each with the reason
     refused: dict[str, str] = field(default_factory=dict)
+    # paths that the target keeps only as files, each with the reason
+    as_files: dict[str, str] = field(default_factory=dict)
+
+    def row(self) -> JsonObject:
+        """The account as JSON."""
+        row = asdict(self)
+        if not self.as_files:
+            del row["as_files"]
+        return row
+
+
+class SameStorage(CommandFailed):
+    """A storage was to be copied onto itself."""
 
 
 def copy_all(source: Contents, target: Contents, progress: Callable[[int, int], None]) -> Account:
@@ -174,8 +191,11 @@ def copy_all(source: Contents, target: Contents, progress: Callable[[int, int], 
         progress: Called with the number of pieces that are done, and of all.
 
     Raises:
+        SameStorage: Both are the same one.
         StorageAway: A database can't be reached; what was copied is there.
     """
+    if source.identity() == target.identity():
+        raise SameStorage("Both addresses are of the same storage; there is nothing to copy.")
     account = Account()
     pieces = source.pieces()
     there = {piece.path: piece for piece in target.pieces()}
@@ -200,11 +220,14 @@ def _copy(
 ) -> None:
     content = source.read(piece)
     body = settled(piece, content.body)
-    if body is None:  # damaged: it stays as it is
+    if body is None:
+        account.as_files[piece.path] = f"is damaged: no {piece.kind} can be read from it"
         piece = Piece(path=piece.path, kind="other")
     if piece.path not in there:
-        target.write(piece, content)
-        account.copied[piece.kind] = account.copied.get(piece.kind, 0) + 1
+        kept = target.write(piece, content)
+        account.copied[kept] = account.copied.get(kept, 0) + 1
+        if kept != piece.kind:
+            account.as_files[piece.path] = "is of another model than the chat's other vectors"
         return
     found = target.read(there[piece.path])
     if (body or content.body) == (settled(there[piece.path], found.body) or found.body):

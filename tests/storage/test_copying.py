@@ -6,13 +6,16 @@ import os
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from smart_context.app.storage_verbs import copied
 from smart_context.chat.documents.document import raw_version, read_version
+from smart_context.storage import vector_format
 from smart_context.storage.files.storage import file_storage
+from smart_context.storage.layout import SameStorage
 from smart_context.storage.postgres.storage import postgres_storage
 from tests.chat.made_documents import json_documents, said
 from tests.postgres_server import new_database
@@ -63,6 +66,7 @@ def test_a_memory_folder_comes_back_byte_for_byte(url, vault, tmp_path):
     assert not account.refused
     assert account.copied["chat"] == 4  # one is in the trash
     assert account.copied["other"] == 2
+    assert account.as_files == {"torn.json": "is damaged: no chat can be read from it"}
     copy(url, tmp_path / "two")
     two = tmp_path / "two" / ".memory"
     assert contents(two) == contents(memory)
@@ -131,3 +135,42 @@ def test_what_a_team_wrote_is_read_from_files(url, tmp_path):
         assert await files.blobs.content(blob.storage_key) == b"attached"
 
     asyncio.run(read())
+
+
+def test_what_does_not_come_over_as_what_it_was_is_named_each_time(url, vault, tmp_path):
+    memory = vault("one")
+    (memory / "a.json").write_text('{"messages": []}')
+    damaged = {"b.json": "{", "a.filter.json": "[]", "a.embeddings.json": "{}", ".x.json": ""}
+    for name, body in damaged.items():
+        (memory / name).write_text(body)
+    (memory / "c.json").symlink_to(memory / "a.json")
+    os.mkfifo(memory / "d.json")
+    for target in (url, tmp_path / "two", url, tmp_path / "two"):
+        account = copy(tmp_path / "one", target)
+        assert set(account.as_files) == set(damaged)
+        assert set(account.refused) == {"c.json", "d.json"}
+        assert "c.json" in account.refused["c.json"]
+
+
+def test_vectors_of_another_model_than_the_others_are_named(url, vault, tmp_path):
+    memory = vault("one")
+    head, row = vector_format.VectorHead("new", 2), np.ones((1, 2), dtype="<f4")
+    (memory / "a.json").write_text('{"messages": []}')
+    (memory / "a.embeddings.json").write_bytes(vector_format.encoded_vectors("old", ["k"], row))
+    added = vector_format.journal_head(head) + vector_format.journal_records(["k"], row)
+    (memory / "a.embeddings.journal").write_bytes(added)
+    account = copy(tmp_path / "one", url)
+    told = {"a.embeddings.json": "is of another model than the chat's other vectors"}
+    assert account.as_files == told
+    assert (account.copied["added vectors"], account.copied["other"]) == (1, 1)
+
+
+def test_nothing_is_copied_onto_itself_however_it_is_named(url, vault, tmp_path):
+    memory = vault("one")
+    (memory / "a.json").write_text('{"messages": []}')
+    (tmp_path / "link").symlink_to(tmp_path / "one")
+    other = url + ("&" if "?" in url else "?") + "application_name=other"
+    for source, target in ((url, other), (tmp_path / "one", tmp_path / "link")):
+        with pytest.raises(SameStorage, match="same storage"):
+            copy(source, target)
+    assert not copy(tmp_path / "one", url).refused

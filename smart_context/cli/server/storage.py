@@ -1,8 +1,7 @@
 """`smart-context storage`: migrate, check, copy."""
 
 import importlib.util
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,16 +82,26 @@ def copy(source: str, target: str, output: str) -> None:
         raise BadUsage(f"--from: {shown(source)} is not a folder; nothing was copied")
     _check_driver(source, target)
     from smart_context.app.storage_verbs import copied  # noqa: PLC0415 - keeps --help fast
+    from smart_context.storage.layout import SameStorage  # noqa: PLC0415 - as above
 
     bar = ProgressBar("Copying")
     try:
         account = copied(source, target, bar)
+    except SameStorage as error:
+        raise BadUsage(str(error)) from error
     finally:
         bar.wipe()
-    show(asdict(account), output, lambda: _words(account.copied, account.unchanged))
-    if account.refused:
-        lines = (f"  {shown(path)}: {why}" for path, why in account.refused.items())
-        raise CommandFailed("\n".join(("Not copied:", *lines)))
+    show(account.row(), output, lambda: _words(account.copied, account.unchanged))
+    lines = [*_named("Not copied:", account.refused)]
+    lines += _named("Kept as files only:", account.as_files)
+    if lines:
+        raise CommandFailed("\n".join(lines))
+
+
+def _named(heading: str, reasons: Mapping[str, str]) -> Iterator[str]:
+    if reasons:
+        yield heading
+    yield from (f"  {shown(path)}: {why}" for path, why in reasons.items())
 
 
 def _database(url: str | None, vault: Path | None) -> str:

@@ -2,12 +2,12 @@
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from smart_context.base.disk.files import atomic_write, is_temporary, read_in
 from smart_context.base.disk.folders import Folder, opened
 from smart_context.base.disk.places import Place
-from smart_context.storage.layout import CACHES, FILES, Content, Piece, piece_at
+from smart_context.storage.layout import CACHES, FILES, Content, Kind, Piece, piece_at
 
 _DEEPEST = 8
 _ABOUT, _TEXT = ".json", ".txt"
@@ -43,7 +43,7 @@ class FolderContents:
             )
         return Content(body=body, written_ns=signature.mtime_ns, about=about or b"", text=text)
 
-    def write(self, piece: Piece, content: Content) -> None:
+    def write(self, piece: Piece, content: Content) -> Kind:
         place = self._memory / piece.path
         if piece.kind == "blob":
             if content.about:
@@ -58,6 +58,15 @@ class FolderContents:
                     os.utime(descriptor, ns=(content.written_ns, content.written_ns))
                 finally:
                     os.close(descriptor)
+        return piece.kind
+
+    def identity(self) -> Hashable:
+        """The folder itself, wherever links lead to it; its path if it is not there yet."""
+        try:
+            found = self._memory.path.stat()
+        except FileNotFoundError:
+            return self._memory.path.resolve()
+        return found.st_dev, found.st_ino
 
     def close(self) -> None:
         """Nothing is open."""
@@ -72,8 +81,8 @@ def _paths(folder: Folder, above: str = "") -> Iterator[str]:
         if stat.S_ISDIR(mode) and path.count("/") < _DEEPEST:
             with folder.folder(name) as inner:
                 yield from _paths(inner, f"{path}/")
-        elif stat.S_ISREG(mode) and not _goes_with_blob(folder, path, name):
-            yield path
+        elif not _goes_with_blob(folder, path, name):
+            yield path  # also a link or a device, which reading refuses by its name
 
 
 def _goes_with_blob(folder: Folder, path: str, name: str) -> bool:

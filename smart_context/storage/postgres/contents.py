@@ -1,6 +1,6 @@
 """A database, piece by piece, as a memory folder would have it. Blocks."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from smart_context.storage.layout import (
     FILES,
     TRASH,
     Content,
+    Kind,
     Piece,
     joined,
     lines_of,
@@ -73,6 +74,11 @@ SELECT %(chat)s, %(adds)s, key, value
 FROM unnest(%(keys)s::bytea[], %(values)s::bytea[]) WITH ORDINALITY AS r (key, value, n) ORDER BY n
 """
 
+_IDENTITY = """
+SELECT pg_postmaster_start_time(), oid, to_regclass('chat')::oid FROM pg_database
+    WHERE datname = current_database()
+"""
+
 _INSERTS = {
     "document": "INSERT INTO document VALUES (%(chat)s, %(name)s, nextval('revision'), %(body)s)",
     "vault document": """INSERT INTO vault_document
@@ -105,8 +111,12 @@ class DatabaseContents:
     def read(self, piece: Piece) -> Content:
         return self._database.run(lambda c: _read(c, piece), patience_s=_PATIENCE_S)
 
-    def write(self, piece: Piece, content: Content) -> None:
-        self._database.run(lambda c: _write(c, piece, content), patience_s=_PATIENCE_S)
+    def write(self, piece: Piece, content: Content) -> Kind:
+        return self._database.run(lambda c: _write(c, piece, content), patience_s=_PATIENCE_S)
+
+    def identity(self) -> Hashable:
+        """The table of its chats, in its database, in its server since that was started."""
+        return self._database.run(lambda c: c.execute(_IDENTITY).fetchone())
 
     def close(self) -> None:
         self._database.close()
@@ -218,17 +228,17 @@ def _one(connection: Connection, statement: str, asked: dict[str, Any]) -> Any:
     return found[0]
 
 
-def _write(connection: Connection, piece: Piece, content: Content) -> None:
+def _write(connection: Connection, piece: Piece, content: Content) -> Kind:
     if piece.kind == "chat":
         version = raw_version(content.body)
         number = _chat(connection, piece)
         write_chat(connection, piece.chat, number, version, None, content.written_ns)
-        return
+        return piece.kind
     asked = _asked(connection, piece)
     kind = piece.kind
     if kind in ("vectors", "added vectors"):
         if _write_vectors(connection, piece, content.body, asked["chat"]):
-            return
+            return kind
         kind = "other"  # of another model than what is there
     lines = list(lines_of(content.body)) if kind in ("log", "vault log") else []
     more = {
@@ -240,6 +250,7 @@ def _write(connection: Connection, piece: Piece, content: Content) -> None:
         "count": len(lines),
     }
     connection.execute(_INSERTS[kind].encode(), {**asked, **more})
+    return kind
 
 
 def _write_vectors(connection: Connection, piece: Piece, body: bytes, chat: int) -> bool:

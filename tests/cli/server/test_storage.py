@@ -93,6 +93,25 @@ def test_a_copy_says_what_it_did_and_what_it_could_not(tmp_path, empty):
     assert "c1.json" in errors
 
 
+def test_a_copy_names_what_is_kept_only_as_a_file_and_ends_with_1(tmp_path):
+    memory = tmp_path / "one" / ".memory"
+    memory.mkdir(parents=True)
+    (memory / "c1.json").write_text("{")
+    there = ["storage", "copy", "--from", tmp_path / "one", "--to", tmp_path / "two"]
+    code, out, errors = run_to_end(there)
+    assert (code, "Copied: 1 other file." in out) == (1, True)
+    assert "c1.json: is damaged: no chat can be read from it" in errors
+    code, out, _ = run_to_end([*there, "--format", "json"])
+    assert (code, list(json.loads(out)["as_files"])) == (1, ["c1.json"])
+
+
+def test_a_copy_onto_itself_is_wrong_usage(tmp_path):
+    (tmp_path / ".memory").mkdir()
+    code, _, errors = run_to_end(["storage", "copy", "--from", tmp_path, "--to", tmp_path])
+    assert code == 2
+    assert "the same storage" in errors
+
+
 def test_a_copy_counts_in_plain_words(tmp_path, empty):
     shutil.copytree(WRITTEN, tmp_path / "one" / ".memory")
     _, out, _ = run_to_end(["storage", "copy", "--from", tmp_path / "one", "--to", empty])
