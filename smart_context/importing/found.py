@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Any
 
 from smart_context.base.asking import person_tag, whoever_asks
@@ -298,6 +299,15 @@ def _clean(value: Any) -> Any:
 def text_part(text: str) -> JsonObject:
     """A part of text."""
     return {"type": "text", "text": text}
+
+
+def joined_texts(parts: Iterable[JsonObject], between: str) -> list[JsonObject]:
+    """The parts, with texts that follow each other as one."""
+    joined: list[JsonObject] = []
+    for is_text, run in groupby(parts, lambda part: part.get("type") == "text"):
+        texts = [*run]
+        joined += [text_part(between.join(str(p["text"]) for p in texts))] if is_text else texts
+    return joined
 
 
 def thought(text: str) -> JsonObject:

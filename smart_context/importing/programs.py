@@ -6,18 +6,22 @@ from smart_context.importing.readers.chatgpt import CHATGPT
 from smart_context.importing.readers.claude import CLAUDE
 from smart_context.importing.readers.claude_code import CLAUDE_CODE
 from smart_context.importing.readers.codex import CODEX
+from smart_context.importing.readers.continue_dev import CONTINUE
+from smart_context.importing.readers.deepseek import DEEPSEEK
 from smart_context.importing.readers.gemini import GEMINI
+from smart_context.importing.readers.gemini_cli import GEMINI_CLI
 from smart_context.importing.readers.librechat import LIBRECHAT
 from smart_context.importing.readers.llm_log import LLM
 from smart_context.importing.readers.lobechat import LOBECHAT
 from smart_context.importing.readers.open_webui import OPEN_WEBUI
 from smart_context.importing.readers.openai_lists import OPENAI
 from smart_context.importing.readers.opencode import OPENCODE
+from smart_context.importing.readers.qwen_code import QWEN_CODE
 from smart_context.importing.readers.sillytavern import SILLYTAVERN
 
 PROGRAMS = (
-    *(CHATGPT, CLAUDE, OPENCODE, OPEN_WEBUI, LIBRECHAT, GEMINI, LOBECHAT, CHATBOX),
-    *(CODEX, CLAUDE_CODE, SILLYTAVERN, AIDER, LLM),
+    *(DEEPSEEK, CHATGPT, CLAUDE, GEMINI_CLI, CONTINUE, OPENCODE, OPEN_WEBUI, LIBRECHAT, GEMINI),
+    *(LOBECHAT, CHATBOX, CODEX, QWEN_CODE, CLAUDE_CODE, SILLYTAVERN, AIDER, LLM),
     OPENAI,  # last: others have lists of messages, too
 )
 """The first that fits has the chat."""

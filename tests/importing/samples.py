@@ -289,6 +289,61 @@ SAMPLES = {
             }
         ).encode(),
     ),
+    "gemini-cli": (
+        "session-2026-01-01T10-00-abc.json",
+        json.dumps(
+            {
+                "sessionId": "g1", "projectHash": "ff", "startTime": "2026-01-01T10:00:00Z",
+                "messages": [
+                    {"id": "1", "type": "user", "content": "Hello"},
+                    {"id": "2", "type": "info", "content": "A notice"},
+                    {"id": "3", "type": "gemini", "content": "Second", "model": "gemini-3-pro",
+                     "thoughts": [{"subject": "Look", "description": "Let me look"}]},
+                ],
+            }
+        ).encode(),
+    ),
+    "qwen-code": (
+        "q1.jsonl",
+        lines(
+            {"uuid": "1", "parentUuid": None, "sessionId": "q1", "type": "user",
+             "timestamp": "2026-01-01T10:00:00Z",
+             "message": {"role": "user", "parts": [{"text": "Hello"}]}},
+            {"uuid": "2", "parentUuid": "1", "sessionId": "q1", "type": "system",
+             "subtype": "ui_telemetry", "systemPayload": {}},
+            {"uuid": "3", "parentUuid": "2", "sessionId": "q1", "type": "assistant",
+             "model": "coder-model", "message": {"role": "model", "parts": [{"text": "Second"}]}},
+        ),
+    ),
+    "deepseek": (
+        "conversations.json",
+        listed(
+            {
+                "id": "d1", "title": "Boats", "inserted_at": "2026-01-01T10:00:00+08:00",
+                "mapping": {
+                    "root": {"id": "root", "parent": None, "message": None},
+                    "1": {"id": "1", "parent": "root",
+                          "message": {"files": [], "model": "deepseek-chat",
+                                      "fragments": [{"type": "REQUEST", "content": "Hello"}]}},
+                    "2": {"id": "2", "parent": "1",
+                          "message": {"files": [], "model": "deepseek-chat",
+                                      "fragments": [{"type": "RESPONSE", "content": "Second"}]}},
+                },
+            }
+        ),
+    ),
+    "continue": (
+        "c1.json",
+        json.dumps(
+            {
+                "sessionId": "c1", "title": "Boats", "workspaceDirectory": "file:///p",
+                "history": [
+                    {"message": {"role": "user", "content": "Hello"}, "contextItems": []},
+                    {"message": {"role": "assistant", "content": "Second"}, "contextItems": []},
+                ],
+            }
+        ).encode(),
+    ),
 }  # fmt: skip
 """By program: a file's name and content; each says Hello, then Second."""
 

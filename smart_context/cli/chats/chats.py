@@ -280,9 +280,10 @@ def import_(
 ) -> None:
     """Bring in the chats of FILE...: files, folders or ZIP archives.
 
-    Known are the exports of ChatGPT, Claude, Gemini, Open WebUI, LibreChat, LobeChat, SillyTavern
-    and Chatbox, the sessions of Claude Code, Codex, aider, opencode and llm, messages as OpenAI's
-    API takes them, and chats exported from here. Importing again adds only what is new.
+    Known are the exports of ChatGPT, Claude, Gemini, DeepSeek, Open WebUI, LibreChat, LobeChat,
+    SillyTavern and Chatbox, the sessions of Claude Code, Codex, Gemini CLI, Qwen Code, Continue,
+    aider, opencode and llm, messages as OpenAI's API takes them, and chats exported from here.
+    Importing again adds only what is new.
     """
     storage = open_storage(here.root)
     if chat_id:

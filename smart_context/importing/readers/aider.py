@@ -4,8 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from smart_context.base.values import JsonObject
 from smart_context.importing.found import (
     FoundChat,
+    joined_texts,
     moment,
     text_part,
     thought,
@@ -57,22 +59,13 @@ def _add_messages(lines: Sequence[str], chat: FoundChat) -> None:
 
 def _add_answer(lines: Sequence[str], chat: FoundChat, end: str) -> None:
     """Add what was answered between notices, which may be several answers."""
-    said: list[str] = []
-    thoughts: list[str] = []
+    parts: list[JsonObject] = []
     for answer in _between_notices(lines, end):
         thinking, text = _told(answer)
-        thoughts.append(thinking)
-        said.append(text)
-    if not any((*said, *thoughts)):
-        return
-    found = chat.add("", "assistant")
-    for thinking, text in zip(thoughts, said, strict=True):
-        if thinking:
-            found.parts.append(thought(thinking))
-        if text and found.parts and found.parts[-1]["type"] == "text":
-            found.parts[-1]["text"] += f"\n\n{text}"
-        elif text:
-            found.parts.append(text_part(text))
+        parts += [thought(thinking)] if thinking else []
+        parts += [text_part(text)] if text else []
+    if parts:
+        chat.add("", "assistant").parts = joined_texts(parts, "\n\n")
 
 
 def _between_notices(lines: Sequence[str], end: str) -> Iterator[str]:
