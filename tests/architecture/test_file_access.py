@@ -61,6 +61,7 @@ ALLOWED = {
     "base/installed.py": "the record of the package's own installation",
     "base/resources.py": "files of the package",
     "base/text/word_lists.py": "files of the package",
+    "packing/files/secret_kinds.py": "files of the package",
     "topics/naming/words.py": "a file of the package",
     "web/pages/templates.py": "files of the package",
     "vault/trust/files.py": "lists what is to be trusted, links as links",
