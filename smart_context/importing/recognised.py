@@ -93,8 +93,8 @@ def chats_in(source: Source, wanted: str = "") -> Iterator[Found | Broken]:
 
 def _chats(source: Source, start: bytes, wanted: str) -> Iterator[Found | Broken]:
     if start.startswith(_SQLITE):
-        if source.path is not None:
-            with tables_of(source.path) as tables:
+        if source.database is not None:
+            with tables_of(source.database) as tables:
                 yield from _in_form([program.database for program in _wanted(wanted)], tables)
         return
     begun = start.decode("utf-8-sig", "replace")
@@ -285,7 +285,8 @@ def _chats_of(data: Mapping[str, Any]) -> list[Any]:
 
 def _guarded(read: Callable[[], Iterator[FoundChat]], source: Source) -> Iterator[Found | Broken]:
     try:
-        yield from read()
+        with source.conversation():
+            yield from read()
     except _FAULTS as error:
         yield Broken(id="", title=source.stem, error=_short(error))
 
@@ -315,7 +316,8 @@ def _read(item: object, source: Source, client: str, number: int) -> Iterator[Fo
             yield Broken(id="", title="", error=error)
         return
     try:
-        yield from _as(client, item, source)
+        with source.conversation():
+            yield from _as(client, item, source)
     except NotKnown as error:  # a list of something else
         if source.is_alone:
             yield _broken(item, error)
@@ -355,7 +357,7 @@ def _whole(source: Source) -> object:
 
 def _bytes(source: Source) -> bytes:
     with source.opened() as stream:
-        return stream.read(_MOST_WHOLE)
+        return stream.read(min(_MOST_WHOLE, 2 * source.size + 4))  # it makes room for as much
 
 
 def _short(error: BaseException) -> str:

@@ -1,11 +1,10 @@
 """The tables of a program's SQLite file."""
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
-from urllib.parse import quote
 
 from smart_context.importing.found import NotReadable
 
@@ -13,43 +12,70 @@ from smart_context.importing.found import NotReadable
 class Tables:
     """The tables of a SQLite file as rows; one that is not there has none.
 
-    Args:
-        opened: The file.
+    Views and virtual tables are none: a stranger's could make a row cost anything.
     """
 
     def __init__(self, opened: sqlite3.Connection) -> None:
         self._opened = opened
+        self._places: dict[tuple[str, str, str], dict[Any, list[int]]] = {}
         opened.row_factory = sqlite3.Row
         opened.text_factory = lambda text: text.decode("utf-8", "replace")
-        self.names = {row[0] for row in opened.execute("SELECT name FROM sqlite_master")}
+        opened.execute("PRAGMA temp_store = MEMORY")  # the process can make no file
+        opened.execute("PRAGMA trusted_schema = OFF")
+        real = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0"
+        self.names = {row[0] for row in opened.execute(real)}
 
-    def rows(self, table: str, which: str = "", *values: object) -> Iterator[dict[str, Any]]:
-        """The rows of a table, narrowed and ordered as SQL says."""
-        if table in self.names and all(isinstance(value, str | int) for value in values):
-            query = f"SELECT * FROM {table} {which}"  # noqa: S608 - both are written by readers
-            yield from map(dict, self._opened.execute(query, values))
+    def rows(self, table: str, order: str = "rowid") -> Iterator[dict[str, Any]]:
+        """The rows of a table, ordered as SQL says."""
+        for places in self.groups(table, "NULL", order):
+            yield from self.rows_at(table, places)
 
-    def row(self, table: str, which: str, *values: object) -> dict[str, Any]:
-        """The first row; empty if there is none."""
-        return next(self.rows(table, which, *values), {})
+    def groups(self, table: str, column: str, order: str) -> Iterator[Sequence[int]]:
+        """The places of the rows that have the same value, in the order of each first one."""
+        return iter(self._grouped(table, column, order).values())
+
+    def rows_of(
+        self, table: str, column: str, value: object, order: str = "rowid"
+    ) -> Iterator[dict[str, Any]]:
+        """The rows that have this value, ordered as SQL says."""
+        if isinstance(value, str | int):
+            places = self._grouped(table, column, order).get(value, ())
+            yield from self.rows_at(table, places)
+
+    def row_of(self, table: str, column: str, value: object) -> dict[str, Any]:
+        """The first row that has this value; empty if there is none."""
+        return next(self.rows_of(table, column, value), {})
+
+    def _grouped(self, table: str, column: str, order: str) -> dict[Any, list[int]]:
+        """The places of rows by a column, found once: no index is there, or can be trusted."""
+        asked = table, column, order
+        if asked not in self._places and table in self.names:
+            found: dict[Any, list[int]] = {}
+            query = f"SELECT {column}, rowid FROM {table} ORDER BY {order}"  # noqa: S608 - as below
+            for value, place in self._opened.execute(query):
+                found.setdefault(value, []).append(place)
+            self._places[asked] = found
+        return self._places.get(asked, {})
+
+    def rows_at(self, table: str, places: Sequence[int]) -> Iterator[dict[str, Any]]:
+        """The rows at these places."""
+        yield from map(partial(self._row, table), places)
+
+    def _row(self, table: str, place: int) -> dict[str, Any]:
+        query = f"SELECT * FROM {table} WHERE rowid = ?"  # noqa: S608 - names are written below
+        (row,) = self._opened.execute(query, (place,))
+        return dict(row)
 
 
 @contextmanager
-def tables_of(path: Path) -> Iterator[Tables]:
-    """The tables of a SQLite file.
-
-    What its program has not yet written into the file itself is read, too, if it stands beside it.
+def tables_of(opened: sqlite3.Connection) -> Iterator[Tables]:
+    """The tables of an opened SQLite file.
 
     Raises:
         NotReadable: If it is no database, or lacks a column that a reader wants.
     """
-    is_whole = not path.with_name(f"{path.name}-wal").exists()
-    address = f"file:{quote(str(path))}?mode=ro{'&immutable=1' if is_whole else ''}"
     try:
-        # Its steps run in one thread after the other.
-        opened = sqlite3.connect(address, uri=True, check_same_thread=False)
-        with closing(opened):
-            yield Tables(opened)
+        yield Tables(opened)
     except (sqlite3.Error, UnicodeDecodeError, KeyError) as error:  # the latter two: columns
         raise NotReadable(
             f"expected a database of a known program, found something else: {error}"

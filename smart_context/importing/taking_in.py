@@ -7,7 +7,7 @@ was imported, so that a message that was deleted here does not come back.
 import asyncio
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import InitVar, asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -45,8 +45,8 @@ from smart_context.importing.found import (
     message_id,
     paths_of,
 )
-from smart_context.importing.recognised import Broken, Found, chats_in
-from smart_context.importing.sources import Source, sources_of
+from smart_context.importing.reading import ChatFile, Reader
+from smart_context.importing.recognised import Broken, Found
 from smart_context.storage.ports import Conflict, Storage
 
 Outcome = Literal["new", "grown", "unchanged", "deleted", "unreadable"]
@@ -155,25 +155,24 @@ class Importer:
             names: What files are called that lie under other names.
         """
         self._in_trash = await self.storage.chats.trash.ids(OWNER)
-        for path in paths:
-            name = (names or {}).get(path) or str(path)
-            before = (self.account.taken, self.account.unreadable, self.account.failures)
-            with ExitStack() as opened:
+        with Reader() as reader:
+            for path in paths:
+                name = (names or {}).get(path) or str(path)
+                before = (self.account.taken, self.account.unreadable, self.account.failures)
                 try:
-                    found = sources_of(path, name)
-                    sources = await asyncio.to_thread(opened.enter_context, found)
+                    sources = await asyncio.to_thread(reader.files_in, path, name)
                 except (NotReadable, OSError) as refused:
                     self._fail(name, Broken(id="", title="", error=str(refused)))
                     continue
                 await self._read_all(sources)
-            taken, unreadable, failures = before
-            if (taken, failures) == (self.account.taken, self.account.failures):
-                has_any = self.account.unreadable > unreadable
-                held = "messages that can be read" if has_any else "chats of a known program"
-                self._fail(name, Broken(id="", title="", error=f"holds no {held}"))
+                taken, unreadable, failures = before
+                if (taken, failures) == (self.account.taken, self.account.failures):
+                    has_any = self.account.unreadable > unreadable
+                    held = "messages that can be read" if has_any else "chats of a known program"
+                    self._fail(name, Broken(id="", title="", error=f"holds no {held}"))
         return self.account
 
-    async def _read_all(self, sources: Sequence[Source]) -> None:
+    async def _read_all(self, sources: Sequence[ChatFile]) -> None:
         size, before = sum(source.size for source in sources) or 1, 0
         for source in sources:
             try:
@@ -185,13 +184,13 @@ class Importer:
                 self._fail(source.name, Broken(id="", title="", error=str(error)))
             before += source.size
 
-    async def _read(self, source: Source, share: Callable[[], float]) -> None:
-        batches = _batches(chats_in(source, self._wishes.client))
+    async def _read(self, source: ChatFile, share: Callable[[], float]) -> None:
+        batches = _batches(source.chats(self._wishes.client))
         while batch := await asyncio.to_thread(next, batches, ()):
             self.progress(source.name, self.account.taken, share())
             await asyncio.gather(*(self._take(source, found) for found in batch))
 
-    async def _take(self, source: Source, found: Found | Broken) -> None:
+    async def _take(self, source: ChatFile, found: Found | Broken) -> None:
         if isinstance(found, Broken):
             self._fail(source.name, found)
             return
@@ -214,7 +213,7 @@ class Importer:
                 {"file": file, "id": broken.id, "title": broken.title, "error": broken.error}
             )
 
-    async def _own(self, source: Source, found: OwnChat) -> Outcome:
+    async def _own(self, source: ChatFile, found: OwnChat) -> Outcome:
         document = {key: value for key, value in found.document.items() if key != OWNED_BY}
         branches = [(one.get("after"), _own_rows(one)) for one in branches_of(document)]
         entries = _own_rows(document)
@@ -244,7 +243,7 @@ class Importer:
                 return
         await self._made(ids[-1], document)
 
-    async def _put_files(self, source: Source, found: OwnChat) -> None:
+    async def _put_files(self, source: ChatFile, found: OwnChat) -> None:
         """Store the files that lie next to an exported chat and are not here."""
         for key, name in attached_in(found.document).items():
             if await self.storage.blobs.info(key) is not None:
@@ -263,7 +262,7 @@ class Importer:
             if await self.storage.blobs.info(key) is None:
                 await self._kept("link.txt", text.encode("utf-8", "replace"))
 
-    async def _foreign(self, source: Source, found: FoundChat) -> Outcome:
+    async def _foreign(self, source: ChatFile, found: FoundChat) -> Outcome:
         paths = paths_of(found)
         rows = (paths.path, *(row for _, row in paths.branches))
         if not paths.path:
@@ -298,7 +297,7 @@ class Importer:
         self.account.files += sum(len(row.get("files", ())) for row in stored)  # of new messages
         return outcome
 
-    def _instructions(self, source: Source, found: FoundChat) -> str:
+    def _instructions(self, source: ChatFile, found: FoundChat) -> str:
         """What the other program tells the model in a chat; empty if that is too long for one."""
         told = storable(found.instructions.strip())
         if len(told) <= MOST_INSTRUCTIONS:
@@ -343,7 +342,7 @@ class Importer:
             await self.storage.chats.update(chat_id, lambda made: made.update(document))
 
     async def _entry(
-        self, source: Source, found: FoundChat, message: FoundMessage, known: Known
+        self, source: ChatFile, found: FoundChat, message: FoundMessage, known: Known
     ) -> JsonObject:
         """The message as it is stored, with the files that the archive has if it is new."""
         entry = entry_of(found, message)
@@ -405,7 +404,7 @@ class Importer:
         return "grown"
 
 
-def _share(source: Source, before: int, size: int) -> float:
+def _share(source: ChatFile, before: int, size: int) -> float:
     """Which part of all bytes was read, once this many were before the file's."""
     return min(1.0, (before + source.passed) / size)
 

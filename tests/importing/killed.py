@@ -1,4 +1,4 @@
-"""Kills imports at fifty places, lets each go on, and tells which ended with other chats.
+"""Kills imports at twenty places, lets each go on, and tells which ended with other chats.
 
     python -m tests.importing.killed FOLDER
 
@@ -20,7 +20,7 @@ from smart_context.importing.taking_in import Importer
 from smart_context.storage.files.storage import file_storage
 from tests.importing.samples import CHATGPT, MAPPING
 
-PLACES = 50
+PLACES = 20
 CHATS = 6
 CALLS = {"open", "os.link", "os.mkdir", "os.remove", "os.rename"}
 
@@ -66,9 +66,8 @@ def imported(vault, paths, dies_at=0):
                     os.kill(os.getpid(), signal.SIGKILL)
 
         sys.addaudithook(hook)
-        for path in paths:
-            account = asyncio.run(Importer(file_storage(place_of(vault)), None).run([path]))
-            assert not account.failed, account.failed
+        account = asyncio.run(Importer(file_storage(place_of(vault)), None).run(paths))
+        assert not account.failed, account.failed
         os.write(write, str(calls).encode())
         os._exit(0)
     os.close(write)

@@ -299,17 +299,21 @@ async def test_a_session_of_opencode_is_read_from_its_database_while_that_is_in_
 async def test_mutated_files_of_each_program_give_an_account(storage, tmp_path, client):
     path = put(tmp_path, client)
     mutate = mutations(path.read_bytes(), random.Random(client))
-    for number in range(MUTATED):
-        content = next(mutate)
-        path.write_bytes(content)
-        account = await taken(storage, path, is_dry=client != "smart-context")
-        told = [account[name] for name in ("new", "grown", "unchanged", "failed")]
-        assert any(told), (number, content)
-        assert all(failed["error"] for failed in account["failed"])
-        json.dumps(account)
+    paths = []
+    count = MUTATED if client != "llm" else MUTATED // 10  # each database has a child of its own
+    for number in range(count):
+        paths.append(tmp_path / str(number) / path.name)
+        paths[-1].parent.mkdir()
+        paths[-1].write_bytes(next(mutate))
+    account = await taken(storage, *paths, is_dry=client != "smart-context")
+    assert all(failed["error"] for failed in account["failed"])
+    failed = {failed["file"] for failed in account["failed"]}
+    told = sum(account[name] for name in ("new", "grown", "unchanged"))
+    assert told >= count - len(failed)
+    json.dumps(account)
 
 
-def test_an_import_that_is_killed_at_fifty_places_goes_on_to_the_same_chats(tmp_path):
+def test_an_import_that_is_killed_at_twenty_places_goes_on_to_the_same_chats(tmp_path):
     told = subprocess.run(
         [sys.executable, "-m", "tests.importing.killed", tmp_path],
         capture_output=True,
@@ -319,7 +323,7 @@ def test_an_import_that_is_killed_at_fifty_places_goes_on_to_the_same_chats(tmp_
     )
     assert told.stderr == ""
     account = json.loads(told.stdout)
-    assert account["killed"] == 50
+    assert account["killed"] == 20
     assert account["others"] == []
 
 

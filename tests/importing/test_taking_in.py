@@ -4,8 +4,8 @@ import pytest
 
 from smart_context.base.asking import asking
 from smart_context.base.values import OWNER, PersonId
-from smart_context.importing import taking_in
 from smart_context.importing.found import FoundChat, thought
+from smart_context.importing.reading import ChatFile
 from smart_context.importing.taking_in import Importer
 from smart_context.plugin.choices.sidecars import document_names
 from smart_context.plugin.choices.state import FilterState
@@ -24,7 +24,7 @@ def imported(storage, monkeypatch, tmp_path):
     """Imports chats as a reader found them."""
 
     async def imported(*chats):
-        monkeypatch.setattr(taking_in, "chats_in", lambda *_: iter(chats))
+        monkeypatch.setattr(ChatFile, "chats", lambda *_: iter(chats))
         path = tmp_path / "chats.json"
         path.touch()
         return await Importer(storage).run([path])

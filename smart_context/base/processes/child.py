@@ -60,16 +60,22 @@ class ChildProcess:
     """
 
     def __init__(
-        self, modules: Sequence[str], environ: Mapping[str, str], memory_bytes: int
+        self,
+        modules: Sequence[str],
+        environ: Mapping[str, str],
+        memory_bytes: int,
+        before: Callable[[], object] | None = None,
     ) -> None:
         self._memory_bytes = memory_bytes
         self._modules = tuple(modules)
+        self._before = before
         self._is_ready = False
         self._holds: tuple[str, ...] = ()
         self._is_late = False
         self._limit_s = START_S
         self._ending = threading.Lock()
         hide_memory()
+        passed_on, self._lifeline = _lifeline()
         try:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
                 [sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", _MAIN, *_import_path()],
@@ -79,9 +85,14 @@ class ChildProcess:
                 cwd=os.sep,
                 env={name: environ[name] for name in _PASSED_ON if name in environ},
                 start_new_session=True,
+                pass_fds=passed_on,
             )
         except OSError as error:
             raise ChildFailed("crashed", f"its process can't be started: {error}") from error
+        finally:
+            for descriptor in passed_on:
+                os.close(descriptor)
+        self._lifeline_there = passed_on[0] if passed_on else None
         self._jobs = cast("BinaryIO", self._process.stdin)
         self._answers = cast("BinaryIO", self._process.stdout)
 
@@ -119,12 +130,23 @@ class ChildProcess:
 
     def close(self) -> None:
         """Close its pipes, once it is dead and nobody waits for it."""
-        for pipe in (self._jobs, self._answers):
+        for pipe in (self._jobs, self._answers, *self._lifeline):
             with contextlib.suppress(OSError):  # unsent bytes can't be flushed any more
                 pipe.close()
 
-    def answer_to(self, job: bytes, deadline_s: float) -> dict[str, Any]:
+    def answer_to(
+        self,
+        job: bytes,
+        deadline_s: float,
+        serve: Callable[[Any], bytes | None] | None = None,
+        *,
+        goes_on: bool = False,
+    ) -> dict[str, Any]:
         """The process's answer: a `value`, or why the work was `refused`.
+
+        Args:
+            serve: Answers what the job asks for; `None` where it only tells something.
+            goes_on: As `Child.run` takes it.
 
         Raises:
             ChildFailed: If it does not answer in time, or has failed; it is dead then.
@@ -136,8 +158,12 @@ class ChildProcess:
             with self._killed_after(_PATIENCE * deadline_s + 1):
                 write_frame(self._jobs, str(deadline_s).encode())
                 write_frame(self._jobs, job)
-                answer = json.loads(read_frame(self._answers, _MAX_ANSWER_BYTES))
-            if answer.get("is_last") or answer.get("failed") == "memory":
+                answer = self._received()
+                while serve is not None and "asked" in answer:
+                    if (content := serve(answer["asked"])) is not None:
+                        write_frame(self._jobs, content)
+                    answer = self._received()
+            if (answer.get("is_last") and not goes_on) or answer.get("failed") == "memory":
                 self.kill()
         except (OSError, EOFError, ValueError, AttributeError, RecursionError) as error:
             self.kill()
@@ -149,11 +175,19 @@ class ChildProcess:
             raise self._failed(str(answer["failed"]))
         return cast("dict[str, Any]", answer)
 
+    def _received(self) -> Any:
+        return json.loads(read_frame(self._answers, _MAX_ANSWER_BYTES))
+
     def _prepare(self) -> None:
         """Let it import its modules and give up its rights: nothing of a stranger came yet."""
-        setup = {"modules": self._modules, "memory_bytes": self._memory_bytes}
+        setup = {
+            "modules": self._modules,
+            "memory_bytes": self._memory_bytes,
+            "lifeline": self._lifeline_there,
+        }
         with self._killed_after(START_S):
             write_frame(self._jobs, json.dumps(setup).encode())
+            write_frame(self._jobs, pickle.dumps(self._before))
             self._holds = tuple(json.loads(read_frame(self._answers, _MAX_ANSWER_BYTES)))
         _log_once(self._holds)
         self._is_ready = True
@@ -186,6 +220,14 @@ class ChildProcess:
             mebibytes = self._memory_bytes >> 20
             return ChildFailed("memory", f"it takes more than {mebibytes} MiB of memory")
         return ChildFailed("crashed", f"its reader failed ({what})")
+
+
+def _lifeline() -> tuple[list[int], list[BinaryIO]]:
+    """A pipe that nothing is written into: the child's end, and ours, which ends with us."""
+    if sys.platform == "win32":  # descriptors can't be passed on
+        return [], []
+    there, here = os.pipe()
+    return [there], [os.fdopen(here, "wb", 0)]
 
 
 @cache
@@ -224,6 +266,7 @@ class Child:
     Args:
         modules: Imported before the first job, so that no deadline includes it, as for `needs`.
         environ: This program's environment; only what Python itself needs is passed on.
+        before: Called once in each process while it has its rights, to open a file; picklable.
     """
 
     def __init__(
@@ -232,10 +275,12 @@ class Child:
         *,
         environ: Mapping[str, str] | None = None,
         memory_bytes: int = MAX_MEMORY_BYTES,
+        before: Callable[[], object] | None = None,
     ) -> None:
         self._modules = tuple(modules)
         self._environ = environ or {}
         self._memory_bytes = memory_bytes
+        self._before = before
         self._turn = threading.Lock()
         self._changing = threading.Lock()
         self._process: ChildProcess | None = None
@@ -273,6 +318,8 @@ class Child:
         *arguments: object,
         deadline_s: float,
         wait_s: float = START_S,
+        serve: Callable[[Any], bytes | None] | None = None,
+        goes_on: bool = False,
     ) -> Any:
         """The result of `work(*arguments)`; blocks.
 
@@ -284,6 +331,10 @@ class Child:
             deadline_s: Most processor time; where the system can't limit that, and for waiting,
                 about twice as much clock time.
             wait_s: How long it may wait for its turn.
+            serve: Answers what the work asks for by `child_main.ask`, and hears what it tells, to
+                which it gives no answer; check it as the result.
+            goes_on: The next job needs what this one leaves in the process, which is not replaced
+                though it has grown large.
 
         Raises:
             ChildFailed: If it took too long or too much memory, or crashed.
@@ -297,12 +348,20 @@ class Child:
         if not self._turn.acquire(timeout=wait_s):
             raise ChildFailed("busy", "too much else is being read; try again in a moment")
         try:
-            answer = self._answer_to(job, deadline_s, needed_by(work))
+            answer = self._answer_to(job, deadline_s, needed_by(work), serve, goes_on)
         finally:
             self._turn.release()
         if "refused" in answer:
             raise CommandFailed(str(answer["refused"]))
         return answer.get("value")
+
+    def allow_memory(self, memory_bytes: int) -> None:
+        """Let later jobs take this much memory, in another process if this one may not."""
+        with self._turn:
+            if memory_bytes > self._memory_bytes:
+                self._memory_bytes = memory_bytes
+                if (process := self._process) is not None:
+                    process.kill()
 
     def close(self) -> None:
         """Kill the process, even during a job; no other is started."""
@@ -319,14 +378,23 @@ class Child:
             if self._is_closed:
                 raise ChildFailed("stopped", "Smart Context is stopping")
             if self._process is None:
-                self._process = ChildProcess(self._modules, self._environ, self._memory_bytes)
+                self._process = ChildProcess(
+                    self._modules, self._environ, self._memory_bytes, self._before
+                )
             return self._process
 
-    def _answer_to(self, job: bytes, deadline_s: float, modules: Sequence[str]) -> dict[str, Any]:
+    def _answer_to(
+        self,
+        job: bytes,
+        deadline_s: float,
+        modules: Sequence[str],
+        serve: Callable[[Any], bytes | None] | None,
+        goes_on: bool,
+    ) -> dict[str, Any]:
         self._replace_dead()
         try:
             process = self._with(modules)
-            return process.answer_to(job, deadline_s)
+            return process.answer_to(job, deadline_s, serve, goes_on=goes_on)
         except ChildFailed:
             if self._is_closed:
                 raise ChildFailed("stopped", "Smart Context is stopping") from None

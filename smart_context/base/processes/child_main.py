@@ -12,6 +12,7 @@ import select
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import cache_from_source, spec_from_file_location
 from types import ModuleType
@@ -109,20 +110,44 @@ _REFUSED_EVENTS = (
 )
 
 
+_pipes: ContextVar[tuple[BinaryIO, BinaryIO]] = ContextVar("pipes")
+
+
+def ask(question: object) -> bytes:
+    """What the parent answers to a question of the job that runs; plain data as in JSON.
+
+    Raises:
+        EOFError: If the parent has ended.
+    """
+    jobs, answers = _pipes.get()
+    write_frame(answers, _encoded({"asked": question}))
+    return read_frame(jobs, _MAX_FRAME)
+
+
+def tell(what: object) -> None:
+    """Tell the parent something that is no list during a job; it does not answer."""
+    write_frame(_pipes.get()[1], _encoded({"asked": what}))
+
+
 def main() -> None:
     """Do jobs until the parent ends."""
     jobs, answers = _take_pipes()
+    _pipes.set((jobs, answers))
     setup = json.loads(read_frame(jobs, _MAX_FRAME))
+    before = pickle.loads(read_frame(jobs, _MAX_FRAME))  # noqa: S301 - from our own parent
     _load(setup["modules"])
+    if before is not None:
+        before()
     size = _size_reader()
     large = size() + _LARGE_SHARE * setup["memory_bytes"]
-    holds = _give_up_rights(jobs, size() + setup["memory_bytes"])
+    _end_with_parent(setup["lifeline"])
+    holds = _give_up_rights(size() + setup["memory_bytes"])
     write_frame(answers, json.dumps(holds).encode())
     with contextlib.suppress(EOFError):
         while True:
             deadline_s = float(read_frame(jobs, _MAX_FRAME))
             job = read_frame(jobs, _MAX_FRAME)
-            with _limited(jobs, deadline_s):
+            with _limited(deadline_s):
                 answer = _answer_to(job, lambda: size() > large)
             write_frame(answers, answer)
 
@@ -189,22 +214,24 @@ def _refuse(event: str, _arguments: object) -> None:
 
 if sys.platform == "win32":
 
-    def _give_up_rights(jobs: BinaryIO, most_bytes: int) -> list[str]:  # noqa: ARG001 - as below
+    def _give_up_rights(most_bytes: int) -> list[str]:  # noqa: ARG001 - as below
         """Refuse network and programs; on Windows only the parent's deadline is a limit."""
         sys.addaudithook(_refuse)
         return []
 
-    def _limited(jobs: BinaryIO, deadline_s: float) -> contextlib.AbstractContextManager[None]:  # noqa: ARG001
+    def _limited(deadline_s: float) -> contextlib.AbstractContextManager[None]:  # noqa: ARG001
         return contextlib.nullcontext()
+
+    def _end_with_parent(lifeline: int | None) -> None:
+        """Nothing: between jobs the end of the pipe is read."""
 
 else:
     import fcntl
     import resource
     from collections.abc import Iterator
 
-    def _give_up_rights(jobs: BinaryIO, most_bytes: int) -> list[str]:
+    def _give_up_rights(most_bytes: int) -> list[str]:
         """Limit the memory; forbid files, the network and other processes; name what holds."""
-        fcntl.fcntl(jobs, fcntl.F_SETOWN, os.getpid())
         limits = [
             (resource.RLIMIT_AS, most_bytes),
             (resource.RLIMIT_CORE, 0),
@@ -220,20 +247,24 @@ else:
         return holds
 
     @contextlib.contextmanager
-    def _limited(jobs: BinaryIO, deadline_s: float) -> Iterator[None]:
-        """End this process if a job takes too long or the parent ends.
+    def _limited(deadline_s: float) -> Iterator[None]:
+        """End this process if a job takes too long.
 
-        Both send a signal that ends the process by default, even while a pattern is matched.
-        Processor time is counted, so that a busy machine does not make a job fail. Between jobs
-        the end of the pipe is read instead, since the next job would send SIGIO as well.
+        The signal ends the process by default, even while a pattern is matched. Processor time is
+        counted, so that a busy machine does not make a job fail.
         """
-        flags = fcntl.fcntl(jobs, fcntl.F_GETFL)
-        fcntl.fcntl(jobs, fcntl.F_SETFL, flags | os.O_ASYNC)
         signal.setitimer(signal.ITIMER_PROF, deadline_s)
         try:
-            if select.select([jobs], [], [], 0)[0]:  # it was closed before the signal was set up
-                raise EOFError
             yield
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
-            fcntl.fcntl(jobs, fcntl.F_SETFL, flags)
+
+    def _end_with_parent(lifeline: int) -> None:
+        """End this process, even during a job, when the parent ends.
+
+        Nothing is ever written into the lifeline, so what signals is its end.
+        """
+        fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
+        if select.select([lifeline], [], [], 0)[0]:  # it was closed before the signal was set up
+            raise SystemExit

@@ -1,7 +1,7 @@
 """The log of `llm`."""
 
 import base64
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,43 +27,45 @@ from smart_context.importing.tables import Tables
 def _llm_responses(tables: Tables) -> Iterator[FoundChat]:
     """The conversations of `llm` before its threads: questions with their answers."""
     names = {row["id"]: row["name"] for row in tables.rows("conversations")}
-    chats: dict[str, FoundChat] = {}
-    for row in tables.rows("responses", "ORDER BY datetime_utc, id"):
-        key, name = row["id"], str(row.get("conversation_id") or row["id"])
-        at = row.get("datetime_utc")
-        if name not in chats:
-            title = title_of(names.get(name))
-            chats[name] = FoundChat(client="llm", id=name, title=title, created_at=moment(at))
-        chat = chats[name]
+    one = "coalesce(nullif(conversation_id, ''), id)"
+    for places in tables.groups("responses", one, "datetime_utc, id"):
+        yield _llm_conversation(tables, names, places)
+
+
+def _llm_conversation(
+    tables: Tables, names: Mapping[str, object], places: Sequence[int]
+) -> FoundChat:
+    chat = FoundChat(client="llm", id="")
+    for row in tables.rows_at("responses", places):
+        key, at = row["id"], row.get("datetime_utc")
+        if not chat.id:
+            chat.id = str(row.get("conversation_id") or key)
+            chat.title, chat.created_at = title_of(names.get(chat.id)), moment(at)
         chat.instructions = chat.instructions or instructions_of(row.get("system"))
-        for result in tables.rows("tool_results", "WHERE response_id = ? ORDER BY id", key):
-            answered(chat.messages, text_of(result["tool_call_id"]), result["output"])
+        for result in tables.rows_of("tool_results", "response_id", key, "id"):
+            answered(chat.messages, text_of(result["tool_call_id"]), text_of(result["output"]))
         pieces = [
-            text_of(tables.row("fragments", "WHERE id = ?", used["fragment_id"]).get("content"))
-            for used in tables.rows(
-                "prompt_fragments", 'WHERE response_id = ? ORDER BY "order"', key
-            )
+            text_of(tables.row_of("fragments", "id", used["fragment_id"]).get("content"))
+            for used in tables.rows_of("prompt_fragments", "response_id", key, '"order"')
         ]
         asked = chat.add(f"{key}-user", "user", *pieces, text_of(row.get("prompt")), at=at)
-        for used in tables.rows(
-            "prompt_attachments", 'WHERE response_id = ? ORDER BY "order"', key
-        ):
+        for used in tables.rows_of("prompt_attachments", "response_id", key, '"order"'):
             _add_llm_attachment(tables, used["attachment_id"], asked)
         said = chat.add(f"{key}-assistant", "assistant", at=at, model=row.get("model"))
         if words := text_of(row.get("reasoning")):
             said.parts.append(thought(words))
-        for made in tables.rows("tool_calls", "WHERE response_id = ? ORDER BY id", key):
+        for made in tables.rows_of("tool_calls", "response_id", key, "id"):
             args = parsed(made["arguments"])
             said.parts.append(call(text_of(made["tool_call_id"]), text_of(made["name"]), args))
         if text := text_of(row.get("response")):
             said.parts.append(text_part(text))
-    yield from chats.values()
+    return chat
 
 
 def _llm_threads(tables: Tables) -> Iterator[FoundChat]:
     """The threads of `llm`: each points at its last message, and messages at the one before."""
-    for thread in tables.rows("threads", "ORDER BY rowid"):
-        turns = [*tables.rows("turns", "WHERE thread_id = ? ORDER BY datetime_utc", thread["id"])]
+    for thread in tables.rows("threads"):
+        turns = [*tables.rows_of("turns", "thread_id", thread["id"], "datetime_utc")]
         tip = thread["tip_message_hash"]
         chat = FoundChat(
             client="llm",
@@ -80,11 +82,11 @@ def _llm_threads(tables: Tables) -> Iterator[FoundChat]:
         models = {turn["tip_message_hash"]: turn["model"] for turn in turns}
         said: dict[str, dict[str, Any]] = {}
         for last in (*(turn["tip_message_hash"] for turn in turns), tip):
-            row, way = tables.row("messages", "WHERE hash = ?", last), list[dict[str, Any]]()
+            row, way = tables.row_of("messages", "hash", last), list[dict[str, Any]]()
             while row and row["hash"] not in said:
                 said[row["hash"]] = row
                 way.append(row)
-                row = tables.row("messages", "WHERE hash = ?", row["parent_hash"])
+                row = tables.row_of("messages", "hash", row["parent_hash"])
             for row in reversed(way):
                 key = row["hash"]
                 found = chat.add(key, row["role"], at=times.get(key), model=models.get(key))
@@ -98,13 +100,11 @@ def _llm_threads(tables: Tables) -> Iterator[FoundChat]:
 
 
 def _add_llm_parts(tables: Tables, found: FoundMessage, chat: FoundChat) -> None:
-    for row in tables.rows("parts", "WHERE message_hash = ? ORDER BY position", found.id):
+    for row in tables.rows_of("parts", "message_hash", found.id, "position"):
         kind, more = row["type"], mapping(parsed(row["payload"]))
         text = text_of(row["text"]) or "".join(
             text_of(piece.get("literal"))
-            or text_of(
-                tables.row("fragments", "WHERE id = ?", piece.get("fragment")).get("content")
-            )
+            or text_of(tables.row_of("fragments", "id", piece.get("fragment")).get("content"))
             for piece in objects(more.get("text_ref"))
         )
         name = text_of(more.get("tool_call_id"))
@@ -122,7 +122,7 @@ def _add_llm_parts(tables: Tables, found: FoundMessage, chat: FoundChat) -> None
 
 def _add_llm_attachment(tables: Tables, name: object, found: FoundMessage) -> None:
     """Add a file whose content is in the database; others are paths of the user's machine."""
-    file = tables.row("attachments", "WHERE id = ?", name)
+    file = tables.row_of("attachments", "id", name)
     if isinstance(content := file.get("content"), bytes):
         address = f"data:{file.get('type')};base64,{base64.b64encode(content).decode()}"
         found.assets.append((address, Path(text_of(file.get("path"))).name))

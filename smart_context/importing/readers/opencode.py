@@ -72,20 +72,18 @@ def _add_opencode_part(part: Mapping[str, Any], found: FoundMessage) -> None:
 
 def _opencode_sessions(tables: Tables) -> Iterator[FoundChat]:
     """The sessions of `opencode.db`, without those that an agent began for itself."""
-    for row in tables.rows("session", "ORDER BY time_created, id"):
+    for row in tables.rows("session", "time_created, id"):
         if row.get("parent_id"):
             continue
         parts: dict[object, list[object]] = {}
-        for part in tables.rows("part", "WHERE session_id = ? ORDER BY id", row.get("id")):
+        for part in tables.rows_of("part", "session_id", row.get("id"), "id"):
             parts.setdefault(part["message_id"], []).append(parsed(part["data"]))
         messages: Rows = [
             {
                 "info": {**mapping(parsed(said["data"])), "id": said["id"]},
                 "parts": parts.get(said["id"], []),
             }
-            for said in tables.rows(
-                "message", "WHERE session_id = ? ORDER BY time_created, id", row.get("id")
-            )
+            for said in tables.rows_of("message", "session_id", row.get("id"), "time_created, id")
         ]
         yield _opencode_session({**row, "time": {"created": row.get("time_created")}}, messages)
 

@@ -1,0 +1,273 @@
+"""What the child does for an import: it opens a file, and gives its chats piece by piece.
+
+A chat may be larger than an answer of the child may be, and an answer is parsed at one go, so
+messages come in pieces of about a megabyte, and what they belong to comes last.
+"""
+
+import base64
+import io
+import json
+import sqlite3
+import time
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import quote
+
+from typing_extensions import override
+
+from smart_context.base.errors import CommandFailed
+from smart_context.base.processes.child_main import ask, tell
+from smart_context.base.processes.needed import needs
+from smart_context.base.values import JsonObject
+from smart_context.importing.found import FoundChat, FoundMessage, NotKnown, NotReadable, OwnChat
+from smart_context.importing.recognised import Broken, Found, chats_in
+from smart_context.importing.sources import (
+    MOST_ASSET_BYTES,
+    Source,
+    archive_in,
+    check_entry,
+    is_read_in_archive,
+)
+
+_READ_AT_ONCE = 1 << 20
+_MOST_CHARACTERS, _MOST_S = 1 << 20, 0.05
+_LEAST = 200  # characters of a message without texts
+_ENCODING = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """A file that the parent reads for the child."""
+
+    name: str  # its path, for people
+    size: int  # its bytes
+    is_alone: bool  # the user named this file itself, not what holds it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resume:
+    """Where to go on after a child was ended."""
+
+    passed: int = 0  # how many chats, or reports of broken ones, came before
+    refused: Mapping[int, str] = field(default_factory=dict)  # as `Source` has it
+
+
+@dataclass(slots=True)
+class _Open:
+    """What this process has open: from one job to the next."""
+
+    given: Given | None = None
+    archive: zipfile.ZipFile | None = None
+    database: sqlite3.Connection | None = None
+    source: Source | None = None
+    pieces: Iterator[tuple[str, object]] | None = None
+    asset: IO[bytes] | None = None
+
+
+_open = _Open()
+
+
+def open_database(path: str) -> None:
+    """Open a database, before the process gives up its rights.
+
+    What its program has not yet written into the file itself is read, too, if it stands beside it:
+    the files are opened, and what they hold is fixed, by beginning to read.
+    """
+    is_whole = not Path(f"{path}-wal").exists()
+    address = f"file:{quote(path)}?mode=ro{'&immutable=1' if is_whole else ''}"
+    with suppress(sqlite3.Error):  # else it is opened below, which says what is wrong
+        _open.database = sqlite3.connect(address, uri=True, isolation_level=None)
+        if not is_whole:
+            _open.database.execute("BEGIN")
+            _open.database.execute("SELECT name FROM sqlite_master LIMIT 1").fetchall()
+
+
+def archived(given: Given) -> list[tuple[str, int]] | None:
+    """The names of a ZIP's entries and their bytes, -1 for what holds no chats.
+
+    `None` if the file is something else.
+
+    Raises:
+        CommandFailed: If it is a ZIP that can't be read.
+    """
+    try:
+        archive = _archive(given)
+    except NotReadable as error:
+        raise CommandFailed(str(error)) from error
+    if archive is None:
+        return None
+    return [
+        (entry.filename, entry.file_size if is_read_in_archive(entry) else -1)
+        for entry in archive.infolist()
+        if not entry.is_dir()
+    ]
+
+
+@needs("_strptime")
+def begin(given: Given, entry: int | None, wanted: str, resume: Resume) -> None:
+    """Begin to read a file, or one entry of a ZIP, for `more`."""
+    archive = _archive(given) if entry is not None else None
+    if archive is not None and entry is not None:
+        found = [entry for entry in archive.infolist() if not entry.is_dir()][entry]
+        source = Source(
+            name=found.filename, size=found.file_size, stream=lambda: archive.open(found)
+        )
+    else:
+        source = Source(
+            name=given.name,
+            size=given.size,
+            stream=lambda: _stream(given),
+            is_alone=given.is_alone,
+            database=_open.database,
+        )
+    source.refused, source.tell = resume.refused, tell
+    _open.source = source
+    _open.pieces = _pieces(source, wanted, resume.passed)
+
+
+def more() -> JsonObject:
+    """The next pieces of what was begun, each a text of JSON, and how far it was read."""
+    if _open.source is None or _open.pieces is None:
+        raise RuntimeError("nothing was begun")
+    began, pieces, size = time.monotonic(), list[str](), 0
+    for piece in _open.pieces:
+        pieces.append(_ENCODING(piece))
+        size += len(pieces[-1])
+        if size > _MOST_CHARACTERS or time.monotonic() - began > _MOST_S:
+            break
+    else:
+        pieces.append(_ENCODING(("end", None)))
+    return {"pieces": pieces, "passed": _open.source.passed}
+
+
+def end() -> None:
+    """Let go of what was begun; what is large is freed with the process."""
+    _open.source = _open.pieces = None
+
+
+def begin_asset(given: Given, entry: int) -> bool:
+    """Begin to read an entry of a ZIP for `more_of_asset`; `False` if it can't be read."""
+    try:
+        if (archive := _archive(given)) is None:
+            return False
+        found = [entry for entry in archive.infolist() if not entry.is_dir()][entry]
+        check_entry(found)
+        if found.file_size > MOST_ASSET_BYTES:
+            return False
+        _open.asset = archive.open(found)
+    except (OSError, RuntimeError, NotReadable, NotImplementedError, EOFError, zipfile.BadZipFile):
+        return False
+    return True
+
+
+def more_of_asset() -> str:
+    """The next bytes of the entry in base64; empty at its end.
+
+    Raises:
+        CommandFailed: If it is damaged.
+    """
+    try:
+        content = _open.asset.read(_READ_AT_ONCE) if _open.asset else b""
+    except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise CommandFailed("the file is damaged") from error
+    return base64.b64encode(content).decode()
+
+
+def names_in(text: bytes) -> dict[str, str]:
+    """A file of JSON that says what others were called; empty if it is damaged."""
+    with suppress(ValueError, RecursionError):
+        found = json.loads(text)
+        if isinstance(found, dict):
+            return {key: name for key, name in found.items() if isinstance(name, str)}
+    return {}
+
+
+class _Remote(io.RawIOBase):
+    """The file that the parent reads for the job that runs."""
+
+    def __init__(self, size: int) -> None:
+        self._size, self._at = size, 0
+
+    @override
+    def readable(self) -> bool:
+        return True
+
+    @override
+    def seekable(self) -> bool:
+        return True
+
+    @override
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        if self._at < 0:
+            self._at = 0
+            raise OSError(f"there is nothing before the beginning: {offset}")
+        return self._at
+
+    @override
+    def readinto(self, buffer: Any) -> int:
+        content = ask([self._at, len(buffer)])
+        buffer[: len(content)] = content
+        self._at += len(content)
+        return len(content)
+
+
+def _stream(given: Given) -> io.BufferedReader:
+    return io.BufferedReader(_Remote(given.size), _READ_AT_ONCE)
+
+
+def _archive(given: Given) -> zipfile.ZipFile | None:
+    if _open.given != given:
+        _open.given, _open.archive = None, None
+        _open.archive = archive_in(_stream(given), given.size)
+        _open.given = given
+    return _open.archive
+
+
+def _pieces(source: Source, wanted: str, passed: int) -> Iterator[tuple[str, object]]:
+    try:
+        for found in islice(chats_in(source, wanted), passed, None):
+            yield from _pieces_of(found)
+    except NotKnown as error:
+        yield "not known", str(error)
+    except NotReadable as error:
+        yield "not readable", str(error)
+
+
+def _pieces_of(found: Found | Broken) -> Iterator[tuple[str, object]]:
+    """What `found_in` puts together again."""
+    try:
+        if isinstance(found, FoundChat):
+            for messages in _handed_over_at_once(found.messages):
+                yield "messages", _ENCODING([_values(message) for message in messages])
+            yield "chat", _ENCODING(_values(found) | {"messages": []})
+        elif isinstance(found, OwnChat):
+            yield "own", _ENCODING(_values(found))
+        else:
+            yield "broken", _ENCODING(_values(found))
+    except (TypeError, ValueError, RecursionError) as error:
+        name, words = getattr(found, "id", ""), str(error)[:200]
+        yield "broken", _ENCODING({"id": name, "title": found.title, "error": words})
+
+
+def _handed_over_at_once(messages: Sequence[FoundMessage]) -> Iterator[list[FoundMessage]]:
+    """The messages in groups whose texts and pictures are about a megabyte long."""
+    group, size = list[FoundMessage](), 0
+    for message in messages:
+        group.append(message)
+        size += _LEAST + sum(len(address) for address, _ in message.assets)
+        size += sum(len(str(v)) for part in message.parts for v in part.values())
+        if size > _MOST_CHARACTERS:
+            yield group
+            group, size = [], 0
+    yield group
+
+
+def _values(found: Any) -> JsonObject:
+    return {name: getattr(found, name) for name in found.__slots__}

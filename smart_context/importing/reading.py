@@ -1,0 +1,431 @@
+"""Reads files of chats in a child process with limits; everything here blocks.
+
+A file's bytes are a stranger's, so they are only looked at in the child: its time and memory grow
+with the bytes on the disk, whatever they unpack to. A conversation that takes too much is left
+out, and the others are read by another child.
+"""
+
+import base64
+import io
+import json
+import mimetypes
+import os
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from time import monotonic
+from typing import IO, Any, Self, TypeVar
+
+from smart_context.base.errors import CommandFailed
+from smart_context.base.processes.child import Child, ChildFailed
+from smart_context.base.values import JsonObject
+from smart_context.chat.exported import ATTACHED_FOLDER, is_attached_name
+from smart_context.chat.ids import check_chat_id
+from smart_context.importing.found import FoundChat, FoundMessage, NotKnown, NotReadable, OwnChat
+from smart_context.importing.inside import (
+    Given,
+    Resume,
+    archived,
+    begin,
+    begin_asset,
+    end,
+    more,
+    more_of_asset,
+    names_in,
+    open_database,
+)
+from smart_context.importing.recognised import Broken, Found
+from smart_context.importing.sources import MOST_ASSET_BYTES, MOST_FILES, is_read
+
+_MODULES = ("smart_context.importing.inside",)
+_SQLITE = b"SQLite format 3\0"
+_MOST_MEMORY_BYTES, _MEMORY_FOR_EACH_BYTE = 4 << 30, 8
+_STEP_S, _STEP_S_FOR_EACH_MIB = 10.0, 0.25
+_WHOLE_S, _WHOLE_S_FOR_EACH_MIB = 60.0, 4.0
+_PATIENCE_S = 600.0
+_MOST_READ = 1 << 20
+_SHORTEST_KEY = 6
+_MOST_COMPARED = 20_000_000
+_SHOWN_NAMES = "conversation_asset_file_names.json"
+
+F = TypeVar("F", FoundChat, FoundMessage, Broken)
+
+
+class _Road:
+    """The way into a child, which does one job after another.
+
+    Args:
+        before: What the child does before it gives up its rights.
+    """
+
+    def __init__(self, before: Callable[[], object] | None = None) -> None:
+        self._child = Child(_MODULES, before=before)
+        self.turn = Lock()  # for jobs that belong together
+        self.allow(0)
+
+    def allow(self, size: int) -> None:
+        """Give what a file of this size may take; what was left of another's is gone."""
+        self._step_s = _STEP_S + _STEP_S_FOR_EACH_MIB * size / (1 << 20)
+        self._whole_s = self._left_s = _WHOLE_S + _WHOLE_S_FOR_EACH_MIB * size / (1 << 20)
+        self._child.allow_memory(min(_MEMORY_FOR_EACH_BYTE * size, _MOST_MEMORY_BYTES))
+
+    def run(
+        self,
+        file: IO[bytes],
+        work: Callable[..., object],
+        *arguments: object,
+        told: Callable[[object], None] | None = None,
+    ) -> Any:
+        """The result of a job that reads this file; the next jobs find what it leaves.
+
+        Raises:
+            ChildFailed: If it takes too much.
+            NotReadable: If it refuses the file, in its words.
+        """
+        if self._left_s <= 0:
+            raise ChildFailed("slow", f"it takes longer than {self._whole_s:g} s")
+        began = monotonic()
+        try:
+            return self._child.run(
+                work,
+                *arguments,
+                deadline_s=min(self._step_s, self._left_s),
+                wait_s=_PATIENCE_S,
+                serve=partial(_served, file, told),
+                goes_on=work is not end,
+            )
+        except CommandFailed as error:
+            raise NotReadable(str(error)) from error
+        finally:
+            self._left_s -= monotonic() - began
+
+    def close(self) -> None:
+        """End the child, even during a job."""
+        self._child.close()
+
+
+def _served(file: IO[bytes], told: Callable[[object], None] | None, asked: Any) -> bytes | None:
+    """What a job asks for: some bytes of its file. It may also tell what it reads."""
+    if not isinstance(asked, list):
+        if told is not None:
+            told(asked)
+        return None
+    at, count = asked
+    file.seek(int(at))
+    return file.read(min(int(count), _MOST_READ))
+
+
+@dataclass(eq=False, kw_only=True)
+class ChatFile:
+    """One file that may hold chats."""
+
+    name: str  # its path, for people
+    size: int  # its bytes
+    assets: "Assets"  # where attached files may lie
+    path: Path  # the file on the disk, which may be the ZIP that it is in
+    reader: "Reader"
+    road: _Road
+    is_alone: bool = False  # the user named this file itself, not what holds it
+    entry: int | None = None  # its number in the ZIP
+    passed: int = field(default=0, init=False)  # how many bytes were read so far
+    _reading: int | None = field(default=None, init=False)  # the conversation that is being read
+
+    def chats(self, wanted: str = "") -> Iterator[Found | Broken]:
+        """The chats of the file, one by one; nothing if it holds none.
+
+        Args:
+            wanted: As `chats_in` takes it.
+
+        Raises:
+            NotReadable: If the file as a whole can't be read.
+        """
+        try:
+            with self.path.open("rb") as file:
+                is_database = self.entry is None and file.read(len(_SQLITE)) == _SQLITE
+                road = self.reader.database_road(self.path) if is_database else self.road
+                if self.entry is None:
+                    road.allow(self.size)
+                yield from self._limited(road, file, wanted)
+                if is_database:
+                    road.close()
+        except OSError as error:
+            raise NotReadable(f"can't be read: {error}") from error
+
+    def _limited(self, road: _Road, file: IO[bytes], wanted: str) -> Iterator[Found | Broken]:
+        """The chats, without those that take too much."""
+        count, refused = 0, dict[int, str]()
+        while True:
+            try:
+                resume = Resume(passed=count, refused=refused)
+                for found in self._found(road, file, wanted, resume):
+                    count += 1
+                    yield found
+            except ChildFailed as error:
+                number, self._reading = self._reading, None
+                if error.reason in {"stopped", "busy"} or number is None or number in refused:
+                    if not count:
+                        raise NotReadable(str(error)) from error
+                    yield Broken(id="", title="", error=f"the rest was not read: {error}")
+                    return
+                refused[number] = str(error)
+            else:
+                return
+
+    def _found(
+        self, road: _Road, file: IO[bytes], wanted: str, resume: Resume
+    ) -> Iterator[Found | Broken]:
+        given = Given(name=self.name, size=self.path.stat().st_size, is_alone=self.is_alone)
+        messages: list[FoundMessage] = []
+        road.run(file, begin, given, self.entry, wanted, resume, told=self._tell)
+        while True:
+            answer = road.run(file, more, told=self._tell)
+            self.passed = int(answer["passed"])
+            for kind, content in map(json.loads, answer["pieces"]):
+                if kind == "end":
+                    road.run(file, end)
+                    return
+                if kind == "not known":
+                    raise NotKnown(str(content))
+                if kind == "not readable":
+                    raise NotReadable(str(content))
+                if kind == "messages":
+                    messages += (_made(FoundMessage, told) for told in json.loads(content))
+                else:
+                    yield _put_together(kind, json.loads(content), messages)
+                    messages = []
+
+    def _tell(self, number: object) -> None:
+        self._reading = number if isinstance(number, int) else None
+
+
+def _put_together(kind: str, told: JsonObject, messages: list[FoundMessage]) -> Found | Broken:
+    if kind == "own":
+        document = told["document"]
+        if not isinstance(document, dict):
+            raise ChildFailed("crashed", "its reader crashed (expected a document)")
+        return OwnChat(id=check_chat_id(told["id"]) if told["id"] else "", document=document)
+    if kind == "broken":
+        return _made(Broken, told)
+    chat = _made(FoundChat, told)
+    chat.messages = messages
+    return chat
+
+
+def _made(kind: type[F], told: Any) -> F:
+    """A value of this kind with these fields, checked: their sender may have been taken over."""
+    expected = _FIELDS[kind]
+    for name, types in expected.items():
+        if not isinstance(told[name], types):
+            raise ChildFailed("crashed", f"its reader crashed ({name}: {type(told[name])})")
+    if kind is FoundMessage:
+        told["assets"] = [(str(name), str(shown)) for name, shown in told["assets"]]
+    return kind(**{name: told[name] for name in expected})
+
+
+def _fields_of(example: Any) -> dict[str, tuple[type, ...]]:
+    """The types of its fields, as this example has them; what may be missing is a text."""
+    values = {each.name: getattr(example, each.name) for each in fields(example)}
+    return {
+        name: (str, type(None)) if value is None else (type(value),)
+        for name, value in values.items()
+    }
+
+
+_FIELDS: Mapping[type, Mapping[str, tuple[type, ...]]] = {
+    FoundChat: _fields_of(FoundChat(client="", id="")),
+    FoundMessage: _fields_of(FoundMessage(id="", role="user")),
+    Broken: _fields_of(Broken(id="", title="", error="")),
+}
+
+
+@dataclass(slots=True)
+class Assets:
+    """The files that messages may name, by a part of their names."""
+
+    # how to read each, by its file name: where it lies, or its number in the archive
+    files: dict[str, Path | int] = field(default_factory=dict)
+    archive: Path | None = None  # the archive that they are in
+    road: _Road | None = None
+    beside: Path | None = None  # a folder where files of chats that were exported from here may lie
+    # what they were called, where the export says so; `None` until that was read
+    shown: dict[str, str] | None = None
+    _sorted: Sequence[str] = ()
+    _known: dict[str, str] = field(default_factory=dict)
+    _compared: int = 0
+
+    def read(self, name: str) -> tuple[str, bytes] | None:
+        """The file whose name holds `name`, as it is called, or the content of a `data:` address.
+
+        `None` if there is none that can be read.
+        """
+        if name.startswith("data:"):
+            return _decoded(name)
+        known = self._known_as(name)
+        wanted = self.files.get(known) if known else self._beside(name)
+        content = self._content(wanted)
+        return None if content is None else (self._names().get(known, known), content)
+
+    def _known_as(self, name: str) -> str:
+        """The name of the file that `name` is, begins or, where few are given, is part of."""
+        for known in (name, f"{name}.dat"):
+            if known in self.files:
+                return known
+        if len(name) < _SHORTEST_KEY:
+            return ""
+        if name not in self._known:
+            self._sorted = self._sorted or sorted(self.files)
+            place = bisect_left(self._sorted, name)
+            following = self._sorted[place] if place < len(self._sorted) else ""
+            found = following if following.startswith(name) else ""
+            if not found and self._compared < _MOST_COMPARED:
+                self._compared += len(self.files)
+                found = next((known for known in self.files if name in known), "")
+            self._known[name] = found
+        return self._known[name]
+
+    def _content(self, wanted: Path | int | None) -> bytes | None:
+        try:
+            if isinstance(wanted, Path) and wanted.stat().st_size <= MOST_ASSET_BYTES:
+                return wanted.read_bytes()
+            if isinstance(wanted, int) and self.archive is not None and self.road is not None:
+                with self.archive.open("rb") as file, self.road.turn:
+                    return _unpacked(self.road, file, wanted, self.archive.stat().st_size)
+        except (OSError, NotReadable, ChildFailed):
+            pass
+        return None
+
+    def _beside(self, name: str) -> Path | None:
+        if self.beside is None or not is_attached_name(name) or Path(name).name != name:
+            return None
+        found = self.beside / name
+        return found if found.is_file() and not found.is_symlink() else None
+
+    def _names(self) -> Mapping[str, str]:
+        """What ChatGPT says the files were called, which it exports as `file_….dat`."""
+        if self.shown is None:
+            self.shown = {}
+            listed = self._content(self.files.get(_SHOWN_NAMES))
+            if listed is not None and self.road is not None:
+                with suppress(ChildFailed, NotReadable):
+                    self.shown = dict(self.road.run(io.BytesIO(), names_in, listed))
+        return self.shown
+
+
+def _unpacked(road: _Road, file: IO[bytes], entry: int, size: int) -> bytes | None:
+    given = Given(name="", size=size, is_alone=False)
+    if not road.run(file, begin_asset, given, entry):
+        return None
+    content = bytearray()
+    while piece := base64.b64decode(road.run(file, more_of_asset)):
+        content += piece
+        if len(content) > MOST_ASSET_BYTES:
+            return None
+    return bytes(content)
+
+
+def _decoded(address: str) -> tuple[str, bytes] | None:
+    """The content of a `data:` address with base64, and a name of its type."""
+    kind, is_base64, content = address.removeprefix("data:").partition(";base64,")
+    if not is_base64 or len(content) > MOST_ASSET_BYTES * 4 // 3:
+        return None
+    try:
+        ending = mimetypes.guess_extension(kind.partition(";")[0]) or ""
+        return f"file{ending}", base64.b64decode(content)
+    except ValueError:
+        return None
+
+
+class Reader:
+    """Reads what a user names, in children that all of it shares."""
+
+    def __init__(self) -> None:
+        self._road, self._asset_road = _Road(), _Road()
+        self._roads = [self._road, self._asset_road]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        for road in self._roads:
+            road.close()
+
+    def files_in(self, path: Path, name: str) -> list[ChatFile]:
+        """The files below a path that may hold chats.
+
+        Args:
+            name: What the path is called for people, and by the name of an export.
+
+        Raises:
+            NotReadable: If it is an archive that is damaged, encrypted, or unpacks to too much.
+        """
+        if path.is_dir():
+            return [*self._in_folder(path)]
+        if not path.is_file():
+            raise NotReadable("expected a file, a folder or a ZIP, found a device or a pipe")
+        return [*self._in_file(path, name)]
+
+    def database_road(self, path: Path) -> _Road:
+        """A child of its own for a database, which it opens itself before it has limits."""
+        road = _Road(partial(open_database, str(path.absolute())))
+        self._roads.append(road)
+        return road
+
+    def _in_folder(self, folder: Path) -> Iterator[ChatFile]:
+        assets = Assets(road=self._asset_road)
+        found: list[Path] = []
+        for parent, _, names in os.walk(folder):
+            for name in sorted(names):
+                path = Path(parent) / name
+                if path.is_symlink() or not path.is_file():
+                    continue
+                found.append(path)
+                assets.files[name] = path
+                if len(found) > MOST_FILES:
+                    raise NotReadable(f"has more than {MOST_FILES:,} files; give a smaller folder")
+        for path in found:
+            if is_read(path) and path.suffix.lower() != ".zip":
+                yield self._file(path, str(path), assets, is_alone=False)
+
+    def _in_file(self, path: Path, name: str) -> Iterator[ChatFile]:
+        size = path.stat().st_size
+        self._road.allow(size)
+        try:
+            with path.open("rb") as file:
+                given = Given(name=name, size=size, is_alone=True)
+                entries = self._road.run(file, archived, given)
+        except ChildFailed as error:
+            raise NotReadable(str(error)) from error
+        if entries is None:
+            beside = Assets(beside=path.parent / ATTACHED_FOLDER)
+            yield self._file(path, name, beside, is_alone=True)
+            return
+        self._asset_road.allow(size)
+        assets = Assets(archive=path, road=self._asset_road)
+        for number, (entry, _) in enumerate(entries):
+            assets.files[entry.rpartition("/")[2]] = number
+        for number, (entry, unpacked) in enumerate(entries):
+            if unpacked >= 0:
+                yield ChatFile(
+                    name=entry,
+                    size=unpacked,
+                    path=path,
+                    assets=assets,
+                    reader=self,
+                    road=self._road,
+                    entry=number,
+                )
+
+    def _file(self, path: Path, name: str, assets: Assets, *, is_alone: bool) -> ChatFile:
+        return ChatFile(
+            name=name,
+            size=path.stat().st_size,
+            path=path,
+            assets=assets,
+            reader=self,
+            road=self._road,
+            is_alone=is_alone,
+        )
