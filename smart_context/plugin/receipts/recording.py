@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 from cachetools import LRUCache
 
 from smart_context.base.asking import found, keep_found
-from smart_context.base.errors import SmartContextError
+from smart_context.base.errors import SmartContextError, StoreFailed
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId
@@ -71,7 +71,9 @@ _NAMES = re.compile(
 class StoredReceipts:
     """Stores the receipts of chats.
 
-    Its methods raise `StoreFailed` if storage refuses; then the earlier receipts are intact.
+    If storage refuses, methods that give receipts raise `StoreFailed`, and the earlier receipts are
+    intact. What others only want to know of them counts as unknown then, since no choice and no
+    turn depends on it; that is logged.
     """
 
     def __init__(self, logs: Logs, logger: logging.Logger) -> None:
@@ -80,6 +82,7 @@ class StoredReceipts:
         self._client_fields: _Kept[JsonObject] = LRUCache(MAX_CHATS)
         self._last: _Kept[LastRequest | None] = LRUCache(MAX_MESSAGES, _messages_in)
         self._spent: _Kept[tuple[Spent, ...]] = LRUCache(MAX_SPENT)
+        self._unreadable: set[ChatId] = set()
 
     async def spent(self, chat_id: ChatId) -> tuple[Spent, ...]:
         """What each turn took, newest first; read again only when the log has changed."""
@@ -87,6 +90,7 @@ class StoredReceipts:
             self._spent,
             chat_id,
             lambda newest: tuple(filter(None, map(Spent.of, islice(newest, MAX_TURNS)))),
+            unknown=(),
         )
 
     async def add(
@@ -120,13 +124,18 @@ class StoredReceipts:
             lambda newest: next(
                 filter(None, map(last_request_of, islice(newest, MAX_ASIDES))), None
             ),
+            unknown=None,
         )
         keep_found(sight, value=True)
         return last
 
     async def topics(self, chat_id: ChatId) -> frozenset[str]:
         """The labels that were picked when one of the messages with a receipt was sent."""
-        labels = [each.settings.get("topics", ()) for each in await self.all(chat_id)]
+        try:
+            labels = [each.settings.get("topics", ()) for each in await self.all(chat_id)]
+        except StoreFailed as error:
+            self._warn(chat_id, error)
+            return frozenset()
         return frozenset(label for label in chain(*labels) if isinstance(label, str))
 
     async def all(self, chat_id: ChatId) -> list[Receipt]:
@@ -160,20 +169,31 @@ class StoredReceipts:
             lambda newest: next(
                 (client_fields(each) for each in newest if each.kind == "turn"), {}
             ),
+            unknown={},
         )
 
     async def _current(
-        self, kept: _Kept[T], chat_id: ChatId, read: Callable[[Iterator[Receipt]], T]
+        self, kept: _Kept[T], chat_id: ChatId, read: Callable[[Iterator[Receipt]], T], *, unknown: T
     ) -> T:
         """What `read` makes of a chat's receipts, newest first; again when the log has changed."""
         log = self._of(chat_id)
-        revision = await log.revision()
         known = kept.get(chat_id)
-        if known is None or known[0] != revision:
+        try:
+            revision = await log.revision()
+            if known is not None and known[0] == revision:
+                return known[1]
             lines = await log.lines()
-            known = revision, await asyncio.to_thread(lambda: read(self._parsed(reversed(lines))))
-            kept[chat_id] = known
-        return known[1]
+        except StoreFailed as error:
+            self._warn(chat_id, error)
+            return unknown
+        found = await asyncio.to_thread(lambda: read(self._parsed(reversed(lines))))
+        kept[chat_id] = revision, found
+        return found
+
+    def _warn(self, chat_id: ChatId, error: StoreFailed) -> None:
+        if chat_id not in self._unreadable:
+            self._unreadable.add(chat_id)
+            self._logger.warning("The receipts of chat %s can't be read: %s", chat_id, error)
 
     def _of(self, chat_id: ChatId) -> Log:
         return self._logs.beside(chat_id, "receipts", LIMITS)

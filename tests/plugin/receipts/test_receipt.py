@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.base.errors import CommandFailed, InvalidParams, UnknownCommand
+from smart_context.base.errors import CommandFailed, InvalidParams, StoreFailed, UnknownCommand
 from smart_context.llm.models import Usage
 from smart_context.plugin.receipts import recording as stored_receipts
 from smart_context.plugin.receipts.documents import receipt_document
@@ -299,6 +299,26 @@ async def test_a_file_that_refuses_does_not_hold_up_the_turn(served, vault):
         await send(here)
         stored = (await here.call("memory.load_chat", chat_id=CHAT))["messages"]
     assert stored[-1]["content"] == "An answer"
+
+
+async def test_receipts_that_can_not_be_read_hold_up_no_choice(served, vault, caplog):
+    write(vault, CATS_AND_BOATS, topics=[{"label": "cats", "count": 2}])
+    (vault / ".memory" / f"{CHAT}.receipts.jsonl").mkdir()
+    async with served() as here:
+        picked = await here.call("set_filter", chat_id=CHAT, topics=["cats"])
+        assert (picked["active_topics"], picked["cost"]["unchanged"]) == (["cats"], 0)
+        shown = await here.call("preview", chat_id=CHAT, message="And?")
+        await here.call("rename_topic", chat_id=CHAT, label="cats", new_label="Cats")
+        await here.call("refresh_topics", chat_id=CHAT, wait=True)
+        await here.call("describe_topic", chat_id=CHAT, label="Cats")
+        assert (await here.call("costs"))["total"]["turns"] == 0
+        await send(here, "And?")
+        assert here.asked == shown["prompt"]
+        assert await here.call("undo", chat_id=CHAT)
+        with pytest.raises(StoreFailed):
+            await here.call("receipts", chat_id=CHAT)
+        assert {e["state"] for e in here.named("smart_context.extraction")} == {"running", "done"}
+    assert sum("can't be read" in line for line in caplog.messages) == 1
 
 
 async def test_the_newest_receipts_are_kept(served, vault, monkeypatch):
