@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -249,9 +250,11 @@ def _rendering(form: Form) -> Callable[[str], str]:
     """What makes HTML of messages, where that is wanted."""
     if form != "html":
         return str
+    from smart_context.web.pages.markup.footnotes import with_ids  # noqa: PLC0415  slow to load
     from smart_context.web.pages.markup.markdown import Markdown  # noqa: PLC0415  slow to load
 
-    return Markdown().render
+    markdown, numbers = Markdown(), count(1)
+    return lambda text: with_ids(markdown.render(text), str(next(numbers)))
 
 
 def _is_new_folder(target: Path) -> bool:

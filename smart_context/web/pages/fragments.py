@@ -17,7 +17,7 @@ from smart_context.host.panels import PAGE, PanelFiles, Panels
 from smart_context.vault.followed import FollowedVault
 from smart_context.vault.index.vault_index import VaultIndex
 from smart_context.web.listening import BodyTooLarge, read_body
-from smart_context.web.pages.markup.message_html import QUICK_CHARS, uncoloured_markdown
+from smart_context.web.pages.markup.message_html import QUICK_CHARS, markdown_of_parts
 from smart_context.web.pages.templates import NO_STORE, PageTemplates
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -96,7 +96,7 @@ async def live_markdown(request: Request) -> Response:
 
 
 def _rendered(texts: list[str]) -> str:
-    render = uncoloured_markdown().render
+    render = markdown_of_parts().render
     parts = (Markup("<div>{}</div>").format(Markup(render(text))) for text in texts)  # noqa: S704 - sanitised
     return Markup("<div>{}</div>").format(Markup().join(parts))
 

@@ -20,6 +20,7 @@ from smart_context.base.text.scores import amount_in_words, counted
 from smart_context.chat.listed.rows import unmarked
 from smart_context.chat.messages import Message
 from smart_context.web.assets import assets_version, caching
+from smart_context.web.pages.markup.footnotes import with_ids
 from smart_context.web.pages.markup.markdown import visible
 from smart_context.web.pages.markup.message_html import MessageHtml
 from smart_context.web.pages.views import message_views
@@ -79,6 +80,7 @@ def _environment() -> jinja2.Environment:
     templates.filters["visible"] = lambda text: visible(str(text))
     templates.filters["unmarked"] = lambda text: unmarked(str(text))
     templates.filters["view"] = _view
+    templates.filters["with_ids"] = with_ids
     templates.filters["money"] = amount_in_words
     templates.filters["counted"] = counted
     templates.filters["messages"] = lambda count: counted(count, "message")

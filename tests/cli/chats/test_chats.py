@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 
 import pytest
@@ -93,3 +94,17 @@ def test_attached_files_are_not_written_through_a_link(smart_context, empty, tmp
     code, _, err = smart_context("chats", "export", "a", "-o", out, cwd=empty)
     assert (code, list(other.iterdir())) == (1, [])
     assert "files is a link" in err
+
+
+def test_an_exported_page_draws_footnotes_of_its_messages_with_ids_of_their_own(
+    smart_context, empty
+):
+    (empty / ".memory").mkdir()
+    said = "是**“好”**的[^1]。\n\n[^1]: Wet."
+    messages = [{"id": name, "role": "assistant", "content": said} for name in "ab"]
+    put(empty / ".memory/chat.json", {"id": "chat", "title": "T", "messages": messages})
+    _, page, _ = smart_context("chats", "export", "chat", "--as", "html", cwd=empty)
+    ids = re.findall(r' id="(fn[^"]*)"', page)
+    assert len(ids) == len(set(ids)) == 4
+    assert set(re.findall(r' href="#([^"]*)"', page)) == set(ids)
+    assert page.count("<strong>“好”</strong>") == 2

@@ -1,6 +1,7 @@
 """Renders Markdown to safe HTML.
 
-CommonMark with tables and strikethrough; raw HTML stays text. Nothing remote is loaded: images
+CommonMark with tables, strikethrough and footnotes; raw HTML stays text, but for line breaks, keys,
+and what stands higher or lower. Nothing remote is loaded: images
 become links. Formulas are drawn as MathML. Direction-changing characters are shown by their code,
 so text can't pose as other text. The result passes an allow-list (`nh3`).
 """
@@ -25,6 +26,12 @@ from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
 from smart_context.base.resources import text_beside
+from smart_context.web.pages.markup.emphasis import enable_cjk_emphasis
+from smart_context.web.pages.markup.footnotes import (
+    FOOTNOTE_ATTRIBUTES,
+    FOOTNOTE_TAGS,
+    enable_footnotes,
+)
 
 FORMULA_TAGS = {
     *("math", "menclose", "mfrac", "mi", "mn", "mo", "mover", "mpadded", "mphantom", "mroot"),
@@ -192,6 +199,9 @@ _BARE_SCHEME = re.compile(r"(?<![a-z0-9_])https?$", re.IGNORECASE)
 _LONGEST_SCHEME = len("https")
 # not across what ends sentences in Chinese and Japanese
 _BARE_REST = re.compile(r"://[^\W_][^\s<>\"`{}|\\^\u3000-\u303f\uff00-\uffef]{1,2000}")
+_KNOWN_HTML = re.compile(
+    r"<br[ \t]*+/?>|<(kbd|sub|sup)>([^<>`*_\\&\[\]\n]{1,80}+)</\1>", re.IGNORECASE
+)
 _ENDS_NO_LINK = ".,;:!?'*_~"
 _BRACKETS = {")": "(", "]": "["}
 _LANGUAGE = re.compile(r"[\w+#.-]{1,40}")
@@ -201,14 +211,16 @@ _OWN_DIRECTION = frozenset(
 )
 _TAGS = {
     *("a", "blockquote", "br", "code", "del", "div", "em", "h1", "h2", "h3", "h4", "h5", "h6"),
-    *("hr", "li", "ol", "p", "pre", "s", "span", "strong", "table", "tbody", "td", "th", "thead"),
-    *("tr", "ul"),
+    *("hr", "kbd", "li", "ol", "p", "pre", "s", "span", "strong", "sub", "sup", "table", "tbody"),
+    *("td", "th", "thead", "tr", "ul"),
     *NOTE_TAGS,
+    *FOOTNOTE_TAGS,
     *FORMULA_TAGS,
 }
 _ATTRIBUTES = {
     "*": {"class", "dir"},
-    "a": {"href", "title", "target"} | NOTE_ATTRIBUTES["a"],
+    **FOOTNOTE_ATTRIBUTES,
+    "a": {"href", "title", "target"} | NOTE_ATTRIBUTES["a"] | FOOTNOTE_ATTRIBUTES["a"],
     "input": NOTE_ATTRIBUTES["input"],
     "span": {"title"},
     "ol": {"start"},
@@ -258,16 +270,24 @@ def plain(text: str, note: str = "") -> str:
 
 
 class Markdown:
-    """Renders messages; keep it, since building the parser takes milliseconds."""
+    """Renders messages; keep it, since building the parser takes milliseconds.
 
-    def __init__(self, colour: Colour = highlight) -> None:
+    Args:
+        colour: Highlights code.
+        in_part: It is given parts of messages.
+    """
+
+    def __init__(self, colour: Colour = highlight, *, in_part: bool = False) -> None:
         parser = _Parser("commonmark", {"html": False})
         parser.enable("strikethrough")
         enable_bounded_tables(parser)
         parser.inline.ruler.before("escape", "formula", _formula)
         parser.block.ruler.before("fence", "formula_lines", _formula_lines, {"alt": ["paragraph"]})
         parser.inline.ruler.before("escape", "bare_link", _bare_link)
+        parser.inline.ruler.before("autolink", "known_html", _known_html)
         enable_note_markup(parser)
+        enable_cjk_emphasis(parser)
+        enable_footnotes(parser, in_part=in_part)
         parser.core.ruler.at("inline", _inline)
         parser.core.ruler.push("tame", _tame)
         parser.add_render_rule("fence", _code_blocks(colour))
@@ -352,6 +372,22 @@ def _bare_link(state: StateInline, silent: bool) -> bool:
         state.push("text", "", 0).content = address
         state.push("link_close", "a", -1)
     state.pos = end
+    return True
+
+
+def _known_html(state: StateInline, silent: bool) -> bool:
+    """An inline rule: `<br>`, as models write it in tables, and `<kbd>`, `<sub>`, `<sup>`."""
+    found = _KNOWN_HTML.match(state.src, state.pos, state.posMax)
+    if found is None:
+        return False
+    if not silent and found[1]:
+        tag = found[1].lower()
+        state.push(f"{tag}_open", tag, 1)
+        state.push("text", "", 0).content = found[2]
+        state.push(f"{tag}_close", tag, -1)
+    elif not silent:
+        state.push("hardbreak", "br", 0)
+    state.pos = found.end()
     return True
 
 

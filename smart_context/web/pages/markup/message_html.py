@@ -227,5 +227,11 @@ def uncoloured_markdown() -> Markdown:
 
 
 @cache
+def markdown_of_parts() -> Markdown:
+    """Renders parts of an answer that grows."""
+    return Markdown(uncoloured, in_part=True)
+
+
+@cache
 def _coloured_markdown() -> Markdown:
     return Markdown()

@@ -20,6 +20,7 @@ from smart_context.chat.messages import (
     standing_for,
     summarized_by,
 )
+from smart_context.web.pages.markup.footnotes import with_ids
 from smart_context.web.pages.markup.markdown import visible
 
 SHOWN_IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
@@ -236,7 +237,9 @@ def message_view(message: Message, render: Callable[[str], str]) -> MessageView:
     """A message, ready for the template."""
     summary, said = summary_view(message) if message.is_summary else (None, message)
     shown = _with_links(render) if message.is_extracted else render
-    parts = (_part_view(part, shown) for part in said.parts)
+    parts = (
+        _part_view(part, shown, f"{message.id}-{place}") for place, part in enumerate(said.parts)
+    )
     return MessageView(
         id=message.id,
         role=message.role,
@@ -308,11 +311,12 @@ def _checksum(text: str) -> int:
     return zlib.crc32(text.encode(errors="replace"))
 
 
-def _part_view(part: Part, render: Callable[[str], str]) -> PieceView | None:
+def _part_view(part: Part, render: Callable[[str], str], name: str) -> PieceView | None:
     kind = str(part.get("type"))
     text = part.get("text")
     if kind in {"text", "info", "reasoning"} and isinstance(text, str):
-        return PieceView(kind=kind, html=Markup(render(text)))  # noqa: S704  # sanitised
+        made = with_ids(render(text), name)
+        return PieceView(kind=kind, html=Markup(made))  # noqa: S704  # sanitised
     if kind == "image":
         return PieceView(kind=kind, html=Markup(), title=visible(str(part.get("storage_key", ""))))
     if kind == "tool_call":

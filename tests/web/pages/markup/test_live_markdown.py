@@ -26,6 +26,12 @@ async def test_each_text_is_rendered_by_itself():
     assert response.text.endswith('<p dir="auto">&lt;b&gt;b</p>\n</div></div>')
 
 
+async def test_a_footnote_is_drawn_before_its_note_has_come():
+    response = await post(json.dumps(["Rain[^3] fell.\n\n", "[^3]: Often"]))
+    assert response.text.count(">3</a></sup> fell.") == 1
+    assert '<li class="footnote" data-footnote="note-0-0" dir="auto" value="3">' in response.text
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -57,6 +57,12 @@ HOSTILE = st.lists(
             "|a|b|\n|-|-:|\n|1|2|", '<td dir="auto" class="align-right">2</td>', id="table"
         ),
         pytest.param("`a*b*`", "<code>a*b*</code>", id="code"),
+        pytest.param("|a|\n|-|\n|1<br>2<BR />3|", "1<br>\n2<br>\n3</td>", id="breaks in a cell"),
+        pytest.param("H<sub>2</sub>O", "H<sub>2</sub>O</p>", id="what stands lower"),
+        pytest.param("<kbd>Ctrl</kbd>", "<kbd>Ctrl</kbd>", id="a key"),
+        pytest.param("<sup>a", "&lt;sup&gt;a", id="HTML that does not end is text"),
+        pytest.param("这是**“重要”**的", "<strong>“重要”</strong>的", id="bold without spaces"),
+        pytest.param("a[^1]\n\n[^1]: n", '<section class="footnotes"', id="a footnote"),
         pytest.param("$a_b$", "<msub><mi>a</mi><mi>b</mi></msub>", id="a formula in a line"),
         pytest.param(r"\(a * b*\)", "<mi>a</mi><mo>*</mo><mi>b</mi>", id="TeX's brackets"),
         pytest.param(
