@@ -23,7 +23,7 @@ DISTRIBUTION = "smart-context-vault"
 """The distribution, in which the package and the command have other names."""
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-_EXTRA = re.compile(r"""(?P<needed>[^;]+?)\s*;\s*extra\s*==\s*["'](?P<extra>[\w-]+)["']""")
+_OF_EXTRA = "extra == "
 _NAME = re.compile(r"[\w.-]+", re.ASCII)
 _PLAIN = re.compile(r"[\w+:./\\-]+", re.ASCII)
 _FOLDERS_OF_POWERSHELL = 3
@@ -177,8 +177,10 @@ def _needs_of(found: metadata.Distribution | None) -> Mapping[str, Sequence[str]
     """The requirements of each extra."""
     needs: dict[str, list[str]] = {}
     for line in (found.requires or ()) if found else ():
-        if match := _EXTRA.fullmatch(line):
-            needs.setdefault(match["extra"], []).append(match["needed"])
+        needed, _, condition = line.partition(";")
+        if condition.strip().startswith(_OF_EXTRA):
+            extra = condition.strip().removeprefix(_OF_EXTRA).strip("\"'")
+            needs.setdefault(extra, []).append(needed.strip())
     return needs
 
 

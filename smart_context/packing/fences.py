@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from smart_context.base.text.marks import unclosed
 from smart_context.base.text.names import fence_for, one_line
 from smart_context.packing.budget import PromptSection
 
 Style = Literal["markdown", "xml", "plain"]
 
 _EQUAL_SIGNS = re.compile("={5,}")
-_CLOSING_TAG = re.compile(r"<(?=\s*/\s*(?:file|section|notice|diff)\b)", re.IGNORECASE)
+_TAGS = ("file", "section", "notice", "diff")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,11 @@ class Markup:
             fence = fence_for(text)
             return (f"### {name}\n\n{fence}\n", text, f"{ending}{fence}")
         if self.style == "xml":
-            return (f'<file path="{_attribute(name)}">\n', _unclosed(text), f"{ending}</file>")
+            return (
+                f'<file path="{_attribute(name)}">\n',
+                unclosed(text, _TAGS),
+                f"{ending}</file>",
+            )
         rule = _rule_for(text)
         return (f"{rule}\nFile: {name}\n{rule}\n", text, f"{ending}{rule}")
 
@@ -52,7 +57,7 @@ class Markup:
             fence = fence_for(text)
             return (f"{fence}{language}\n", text, f"{ending}{fence}")
         if self.style == "xml":
-            return (_unclosed(text).removesuffix("\n"),)
+            return (unclosed(text, _TAGS).removesuffix("\n"),)
         return (text.removesuffix("\n"),)
 
     def section(
@@ -105,10 +110,6 @@ def _by_part(path: str) -> list[str]:
 def _rule_for(text: str) -> str:
     longest = max((len(run) for run in _EQUAL_SIGNS.findall(text)), default=0)
     return "=" * max(20, longest + 1)
-
-
-def _unclosed(text: str) -> str:
-    return _CLOSING_TAG.sub("&lt;", text)
 
 
 def _attribute(text: str) -> str:

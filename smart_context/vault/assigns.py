@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from itertools import count
 from pathlib import Path
 
+from smart_context.base.text.marks import as_read
+
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9]+")
 _STARTS_WITH_LETTER = re.compile(r"[A-Za-z]")
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r"})
@@ -54,9 +56,9 @@ def build_safe_base_name(path: str, prefix: str = "spec_") -> str:
 
 
 def build_here_doc_token(content: str, base: str = "context") -> str:
-    """The first of `base`, `base-1`, … whose marks are not in `content`."""
-    marks = re.compile(rf"--(?:begin|end)-{re.escape(base)}(?:-([0-9]+))?(?=--)")
-    taken = set(marks.findall(content))
+    """The first of `base`, `base-1`, … whose marks are not in `content`, however spelled."""
+    marks = re.compile(rf"--(?:begin|end)-{re.escape(base)}(?:-([0-9]+))?(?=--)", re.IGNORECASE)
+    taken = {*marks.findall(content), *marks.findall(as_read(content))}
     if "" not in taken:
         return base
     free = next(number for number in count(1) if str(number) not in taken)

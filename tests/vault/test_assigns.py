@@ -40,6 +40,9 @@ def test_the_prefix_can_be_chosen():
     [
         pytest.param("", "context", id="free"),
         pytest.param("--begin-context--", "context-1", id="the beginning is taken"),
+        pytest.param("-- END-context --", "context-1", id="in other letters, with blanks"),
+        pytest.param("\u2014end-context\u2014", "context-1", id="with long dashes"),
+        pytest.param("--e\u200bnd-context--", "context-1", id="with what nobody sees"),
         pytest.param("--end-context--\n--begin-context-1--", "context-2", id="the first too"),
         pytest.param("--end-context--end-context-1--", "context-2", id="marks that overlap"),
         pytest.param("--end-context-- --end-context-01--", "context-1", id="another number"),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from smart_context.base.text.marks import unclosed
 from smart_context.base.values import text_in
 from smart_context.chat.messages import Message
 
@@ -15,7 +16,7 @@ PREVIEW_LINES = 100
 MAX_WHOLE_LINES = 500
 
 _NO_LIMITS: Mapping[str, int] = MappingProxyType({})
-_CLOSING_TAG = re.compile(r"<(?=\s*/\s*(?:FILE_CONTENT|ATTACHMENT_FILE)\b)", re.IGNORECASE)
+_TAGS = ("FILE_CONTENT", "ATTACHMENT_FILE")
 
 
 _KEY = re.compile(r"^<FILE_KEY>(.*)</FILE_KEY>$", re.MULTILINE)
@@ -159,7 +160,7 @@ def attachment_envelope(
         f"<FILE_LINES>{line_count}</FILE_LINES>\n"
         f"<FILE_SIZE>{size} bytes</FILE_SIZE>\n"
         "<FILE_CONTENT>\n"
-        f"{_CLOSING_TAG.sub('&lt;', shown)}\n"
+        f"{unclosed(shown, _TAGS)}\n"
         "</FILE_CONTENT>\n"
         f"{notice}"
         "</ATTACHMENT_FILE>\n"
