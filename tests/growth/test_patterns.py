@@ -41,6 +41,7 @@ MADE_WHEN_NEEDED = {
     "llm/echoes.py": 3,
     "packing/roles.py": 1,
     "base/text/hidden.py": 1,
+    "base/text/marks.py": 1,
     "relevance/evidence/lexical.py": 2,
     "topics/naming/acceptance.py": 4,
     "topics/naming/words.py": 1,

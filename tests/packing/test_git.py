@@ -197,6 +197,12 @@ def _as_pointer(own, private):
     (own / ".git").write_text(f"gitdir: {private}/.git\n")
 
 
+def _as_a_pointer_that_is_too_long_to_read(own, private):
+    """Git drops the line ends behind it, however many there are."""
+    shutil.rmtree(own / ".git")
+    (own / ".git").write_text(f"gitdir: {private}/.git{os.linesep * 70_000}")
+
+
 def _as_link(own, private):
     shutil.rmtree(own / ".git")
     (own / ".git").symlink_to(private / ".git")
@@ -250,6 +256,7 @@ def _with_another_work_tree(own, private):
     "steal",
     [
         pytest.param(_as_pointer, id="a pointer"),
+        pytest.param(_as_a_pointer_that_is_too_long_to_read, id="a long pointer"),
         pytest.param(_as_link, id="a link"),
         pytest.param(_as_link_to_a_pointer, id="a link to a pointer"),
         pytest.param(_with_its_own_index, id="a common folder"),

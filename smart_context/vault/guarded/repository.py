@@ -47,15 +47,23 @@ def folders_of(top: Path) -> tuple[Path, Path]:
 
 
 def line_of(path: Path, prefix: str = "") -> str:
-    """The line in one of git's small files, without the prefix; empty if missing."""
+    """The line in one of git's small files, without the prefix; empty if missing.
+
+    Raises:
+        OSError: It can't be read, so that what git finds there is not known.
+    """
     line = os.fsdecode(content_of(path, _MAX_LINE_BYTES)).rstrip("\r\n")
     return line.removeprefix(prefix) if line.startswith(prefix) else ""
 
 
 def content_of(path: Path, max_bytes: int) -> bytes:
-    """The bytes of a plain file of git's own, which may be a link; none if it can't be read."""
+    """The bytes of a plain file of git's own, which may be a link; none if it is missing.
+
+    Raises:
+        OSError: It can't be read, or is larger.
+    """
     try:
         place = path.resolve()
         return read_inside(place.parent, place.name, max_bytes=max_bytes)
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return b""

@@ -3,7 +3,8 @@
 As for git, these are the rules of the ignore files in the folder and in those above it, up to the
 top of the repository, and those of the repository's `.git/info/exclude`. The user's own
 `core.excludesFile` does not count: it says what one user's git overlooks, not what a repository
-holds. A link is not followed to an ignore file.
+holds. A link is not followed to an ignore file. What an ignore file excludes that can't be read
+is not known, so all in its folder is left out.
 """
 
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
 
-from smart_context.base.disk.folders import Folder, opened
+from smart_context.base.disk.folders import Folder, NotPlain, TooLarge, opened
 from smart_context.base.disk.places import Place
 from smart_context.vault.guarded.ignore import IgnoreRules, lines_of, parse_ignore
 from smart_context.vault.guarded.repository import content_of, folders_of, work_tree_of
@@ -26,7 +27,16 @@ _MAX_IGNORE_BYTES = 5 << 20
 _REMEMBERED = 8
 
 OnCut = Callable[[str, int], None]
-"""Called with a folder, which ends in `/`, and how many lines of its ignore files don't count."""
+"""Called with a folder, which ends in `/`, and how many lines of its ignore files don't count.
+
+0 if one of them can't be read.
+"""
+
+_NO_RULES = (FileNotFoundError, NotPlain, TooLarge)
+"""What is no ignore file; any other error leaves open what one excludes."""
+
+_UNREAD = "*\n/*\n"
+_ALL_LEFT_OUT = parse_ignore(_UNREAD)
 
 Scopes = tuple[tuple[int, str, IgnoreRules], ...]
 """The rules in force, innermost first.
@@ -51,7 +61,10 @@ def with_rules_of(folder: Folder, prefix: str, scopes: Scopes, on_cut: OnCut | N
     Args:
         prefix: The folder's path relative to the vault; empty, or with a final slash.
     """
-    return _with(parse_ignore(*_texts(folder)), (prefix, len(prefix), ""), scopes, on_cut)
+    texts = _texts(folder)
+    if _UNREAD in texts and on_cut is not None:
+        on_cut(prefix, 0)
+    return _with(parse_ignore(*texts), (prefix, len(prefix), ""), scopes, on_cut)
 
 
 def scopes_above(root: Path, on_cut: OnCut | None) -> Scopes:
@@ -71,7 +84,8 @@ def scopes_above(root: Path, on_cut: OnCut | None) -> Scopes:
             continue
         ways = tuple(accumulate(f"{name}/" for name in names[depth:]))
         where = "../" * len(ways), 0, ways[-1]
-        scopes = _with(_rules_without(texts, ways), where, scopes, on_cut)
+        rules = _ALL_LEFT_OUT if _UNREAD in texts else _rules_without(texts, ways)
+        scopes = _with(rules, where, scopes, on_cut)
     return scopes
 
 
@@ -119,16 +133,23 @@ def _excluded(folder: Folder) -> str:
     try:
         folder.status(".git")
         _, shared = folders_of(folder.path)
-        return _decoded(content_of(shared / "info" / "exclude", _MAX_IGNORE_BYTES))
-    except (OSError, RuntimeError, ValueError):
+    except (OSError, RuntimeError, ValueError):  # no repository that git could read
         return ""
+    try:
+        return _decoded(content_of(shared / "info" / "exclude", _MAX_IGNORE_BYTES))
+    except _NO_RULES:
+        return ""
+    except OSError:
+        return _UNREAD
 
 
 def _ignore_text(folder: Folder, name: str) -> str:
     try:
         return _decoded(folder.read(name, _MAX_IGNORE_BYTES)[1])
-    except OSError:
+    except _NO_RULES:
         return ""
+    except OSError:
+        return _UNREAD
 
 
 def _decoded(content: bytes) -> str:

@@ -6,9 +6,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from smart_context.base.disk.folders import Folder
 from smart_context.vault.guarded.ignore import parse_ignore
 from smart_context.vault.guarded.repository import folders_of
-from smart_context.vault.guarded.walk import file_stamps, readable_files, rest_after, stamp_of
+from smart_context.vault.guarded.walk import (
+    cut_words,
+    file_stamps,
+    readable_files,
+    rest_after,
+    stamp_of,
+)
 
 
 @pytest.fixture
@@ -333,3 +340,38 @@ def test_a_walk_tells_of_lines_that_do_not_count(vault):
 )
 def test_only_slow_looks_need_a_rest(look_s, work_s, rest_s):
     assert rest_after(look_s, work_s) == rest_s
+
+
+@pytest.fixture
+def unreadable(monkeypatch):
+    """Makes the ignore files of a folder unreadable, as their permissions do for others."""
+
+    def make(place, *names):
+        read = Folder.read
+
+        def refusing(folder, name, max_bytes):
+            if name in names and folder.path == place:
+                raise PermissionError(13, "Permission denied")
+            return read(folder, name, max_bytes)
+
+        monkeypatch.setattr(Folder, "read", refusing)
+
+    return make
+
+
+@pytest.mark.parametrize("name", [".gitignore", ".scignore"])
+def test_what_an_ignore_file_excludes_that_can_not_be_read_is_not_shown(vault, unreadable, name):
+    root = vault({"a.md": "", "sub/b.md": "", "sub/deep/c.md": "", f"sub/{name}": "secret*"})
+    unreadable(root / "sub", name)
+    told = []
+    stamps = file_stamps(root, on_cut=lambda folder, lines: told.append((folder, lines)))
+    assert [stamp[0] for stamp in stamps] == ["a.md"]
+    assert told == [("sub/", 0)]
+    assert "can't be read" in cut_words("sub/", 0)
+    assert stamp_of(root, "sub/b.md") is None
+    assert stamp_of(root, "a.md") is not None
+
+
+def test_nothing_is_shown_below_an_ignore_file_that_can_not_be_read(repository, unreadable):
+    unreadable(repository, ".gitignore")
+    assert list(readable_files(repository / "notes" / "drafts")) == []
