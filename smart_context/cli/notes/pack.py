@@ -41,6 +41,18 @@ _TEMPLATES = ("planning.j2", "implement.j2", "review_strict.j2")
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 _SPECIAL = str.maketrans({special: f"\\{special}" for special in "\\*?[]!#"})
 
+_QUOTED = re.compile(rb'"(?P<path>(?:[^"\\]|\\.)++)"')
+_ESCAPE = re.compile(rb"\\(?P<escaped>[0-3][0-7]{2}|.)")
+_ESCAPES = {
+    b"a": b"\a",
+    b"b": b"\b",
+    b"f": b"\f",
+    b"n": b"\n",
+    b"r": b"\r",
+    b"t": b"\t",
+    b"v": b"\v",
+}
+
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _SIZE = re.compile(r"(\d{1,15})\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
 
@@ -183,11 +195,23 @@ def _stdin() -> bytes:
 
 def _listed_paths(repo: Path) -> tuple[str, ...]:
     """The paths on stdin, one per line or ended by NULs as from `git ls-files -z`."""
-    listed = os.fsdecode(_stdin())
-    paths = listed.split("\0") if "\0" in listed else listed.splitlines()
-    relative = (_relative(path, repo) for path in paths if path.strip())
+    listed = _stdin()
+    paths = listed.split(b"\0") if b"\0" in listed else map(_unquoted, listed.split(b"\n"))
+    relative = (_relative(os.fsdecode(path), repo) for path in paths if path.strip())
     # After `./`, even a name that looks like a `$NAME` or a `!pattern` is a path.
     return tuple(path if path.startswith("/") else f"./{path}" for path in relative)
+
+
+def _unquoted(line: bytes) -> bytes:
+    """A path as git quotes it: in quotes and with escapes if it has unusual characters."""
+    line = line.removesuffix(b"\r")
+    quoted = _QUOTED.fullmatch(line)
+    return line if quoted is None else _ESCAPE.sub(_unescaped, quoted["path"])
+
+
+def _unescaped(found: re.Match[bytes]) -> bytes:
+    escaped = found["escaped"]
+    return bytes([int(escaped, 8)]) if escaped.isdigit() else _ESCAPES.get(escaped, escaped)
 
 
 def _relative(path: str, repo: Path) -> str:

@@ -14,7 +14,7 @@ from smart_context.base.disk.folders import TooLarge
 from smart_context.base.errors import PathRefused
 from smart_context.packing.files.patterns import PatternSet, is_glob
 from smart_context.packing.files.secret_scan import find_secrets
-from smart_context.vault.guarded.files import VaultFiles
+from smart_context.vault.guarded.files import NotText, VaultFiles, text_of
 from smart_context.vault.guarded.paths import confine
 from smart_context.vault.guarded.walk import FileStamp, file_stamps
 
@@ -207,7 +207,7 @@ class Sources:
         """The text of a file that is only parsed; `None` if it has none."""
         try:
             content = self._content(path, MAX_PEEKED_BYTES)
-            return None if isinstance(content, int) else content.decode()
+            return None if isinstance(content, int) else text_of(content)
         except (PathRefused, OSError, ValueError):
             return None
 
@@ -236,12 +236,10 @@ def _hides(text: str) -> bool:
 
 def _judged(path: str, content: bytes) -> SourceFile:
     size = len(content)
-    if content.find(b"\0", 0, _BINARY_PROBE) >= 0:
-        return SourceFile(path=path, size=size, reason=BINARY, detail="a binary file")
     try:
-        text = content.decode()
-    except UnicodeDecodeError:
-        return SourceFile(path=path, size=size, reason=BINARY, detail="not UTF-8 text")
+        text = text_of(content, probed=_BINARY_PROBE)
+    except NotText as error:
+        return SourceFile(path=path, size=size, reason=BINARY, detail=str(error))
     if text.startswith(_LFS_POINTER):
         return SourceFile(path=path, size=size, reason=BINARY, detail="a Git LFS pointer")
     return SourceFile(path=path, size=size, text=text.removeprefix("\ufeff"))

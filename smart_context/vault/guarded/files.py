@@ -1,5 +1,6 @@
 """Reads a file's text, or says why there is none."""
 
+import codecs
 import os
 import stat
 from dataclasses import dataclass
@@ -22,6 +23,15 @@ MAX_TEXT_BYTES: Final = 64 << 20
 
 SIGNED: Final = (1 << 63) - 1
 """The bits of an inode's number that fit into a database's integer."""
+
+_WIDE = (  # the marks of UTF-32 come first: they begin with those of UTF-16
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_PROBED_BYTES = 1024
+_WIDE_SHARE = 0.7
 
 _Content = tuple[os.stat_result, bytes]
 
@@ -66,7 +76,7 @@ class VaultFiles:
         self._close()
 
     def read(self, path: str, *, max_bytes: int = MAX_TEXT_BYTES) -> FileText | Unreadable:
-        """The text of a regular file in UTF-8, or why there is none; never raises.
+        """The text of a regular file, or why there is none; never raises.
 
         Args:
             path: Relative to the vault.
@@ -74,9 +84,7 @@ class VaultFiles:
         """
         try:
             status, content = self._content(path, max_bytes)
-            if b"\0" in content:
-                return Unreadable("binary file")
-            text = content.decode()
+            text = text_of(content)
         except (OSError, ValueError) as error:
             return _why(error)
         return FileText(text, status.st_mtime_ns, status.st_size, status.st_ino & SIGNED)
@@ -137,6 +145,42 @@ class VaultFiles:
             os.close(descriptor)
 
 
+class NotText(ValueError):
+    """Why a file's bytes are no text, in words."""
+
+
+def text_of(content: bytes, *, probed: int | None = None) -> str:
+    """The text of a file in UTF-8, or in UTF-16 or UTF-32 with a byte order mark.
+
+    Args:
+        probed: How many bytes of UTF-8 may not hold a NUL; by default all.
+
+    Raises:
+        NotText: It is something else.
+    """
+    encoding = next((name for mark, name in _WIDE if content.startswith(mark)), "utf-8")
+    if encoding == "utf-8" and content.find(b"\0", 0, probed) >= 0:
+        raise NotText(
+            "UTF-16 text without a byte order mark; save it as UTF-8"
+            if _is_wide(content[:_PROBED_BYTES])
+            else "binary file"
+        )
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise NotText(f"not {encoding.upper()} text (byte {error.start})") from error
+    if encoding != "utf-8" and "\0" in text:
+        raise NotText("binary file")
+    return text
+
+
+def _is_wide(content: bytes) -> bool:
+    """True if nearly each second byte is a NUL, and hardly any other."""
+    length = max(1, len(content) // 2)
+    first, second = sorted([content[::2].count(0), content[1::2].count(0)])
+    return first == 0 and second >= length * _WIDE_SHARE
+
+
 def read_text(
     root: str | Path, path: str, *, max_bytes: int = MAX_TEXT_BYTES
 ) -> FileText | Unreadable:
@@ -153,8 +197,8 @@ def _why(error: OSError | ValueError) -> Unreadable:
     match error:
         case TooLarge():
             return Unreadable(f"file size {error.size} bytes exceeds {MAX_TEXT_BYTES}", error.size)
-        case UnicodeDecodeError():
-            return Unreadable(f"not UTF-8 text (byte {error.start})")
+        case NotText():
+            return Unreadable(str(error))
         case OSError():
             return Unreadable(error.strerror or type(error).__name__)
         case _:

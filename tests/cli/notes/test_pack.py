@@ -100,6 +100,32 @@ def test_paths_on_stdin_are_packed(smart_context, repo, separator):
     assert "warning" not in err
 
 
+@pytest.mark.skipif(os.name == "nt", reason="names that Windows can't have")
+@pytest.mark.parametrize("options", [[], ["-z"]])
+def test_paths_are_read_as_git_lists_them(smart_context, repo, options):
+    names = ["café.py", 'a"b.py', "a\tb.py", "a\\b.py", "登录.py", "\\303.py"]
+    for name in names:
+        (repo / name).write_text("odd\n")
+    listing = ["git", "--literal-pathspecs", "ls-files", "--others", *options, *names]
+    subprocess.run(["git", "init", "-q"], cwd=repo, check=True)
+    listed = subprocess.run(listing, cwd=repo, check=True, capture_output=True, text=True).stdout
+    assert options or '"caf\\303\\251.py"' in listed.splitlines()
+    code, out, err = smart_context("pack", "--stdin", cwd=repo, stdin=listed)
+    assert code == 0, err
+    assert "warning" not in err
+    assert out.count("\nodd\n") == len(names)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32", "utf-8-sig"])
+def test_a_text_with_a_byte_order_mark_is_packed(smart_context, repo, encoding):
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    (repo / "wide.txt").write_bytes(f"{mark}größer 登录\n".encode(encoding))
+    code, out, _ = smart_context("pack", "--target", "wide.txt", cwd=repo)
+    assert code == 0
+    assert "größer 登录" in out
+    assert "\ufeff" not in out
+
+
 def test_no_paths_on_stdin_are_an_empty_prompt(smart_context, repo):
     assert smart_context("pack", "--stdin", cwd=repo)[:2] == (0, "")
 
@@ -229,8 +255,9 @@ def test_a_size_that_is_none_is_bad_usage(smart_context, repo):
     ("name", "content", "reason"),
     [
         pytest.param("gone.py", None, "No such file or directory", id="missing"),
-        pytest.param("image.png", b"\x89PNG\0", "a binary file", id="binary"),
+        pytest.param("image.png", b"\x89PNG\0", "binary file", id="binary"),
         pytest.param("latin.txt", b"\xe9t\xe9", "not UTF-8 text", id="not UTF-8"),
+        pytest.param("wide.txt", "a text".encode("utf-16-le"), "UTF-16 text", id="without a mark"),
         pytest.param(
             "big.bin", b"version https://git-lfs.github.com/spec/v1\n", "Git LFS", id="LFS pointer"
         ),
