@@ -139,10 +139,12 @@ class Gateway:
         if of_a_response(path) and method in {"GET", "POST", "DELETE"}:
             await self._pass_on(scope, path, headers, self._admitted(scope), receive, send)
             return None
-        if path in {*PATHS.values(), "/models", "/embeddings"}:
+        there = (*PATHS.values(), "/models", "/embeddings")
+        if path in there:
             raise GatewayError(_NOT_ALLOWED, f"{method} is not possible at /v1{path}.")
+        hint = " The base URL ends in /v1; clients add the rest." if path.endswith(there) else ""
         raise GatewayError(
-            _NOT_FOUND, f"There is nothing at {method} /v1{path}.", code="unknown_url"
+            _NOT_FOUND, f"There is nothing at {method} /v1{path}.{hint}", code="unknown_url"
         )
 
     async def _exchange(

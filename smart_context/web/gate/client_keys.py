@@ -158,6 +158,26 @@ NO_CLIENT_KEY = Refusal(
 )
 
 
+MISPLACED = Refusal(
+    status=404,
+    title="There is nothing of the API at this address",
+    advice="The base URL ends in /v1, once, as in http://localhost:8000/v1; clients add the rest.",
+)
+
+_MISPLACED = re.compile(
+    r"(?:/+(?:v\d\w*|api|openai|llm|inference|ollama|proxy|gateway|deployments/[^/]+))*"
+    r"/+(?:chat/completions|completions|responses|embeddings|models)/*"
+)
+
+
+def misplaced(facts: RequestFacts) -> Refusal | None:
+    """The refusal of a client whose base URL does not end in `/v1`; `None` for others."""
+    is_client = facts.method == "POST" or facts.header("authorization")
+    if not is_client or is_for_clients(facts.path):
+        return None
+    return MISPLACED if _MISPLACED.fullmatch(facts.path) else None
+
+
 def is_for_clients(path: str) -> bool:
     """True if a path is the API's, which keys open and cookies do not."""
     return any(path == root or path.startswith(f"{root}/") for root in _ROOTS)

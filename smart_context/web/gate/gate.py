@@ -20,7 +20,12 @@ from smart_context.base.asking import asking, one_request, waited_for
 from smart_context.base.resources import asset
 from smart_context.base.values import NOBODY
 from smart_context.web.assets import assets_version
-from smart_context.web.gate.client_keys import client_headers, is_for_clients, preflight
+from smart_context.web.gate.client_keys import (
+    client_headers,
+    is_for_clients,
+    misplaced,
+    preflight,
+)
 from smart_context.web.gate.door import (
     OPEN_PATH,
     READY_PATH,
@@ -136,7 +141,7 @@ class Gate:
         if refusal is None and (answer := preflight(facts)) is not None:
             await answer(scope, receive, _with_headers(send, self._headers(facts)))
             return
-        verdict = refusal or await self.door.admit(facts)
+        verdict = refusal or misplaced(facts) or await self.door.admit(facts)
         if isinstance(verdict, Refusal):
             _log.info("Refused %s %s: %s", facts.method, facts.path, verdict.title)
         elif facts.path not in (OPEN_PATH, READY_PATH):

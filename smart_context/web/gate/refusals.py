@@ -7,12 +7,18 @@ from html import escape
 
 from starlette.responses import Response
 
-from smart_context.web.gate.client_keys import is_for_clients
+from smart_context.web.gate.client_keys import MISPLACED, is_for_clients
 from smart_context.web.gate.request_facts import Refusal, RequestFacts, clean_url
 from smart_context.web.wire import render_json
 
 _UNAUTHORIZED, _NOT_FOUND = 401, 404
-_KINDS = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+_KINDS = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+}
+_CODES = {401: "invalid_api_key", 404: "unknown_url"}
 _NO_STORE = {"Cache-Control": "no-store"}
 
 PLAIN_STYLE = (
@@ -88,7 +94,7 @@ def refuse(
         told["WWW-Authenticate"] = 'Bearer realm="Smart Context"'
     if refusal.retry_after_s:
         told["Retry-After"] = str(refusal.retry_after_s)
-    if is_for_clients(facts.path):
+    if is_for_clients(facts.path) or refusal is MISPLACED:
         return _refused_client(refusal, {**_NO_STORE, **told})
     every = {**_NO_STORE, **(headers or {}), **told}
     if facts.path.startswith("/api/") or "text/html" not in facts.header("accept"):
@@ -148,7 +154,7 @@ def _refused_client(refusal: Refusal, headers: Mapping[str, str]) -> Response:
         "message": f"{refusal.title}. {refusal.advice}",
         "type": _KINDS.get(refusal.status, "invalid_request_error"),
         "param": None,
-        "code": "invalid_api_key" if refusal.status == _UNAUTHORIZED else None,
+        "code": _CODES.get(refusal.status),
     }
     return Response(render_json({"error": error}), refusal.status, headers, "application/json")
 

@@ -110,3 +110,13 @@ def test_an_unknown_route_is_refused_in_the_shape_of_the_api(client, method, pat
     assert set(error) == {"message", "type", "param", "code"}
     assert error["code"] == "unknown_url"
     assert f"{method} {path.rstrip('/')}" in error["message"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/v1/models", "/v1/openai/v1/responses", "/v1/chat/completions/chat/completions"]
+)
+def test_a_base_url_with_too_much_is_told_the_right_one(client, path):
+    refused = client.request("POST", path)
+    assert refused.status == 404
+    assert "The base URL ends in /v1" in refused.json["error"]["message"]
+    assert "base URL" not in client.request("GET", "/v1/none").json["error"]["message"]
