@@ -12,7 +12,7 @@ import click
 
 from smart_context.app.composition import open_storage
 from smart_context.base.asking import whoever_asks
-from smart_context.base.errors import CommandFailed, SmartContextError, StoreFailed
+from smart_context.base.errors import ChatIdInvalid, CommandFailed, SmartContextError, StoreFailed
 from smart_context.base.text.names import shown
 from smart_context.base.text.scores import counted
 from smart_context.base.values import JsonObject
@@ -290,7 +290,7 @@ def import_(
     """
     storage = open_storage(here.root)
     if chat_id:
-        _import_one(storage.chats, files, check_chat_id(chat_id))
+        _import_one(storage.chats, files, _new_id(chat_id))
         return
     wishes = Wishes(client=client or "", folder=folder, is_dry=is_dry)
     bar = ProgressBar("Importing")
@@ -311,6 +311,13 @@ def import_(
         if here.output != "json":
             say(account.problems(), err=True)
         raise click.exceptions.Exit(1)
+
+
+def _new_id(text: str) -> ChatId:
+    try:
+        return check_chat_id(text)
+    except ChatIdInvalid as error:
+        raise click.BadParameter(str(error), param_hint="--chat-id") from error
 
 
 def _import_one(store: Chats, files: tuple[Path, ...], chat_id: ChatId) -> None:

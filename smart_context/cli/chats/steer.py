@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from smart_context.base.errors import StoreFailed
+from smart_context.base.errors import CommandFailed, InvalidParams, StoreFailed
 from smart_context.base.text.names import lines_shown, one_line, shown
 from smart_context.base.text.scores import counted, cut_in_words
 from smart_context.cli.chats.asking import Here, body_as_text, chat_made, in_vault
@@ -119,7 +119,10 @@ def role(
         raise click.UsageError("--target needs the NAME of a role.")
     if name or takes_away:
         chosen: dict[str, Any] = {"role": name or "", "targets": list(targets)}
-        result = here.ask("smart_context.set_role", chat_id=chat, **chosen)
+        try:
+            result = here.ask("smart_context.set_role", chat_id=chat, **chosen)
+        except InvalidParams as error:  # NAME is not there, as a CHAT may not be
+            raise CommandFailed(str(error)) from error
     else:
         result = here.ask("smart_context.roles", chat_id=chat)
     here.show(result, _roles_as_text)

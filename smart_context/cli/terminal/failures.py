@@ -14,7 +14,12 @@ from typing import TypeAlias
 import click
 from typing_extensions import override
 
-from smart_context.base.errors import ConfigInvalid, ManifestInvalid, SmartContextError
+from smart_context.base.errors import (
+    ConfigInvalid,
+    InvalidParams,
+    ManifestInvalid,
+    SmartContextError,
+)
 from smart_context.base.text.names import lines_shown, one_line, shown
 
 FAILED = 1
@@ -43,7 +48,7 @@ def reported() -> Iterator[None]:
         yield
     except click.UsageError as error:  # it may quote a hostile file name from a shell pattern
         raise click.UsageError(lines_shown(error.format_message()), error.ctx) from error
-    except (ConfigInvalid, ManifestInvalid) as error:
+    except (ConfigInvalid, ManifestInvalid, InvalidParams) as error:
         raise BadUsage(lines_shown(str(error))) from error
     except SmartContextError as error:
         raise Failed(lines_shown(str(error))) from error

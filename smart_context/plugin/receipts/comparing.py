@@ -173,7 +173,7 @@ class Comparisons:
             return ""
         choice = self.requests.choice_of(storable(model.strip()))
         if not choice:
-            raise CommandFailed(
+            raise InvalidParams(
                 "No connected endpoint has this model. Choose chat, fast, or a model of theirs, "
                 "such as chat/gpt-4o."
             )

@@ -78,7 +78,7 @@ def test_a_replay_sends_and_changes_nothing(smart_context, vault):
         (("--replay", "colour=red"), 2, "threshold"),
         (("--replay", "threshold=high"), 2, "number"),
         (("--replay", "keep_pairs=maybe"), 2, "switch"),
-        (("--replay", "threshold=7"), 1, "from -1 to 1"),
+        (("--replay", "threshold=7"), 2, "from -1 to 1"),
         (("--replay", "threshold=0", "--diff", "x"), 2, "either --replay or --diff"),
     ],
 )

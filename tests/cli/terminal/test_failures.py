@@ -57,3 +57,26 @@ def test_programs_get_one_object_a_line_whatever_it_says():
         "logger": "smart_context.web",
         "message": f"Refused {FORGED}",
     }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["topics", "--all", "--since", "nope"], "since: expected a date"),
+        (["filter", "short-story", "--topics", ""], "a label has 1 to 200"),
+        (["filter", "short-story", "--threshold", "nan"], "from -1 to 1"),
+        (["recall", "short-story", "--query", " "], "expected a value"),
+        (["recall", "short-story", "--query", "x", "--max-tokens", "9000000"], "max_tokens"),
+        (["recall", "short-story", "--from", "short-story"], "can't recall itself"),
+        (["split", "short-story", "--topic", "nope"], "no topic 'nope'"),
+        (["compare", "short-story", "--message", "x", "--role", "nope"], "no role 'nope'"),
+        (["compare", "short-story", "--message", "x", "--model", "nope"], "has this model"),
+        (["compare", "short-story", "--message", ""], "expected some text"),
+        (["chats", "import", "pyproject.toml", "--chat-id", "a b"], "is not a chat id"),
+    ],
+)
+def test_a_bad_value_of_an_option_ends_with_2(smart_context, vault, arguments, told):
+    (vault / "pyproject.toml").touch()
+    code, _, err = smart_context(*arguments, cwd=vault)
+    assert code == 2
+    assert told in err
