@@ -159,7 +159,8 @@ class _Parts:
     @cached_property
     def contexts(self) -> ChatContexts:
         budget = self.settings.context_budget_tokens
-        return self._made(ChatContexts, budget=budget, within=self.budget.for_contexts)
+        within = self.budget.for_contexts
+        return self._made(ChatContexts, budget=budget, within=within, steps=self.undo)
 
     @cached_property
     def roles(self) -> ChatRoles:

@@ -7,7 +7,7 @@ caches.
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Literal
@@ -24,6 +24,7 @@ from smart_context.plugin.briefing.chat_roles import NO_ROLE, ChatRoles, RolePar
 from smart_context.plugin.briefing.recall_prompt import RecallsPrompt
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
+from smart_context.plugin.choices.undo import UndoSteps
 from smart_context.plugin.notes.context_documents import (
     ContextChanges,
     NamesContext,
@@ -77,6 +78,7 @@ class ChatContexts:
     within: Callable[[int], int]  # caps a budget by the model's window
     model: ModelInUse
     logger: logging.Logger
+    steps: UndoSteps
 
     async def attach_context(
         self, chat_id: ChatId, key: Annotated[str, NamesContext]
@@ -100,15 +102,37 @@ class ChatContexts:
         """Add notes to the chat's own context, which is made and attached if necessary."""
         key = own_context(chat_id)
 
-        def add(contexts: SmartContexts) -> None:
+        def add(contexts: SmartContexts) -> tuple[str, ...]:
             known = contexts.get(key)
-            items = {**(known.context_items if known else {}), **dict.fromkeys(paths, True)}
+            had = known.context_items if known else {}
+            items = {**had, **dict.fromkeys(paths, True)}
             contexts.create(items, key, known.context_opts if known else {})
+            return tuple(path for path in items if path not in had)
 
         if not paths:
             raise InvalidParams("paths: expected at least one note")
-        await self.notes.ask(add)
-        return await self._change(chat_id, lambda state: state.attach(key))
+        before = await self.sidecars.of(chat_id)
+        added = await self.notes.ask(add)
+        if added and key in before.state.contexts:
+            self.steps.add_notes(chat_id, before, added)
+        shown = await self._change(chat_id, lambda state: state.attach(key))
+        if added and key not in before.state.contexts:
+            self.steps.amend(chat_id, notes=added)
+        return shown
+
+    async def take_out(self, chat_id: ChatId, notes: Collection[str]) -> None:
+        """Take notes out of the chat's own context; one without any is deleted."""
+        key = own_context(chat_id)
+
+        def take(contexts: SmartContexts) -> None:
+            if known := contexts.get(key):
+                items = {n: flag for n, flag in known.context_items.items() if n not in notes}
+                if items:
+                    contexts.create(items, key, known.context_opts)
+                else:
+                    contexts.delete(key)
+
+        await self.notes.ask(take)
 
     async def assemble(
         self,

@@ -75,6 +75,7 @@ class Step:
     # its edit of the topics; `None` if it was not about topics
     topics: TopicEdit | TopicMoves | None = None
     summary: Summary | None = None  # what it put in the place of messages; `None` if nothing
+    notes: tuple[str, ...] = ()  # the notes that it added to the chat's own context
 
     @property
     def words(self) -> str:
@@ -86,6 +87,8 @@ class Step:
             return self.summary.words
         if isinstance(self.topics, TopicMoves):
             return _moves_in_words(self.topics.moves)
+        if self.notes:
+            return f"{_listed(self.notes)} added"
         edit = _edit_in_words(self.topics) if self.topics is not None else ""
         return edit or _change_in_words(self.before.state, self.after)
 
@@ -118,11 +121,17 @@ class UndoSteps:
         steps = self._steps.get(_key(chat_id))
         return steps.pop() if steps else None
 
-    def amend(self, chat_id: ChatId, topics: TopicEdit) -> None:
-        """Add the edit of the topics to the last step."""
+    def amend(
+        self, chat_id: ChatId, topics: TopicEdit | None = None, *, notes: tuple[str, ...] = ()
+    ) -> None:
+        """Add the edit of the topics, or the notes that were added, to the last step."""
         steps = self._steps.get(_key(chat_id))
         if steps:
-            steps[-1] = replace(steps[-1], topics=topics)
+            steps[-1] = replace(steps[-1], topics=topics, notes=notes)
+
+    def add_notes(self, chat_id: ChatId, now: ChatSidecar, notes: tuple[str, ...]) -> None:
+        """Remember that notes were added to the chat's own context, which is attached."""
+        self.push(chat_id, Step(before=now, after=now.state, notes=notes))
 
     def drop_summary(self, chat_id: ChatId, message_id: MessageId) -> None:
         """Forget the step of a summary that was removed."""

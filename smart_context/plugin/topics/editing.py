@@ -12,6 +12,7 @@ from smart_context.base.text.saying import said
 from smart_context.base.values import JsonObject
 from smart_context.chat.compaction import without_summary
 from smart_context.chat.messages import ChatId, Message, MessageId, without_notices
+from smart_context.plugin.briefing.briefing import ChatContexts
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.choices.topic_edits import TopicEdits, checked_label
@@ -45,6 +46,7 @@ class TopicEditing:
     selector: ContextSelector
     emit: Callable[[str, JsonObject], None]
     changes: ContextChanges
+    contexts: ChatContexts
 
     async def rename_topic(self, chat_id: ChatId, label: str, new_label: str) -> PanelResult:
         """Rename a topic, now and in later extractions."""
@@ -94,7 +96,10 @@ class TopicEditing:
             await self._restore(chat_id, step, stored=stored)
             if step.topics is not None and stored:
                 await self._store(chat_id, step.topics.undone(await self._known(chat_id)))
-            if (after.contexts, after.recalls) != (before.contexts, before.recalls):
+            if step.notes:
+                await self.contexts.take_out(chat_id, step.notes)
+                words = "the notes" if after == before else words
+            if step.notes or (after.contexts, after.recalls) != (before.contexts, before.recalls):
                 self.changes.chat_changed(chat_id)
             await self.chat_filter.announce(chat_id)
         shown = await self.chat_filter.topics(chat_id)

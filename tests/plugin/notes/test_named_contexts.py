@@ -72,6 +72,23 @@ async def test_the_context_of_a_chat_says_which_chat_it_is_of(notes, served):
         ]
 
 
+async def test_adding_notes_is_undone_note_by_note(notes, served):
+    notes(NOTES)
+    async with served() as running:
+        first = await running.call("preview", chat_id="c", message="hello")
+        await running.call("add_notes", chat_id="c", paths=["a.md"])
+        second = await running.call("preview", chat_id="c", message="hello")
+        await running.call("add_notes", chat_id="c", paths=["sub/b.md", "a.md"])
+        await running.call("add_notes", chat_id="c", paths=["a.md"])
+        undone = await running.call("undo", chat_id="c")
+        assert (undone["undone"], undone["undone_words"]) == ("the notes", "sub/b.md added")
+        assert await running.call("preview", chat_id="c", message="hello") == second
+        undone = await running.call("undo", chat_id="c")
+        assert (undone["undone_words"], undone["left"]) == ("a.md added", 0)
+        assert await running.call("preview", chat_id="c", message="hello") == first
+        assert (await running.call("list_contexts"))["contexts"] == []
+
+
 async def test_a_note_is_read_again_for_each_message(notes, served):
     vault = notes(NOTES)
     async with served() as running:
