@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from smart_context.chat.messages import Role
 from smart_context.importing.found import (
+    MOST_BEFORE,
     FoundChat,
     FoundMessage,
     NotKnown,
@@ -187,7 +188,7 @@ def _add_part(part: Mapping[str, Any], message: FoundMessage, chat: FoundChat) -
     kind = text_of(part.get("type")) or text_of(part.get("pt"))
     text = text_of(part.get("text")) or text_of(part.get("refusal"))
     if kind in _BLOCKS or (kind in {"image", "document"} and "source" in part):
-        add_blocks([part], message, chat.messages[:-1])
+        add_blocks([part], message, chat.messages[-MOST_BEFORE:-1])
     elif kind in {"tool-invocation", "dynamic-tool"} or kind.startswith("tool-"):
         _add_tool(kind, mapping(part.get("toolInvocation")) or part, message, chat)
     elif kind == "reasoning":
