@@ -31,7 +31,7 @@ _WIDE = (  # the marks of UTF-32 come first: they begin with those of UTF-16
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _PROBED_BYTES = 1024
-_WIDE_SHARE = 0.7
+_WIDE_SHARE, _LEAST_WIDE = 0.7, 4
 
 _Content = tuple[os.stat_result, bytes]
 
@@ -176,9 +176,8 @@ def text_of(content: bytes, *, probed: int | None = None) -> str:
 
 def _is_wide(content: bytes) -> bool:
     """True if nearly each second byte is a NUL, and hardly any other."""
-    length = max(1, len(content) // 2)
-    first, second = sorted([content[::2].count(0), content[1::2].count(0)])
-    return first == 0 and second >= length * _WIDE_SHARE
+    few, many = sorted([content[::2].count(0), content[1::2].count(0)])
+    return few == 0 and many >= max(_LEAST_WIDE, len(content) // 2 * _WIDE_SHARE)
 
 
 def read_text(
