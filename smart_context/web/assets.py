@@ -8,6 +8,9 @@ without asking for any of them.
 import contextlib
 import hashlib
 import os
+import re
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,9 @@ KEPT = "private, max-age=31536000, immutable"
 
 ASKED_ABOUT = "no-cache"
 """The `Cache-Control` of other files: their names don't change with their content."""
+
+
+_MODULE = re.compile(r'rel="modulepreload" href="/static/joined/([\w-]+)\.js')
 
 
 def assets_version(root: Path) -> str:
@@ -43,6 +49,13 @@ def assets_version(root: Path) -> str:
                     stat = entry.stat()
                     found.append((entry.path, stat.st_size, stat.st_mtime_ns))
     return hashlib.sha256(repr(sorted(found)).encode()).hexdigest()[:12]
+
+
+@cache
+def page_modules() -> Mapping[str, tuple[str, ...]]:
+    """The joined scripts that each page preloads, by the name of its template."""
+    pages = sorted((asset("templates") / "pages").glob("*.html"))
+    return {page.stem: tuple(_MODULE.findall(page.read_text(encoding="utf-8"))) for page in pages}
 
 
 def caching(asked: str, version: str) -> str:

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from smart_context.base.asking import asking, one_request, waited_for
 from smart_context.base.resources import asset
 from smart_context.base.values import NOBODY
-from smart_context.web.assets import assets_version
+from smart_context.web.assets import assets_version, page_modules
 from smart_context.web.gate.client_keys import (
     client_headers,
     is_for_clients,
@@ -89,10 +89,8 @@ _KEY_PAGE = """<!doctype html>
 """
 
 _SCRIPT = '<link rel="modulepreload" href="/static/joined/{name}.js?v={version}">'
-_WITH_CLOUD = frozenset({"chat", "turn", "panel"})
-_PAGES = re.compile(
-    r"/(?:(?P<contexts>contexts)|(?P<clients>clients)|(?P<panel>panels)|(?P<settings>settings)|(?P<costs>costs)|chats/[^/]+/(?P<turn>turns))/?"
-)
+_TURN = re.compile(r"/chats/[^/]+/turns/?")
+_OTHER_NAMES = {"panels": "panel"}
 
 
 def key_page(path: str, version: str) -> str:
@@ -103,9 +101,10 @@ def key_page(path: str, version: str) -> str:
     Args:
         version: What `assets_version` gives; addresses have to be the same as in `layout.html`.
     """
-    found = _PAGES.match(path)
-    page = (found and found.lastgroup) or "chat"
-    names = [*(["bubble-cloud-define"] if page in _WITH_CLOUD else []), f"{page}-page"]
+    first = path.strip("/").partition("/")[0]
+    page = "turn" if _TURN.match(path) else _OTHER_NAMES.get(first, first)
+    modules = page_modules()
+    names = modules.get(page) or modules["chat"]
     scripts = "\n".join(_SCRIPT.format(name=name, version=version) for name in names)
     return _KEY_PAGE.format(scripts=scripts, version=version)
 

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from smart_context.base.resources import asset
 from smart_context.web.gate.gate import key_page
 
 
@@ -19,6 +20,8 @@ from smart_context.web.gate.gate import key_page
         ("/clients", "clients-page"),
         ("/settings", "settings-page"),
         ("/costs", "costs-page"),
+        ("/topics", "topics-page"),
+        ("/layout", "chat-page"),
         ("/panels/smart_context", "panel-page"),
     ],
 )
@@ -26,5 +29,6 @@ def test_it_preloads_the_script_of_the_page(path, script):
     names = re.findall(
         r'modulepreload" href="/static/joined/([^"]+).js\?v=2f"', key_page(path, "2f")
     )
-    has_cloud = script in {"chat-page", "turn-page", "panel-page"}
-    assert names == [*(["bubble-cloud-define"] if has_cloud else []), script]
+    assert names[-1] == script
+    template = asset("templates") / "pages" / f"{script.removesuffix('-page')}.html"
+    assert names == re.findall(r"joined/([\w-]+)\.js", template.read_text(encoding="utf-8"))
