@@ -53,6 +53,7 @@ class Turn:
         lacks_optional_prompt: The optional part of the system prompt did not fit either.
         was_cut: The history was cut to keep within the window, by a plugin or by the host.
         is_cut_off: The model ended its answer at the most tokens that it may have.
+        is_filtered: The provider's filter ended the answer.
         abort_reason: Why a handler aborted the turn; empty if none did.
         is_extracted: The answer quotes passages; no chat model is configured.
         error: Why it failed, for the user; empty if it did not.
@@ -89,6 +90,7 @@ class Turn:
         self.abort_reason = ""
         self.stopped = False
         self.is_cut_off = False
+        self.is_filtered = False
         self.is_extracted = False
         self.error = ""
         self.error_code = 0

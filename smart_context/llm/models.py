@@ -80,6 +80,7 @@ class Piece:
     Attributes:
         reasoning: What a model thinks before it answers; it is not part of the answer.
         is_cut_off: The model reached the most tokens that an answer may have.
+        is_filtered: The provider's filter ended the answer.
     """
 
     text: str = ""
@@ -87,17 +88,19 @@ class Piece:
     tool_calls: tuple[ToolCall, ...] = ()
     usage: Usage | None = None
     is_cut_off: bool = False
+    is_filtered: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """A whole answer; `reasoning` and `is_cut_off` as in `Piece`."""
+    """A whole answer; `reasoning` and how it ended as in `Piece`."""
 
     text: str
     reasoning: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     usage: Usage | None = None
     is_cut_off: bool = False
+    is_filtered: bool = False
 
 
 class ChatModel(Protocol):

@@ -37,6 +37,26 @@ def test_without_streaming_the_answer_comes_at_once(client, endpoint):
     assert not endpoint.chat_requests[0].body.get("stream")
 
 
+@pytest.mark.parametrize("stream", [True, False])
+def test_an_answer_that_the_providers_filter_ended_says_so(server, client, endpoint, stream):
+    endpoint.reply_with(Reply(pieces=("First make a",), finish_reason="content_filter"))
+    client.call("chat.send", chat_id="new", message="go", stream=stream)
+    answer = read_chat(server.vault, "new")["messages"][1]
+    assert answer["filtered"] is True
+    page = server.request("GET", "/chats/new", headers={"Accept": "text/html"})[1]
+    assert "a content filter of the provider ended the answer" in page
+    endpoint.reply_with("Better now.")
+    client.call("chat.regenerate", chat_id="new", message_id=answer["id"], stream=False)
+    assert "filtered" not in read_chat(server.vault, "new")["messages"][1]
+
+
+def test_an_answer_that_the_providers_filter_withheld_says_so(server, client, endpoint):
+    endpoint.reply_with(Reply(pieces=(), finish_reason="content_filter"))
+    refused = client.fail("chat.send", chat_id="new", message="go")
+    assert "content filter of the provider withheld the answer" in refused["message"]
+    assert "content filter" in read_chat(server.vault, "new")["messages"][1]["error"]
+
+
 def test_without_a_chat_a_new_one_begins_and_is_open_from_then_on(client):
     first = client.call("chat.send", message="hello")
     second = client.call("chat.send", message="again")

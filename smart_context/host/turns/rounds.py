@@ -67,6 +67,11 @@ class Rounds:
     def _checked(self, text: str) -> str:
         if text.strip():
             return text
+        if self.turn.is_filtered:
+            raise ModelFailed(
+                f"A content filter of the provider withheld the answer of {self.model.name}. "
+                "Rephrase your question."
+            )
         raise ModelFailed(f"{self.model.name} gave an empty answer. Try again or rephrase.")
 
     async def _ask(self, tools: Sequence[Tool]) -> Completion:
@@ -81,7 +86,7 @@ class Rounds:
 
     async def _request(self, tools: Sequence[Tool], *, as_text: bool) -> Completion:
         turn = self.turn
-        turn.usage, turn.is_cut_off = None, False
+        turn.usage, turn.is_cut_off, turn.is_filtered = None, False, False
         whole = replace(turn.request, tools=tuple(tools), as_text=as_text)
         request = await within(turn.window, whole)
         if request is not whole:
@@ -131,6 +136,7 @@ class Rounds:
                 async for piece in pieces:
                     self.turn.usage = piece.usage or self.turn.usage
                     self.turn.is_cut_off |= piece.is_cut_off
+                    self.turn.is_filtered |= piece.is_filtered
                     calls += piece.tool_calls
                     if piece.reasoning and not texts:  # later ones have no place
                         thoughts.append(piece.reasoning)
@@ -146,7 +152,7 @@ class Rounds:
     async def _whole(self, offered: Sequence[dict[str, object]]) -> Completion:
         said = await self.model.complete(self.turn.sent, tools=offered)
         self.turn.usage = said.usage
-        self.turn.is_cut_off = said.is_cut_off
+        self.turn.is_cut_off, self.turn.is_filtered = said.is_cut_off, said.is_filtered
         self._keep_thoughts([said.reasoning])
         if said.text:
             self.heard.text(said.text)

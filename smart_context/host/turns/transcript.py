@@ -22,7 +22,7 @@ INTERRUPTED = "The answer was interrupted before it was complete. Ask again or r
 
 NOTHING_CAME = "Stopped before an answer came."
 
-_OF_ONE_TURN = ("generating", "error", "error_code", "stopped", "cut_off")
+_OF_ONE_TURN = ("generating", "error", "error_code", "stopped", "cut_off", "filtered")
 
 
 def answer_place(message_id: MessageId, created_at: str, *, is_extracted: bool = False) -> Message:
@@ -68,6 +68,7 @@ def stored_answer(
             **(extra or {}),
             **({"stopped": True} if turn.stopped else {}),
             **({"cut_off": True} if turn.is_cut_off and not turn.stopped else {}),
+            **({"filtered": True} if turn.is_filtered and not turn.stopped else {}),
             **({EXTRACTED: True} if turn.is_extracted else {}),
         },
     )

@@ -95,6 +95,7 @@ MOST_CHARACTERS = 4_000_000
 
 _NOTHING = ("", "")
 _AT_ITS_LIMIT = "length"
+_FILTERED = "content_filter"
 """Why an answer ended that is as long as it may be; as OpenAI's API says it."""
 
 
@@ -127,6 +128,7 @@ def read_completion(body: bytes) -> Completion:
         tool_calls=calls.whole,
         usage=Usage.from_dict(answer.get("usage")),
         is_cut_off=choice is not None and choice.get("finish_reason") == _AT_ITS_LIMIT,
+        is_filtered=choice is not None and choice.get("finish_reason") == _FILTERED,
     )
 
 
@@ -173,7 +175,7 @@ class StreamReader:
         self._thinking = Thinking()
         self._usage: Usage | None = None
         self._saw_event = False
-        self._is_cut_off = False
+        self._reason: object = ""
         self._strays = bytearray()
 
     def feed(self, chunk: bytes) -> Iterator[Piece]:
@@ -215,13 +217,15 @@ class StreamReader:
                 tool_calls=whole.tool_calls,
                 usage=whole.usage,
                 is_cut_off=whole.is_cut_off,
+                is_filtered=whole.is_filtered,
             )
             return
         last = replace(
             self.held(),
             tool_calls=self._calls.whole,
             usage=self._usage,
-            is_cut_off=self._is_cut_off,
+            is_cut_off=self._reason == _AT_ITS_LIMIT,
+            is_filtered=self._reason == _FILTERED,
         )
         if last != Piece():
             yield last
@@ -266,7 +270,7 @@ class StreamReader:
             return _NOTHING
         if reason := choice.get("finish_reason"):
             self.ended = True
-            self._is_cut_off = reason == _AT_ITS_LIMIT
+            self._reason = reason
         delta = choice.get("delta")
         if not isinstance(delta, Mapping):
             return _NOTHING

@@ -101,13 +101,15 @@ async def test_a_streamed_answer_comes_in_pieces_and_its_usage_last(endpoint, ch
     assert pieces[-1] == Piece(usage=Usage(prompt_tokens=7, completion_tokens=3))
 
 
-@pytest.mark.parametrize("reason", ["length", "stop"])
-async def test_an_answer_that_reached_its_most_tokens_says_so(endpoint, chat, reason):
+@pytest.mark.parametrize("reason", ["length", "content_filter", "stop"])
+async def test_an_answer_that_was_ended_says_by_what(endpoint, chat, reason):
     endpoint.reply_with(*[Reply(pieces=("one ", "two"), finish_reason=reason)] * 2)
     pieces = await collected(chat.stream(ASK))
     whole = await chat.complete(ASK)
     is_cut_off = reason == "length"
     assert any(piece.is_cut_off for piece in pieces) is whole.is_cut_off is is_cut_off
+    is_filtered = reason == "content_filter"
+    assert any(piece.is_filtered for piece in pieces) is whole.is_filtered is is_filtered
 
 
 @pytest.mark.parametrize("streamed", [True, False])

@@ -261,6 +261,7 @@ def _ending(message: Message) -> str:
     marks = {
         "stopped": "Stopped",
         "cut_off": "Cut off: the answer is as long as the model may write",
+        "filtered": "Cut off: a content filter of the provider ended the answer",
     }
     return next((words for mark, words in marks.items() if message.extra.get(mark) is True), "")
 
