@@ -132,6 +132,9 @@ NOTES = (
     *(repeated(" ", before="^a", after="x"), repeated(" ", before="```", after="`")),
     *(repeated(" <!--", before="x"), repeated("~~~ ", before="- "), repeated("[[", after="]]")),
     *(repeated(" ", before="$a", after="$"), repeated("`` `", before="x ")),
+    *("- a `b` $c\n", "# a `b`\n", "> a `b`\n\n", "|a|\n|-|\n|`b`|`c|\n\n", "<b>\n# a\n\n"),
+    *("> - ", "- `a\n\n", "[a]: b\n===\n", "    a\n\nb\n", "%%\n# a\n%%\n", "$$\na\n"),
+    *(repeated("\n", before="- " * 500), repeated("|", before="|a|\n|-|\n")),
 )
 LONGEST_PROPERTIES = 60_000  # longer ones are not read
 PROPERTIES = (

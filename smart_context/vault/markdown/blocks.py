@@ -5,7 +5,9 @@ table or rule ends it. Comments (`%%`) and displayed formulas (`$$`) are blocks 
 """
 
 import re
+from array import array
 from bisect import bisect_left
+from collections.abc import MutableSequence
 from typing import Final, NamedTuple
 
 Range = tuple[int, int]
@@ -35,11 +37,12 @@ class Blocks(NamedTuple):
 
     headings: list[Heading]
     hidden: list[Range]  # fences, indented code, comments and formulas of several lines
-    bounds: list[int]  # inline markup reaches across none of these positions
+    bounds: MutableSequence[int]  # inline markup reaches across none of these positions
 
 
 _NONE, _PARAGRAPH, _TABLE, _CODE, _FENCE, _HTML = range(6)
 _CODE_INDENT = 4  # a line with that much white space before it opens nothing else
+_MOST_OPEN = 1_000  # a hostile line may open millions of quotes and lists
 _QUOTE = 0  # in the stack of open blocks, where a list item has its width
 
 _HTML_NAMES = """
@@ -111,7 +114,7 @@ class _Reader:
     """
 
     def __init__(self, text: str, start: int, end: int, most: int) -> None:
-        self._blocks = Blocks([], [], [])
+        self._blocks = Blocks([], [], array("q"))  # a table of millions of cells has as many
         self._text = text
         self._end = end
         self._most = most
@@ -242,6 +245,8 @@ class _Reader:
             if indent >= _CODE_INDENT:
                 self._open_leaf(_CODE, at, matched)
                 return
+            if len(self._stack) >= _MOST_OPEN:
+                break
             if self._text[at] == ">":
                 self._leave(matched)
                 self._enter(_QUOTE)

@@ -321,7 +321,7 @@ class _Scan:
         self._text = text
         self._bounds = bounds
         self._nearest: dict[str, int] = {}
-        self._paragraph_end = -1
+        self._paragraph_end = self._blank_line = -1
         self._no_math_before = -1
         self._runs: dict[int, list[int]] | None = None
 
@@ -352,10 +352,11 @@ class _Scan:
     def _paragraph(self, position: int) -> int:
         """Where the paragraph around a position ends."""
         if position >= self._paragraph_end:
-            blank = _BLANK_LINE.search(self._text, position)
-            ends = blank.start() if blank else len(self._text)
+            if position > self._blank_line:
+                blank = _BLANK_LINE.search(self._text, position)
+                self._blank_line = blank.start() if blank else len(self._text)
             place = bisect_right(self._bounds, position)
-            self._paragraph_end = min([ends, *self._bounds[place : place + 1]])
+            self._paragraph_end = min([self._blank_line, *self._bounds[place : place + 1]])
         return self._paragraph_end
 
     def _next(self, mark: str, after: int) -> int:
