@@ -7,6 +7,8 @@ from contextlib import ExitStack
 import pytest
 
 from smart_context.storage.files.caches import FileCaches
+from smart_context.topics.stored import to_assignments
+from smart_context.topics.values import Topic
 from smart_context.vault.index.vault_index import VaultIndex
 from tests.fake_openai import FakeOpenAI
 from tests.loaded_once import share_models
@@ -106,6 +108,32 @@ def write_chat(vault, chat_id, messages, **document):
         encoding="utf-8",
     )
     return path
+
+
+BOATS = "boats with a mast, a keel and a rudder in the harbour"
+KNOTS = "knots such as the bowline and the hitch in a rope"
+SAID = (BOATS, BOATS, BOATS, KNOTS, BOATS, KNOTS, KNOTS)
+
+
+def write_boats_and_knots(vault, chat_id, **members):
+    """A chat of seven questions, `q1` to `q7`, whose topics an extraction has found.
+
+    Args:
+        members: For the label of each topic, the ids of its messages, with spaces between them.
+    """
+    messages = [
+        {"id": f"{role[0]}{n}", "role": role[1:], "content": f"{text} {role[0]}{n}"}
+        for n, text in enumerate(SAID, 1)
+        for role in ("quser", "aassistant")
+    ]
+    found = [
+        Topic(label=label, count=len(ids.split()), message_ids=tuple(ids.split()), id=f"t-{label}")
+        for label, ids in members.items()
+    ]
+    public = [{"label": t.label, "count": t.count, "id": t.id} for t in found]
+    path = write_chat(vault, chat_id, messages, topics=public)
+    assignments = to_assignments(found, seen=messages[-1]["id"])
+    path.with_suffix(".topics.json").write_text(json.dumps(assignments))
 
 
 def read_chat(vault, chat_id):

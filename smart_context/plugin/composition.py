@@ -61,7 +61,8 @@ from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.storage.guarded.storage import PersonalContexts
 from smart_context.topics.clusters.keywords import Keywords
 from smart_context.topics.embedded import EmbeddedTopicExtractor
-from smart_context.topics.extraction import LlmTopicExtractor, TopicExtractor
+from smart_context.topics.extraction import TopicJudge
+from smart_context.topics.judging import ModelTopicJudge, Pace
 
 T = TypeVar("T")
 
@@ -188,17 +189,16 @@ class _Parts:
 
     @cached_property
     def topics(self) -> TopicUpdates:
-        keywords = Keywords()
+        keywords, pace = Keywords(), Pace()
 
-        def extractor(embedder: Embedder) -> TopicExtractor:
+        def judge(embedder: Embedder) -> TopicJudge | None:
             fast = self.context.models.fast
-            if fast is None:
-                return EmbeddedTopicExtractor(embedder, keywords)
-            return LlmTopicExtractor(fast, keywords)
+            return None if fast is None else ModelTopicJudge(fast, embedder, pace)
 
         return self._made(
             TopicUpdates,
-            extractor=extractor,
+            extractor=lambda embedder: EmbeddedTopicExtractor(embedder, keywords),
+            judge=judge,
             announce=self.chat_filter.announce,
             edited=self.editing.applied,
             steps=self.undo,

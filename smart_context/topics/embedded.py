@@ -180,12 +180,14 @@ def _topics(
     named = iter(labels)
 
     def topic(group: Group, whole: Topic | None = None) -> Topic:
+        label, before = next(named), group.before
         return Topic(
-            label=next(named),
+            label=label,
             count=len(group.places),
             message_ids=tuple(spoken[place].id for place in group.places),
-            id=group.before.id if group.before else "",
+            id=before.id if before else "",
             parent_id=(whole.id or whole.label) if whole else "",
+            named=before.named if before and before.label == label else 0,
         )
 
     found: list[Topic] = []

@@ -1,24 +1,18 @@
-"""Finds the topics of a chat with a language model."""
+"""What finds the topics of a chat, what judges them, and how topics stay what they were."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Protocol
 
-from smart_context.base.errors import ModelFailed, SmartContextError
+from smart_context.base.errors import SmartContextError
 from smart_context.chat.messages import Message, MessageId
-from smart_context.llm.models import ChatModel
 from smart_context.topics.clusters.keywords import Keywords
 from smart_context.topics.naming.labels import label_key
-from smart_context.topics.prompting import ReplyUnusable, extraction_prompt, parsed_reply
 from smart_context.topics.values import MOST_READ, MOST_TOPICS, Extraction, Previous, Topic
 
 NOTHING_BEFORE = Previous()
-
-MAX_PROMPT_TOKENS = 24_000
-"""Fits into the window of current small models, with room for the reply."""
 
 
 class ExtractionFailed(SmartContextError):
@@ -55,42 +49,22 @@ class TopicExtractor(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
-class LlmTopicExtractor:
-    """Asks a chat model, once, for the topics of the whole chat."""
+class TopicJudge(Protocol):
+    """Names and judges the topics that were found without it."""
 
-    model: ChatModel
-    keywords: Keywords = field(default_factory=Keywords)  # remembers the words of chats
-
-    async def extract(
-        self,
-        messages: Sequence[Message],
-        *,
-        previous: Previous = NOTHING_BEFORE,
-        regroup: bool = False,
+    async def judged(
+        self, found: Extraction, messages: Sequence[Message], *, previous: Previous
     ) -> Extraction:
-        """See `TopicExtractor`; a chat longer than the window is shortened, not cut off."""
-        messages = [message for message in messages if is_readable(message)]
-        if not any(message.text.strip() for message in messages):
-            return Extraction()
-        prompt = await asyncio.to_thread(
-            extraction_prompt,
-            messages,
-            previous=previous.topics,
-            max_tokens=MAX_PROMPT_TOKENS,
-        )
-        try:
-            reply = await self.model.complete(prompt.messages, json_reply=True)
-            found = parsed_reply(reply.text, messages, shown_share=prompt.shown_share)
-        except ModelFailed as failure:
-            raise ExtractionFailed(f"{self.model.name} did not answer: {failure}") from failure
-        except ReplyUnusable as fault:
-            words = f"{self.model.name} gave no list of topics ({fault})."
-            raise ExtractionFailed(f"{words} Another model may do better.") from fault
-        title = found.title
-        found = await asyncio.to_thread(reconciled, found, previous, messages, regroup=regroup)
-        found = replace(found, title=title)
-        return await asyncio.to_thread(with_keywords, found, messages, self.keywords)
+        """The topics with better names, and those that are one subject as one.
+
+        Args:
+            found: The topics of the chat, each with an id.
+            messages: All messages, oldest first.
+            previous: What the user relies on; these topics stay as they are.
+
+        Raises:
+            ExtractionFailed: If the model fails or its reply is unusable.
+        """
 
 
 def is_readable(message: Message) -> bool:

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import chain
 
@@ -22,8 +23,16 @@ _ATTEMPTS = 1024
 """Candidates for an id; each has one hue of twelve, so one with the last free hue is there."""
 
 
-def with_chosen_labels(topics: Sequence[Topic], chosen: Iterable[str]) -> tuple[Topic, ...]:
-    """The same topics; one with the words of a chosen label in another order takes that label."""
+def with_chosen_labels(
+    topics: Sequence[Topic], chosen: AbstractSet[str], known: Sequence[Topic] = ()
+) -> tuple[Topic, ...]:
+    """The same topics; one with the words of a chosen label in another order takes that label.
+
+    Args:
+        known: The topics before; one with a chosen label keeps it.
+    """
+    kept = {topic.id: topic.label for topic in known if topic.id and topic.label in chosen}
+    topics = [replace(topic, label=kept.get(topic.id, topic.label)) for topic in topics]
     found = dict.fromkeys(topic.label for topic in topics)
     left = {_words(label): label for label in chosen if label not in found}
     named = {label: left.pop(_words(label), label) for label in found}

@@ -16,14 +16,15 @@ from smart_context.topics.values import MOST_TOPICS, STICKY_LABEL, Extraction, T
 _INSTRUCTIONS = f"""\
 You sort a chat into the topics that it is about. Answer with one JSON object and nothing else:
 
-{{"topics": [{{"label": "…", "count": 1, "message_ids": ["…"]}}], "sticky_message_ids": ["…"],
+{{"topics": [{{"label": "…", "count": 1, "message_ids": [1]}}], "sticky_message_ids": [2],
  "title": "…"}}
 
 Topics
 - Name 3 to {MOST_TOPICS} topics, the largest first; fewer if the chat is short or about one thing.
 - A label has 2 to 4 words in Title Case, in the language of the chat, and says what the messages
   are about, not what kind of messages they are.
-- "message_ids" lists the messages about the topic, answers included; "count" is their number.
+- "message_ids" lists the numbers of the messages about the topic, answers included; "count" says
+  how many they are.
 - A message may belong to no topic.
 
 Sticky messages
@@ -56,16 +57,19 @@ def extraction_prompt(
 ) -> ExtractionPrompt:
     """The request for the topics of a chat, within about `max_tokens`.
 
-    Every message is shown with its id. In a long chat, the longest texts are shortened first, to
-    their beginning and end; if that is not enough, messages are left out evenly.
+    Every message is shown with its number, which counts from 1. In a long chat, the longest texts
+    are shortened first, to their beginning and end; if that is not enough, messages are left out
+    evenly.
     """
-    hint = _hint(previous)
+    hint = _hint(previous, {message.id: number for number, message in enumerate(messages, 1)})
     room = max_tokens - tokens(_INSTRUCTIONS) - tokens(hint) - 2 * LINE_TOKENS
     shown = sampled(messages, described, room)
     texts = [described(messages[place]) for place in shown]
     limit = most_characters(texts, room - overhead(messages, shown))
     lines = zip(shown, texts, strict=True)
-    transcript = "\n".join(_line(messages[place], cut(text, limit)) for place, text in lines)
+    transcript = "\n".join(
+        _line(place + 1, messages[place], cut(text, limit)) for place, text in lines
+    )
     fence = "`" * max(3, 1 + max(map(len, _BACKTICKS.findall(transcript)), default=0))
     note = "" if len(shown) == len(messages) else _sample_note(len(shown), len(messages))
     return ExtractionPrompt(
@@ -85,7 +89,7 @@ def described(message: Message) -> str:
     return ", ".join(f"({name})" for name in names if name)
 
 
-def _hint(previous: Sequence[Topic]) -> str:
+def _hint(previous: Sequence[Topic], numbers: Mapping[MessageId, int]) -> str:
     """The labels so far and, where messages are known, the topics that should stay as they are."""
     labels = list(dict.fromkeys(topic.label for topic in previous))
     if not labels:
@@ -97,7 +101,7 @@ def _hint(previous: Sequence[Topic]) -> str:
         return hint
     lines = "\n".join(
         json.dumps(
-            {"id": topic.id, "label": topic.label, "message_ids": _ends(topic.message_ids)},
+            {"id": topic.id, "label": topic.label, "message_ids": _ends(topic, numbers)},
             ensure_ascii=False,
         )
         for topic in known
@@ -109,17 +113,18 @@ def _hint(previous: Sequence[Topic]) -> str:
     )
 
 
-def _ends(ids: Sequence[str]) -> list[str]:
-    """The ids, or the first and last few of many."""
-    return list(ids) if len(ids) <= _MOST_IDS else [*ids[: _MOST_IDS // 2], *ids[-_MOST_IDS // 2 :]]
+def _ends(topic: Topic, numbers: Mapping[MessageId, int]) -> list[int]:
+    """The numbers of a topic's messages, or the first and last few of many."""
+    ids = [numbers[message_id] for message_id in topic.message_ids if message_id in numbers]
+    return ids if len(ids) <= _MOST_IDS else [*ids[: _MOST_IDS // 2], *ids[-_MOST_IDS // 2 :]]
 
 
 def _sample_note(shown: int, total: int) -> str:
     return f"These are {shown} messages out of {total}, evenly spread; count those shown.\n\n"
 
 
-def _line(message: Message, text: str) -> str:
-    entry = {"id": message.id, "role": message.role, "text": text}
+def _line(number: int, message: Message, text: str) -> str:
+    entry = {"n": number, "role": message.role, "text": text}
     return json.dumps(entry, ensure_ascii=False)
 
 
@@ -225,8 +230,8 @@ def parsed_reply(reply: str, messages: Sequence[Message], *, shown_share: float 
     """The topics and sticky ids of a reply.
 
     Fences and text around the JSON are ignored. Labels are cleaned, and those that differ only in
-    case are merged. Counts are limited to the number of messages, and unknown message ids are
-    dropped; the id of a topic may be made up. Of
+    case are merged. Counts are limited to the number of messages, and unknown numbers and message
+    ids are dropped; the id of a topic may be made up. Of
     more than eight topics, the largest are kept.
 
     Args:
@@ -236,35 +241,35 @@ def parsed_reply(reply: str, messages: Sequence[Message], *, shown_share: float 
         ReplyUnusable: If there is no such JSON, or no topic in it.
     """
     document = _document(reply)
-    order = {message.id: place for place, message in enumerate(messages)}
-    sticky = _known_ids(document.get("sticky_message_ids"), order)
+    chat = _Chat([message.id for message in messages])
+    sticky = chat.known(document.get("sticky_message_ids"))
     merged: dict[str, Topic] = {}
     for entry in document["topics"]:
-        topic = _topic(entry, order, shown_share)
+        topic = _topic(entry, chat, shown_share)
         if topic is None:
             continue
         key = label_key(topic.label)
         if key == label_key(STICKY_LABEL):
-            sticky = _chronological({*sticky, *topic.message_ids}, order)
+            sticky = chat.in_order({*sticky, *topic.message_ids})
         else:
-            merged[key] = _merged(merged[key], topic, order) if key in merged else topic
+            merged[key] = _merged(merged[key], topic, chat) if key in merged else topic
     if not merged:
         raise ReplyUnusable("found an empty one")
     return Extraction(
         topics=_largest(tuple(merged.values())),
         sticky_ids=sticky,
-        title=_title(document.get("title")),
+        title=title_in(document.get("title")),
     )
 
 
-def _title(value: object) -> str:
+def title_in(value: object) -> str:
     """A title of one short line; empty if there is none."""
     words = " ".join(value.split()).strip("\"“”'.… ") if isinstance(value, str) else ""
     return words if len(words) <= _LONGEST_TITLE else ""
 
 
 def _document(reply: str) -> Mapping[str, Any]:
-    for found in _json_values(reply[:_LONGEST_REPLY]):
+    for found in json_values(reply[:_LONGEST_REPLY]):
         if isinstance(found, dict) and isinstance(found.get("topics"), list):
             return found
         if isinstance(found, list) and found and all(map(_is_entry, found)):
@@ -273,7 +278,12 @@ def _document(reply: str) -> Mapping[str, Any]:
     raise ReplyUnusable(f"found “{start}”" if start else "found nothing")
 
 
-def _json_values(text: str) -> Iterator[object]:
+def json_objects(text: str) -> Iterator[Mapping[str, Any]]:
+    """The outermost JSON objects in the beginning of a text, in order."""
+    return (one for one in json_values(text[:_LONGEST_REPLY]) if isinstance(one, dict))
+
+
+def json_values(text: str) -> Iterator[object]:
     """The outermost JSON lists and objects in a text, in order."""
     decoder = json.JSONDecoder()
     position = 0
@@ -293,7 +303,33 @@ def _is_entry(value: object) -> bool:
     return isinstance(value, dict) and "label" in value
 
 
-def _topic(entry: object, order: Mapping[MessageId, int], shown_share: float) -> Topic | None:
+class _Chat:
+    """The messages that a model was shown, by their number and their id."""
+
+    def __init__(self, ids: Sequence[MessageId]) -> None:
+        self._ids = ids
+        self._places = {message_id: place for place, message_id in enumerate(ids)}
+
+    def known(self, value: object) -> tuple[MessageId, ...]:
+        """The messages that a list names; numbers count from 1, and unknown names are left out."""
+        found: set[MessageId] = set()
+        for name in value if isinstance(value, list) else ():
+            if type(name) is int and 1 <= name <= len(self._ids):
+                found.add(self._ids[name - 1])
+            elif isinstance(name, str) and name in self._places:
+                found.add(MessageId(name))
+        return self.in_order(found)
+
+    def in_order(self, ids: set[MessageId]) -> tuple[MessageId, ...]:
+        """The ids in the order of the chat."""
+        return tuple(sorted(ids, key=self._places.__getitem__))
+
+    def at_most(self, count: float) -> int:
+        """A count of at least 1 and at most the number of messages."""
+        return max(1, round(min(count, len(self._ids))))
+
+
+def _topic(entry: object, chat: _Chat, shown_share: float) -> Topic | None:
     if isinstance(entry, str):
         entry = {"label": entry}
     if not isinstance(entry, dict) or not isinstance(entry.get("label"), str):
@@ -301,22 +337,22 @@ def _topic(entry: object, order: Mapping[MessageId, int], shown_share: float) ->
     label = clean_label(entry["label"])
     if not label:
         return None
-    message_ids = _known_ids(entry.get("message_ids"), order)
+    message_ids = chat.known(entry.get("message_ids"))
     count = max(_number(entry.get("count")) / shown_share, len(message_ids))
     return Topic(
         label=label,
-        count=_clamped(count, order),
+        count=chat.at_most(count),
         message_ids=message_ids,
         id=entry["id"] if isinstance(entry.get("id"), str) else "",
     )
 
 
-def _merged(one: Topic, other: Topic, order: Mapping[MessageId, int]) -> Topic:
-    message_ids = _chronological({*one.message_ids, *other.message_ids}, order)
+def _merged(one: Topic, other: Topic, chat: _Chat) -> Topic:
+    message_ids = chat.in_order({*one.message_ids, *other.message_ids})
     count = len(message_ids) or one.count + other.count
     return Topic(
         label=one.label,
-        count=_clamped(count, order),
+        count=chat.at_most(count),
         message_ids=message_ids,
         id=one.id or other.id,
     )
@@ -325,20 +361,6 @@ def _merged(one: Topic, other: Topic, order: Mapping[MessageId, int]) -> Topic:
 def _largest(topics: tuple[Topic, ...]) -> tuple[Topic, ...]:
     by_size = sorted(range(len(topics)), key=lambda place: -topics[place].count)
     return tuple(topics[place] for place in sorted(by_size[:MOST_TOPICS]))
-
-
-def _known_ids(value: object, order: Mapping[MessageId, int]) -> tuple[MessageId, ...]:
-    if not isinstance(value, list):
-        return ()
-    return _chronological({MessageId(i) for i in value if isinstance(i, str) and i in order}, order)
-
-
-def _chronological(ids: set[MessageId], order: Mapping[MessageId, int]) -> tuple[MessageId, ...]:
-    return tuple(sorted(ids, key=order.__getitem__))
-
-
-def _clamped(count: float, order: Mapping[MessageId, int]) -> int:
-    return max(1, round(min(count, len(order))))
 
 
 def _number(value: object) -> float:

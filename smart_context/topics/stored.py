@@ -110,7 +110,7 @@ def to_assignments(
 
 
 def _assignment(topic: Topic) -> JsonObject:
-    return {
+    entry: JsonObject = {
         "label": topic.label,
         "count": topic.count,
         "message_ids": list(topic.message_ids),
@@ -118,6 +118,7 @@ def _assignment(topic: Topic) -> JsonObject:
         "id": topic.id,
         "parent_id": topic.parent_id,
     }
+    return entry | ({"named": topic.named} if topic.named else {})
 
 
 def seen_in(document: object) -> str:
@@ -141,6 +142,7 @@ def from_assignments(document: object, key: str = "topics") -> tuple[Topic, ...]
             keywords=_texts(entry.get("keywords")),
             id=text_in(entry.get("id")),
             parent_id=text_in(entry.get("parent_id")),
+            named=entry["named"] if type(entry.get("named")) is int else 0,
         )
         for entry in _entries(document.get(key))
         if isinstance(entry.get("label"), str)

@@ -26,6 +26,7 @@ class Topic:
     # the id of the wider topic that it is part of, or its label if that has no id yet; empty for a
     # top-level topic
     parent_id: str = ""
+    named: int = 0  # the number of messages that it had when a model named it; 0 for never
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

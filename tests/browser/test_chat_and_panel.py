@@ -9,10 +9,10 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.steps import asked, bubble, lit, open_chat, pick, send, status
-from tests.fake_openai import EMBEDDINGS, FOR_TOPICS, Reply, failure, held
+from tests.fake_openai import EMBEDDINGS, FOR_TOPICS, Reply, failure
 from tests.product.test_filter_over_the_wire import MIXED, TOPICS
 from tests.serving import TOKEN, lasting_port
-from tests.vaults import about, write_chat
+from tests.vaults import about, write_boats_and_knots, write_chat
 
 pytestmark = pytest.mark.browser
 
@@ -143,38 +143,24 @@ def test_two_tabs_stay_in_step(new_page, server):
     assert first.locator(".message", has_text="You said: from the second tab").count() == 1
 
 
-def test_new_topics_keep_the_selection(new_page, server, endpoint):
+def test_new_topics_keep_the_selection_and_take_the_models_names(new_page, server, endpoint):
     page = open_chat(new_page, server)
     pick(page, "cats sleep")
-    fresh = {
-        "topics": [{"label": "Cats Sleep", "count": 2}, {"label": "Night Sky", "count": 1}],
-        "sticky_message_ids": [],
-    }
-    endpoint.reply_with(json.dumps(fresh), path=FOR_TOPICS)
-    send(page, "look up")
-    expect(bubble(page, "Night Sky")).to_be_visible()
+    names = {str(n): "Boats on the Wind" for n in range(1, 9)}
+    endpoint.reply_with(json.dumps(names), path=FOR_TOPICS)
+    send(page, "boats sail in the night")
+    expect(bubble(page, "Boats on the Wind")).to_be_visible()
     expect(bubble(page, "boats sail")).to_have_count(0)
     selected = server.ask("smart_context.get_topics", chat_id="mixed")["active_topics"]
     assert [label.lower() for label in selected] == ["cats sleep"]
 
 
-def test_messages_that_move_out_of_a_picked_topic_are_told_and_put_back(new_page, server, endpoint):
-    def found(**topics):
-        listed = [{"label": t, "count": 2, "message_ids": ids.split()} for t, ids in topics.items()]
-        return json.dumps({"topics": listed, "sticky_message_ids": []})
-
-    texts = [f"about number {n}" for n in range(10)]
-    write_chat(server.vault, "moving", about(*texts))
-    gate = threading.Event()
-    first = found(Boats="m0 m1 m2 m3 m4 m5", Knots="m6 m7 m8 m9")
-    endpoint.reply_with(held(first, gate), path=FOR_TOPICS)
+def test_messages_that_move_out_of_a_picked_topic_are_told_and_put_back(new_page, server):
+    topics = {"Boats": "q1 a1 q2 a2 q3 a3", "Knots": "q4 a4 q5 a5 q6 a6 q7 a7"}
+    write_boats_and_knots(server.vault, "moving", **topics)
     page = open_chat(new_page, server, "moving")
-    server.ask("smart_context.refresh_topics", chat_id="moving")
-    expect(page.locator(".cloud-empty-title")).to_have_text("Reading 10 messages for topics…")
-    gate.set()
     pick(page, "Knots")
-    endpoint.reply_with(found(Boats="m0 m1 m2 m3 m4 m5 m8 m9", Knots="m6 m7"), path=FOR_TOPICS)
-    send(page, "and now?")
+    server.ask("smart_context.refresh_topics", chat_id="moving", regroup=True)
     notice = page.get_by_role("status").filter(has_text="moved from Knots to Boats")
     expect(notice).to_contain_text("2 messages moved from Knots to Boats.")
     expect(bubble(page, "Boats")).to_have_accessible_name(re.compile("8 messages"))

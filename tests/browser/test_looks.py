@@ -1,13 +1,11 @@
 """How a chat looks in other scripts, for other eyes, on paper and under a finger."""
 
-import json
 import re
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.steps import connected, open_chat, open_page, pick, status
-from tests.fake_openai import FOR_TOPICS
 from tests.vaults import about, write_chat
 
 pytestmark = pytest.mark.browser
@@ -103,16 +101,6 @@ def test_each_script_and_each_medium_has_what_it_needs(new_page, server):
         assert page.evaluate(NEAREST) >= 0.1
 
     check_other_media(page)
-
-
-def test_messages_wear_their_topics_colour_where_a_model_named_none_of_them(
-    new_page, server, endpoint
-):
-    page = open_chat(new_page, server)
-    endpoint.reply_with(json.dumps({"topics": TOPICS}), path=FOR_TOPICS)
-    server.ask("smart_context.refresh_topics", chat_id="mixed", wait=True)
-    hue = page.locator(".bubble", has_text="cats sleep").get_attribute("data-hue")
-    expect(page.locator("#m-m4")).to_have_attribute("data-hue", hue)
 
 
 def test_the_panel_is_as_wide_as_one_likes(new_page, server):

@@ -37,7 +37,7 @@ def test_a_note_of_the_folder_commands_is_a_slash_command(new_page, server):
 
 
 def test_the_model_that_finds_the_topics_names_the_chat(new_page, server, endpoint):
-    found = {"topics": [{"label": "Ship Knots", "message_ids": []}], "title": "Tying a ship up"}
+    found = {"1": "Ship Knots", "title": "Tying a ship up"}
     endpoint.reply_with(json.dumps(found), path=FOR_TOPICS)
     page = open_page(new_page, server, "/new")
     send(page, "How do I tie a knot?")

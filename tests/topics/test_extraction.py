@@ -1,84 +1,55 @@
-import json
-from dataclasses import replace
+"""Keywords of topics, and how a reading by a model changes what stands."""
 
-import pytest
-
-from smart_context.base.errors import ModelFailed
 from smart_context.chat.messages import Message
-from smart_context.llm.models import Completion
-from smart_context.topics.extraction import ExtractionFailed, LlmTopicExtractor
+from smart_context.topics.clusters.keywords import Keywords
+from smart_context.topics.extraction import reconciled, with_keywords
 from smart_context.topics.values import MOST_READ, Extraction, Previous, Topic
 
-pytestmark = pytest.mark.anyio
-
+IDS = [f"{role}{n}" for n in range(1, 9) for role in "qa"]
 MESSAGES = [
-    Message(id="m1", role="user", content="Always answer in French."),
-    Message(id="m2", role="user", content="How do I prune apple trees?"),
-    Message(id="m3", role="assistant", content="Prune apple trees in winter."),
+    Message(id=i, role="user" if i[0] == "q" else "assistant", content=f"about {i}") for i in IDS
 ]
-REPLY = {
-    "topics": [{"label": "Apple Trees", "count": 2, "message_ids": ["m2", "m3"]}],
-    "sticky_message_ids": ["m1"],
-}
 
 
-class Model:
-    name = "fast-model"
-
-    def __init__(self, reply):
-        self.reply = reply
-        self.requests = []
-
-    async def complete(self, messages, *, tools=(), json_reply=False):
-        self.requests.append((messages, json_reply))
-        if isinstance(self.reply, Exception):
-            raise self.reply
-        return Completion(text=self.reply)
+def topic(label, numbers, **others):
+    ids = tuple(f"{role}{n}" for n in numbers for role in "qa")
+    return Topic(label=label, count=len(ids), message_ids=ids, **others)
 
 
-async def test_one_request_for_json_gives_topics_members_keywords_and_sticky_ids():
-    model = Model(json.dumps(REPLY))
-    found = await LlmTopicExtractor(model).extract(
-        MESSAGES, previous=Previous(topics=(Topic(label="Fruit", count=1),))
-    )
-    (topic,) = found.topics
-    assert (topic.label, topic.count, topic.message_ids) == ("Apple Trees", 2, ("m2", "m3"))
-    assert {"prune", "apple", "trees"} <= set(topic.keywords)
-    assert found.sticky_ids == ("m1",)
-    ((messages, json_reply),) = model.requests
-    assert json_reply
-    assert all(m.id in messages[-1]["content"] for m in MESSAGES)
-    assert "Fruit" in messages[-1]["content"]
+def after(previous, *read, **relied_on):
+    """The numbers of the questions of each topic, after a reading."""
+    known = Previous(topics=tuple(previous), **relied_on)
+    found = reconciled(Extraction(topics=read), known, MESSAGES)
+    return {t.label: "".join(i[1:] for i in t.message_ids if i[0] == "q") for t in found.topics}
 
 
-async def test_what_follows_the_beginning_of_a_huge_message_gives_no_keywords():
+BOATS, KNOTS = topic("Boats", (1, 2, 3), id="b"), topic("Knots", (4, 5, 6), id="k")
+
+
+def test_a_reading_moves_nothing_that_stands_but_the_newest_questions():
+    shuffled = (topic("Sailing", (3, 4, 7)), topic("Ropes", (1, 2, 5, 6, 8)))
+    found = after([BOATS, KNOTS], *shuffled)
+    assert found["Boats"].startswith("123")
+    assert found["Knots"].startswith("45")
+
+
+def test_a_topic_keeps_its_label_when_it_comes_back_under_another():
+    assert after([BOATS, KNOTS], topic("Ships", (1, 2, 3)), topic("Ropes", (4, 5, 6))) == {
+        "Boats": "123",
+        "Knots": "456",
+    }
+
+
+def test_what_the_user_put_back_stays():
+    read = (topic("Boats", (1, 2, 3, 8)), topic("Knots", (4, 5, 6)))
+    knots = topic("Knots", (4, 5, 6, 8), id="k")
+    settled = frozenset({"q8", "a8"})
+    assert after([BOATS, knots], *read) == {"Boats": "1238", "Knots": "456"}
+    assert after([BOATS, knots], *read, settled=settled) == {"Boats": "123", "Knots": "4568"}
+
+
+def test_what_follows_the_beginning_of_a_huge_message_gives_no_keywords():
     beginning = "prune " * (MOST_READ // 6)
-    huge = replace(MESSAGES[2], content=f"{beginning.ljust(MOST_READ)} zebra")
-    found = await LlmTopicExtractor(Model(json.dumps(REPLY))).extract([MESSAGES[0], huge])
-    assert found.topics[0].keywords == ("prune",)
-
-
-@pytest.mark.parametrize(
-    ("reply", "reason"),
-    [
-        pytest.param("no", "fast-model gave no list of topics .found “no”.", id="talk"),
-        pytest.param(ModelFailed("refused"), "fast-model did not answer: refused", id="no answer"),
-    ],
-)
-async def test_a_failure_has_a_reason_for_people(reply, reason):
-    with pytest.raises(ExtractionFailed, match=reason) as failure:
-        await LlmTopicExtractor(Model(reply)).extract(MESSAGES)
-    assert failure.value.reason == str(failure.value)
-
-
-@pytest.mark.parametrize(
-    "messages",
-    [
-        pytest.param([], id="no messages"),
-        pytest.param([replace(MESSAGES[0], content="  ")], id="nothing said"),
-    ],
-)
-async def test_a_chat_without_text_has_no_topics_and_asks_nobody(messages):
-    model = Model("")
-    assert await LlmTopicExtractor(model).extract(messages) == Extraction()
-    assert model.requests == []
+    huge = Message(id="m", role="assistant", content=f"{beginning.ljust(MOST_READ)} zebra")
+    found = Extraction(topics=(Topic(label="Trees", count=1, message_ids=("m",)),))
+    assert with_keywords(found, [huge], Keywords()).topics[0].keywords == ("prune",)

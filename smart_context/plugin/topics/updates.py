@@ -21,8 +21,7 @@ from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.choices.undo import Step, TopicMoves, UndoSteps
 from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.storage.ports import Chats, Leases
-from smart_context.topics.embedded import EmbeddedTopicExtractor
-from smart_context.topics.extraction import TopicExtractor, is_readable
+from smart_context.topics.extraction import TopicExtractor, TopicJudge, is_readable
 from smart_context.topics.identity import with_chosen_labels, with_ids
 from smart_context.topics.moves import Move, come_back, left_behind, moves_between
 from smart_context.topics.stored import (
@@ -72,6 +71,8 @@ class ChatEmbedder:
         places, language = self._said
         others = [text for text in texts if text not in places]
         rows = iter(await self._cache.queries(others, language=language)) if others else iter(())
+        if len(others) == len(texts):
+            return np.array(list(rows), dtype=np.float32).reshape(len(texts), -1)
         vectors = await self._cache.vectors(self._chat_id, self._messages)
 
         def found() -> Matrix:
@@ -93,6 +94,7 @@ class TopicUpdates:
     chats: Chats
     sidecars: Sidecars
     extractor: Callable[[Embedder], TopicExtractor]
+    judge: Callable[[Embedder], TopicJudge | None]  # `None` without a model for topics
     cache: EmbeddingCache
     emit: Emit
     announce: Callable[[ChatId], Awaitable[None]]
@@ -118,9 +120,8 @@ class TopicUpdates:
         """
         token = self._newest[chat_id] = object()
         try:
-            extractor = EmbeddedTopicExtractor if offline else self.extractor
             async with self._alone(chat_id):
-                await self._extract_and_store(chat_id, token, extractor=extractor)
+                await self._extract_and_store(chat_id, token, asks_model=not offline)
         except OutOfDate:
             return
         finally:
@@ -138,9 +139,7 @@ class TopicUpdates:
         self._tell(chat_id, "running")
         try:
             async with self._alone(chat_id):
-                await self._extract_and_store(
-                    chat_id, token, extractor=self.extractor, regroup=regroup
-                )
+                await self._extract_and_store(chat_id, token, regroup=regroup)
             await self.announce(chat_id)
         except asyncio.CancelledError:
             self._tell(chat_id, "superseded")
@@ -197,21 +196,52 @@ class TopicUpdates:
         await self.announce(chat_id)
 
     async def _extract_and_store(
-        self,
-        chat_id: ChatId,
-        token: object,
-        *,
-        extractor: Callable[[Embedder], TopicExtractor],
-        regroup: bool = False,
+        self, chat_id: ChatId, token: object, *, regroup: bool = False, asks_model: bool = True
     ) -> None:
+        """Group the chat, store that at once, then let a model name and judge the groups."""
+        messages, others = await self.chats.snapshot(chat_id)
+        sidecar = await self.sidecars.of(chat_id)
+        embedder = ChatEmbedder(self.cache, chat_id, tuple(filter(is_readable, messages)))
+        before = stored_topics(others.get("topics"), sidecar.topics)
+        previous = _previous(sidecar, before)
+        found = await self.extractor(embedder).extract(messages, previous=previous, regroup=regroup)
+        judge = self.judge(embedder) if asks_model else None
+        if judge is None:
+            await self._store(chat_id, token, found, regroup=regroup)
+            return
+        topics = with_ids(found.topics, (*before, *sidecar.topics))
+        grouped = replace(found, topics=topics, title="")
+        if sidecar.seen or not previous.topics:  # topics from elsewhere stay until there are better
+            grouped = await self._store(chat_id, token, grouped, regroup=regroup)
+            await self.announce(chat_id)
+        now = await self.sidecars.of(chat_id)
+        previous = replace(_previous(now, grouped.topics), seen=previous.seen)
+        try:
+            judged = await judge.judged(grouped, messages, previous=previous)
+        except SmartContextError:
+            await self._give_title(chat_id, found.title)
+            raise
+        if judged != grouped:
+            await self._store(chat_id, token, judged)
+        await self._give_title(chat_id, judged.title or found.title)
+
+    async def _store(
+        self, chat_id: ChatId, token: object, found: Extraction, *, regroup: bool = False
+    ) -> Extraction:
+        """Store the topics, with what the user has edited, and tell the clients.
+
+        Returns:
+            What is stored now.
+
+        Raises:
+            OutOfDate: If a newer extraction has begun.
+        """
         messages, others = await self.chats.snapshot(chat_id)
         sidecar = await self.sidecars.of(chat_id)
         before = stored_topics(others.get("topics"), sidecar.topics)
         gone = (*_with_sticky(before, others), *sidecar.away)
-        embedder = ChatEmbedder(self.cache, chat_id, tuple(filter(is_readable, messages)))
         previous = _previous(sidecar, before)
-        found = await extractor(embedder).extract(messages, previous=previous, regroup=regroup)
-        topics = with_chosen_labels(found.topics, previous.fixed_labels)
+        topics = with_chosen_labels(found.topics, previous.fixed_labels, before)
         found = replace(found, topics=with_ids(topics, (*before, *sidecar.topics)))
         with one_request():
             edited = await self.edited(chat_id, found, tuple(filter(is_readable, messages)))
@@ -224,12 +254,7 @@ class TopicUpdates:
 
         payload = await store_topics(self.chats, chat_id, stored)
         if found.title and not others.get("title"):
-            await self.chats.update(
-                chat_id,
-                lambda document: document.setdefault("title", found.title),
-                since=no_messages,
-                creates=False,
-            )
+            await self._give_title(chat_id, found.title)
         hidden = [topic for topic in found.topics if topic.label in sidecar.state.edits.deleted]
         seen = messages[-1].id if messages else ""
         kept, away = (*extraction.topics, *hidden), _left_behind(gone, messages, others)
@@ -241,6 +266,17 @@ class TopicUpdates:
         if told:
             payload["moved"] = [move.told for move in told]
         self.emit(TOPICS_UPDATED, payload)
+        return extraction
+
+    async def _give_title(self, chat_id: ChatId, title: str) -> None:
+        """Give a chat without a title this one."""
+        if title:
+            await self.chats.update(
+                chat_id,
+                lambda document: document.setdefault("title", title),
+                since=no_messages,
+                creates=False,
+            )
 
     async def _not_in_silence(
         self, chat_id: ChatId, state: FilterState, moves: Sequence[Move]

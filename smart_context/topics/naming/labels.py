@@ -46,6 +46,11 @@ def title_case(text: str) -> str:
     )
 
 
+def is_small_word(word: str) -> bool:
+    """True for an article, a preposition or the like, in lower case."""
+    return word in _SMALL_WORDS
+
+
 def label_key(label: str) -> str:
     """A key that is equal for labels that differ only in case, Unicode form and spaces."""
     return _BREAKS.sub(" ", unicodedata.normalize("NFKC", label)).strip().casefold()

@@ -21,11 +21,11 @@ def prompt_of(messages, *, max_tokens=24_000, **options):
     return extraction_prompt(messages, max_tokens=max_tokens, **options)
 
 
-def test_every_message_is_shown_with_its_id_role_and_text():
+def test_every_message_is_shown_with_its_number_role_and_text():
     prompt = prompt_of([message(1, "Héllo “you”"), message(2, "hi\nthere", "assistant")])
     assert shown(prompt) == [
-        {"id": "id-1", "role": "user", "text": "Héllo “you”"},
-        {"id": "id-2", "role": "assistant", "text": "hi\nthere"},
+        {"n": 1, "role": "user", "text": "Héllo “you”"},
+        {"n": 2, "role": "assistant", "text": "hi\nthere"},
     ]
     assert "Héllo “you”" in json.dumps(shown(prompt), ensure_ascii=False)
     assert [m["role"] for m in prompt.messages] == ["system", "user"]
@@ -52,13 +52,13 @@ def test_a_message_can_not_leave_its_line_or_the_fence(text):
     assert [json.loads(line)["text"] for line in lines] == [text, "b"]
 
 
-def test_a_long_chat_is_shortened_evenly_with_every_id_and_its_short_texts_whole():
+def test_a_long_chat_is_shortened_evenly_with_every_number_and_its_short_texts_whole():
     messages = [
         message(n, "short" if n % 2 else f"start{n} " + "x " * 4_000 + f"end{n}") for n in range(60)
     ]
     prompt = prompt_of(messages, max_tokens=6_000)
     lines = shown(prompt)
-    assert [line["id"] for line in lines] == [m.id for m in messages]
+    assert [line["n"] for line in lines] == [*range(1, 61)]
     assert lines[0]["text"].startswith("start0")
     assert lines[0]["text"].endswith("end0")
     assert all(line["text"] == "short" for line in lines[1::2])
@@ -69,7 +69,7 @@ def test_a_long_chat_is_shortened_evenly_with_every_id_and_its_short_texts_whole
 def test_an_endless_chat_is_sampled_evenly_from_its_first_to_its_last_message():
     messages = [message(n, "some words about this and that " * 9) for n in range(5_000)]
     prompt = prompt_of(messages, max_tokens=8_000)
-    places = [int(line["id"].split("-")[1]) for line in shown(prompt)]
+    places = [line["n"] - 1 for line in shown(prompt)]
     gaps = {b - a for a, b in pairwise(places)}
     assert (places[0], places[-1]) == (0, 4_999)
     assert max(gaps) - min(gaps) <= 1

@@ -1,0 +1,338 @@
+"""Lets a chat model name and judge the topics that were found without it.
+
+Nothing of a reply is taken on trust: what fails a check keeps what was found without the model.
+"""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from smart_context.base.errors import ModelFailed
+from smart_context.base.text.words import UNSPACED_RUN, content_words
+from smart_context.chat.messages import Message, MessageId
+from smart_context.llm.models import ChatModel, Embedder, Matrix, text_of
+from smart_context.topics.clusters.units import at_unit_length
+from smart_context.topics.extraction import ExtractionFailed, is_readable, reconciled
+from smart_context.topics.judgement import (
+    MOST_GROUPS,
+    MOST_STATEMENTS,
+    Judgement,
+    lines_of,
+    parsed_judgement,
+    question,
+)
+from smart_context.topics.naming.acceptance import is_courtesy
+from smart_context.topics.naming.labels import LONGEST_LABEL, clean_label, is_small_word, label_key
+from smart_context.topics.prompting import (
+    LINE_TOKENS,
+    ReplyUnusable,
+    extraction_prompt,
+    parsed_reply,
+    tokens,
+)
+from smart_context.topics.values import MOST_READ, STICKY_LABEL, Extraction, Previous, Topic
+
+_GROWN = 2
+"""A topic is named again when it has this many times the messages that it was named for."""
+
+_MOST_WORDS = 4
+_MARGIN = 0.02
+_ALONE = 0.2
+"""The least cosine of a name with the messages of a chat's only topic."""
+
+_ONE_SUBJECT = 0.45
+"""The least cosine of the centres of two topics that may be one."""
+
+MOST_WHOLE_S = 5.0
+"""A whole reading may take so long: a user hardly asks again sooner."""
+
+MAX_PROMPT_TOKENS = 24_000
+"""Fits into the window of current small models, with room for the reply."""
+
+_SHORTEST_S = 0.001
+_COVERED = 0.7
+_TOGETHER = 0.6
+_LONGEST_STATEMENT = 300
+_ASKS = frozenset("?\uff1f\u061f`")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Members:
+    """The messages of one topic."""
+
+    messages: Sequence[Message]
+    rows: Matrix  # shape (n, d), their embeddings at unit length
+
+    @cached_property
+    def centre(self) -> Matrix:
+        """Shape (d,), at unit length."""
+        return at_unit_length(self.rows.mean(axis=0))
+
+    @cached_property
+    def words(self) -> AbstractSet[str]:
+        """The words of the messages that carry meaning."""
+        return frozenset(word for text in self.texts for word in content_words(text))
+
+    @property
+    def texts(self) -> list[str]:
+        """What is read of the messages."""
+        return [message.text[:MOST_READ] for message in self.messages]
+
+
+class Pace:
+    """How fast models read, so that a chat is read as a whole only where nobody waits for it."""
+
+    def __init__(self) -> None:
+        self._tokens_per_s: dict[str, float] = {}
+        self._refused: set[str] = set()
+
+    def allows(self, model: str, tokens: int) -> bool:
+        """True if a model surely reads and answers so many tokens soon; not before its first."""
+        most = MOST_WHOLE_S * self._tokens_per_s.get(model, 0)
+        return model not in self._refused and tokens <= most
+
+    def took(self, model: str, tokens: int, seconds: float) -> None:
+        """A model has read and answered so many tokens."""
+        self._tokens_per_s[model] = tokens / max(seconds, _SHORTEST_S)
+
+    def refuse(self, model: str) -> None:
+        """Ask a model no more for a whole reading: its last one was not usable."""
+        self._refused.add(model)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTopicJudge:
+    """Asks a chat model about what is new or has changed; satisfies `TopicJudge`.
+
+    A model that is known to be fast reads the whole chat instead. If its reply does not prove
+    itself, it is asked the short question, then and from then on.
+    """
+
+    model: ChatModel
+    embedder: Embedder  # gives the messages' vectors; preferably cached
+    pace: Pace
+
+    async def judged(
+        self, found: Extraction, messages: Sequence[Message], *, previous: Previous
+    ) -> Extraction:
+        """See `TopicJudge`."""
+        readable = [message for message in messages if is_readable(message)]
+        wanted = _unnamed(found.topics, readable, previous)
+        statements = _statements(readable, found, previous)
+        if not wanted and not statements:
+            return found
+        try:
+            if whole := await self._whole_reading(found, readable, previous):
+                return whole
+            return await self._named(found, readable, wanted, statements, previous)
+        except ModelFailed as failure:
+            raise ExtractionFailed(f"{self.model.name} did not answer: {failure}") from failure
+        except ReplyUnusable as fault:
+            words = f"{self.model.name} gave no names for the topics ({fault})."
+            raise ExtractionFailed(f"{words} Another model may do better.") from fault
+
+    async def _whole_reading(
+        self, found: Extraction, messages: Sequence[Message], previous: Previous
+    ) -> Extraction | None:
+        """The topics by a reading of the whole chat; `None` if it takes long or proves nothing."""
+        count = sum(tokens(message.text) + LINE_TOKENS for message in messages)
+        if count > MAX_PROMPT_TOKENS or not self.pace.allows(self.model.name, count):
+            return None
+        prompt = await asyncio.to_thread(
+            extraction_prompt, messages, previous=found.topics, max_tokens=MAX_PROMPT_TOKENS
+        )
+        reply = await self.model.complete(prompt.messages, json_reply=True)
+        return await asyncio.to_thread(self._proven, reply.text, found, messages, previous)
+
+    def _proven(
+        self, reply: str, found: Extraction, messages: Sequence[Message], previous: Previous
+    ) -> Extraction | None:
+        """A reading that covers the chat and keeps together what is together."""
+        try:
+            read = parsed_reply(reply, messages)
+        except ReplyUnusable:
+            read = Extraction()
+        covered = {message_id for topic in read.topics for message_id in topic.message_ids}
+        known = {message_id for topic in found.topics for message_id in topic.message_ids}
+        if len(covered & known) < _COVERED * len(known) or _is_torn(found.topics, read.topics):
+            self.pace.refuse(self.model.name)
+            return None
+        named = tuple(replace(topic, named=len(topic.message_ids)) for topic in read.topics)
+        return reconciled(replace(read, topics=named), previous, messages)
+
+    async def _named(
+        self,
+        found: Extraction,
+        messages: Sequence[Message],
+        wanted: Sequence[Topic],
+        statements: Sequence[Message],
+        previous: Previous,
+    ) -> Extraction:
+        """The topics with names by the model, of which each is asked for once."""
+        members = await self._members(found.topics, messages)
+        asked = [members[topic.id] for topic in wanted]
+        lines = await asyncio.to_thread(lambda: [lines_of(one.messages, one.rows) for one in asked])
+        request = question(
+            lines,
+            others=[topic.label for topic in found.topics if topic not in wanted],
+            statements=[message.text for message in statements],
+        )
+        begun = time.monotonic()
+        reply = await self.model.complete(request.messages, json_reply=True)
+        size = sum(tokens(text_of(message)) for message in request.messages)
+        self.pace.took(self.model.name, size, time.monotonic() - begun)
+        try:
+            said = parsed_judgement(reply.text, groups=len(lines), statements=len(statements))
+        except ReplyUnusable:  # some models list the messages of topics, whatever they are asked
+            if read := await asyncio.to_thread(self._proven, reply.text, found, messages, previous):
+                return read
+            raise
+        names = list(dict.fromkeys(map(clean_label, said.names.values())))
+        rows = at_unit_length(await self.embedder.embed(names))
+        verdict = _Verdict(
+            order={message.id: place for place, message in enumerate(messages)},
+            asked=wanted,
+            members=members,
+            meaning=dict(zip(names, rows, strict=True)),
+        )
+        judged = await asyncio.to_thread(verdict.on, found, said, previous)
+        sticky = {*found.sticky_ids, *(statements[number - 1].id for number in said.standing)}
+        ids = tuple(message.id for message in messages if message.id in sticky)
+        return replace(judged, sticky_ids=ids, title=said.title)
+
+    async def _members(
+        self, topics: Sequence[Topic], messages: Sequence[Message]
+    ) -> dict[str, Members]:
+        """The members of each topic that has some, by its id."""
+        known = {message.id: message for message in messages}
+        each = {t.id: [known[i] for i in t.message_ids if i in known] for t in topics}
+        rows = await self.embedder.embed([m.text for some in each.values() for m in some])
+        ends = np.cumsum([len(some) for some in each.values()])[:-1]
+        parts = np.split(at_unit_length(rows), ends)
+        found = zip(each.items(), parts, strict=True)
+        return {name: Members(messages=m, rows=part) for (name, m), part in found if m}
+
+
+def _unnamed(
+    topics: Sequence[Topic], messages: Sequence[Message], previous: Previous
+) -> list[Topic]:
+    """The largest topics that a model has not named since they were a fraction of their size.
+
+    What the user has named or picked keeps its name.
+    """
+    known = {message.id for message in messages}
+    wanted = (
+        topic
+        for topic in topics
+        if not known.isdisjoint(topic.message_ids)
+        and len(topic.message_ids) >= _GROWN * topic.named
+        and topic.label not in previous.fixed_labels
+    )
+    return sorted(wanted, key=lambda topic: -len(topic.message_ids))[:MOST_GROUPS]
+
+
+def _statements(
+    messages: Sequence[Message], found: Extraction, previous: Previous
+) -> list[Message]:
+    """The newest messages of the user that ask nothing and may hold for the whole chat."""
+    start = next((n for n, m in enumerate(messages, 1) if m.id == previous.seen), 0)
+    new = (
+        message
+        for message in messages[start:]
+        if message.role == "user"
+        and message.id not in found.sticky_ids
+        and 0 < len(message.text.strip()) <= _LONGEST_STATEMENT
+        and _ASKS.isdisjoint(message.text)
+        and not is_courtesy(message.text)
+    )
+    return list(new)[-MOST_STATEMENTS:]
+
+
+def _is_torn(found: Sequence[Topic], read: Sequence[Topic]) -> bool:
+    """True if a reading parts the messages of topics that were found, or puts most into one."""
+    owner = {message_id: n for n, topic in enumerate(read) for message_id in topic.message_ids}
+    tops = [topic for topic in found if not topic.parent_id]
+    owners = [Counter(owner[i] for i in topic.message_ids if i in owner) for topic in tops]
+    most = [counts.most_common(1)[0] for counts in owners if counts]
+    parted = sum(
+        share < _TOGETHER * counts.total()
+        for counts, (_, share) in zip(filter(None, owners), most, strict=True)
+    )
+    return parted > 0 or len({number for number, _ in most}) < _TOGETHER * len(tops)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Verdict:
+    """What is believed of the names that a model gave."""
+
+    order: Mapping[MessageId, int]  # the places of the chat's messages
+    asked: Sequence[Topic]  # the topics that were asked about; the model's numbers count from 1
+    members: Mapping[str, Members]  # of each topic with messages, by its id
+    meaning: Mapping[str, Matrix]  # the embedding of each name, cleaned
+
+    def on(self, found: Extraction, said: Judgement, previous: Previous) -> Extraction:
+        """The topics with the names that are believed; two with one name may be one subject."""
+        topics = {topic.id: topic for topic in found.topics}
+        holders = {label_key(topic.label): topic.id for topic in found.topics}
+        holders[label_key(STICKY_LABEL)] = ""
+        for number, topic in enumerate(self.asked, 1):
+            topics[topic.id] = replace(topic, named=len(topic.message_ids))
+            text = said.names.get(number, "")
+            label = clean_label(text)
+            if not self._fits(text, label, topic):
+                continue
+            holder = holders.setdefault(label_key(label), topic.id)
+            if holder == topic.id:
+                topics[topic.id] = replace(topics[topic.id], label=label)
+            elif holder in topics and self._is_one(topic, topics[holder], found, previous):
+                topics[holder] = self._joined(topics[holder], topics.pop(topic.id))
+        return replace(found, topics=tuple(topics.values()))
+
+    def _fits(self, text: str, label: str, topic: Topic) -> bool:
+        """True for a short name that is nearer to the topic's messages than to those of others."""
+        if not label or len(text.strip()) > LONGEST_LABEL or is_courtesy(label):
+            return False
+        own = self.members[topic.id]
+        words = [word for word in label.lower().split() if not is_small_word(word)]
+        if len(words) > _MOST_WORDS or not _is_in_script(label, own.texts):
+            return False
+        family = {topic.id, topic.parent_id} | {t.id for t in self.asked if t.parent_id == topic.id}
+        others = [members for name, members in self.members.items() if name not in family]
+        row = self.meaning[label]
+        near = float(row @ own.centre)
+        nearest = max((float(row @ other.centre) for other in others), default=_ALONE)
+        if near >= nearest + _MARGIN:
+            return True
+        said = frozenset(content_words(label))
+        is_own = said & own.words and not any(said <= other.words for other in others)
+        return bool(is_own) and near >= nearest - _MARGIN
+
+    def _is_one(self, one: Topic, other: Topic, found: Extraction, previous: Previous) -> bool:
+        """True if two topics with one name may be joined: alike, and nothing the user relies on."""
+        wholes = {topic.parent_id for topic in found.topics}
+        return (
+            one.id not in wholes
+            and one.parent_id == other.parent_id
+            and other.label not in previous.deleted_labels
+            and previous.settled.isdisjoint((*one.message_ids, *other.message_ids))
+            and other.id in self.members
+            and float(self.members[one.id].centre @ self.members[other.id].centre) >= _ONE_SUBJECT
+        )
+
+    def _joined(self, kept: Topic, gone: Topic) -> Topic:
+        ids = sorted({*kept.message_ids, *gone.message_ids}, key=lambda i: self.order.get(i, 0))
+        return replace(kept, message_ids=tuple(ids), count=len(ids), named=len(ids))
+
+
+def _is_in_script(label: str, texts: Sequence[str]) -> bool:
+    """True unless the texts are in a script without spaces, and the label says none of it."""
+    wide = sum(bool(UNSPACED_RUN.search(text)) for text in texts)
+    if 2 * wide < len(texts) or UNSPACED_RUN.search(label):
+        return True
+    return any(label.lower() in text.lower() for text in texts)

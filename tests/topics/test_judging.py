@@ -1,0 +1,218 @@
+"""What a model says of the topics is checked before it is believed."""
+
+import json
+
+import numpy as np
+import pytest
+
+from smart_context.base.errors import ModelFailed
+from smart_context.chat.messages import Message
+from smart_context.llm.models import unit_rows
+from smart_context.topics.extraction import ExtractionFailed
+from smart_context.topics.judging import ModelTopicJudge, Pace
+from smart_context.topics.values import Extraction, Previous, Topic
+from tests.scripted import ScriptedChatModel
+
+pytestmark = pytest.mark.anyio
+
+WORDS = ("bread", "flour", "oven", "python", "loop", "task", "面包", "烤箱", "crust")
+QUESTIONS = {
+    "q1": "How much flour for bread?",
+    "q2": "Which oven for bread?",
+    "q3": "What is a task in python?",
+    "q4": "Does a python loop end?",
+}
+MESSAGES = [Message(id=key, role="user", content=text) for key, text in QUESTIONS.items()]
+BREAD = Topic(label="Flour", count=2, message_ids=("q1", "q2"), id="b")
+PYTHON = Topic(label="Loop", count=2, message_ids=("q3", "q4"), id="p")
+FOUND = Extraction(topics=(BREAD, PYTHON))
+
+
+class WordEmbedder:
+    """Embeds a text as the words that it has."""
+
+    name = "words"
+
+    async def embed(self, texts):
+        rows = [[word in text.lower() for word in WORDS] for text in texts]
+        return unit_rows(np.array(rows, dtype=np.float32).reshape(len(texts), len(WORDS)))
+
+
+def replying(*replies):
+    return ScriptedChatModel([json.dumps(r) if isinstance(r, dict) else r for r in replies])
+
+
+async def judged(*replies, found=FOUND, messages=MESSAGES, previous=None, pace=None):
+    judge = ModelTopicJudge(replying(*replies), WordEmbedder(), pace or Pace())
+    return await judge.judged(found, messages, previous=previous or Previous())
+
+
+def labels(extraction):
+    return [topic.label for topic in extraction.topics]
+
+
+async def test_names_that_fit_are_taken_and_the_model_is_not_asked_again():
+    model = replying({"1": "Bread Baking", "2": "Python Loops", "title": "Bread and Python"})
+    judge = ModelTopicJudge(model, WordEmbedder(), Pace())
+    found = await judge.judged(FOUND, MESSAGES, previous=Previous())
+    assert labels(found) == ["Bread Baking", "Python Loops"]
+    assert found.title == "Bread and Python"
+    assert [topic.message_ids for topic in found.topics] == [("q1", "q2"), ("q3", "q4")]
+    assert await judge.judged(found, MESSAGES, previous=Previous()) == found
+    assert len(model.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("Python Loops", id="that of another group"),
+        pytest.param("Thank You", id="a courtesy"),
+        pytest.param("How much flour for bread do I need at all, please?", id="a question"),
+        pytest.param("Bread Flour Oven Crust Dough", id="more words than a bubble holds"),
+        pytest.param("General Questions", id="no word and no meaning of its own"),
+        pytest.param("Instructions & Preferences", id="the label of standing instructions"),
+        pytest.param("", id="nothing"),
+        pytest.param("面包", id="another script"),
+    ],
+)
+async def test_a_name_that_fails_keeps_the_one_that_was_found(name):
+    found = await judged({"1": name, "2": "Python Loops"})
+    assert labels(found) == ["Flour", "Python Loops"]
+
+
+async def test_names_that_are_shifted_by_one_are_all_refused():
+    found = await judged({"1": "Python Loops", "2": "Bread Baking"})
+    assert labels(found) == ["Flour", "Loop"]
+
+
+async def test_an_english_name_for_chinese_messages_is_refused():
+    texts = ["面包用多少面粉", "烤箱要多热"]
+    chinese = [Message(id=f"c{n}", role="user", content=text) for n, text in enumerate(texts)]
+    topic = Topic(label="面粉", count=2, message_ids=("c0", "c1"), id="c")
+    messages, found = [*chinese, *MESSAGES[2:]], Extraction(topics=(topic, PYTHON))
+    asked = [{"1": name, "2": "Python Loops"} for name in ("Bread", "烤箱面包")]
+    results = [await judged(reply, found=found, messages=messages) for reply in asked]
+    assert [labels(result)[0] for result in results] == ["面粉", "烤箱面包"]
+
+
+async def test_two_groups_with_one_name_become_one_only_if_they_are_alike():
+    one = Topic(label="Flour", count=1, message_ids=("q1",), id="a")
+    other = Topic(label="Oven", count=1, message_ids=("q2",), id="b")
+    alike = Extraction(topics=(one, other, PYTHON))
+    reply = {"1": "Python Loops", "2": "Bread Baking", "3": "Bread Baking"}
+    found = await judged(reply, found=alike)
+    assert [(t.label, t.message_ids) for t in found.topics] == [
+        ("Bread Baking", ("q1", "q2")),
+        ("Python Loops", ("q3", "q4")),
+    ]
+    settled = Previous(settled=frozenset({"q1"}))
+    kept = await judged(reply, found=alike, previous=settled)
+    assert [topic.message_ids for topic in kept.topics] == [("q1",), ("q2",), ("q3", "q4")]
+
+
+async def test_what_the_user_has_picked_or_named_keeps_its_name():
+    previous = Previous(fixed_labels=frozenset({"Flour"}))
+    found = await judged({"1": "Python Loops"}, previous=previous)
+    assert labels(found) == ["Flour", "Python Loops"]
+
+
+async def test_the_model_may_say_which_notes_of_the_user_always_hold():
+    note = Message(id="n", role="user", content="I bake without wheat.")
+    thanks = Message(id="t", role="user", content="Thank you very much!")
+    messages = [*MESSAGES, note, thanks]
+    model = replying({"1": "Bread Baking", "2": "Python Loops", "sticky_message_ids": [1, 2, 9]})
+    judge = ModelTopicJudge(model, WordEmbedder(), Pace())
+    found = await judge.judged(FOUND, messages, previous=Previous())
+    assert found.sticky_ids == ("n",)
+    shown = model.asked[0].messages[-1]["content"]
+    assert "1: I bake without wheat." in shown
+    assert "Thank you" not in shown
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        pytest.param("no", "scripted gave no names for the topics .found “no”.", id="talk"),
+        pytest.param(ModelFailed("refused"), "scripted did not answer: refused", id="no answer"),
+    ],
+)
+async def test_a_failure_has_a_reason_for_people(reply, reason):
+    with pytest.raises(ExtractionFailed, match=reason) as failure:
+        await judged(reply)
+    assert failure.value.reason == str(failure.value)
+
+
+async def test_names_are_found_in_fences_and_between_words():
+    reply = 'Sure!\n```json\n{"1": "Bread Baking", "2": "Python Loops"}\n```'
+    assert labels(await judged(reply)) == ["Bread Baking", "Python Loops"]
+
+
+READING = {
+    "topics": [
+        {"label": "Baking Bread", "message_ids": [1, 2]},
+        {"label": "Python Loops", "message_ids": [3, 4]},
+    ],
+    "sticky_message_ids": [4, 99],
+}
+
+
+def fast():
+    pace = Pace()
+    pace.took("scripted", 10_000, 1)
+    return pace
+
+
+async def test_a_fast_model_reads_the_whole_chat_by_numbers():
+    found = await judged(READING, pace=fast())
+    assert [(t.label, t.message_ids) for t in found.topics] == [
+        ("Baking Bread", ("q1", "q2")),
+        ("Python Loops", ("q3", "q4")),
+    ]
+    assert found.sticky_ids == ("q4",)
+
+
+@pytest.mark.parametrize(
+    "reading",
+    [
+        pytest.param([{"label": "Bread", "message_ids": [1]}], id="covers a fourth"),
+        pytest.param([{"label": "Bread", "count": 2}], id="names no messages"),
+        pytest.param(
+            [
+                {"label": "One", "message_ids": [1, 3]},
+                {"label": "Other", "message_ids": [2, 4]},
+            ],
+            id="tears what is together",
+        ),
+        pytest.param(
+            [{"label": "All", "message_ids": [1, 2, 3, 4]}], id="puts two subjects into one"
+        ),
+    ],
+)
+async def test_a_reading_that_does_not_prove_itself_is_asked_in_the_short_way(reading):
+    pace = fast()
+    model = replying({"topics": reading}, *[{"1": "Bread Baking", "2": "Python Loops"}] * 2)
+    judge = ModelTopicJudge(model, WordEmbedder(), pace)
+    for asked in (2, 3):  # from then on, only in the short way
+        found = await judge.judged(FOUND, MESSAGES, previous=Previous())
+        assert labels(found) == ["Bread Baking", "Python Loops"]
+        assert len(model.asked) == asked
+
+
+async def test_a_slow_model_is_never_asked_to_read_the_whole_chat():
+    pace = Pace()
+    pace.took("scripted", 10, 1)
+    model = replying({"1": "Bread Baking", "2": "Python Loops"})
+    await ModelTopicJudge(model, WordEmbedder(), pace).judged(FOUND, MESSAGES, previous=Previous())
+    (asked,) = model.asked
+    assert "Group 1" in asked.messages[-1]["content"]
+
+
+async def test_a_long_chat_costs_a_few_hundred_tokens():
+    messages = [
+        Message(id=f"m{n}", role="user", content=f"{'bread flour ' * 200}{n}") for n in range(2_000)
+    ]
+    topic = Topic(label="Flour", count=2_000, message_ids=tuple(m.id for m in messages), id="b")
+    model = replying({"1": "Bread Baking"})
+    judge = ModelTopicJudge(model, WordEmbedder(), Pace())
+    await judge.judged(Extraction(topics=(topic,)), messages, previous=Previous())
+    assert sum(len(m["content"]) for m in model.asked[0].messages) < 2_000
