@@ -3,7 +3,8 @@
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -43,8 +44,41 @@ class NotKnown(NotReadable):
     """A file that shows no sign of a known program; passed over in folders and archives."""
 
 
+@dataclass(slots=True)
+class _Calls:
+    """The calls of a message, found by id or tool without looking through all of its parts."""
+
+    parts: list[JsonObject] = field(default_factory=list)  # as they were last looked at
+    looked_at: int = 0  # how many of them
+    waiting: dict[tuple[str, str], deque[JsonObject]] = field(default_factory=dict)
+
+    def first(self, parts: list[JsonObject], call_id: str, tool: str) -> JsonObject | None:
+        """The first call without a result."""
+        if parts is not self.parts:
+            self.parts, self.looked_at, self.waiting = parts, 0, {}
+        for part in map(parts.__getitem__, range(self.looked_at, len(parts))):
+            if part.get("state") == "call":
+                keys = (str(part["tool_call_id"]), ""), ("", str(part["tool_name"])), ("", "")
+                for key in {*keys}:
+                    self.waiting.setdefault(key, deque()).append(part)
+        self.looked_at = len(parts)
+        calls = self.waiting.get((call_id, "" if call_id else tool), deque())
+        while calls and calls[0]["state"] != "call":
+            calls.popleft()
+        return calls[0] if calls else None
+
+
+class _WithCalls:
+    """Keeps the calls apart from the fields, which are what a child hands over."""
+
+    __slots__ = ("_calls",)
+
+    def __post_init__(self) -> None:
+        self._calls = _Calls()
+
+
 @dataclass(slots=True, kw_only=True)
-class FoundMessage:
+class FoundMessage(_WithCalls):
     """One message."""
 
     id: str  # its id in the other program; unique in its chat
@@ -58,6 +92,10 @@ class FoundMessage:
     # attached files: a part of the name in the archive, or a `data:` address with the content, and
     # the name that people see; empty for what the archive calls it
     assets: list[tuple[str, str]] = field(default_factory=list)
+
+    def open_call(self, *, call_id: str = "", tool: str = "") -> JsonObject | None:
+        """The first call without a result: of this id, else of this tool, else of any."""
+        return self._calls.first(self.parts, call_id, tool)
 
     @property
     def is_wordless(self) -> bool:
@@ -196,12 +234,7 @@ def paths_of(chat: FoundChat) -> Paths:
     placed = {message.id for message in path}
     branches: list[tuple[FoundMessage | None, list[FoundMessage]]] = []
     rows = {message.id: path for message in path}
-    for message in told:
-        if message.id in placed:
-            continue
-        before = next(
-            (name for name in _way_up(parent[message.id], parent) if name in placed), None
-        )
+    for message, before in _in_order(told, parent, placed):
         row = rows.get(before) if before is not None else None
         if row is not None and row is not path and row[-1].id == before:
             row.append(message)
@@ -209,7 +242,6 @@ def paths_of(chat: FoundChat) -> Paths:
             row = [message]
             branches.append((known[before] if before is not None else None, row))
         rows[message.id] = row
-        placed.add(message.id)
     forks = {before.id for before, _ in branches if before is not None}
     wholes: dict[str, FoundMessage] = {}
     whole_path = _whole_answers(path, forks, wholes)
@@ -218,6 +250,47 @@ def paths_of(chat: FoundChat) -> Paths:
         path=whole_path,
         branches=[(before and wholes[before.id], row) for before, row in rows_after],
     )
+
+
+def _in_order(
+    told: Sequence[FoundMessage], parent: Mapping[str, str | None], placed: set[str]
+) -> Iterator[tuple[FoundMessage, str | None]]:
+    """The messages off the path, each after the one that it follows, with that one's id.
+
+    Args:
+        placed: The ids of the path; gets those of the messages.
+    """
+    known = {message.id: message for message in told}
+    passed: dict[str, str | None] = {}  # what empty messages follow, so each is passed once
+    for message in told:
+        way: dict[str, str | None] = {}
+        name: str | None = message.id
+        while name is not None and name not in placed and name not in way:
+            before = _told_before(name, parent, known.keys(), passed)
+            way[name], name = before, before
+        for name, before in reversed(way.items()):
+            placed.add(name)
+            yield known[name], before if before in placed and before != name else None
+
+
+def _told_before(
+    name: str,
+    parent: Mapping[str, str | None],
+    known: AbstractSet[str],
+    passed: dict[str, str | None],
+) -> str | None:
+    """The id of the nearest message before this one that is not empty."""
+    way: list[str] = []
+    found = parent[name]
+    while found is not None and found not in known:
+        if found in passed:
+            found = passed[found]
+            break
+        passed[found] = None  # where a circle closes
+        way.append(found)
+        found = parent[found]
+    passed.update(dict.fromkeys(way, found))
+    return found
 
 
 def _whole_answers(
@@ -348,10 +421,9 @@ def call(
 def answered(messages: Sequence[FoundMessage], call_id: str, result: object) -> FoundMessage | None:
     """Add a result to the call that it answers, a little before, and return whose that is."""
     for message in reversed(messages[-MOST_BEFORE:]):
-        for part in message.parts:
-            if part.get("tool_call_id") == call_id and part.get("state") == "call":
-                part.update(state="result", result=result)
-                return message
+        if message.parts and (part := message.open_call(call_id=call_id)):
+            part.update(state="result", result=result)
+            return message
     return None
 
 
@@ -471,9 +543,8 @@ def _add_result(
 
 def _open_call(found: FoundMessage, tool: str) -> str:
     """The id of the first open call of a tool: what claude.ai exports has no ids."""
-    calls = (part for part in found.parts if part.get("state") == "call")
-    ids = (str(part["tool_call_id"]) for part in calls if tool in {"", part["tool_name"]})
-    return next(ids, "")
+    part = found.open_call(tool=tool)
+    return str(part["tool_call_id"]) if part else ""
 
 
 def text_in(content: object) -> str:

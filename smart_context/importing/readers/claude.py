@@ -41,7 +41,7 @@ def claude(conversation: Mapping[str, Any]) -> FoundChat:
 
 
 def _claude_parts(said: Mapping[str, Any], found: FoundMessage, chat: FoundChat) -> None:
-    add_blocks(said.get("content"), found, chat.messages[:-1])
+    add_blocks(said.get("content"), found, chat.messages)
     if not found.parts and (text := text_of(said.get("text"))):
         found.parts.append(text_part(text))
     for file in objects(said.get("attachments")):

@@ -19,7 +19,6 @@ from smart_context.importing.found import (
 )
 from smart_context.importing.program import Form, Program
 
-_MOST_DEEP = 10_000
 _TOLD = ("promptPrefix", "instructions", "additional_instructions")
 """Where it keeps what the model is told in each turn."""
 
@@ -44,9 +43,10 @@ def librechat(entry: Mapping[str, Any]) -> FoundChat:
             *(told.get(key) for told in (mapping(entry.get("options")), entry) for key in _TOLD)
         ),
     )
-    waiting = [(node, text_of(node.get("parentMessageId")) or None) for node in objects(listed)]
-    while waiting and len(chat.messages) < _MOST_DEEP * 10:
-        node, parent = waiting.pop(0)
+    begun = ((node, text_of(node.get("parentMessageId")) or None) for node in objects(listed))
+    waiting = [*begun][::-1]
+    while waiting:
+        node, parent = waiting.pop()
         role = "user" if node.get("isCreatedByUser") is True else "assistant"
         at, model = node.get("createdAt"), node.get("model")
         message = chat.add(node.get("messageId"), role, at=at, model=model)
@@ -60,7 +60,7 @@ def librechat(entry: Mapping[str, Any]) -> FoundChat:
         for file in objects(node.get("files")):
             name = text_of(file.get("filename"))
             message.assets.append((text_of(file.get("file_id")) or name, name))
-        waiting[:0] = [(child, key) for child in objects(node.get("children"))]
+        waiting += [(child, key) for child in objects(node.get("children"))][::-1]
     return chat
 
 
