@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import chain
@@ -19,6 +19,7 @@ HUES = 12
 
 _SAME_MESSAGES = 0.5
 _WORD = re.compile(r"\w+")
+_MOST_HASHED = 200  # characters of a label
 _ATTEMPTS = 1024
 """Candidates for an id; each has one hue of twelve, so one with the last free hue is there."""
 
@@ -54,11 +55,14 @@ def with_ids(topics: Sequence[Topic], known: Sequence[Topic] = ()) -> tuple[Topi
     """
     given: dict[int, str] = {}
     taken: set[str] = set()
+    hues, top_hues = Counter[int](), Counter[int]()
 
     def give(place: int, topic_id: str) -> None:
         if topic_id and place not in given and topic_id not in taken:
             given[place] = topic_id
             taken.add(topic_id)
+            hues[hue_of(topic_id)] += 1
+            top_hues[hue_of(topic_id)] += not topics[place].parent_id
 
     ids = {_folded(topic.label): topic.id for topic in reversed(known) if topic.id}
     for place, topic in enumerate(topics):
@@ -69,8 +73,8 @@ def with_ids(topics: Sequence[Topic], known: Sequence[Topic] = ()) -> tuple[Topi
         give(place, topic_id)
     for place, topic in enumerate(topics):
         if place not in given:
-            tops = [one for at, one in given.items() if not topics[at].parent_id]
-            give(place, new_topic_id(topic.label, taken, tops if not topic.parent_id else taken))
+            beside = hues if topic.parent_id else top_hues
+            give(place, new_topic_id(topic.label, taken, beside))
     parents = {topic.id or topic.label: given[place] for place, topic in enumerate(topics)}
     return tuple(
         replace(topic, id=given[place], parent_id=parents.get(topic.parent_id, ""))
@@ -78,31 +82,35 @@ def with_ids(topics: Sequence[Topic], known: Sequence[Topic] = ()) -> tuple[Topi
     )
 
 
-def new_topic_id(label: str, taken: Iterable[str], beside: Iterable[str] | None = None) -> str:
+def new_topic_id(
+    label: str, taken: AbstractSet[str] = frozenset(), beside: Mapping[int, int] | None = None
+) -> str:
     """An id made from the label, with a hue as unlike those of others as one can be.
 
     Args:
-        beside: Those whose hues count; by default all.
+        taken: The ids of others.
+        beside: How many of those that are shown beside it have each hue; none if left out.
     """
-    ids = set(taken)
-    hues = [hue_of(topic_id) for topic_id in (ids if beside is None else set(beside))]
-    made = (f"t{fnv1a(f'{label}#{n}' if n else label):08x}" for n in range(_ATTEMPTS))
-    free = (candidate for candidate in made if candidate not in ids)
-    first = next(free, f"t{len(ids)}-{label}")
-    best = max(_unlikeness(hue, hues) for hue in range(HUES))
-    good = (one for one in chain((first,), free) if _unlikeness(hue_of(one), hues) == best)
+    short = label[:_MOST_HASHED]
+    made = (f"t{fnv1a(f'{short}#{n}' if n else short):08x}" for n in range(_ATTEMPTS))
+    free = (candidate for candidate in made if candidate not in taken)
+    first = next(free, f"t{len(taken)}-{short}")
+    unlike = [_unlikeness(hue, beside or {}) for hue in range(HUES)]
+    best = max(unlike)
+    good = (one for one in chain((first,), free) if unlike[hue_of(one)] == best)
     return next(good, first)
 
 
-def _unlikeness(hue: int, hues: Sequence[int]) -> tuple[int, int, int]:
+def _unlikeness(hue: int, hues: Mapping[int, int]) -> tuple[int, int, int]:
     """How well one tells a hue from others: a third of the circle apart is far enough.
 
     Hues two steps from each other come before those between them, so that six topics are clearly
     told apart, and only more get neighbouring hues.
     """
-    nearest = min((min((hue - o) % HUES, (o - hue) % HUES) for o in hues), default=HUES)
-    aligned = sum((hue - other) % 2 == 0 for other in hues)
-    return -hues.count(hue), aligned, min(nearest, HUES // 3)
+    others = [other for other, count in hues.items() if count]
+    nearest = min((min((hue - o) % HUES, (o - hue) % HUES) for o in others), default=HUES)
+    aligned = sum(count for other, count in hues.items() if (hue - other) % 2 == 0)
+    return -hues.get(hue, 0), aligned, min(nearest, HUES // 3)
 
 
 def hue_of(topic_id: str) -> int:

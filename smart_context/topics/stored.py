@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any, cast
 
 from smart_context.base.results import TopicResult
@@ -11,6 +12,9 @@ from smart_context.topics.identity import with_ids
 from smart_context.topics.values import STICKY_LABEL, Extraction, Topic
 
 VERSION = 1
+
+MOST_TOPICS = 500
+"""Of a chat file's topics, the first ones count: no chat needs more, and each is drawn."""
 
 
 def to_stored(
@@ -151,7 +155,7 @@ def from_assignments(document: object, key: str = "topics") -> tuple[Topic, ...]
 
 def _entries(topics: object) -> list[Mapping[str, Any]]:
     entries = topics if isinstance(topics, list | tuple) else ()
-    return [entry for entry in entries if isinstance(entry, Mapping)]
+    return [*islice((entry for entry in entries if isinstance(entry, Mapping)), MOST_TOPICS)]
 
 
 def _texts(value: object) -> tuple[str, ...]:

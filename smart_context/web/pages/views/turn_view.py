@@ -109,7 +109,7 @@ def bubbles(
         TopicView(id=topic_id, label=label, count=0, is_active=True, hue=hue_of(topic_id))
         for label in picked
         if label not in shown
-        for topic_id in (new_topic_id(label, ()),)
+        for topic_id in (new_topic_id(label),)
     ]
     return tuple(views), tuple(gone)
 
@@ -239,7 +239,7 @@ class TopicsOfMessages:
         """A topic's colour."""
         if not label or label == STICKY_LABEL:
             return None
-        return self._hues.get(label, hue_of(new_topic_id(label, ())))
+        return self._hues.get(label, hue_of(new_topic_id(label)))
 
 
 def grouped(rows: Sequence[JsonObject], topics: TopicsOfMessages) -> tuple[TopicRows, ...]:
