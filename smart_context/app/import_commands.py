@@ -4,12 +4,12 @@ import asyncio
 import re
 import secrets
 import tempfile
+from collections import defaultdict
 from pathlib import Path
 from time import monotonic
 from typing import Any
 from urllib.parse import unquote
 
-from cachetools import LRUCache
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -33,7 +33,9 @@ MOST_BYTES = 8 << 30
 _TOLD_EACH_S = 0.1
 _TOO_LARGE, _FORBIDDEN, _NO_ROOM = 413, 403, 507
 _SUFFIX = re.compile(r"\.[a-z0-9]{1,8}")
+_MOST_AT_ONCE = 4
 _MOST_WAITING = 8
+"""Files of one person that wait to be read."""
 
 
 class Imports:
@@ -43,8 +45,9 @@ class Imports:
         self._host = host
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._waiting: dict[tuple[PersonId, str], Path] = {}
-        self._names: LRUCache[str, str] = LRUCache(_MOST_WAITING)
-        self._reading = asyncio.Lock()
+        self._names: dict[str, str] = {}
+        self._reading: defaultdict[PersonId, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._at_once = asyncio.Semaphore(_MOST_AT_ONCE)
         self._told_at = 0.0
 
     def register(self) -> None:
@@ -83,8 +86,10 @@ class Imports:
             return error_response(_TOO_LARGE, _TOO_LARGE, "the file is larger than 8 GiB")
         self._waiting[person, upload] = path
         self._names[path.name] = name
-        while len(self._waiting) > _MOST_WAITING:
-            oldest = self._waiting.pop(next(iter(self._waiting)))
+        theirs = [known for known in self._waiting if known[0] == person]
+        for known in theirs[:-_MOST_WAITING]:
+            oldest = self._waiting.pop(known)
+            self._names.pop(oldest.name, None)
             await asyncio.to_thread(oldest.unlink, missing_ok=True)
         return JSONResponse({"upload": upload}, headers={"Cache-Control": "no-store"})
 
@@ -117,12 +122,13 @@ class Imports:
             raise CommandFailed(f"That file is not there; {told}.")
         wishes = Wishes(client=program, folder=folder, is_dry=dry_run)
         try:
-            async with self._reading:
+            async with self._reading[caller.person], self._at_once:
                 importer = Importer(self._host.services.storage, wishes, self._tell)
                 return (await importer.run([file], {file: self._names.get(file.name, "")})).row()
         finally:
             if upload and not dry_run:
                 self._waiting.pop((caller.person, upload), None)
+                self._names.pop(file.name, None)
                 await asyncio.to_thread(file.unlink, missing_ok=True)
 
     def _check(self, person: PersonId, *, reads_server: bool) -> None:
