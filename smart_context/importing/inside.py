@@ -23,7 +23,6 @@ from typing_extensions import override
 
 from smart_context.base.errors import CommandFailed
 from smart_context.base.processes.child_main import ask, tell
-from smart_context.base.processes.needed import needs
 from smart_context.base.values import JsonObject
 from smart_context.importing.found import FoundChat, FoundMessage, NotKnown, NotReadable, OwnChat
 from smart_context.importing.recognised import Broken, Found, chats_in
@@ -55,6 +54,7 @@ class Resume:
     """Where to go on after a child was ended."""
 
     passed: int = 0  # how many chats, or reports of broken ones, came before
+    is_single: bool = False  # hand each over by itself, since the next may end the child
     refused: Mapping[int, str] = field(default_factory=dict)  # as `Source` has it
 
 
@@ -109,7 +109,6 @@ def archived(given: Given) -> list[tuple[str, int]] | None:
     ]
 
 
-@needs("_strptime")
 def begin(given: Given, entry: int | None, wanted: str, resume: Resume) -> None:
     """Begin to read a file, or one entry of a ZIP, for `more`."""
     archive = _archive(given) if entry is not None else None
@@ -131,15 +130,15 @@ def begin(given: Given, entry: int | None, wanted: str, resume: Resume) -> None:
     _open.pieces = _pieces(source, wanted, resume.passed)
 
 
-def more() -> JsonObject:
-    """The next pieces of what was begun, each a text of JSON, and how far it was read."""
+def more(is_single: bool) -> JsonObject:
+    """The next pieces of what was begun, or one, each a text of JSON, and how far it was read."""
     if _open.source is None or _open.pieces is None:
         raise RuntimeError("nothing was begun")
     began, pieces, size = time.monotonic(), list[str](), 0
     for piece in _open.pieces:
         pieces.append(_ENCODING(piece))
         size += len(pieces[-1])
-        if size > _MOST_CHARACTERS or time.monotonic() - began > _MOST_S:
+        if is_single or size > _MOST_CHARACTERS or time.monotonic() - began > _MOST_S:
             break
     else:
         pieces.append(_ENCODING(("end", None)))

@@ -41,7 +41,7 @@ from smart_context.importing.inside import (
 from smart_context.importing.recognised import Broken, Found
 from smart_context.importing.sources import MOST_ASSET_BYTES, MOST_FILES, is_read
 
-_MODULES = ("smart_context.importing.inside",)
+_MODULES = ("smart_context.importing.inside", "_strptime")
 _SQLITE = b"SQLite format 3\0"
 _MOST_MEMORY_BYTES, _MEMORY_FOR_EACH_BYTE = 4 << 30, 8
 _STEP_S, _STEP_S_FOR_EACH_MIB = 10.0, 0.25
@@ -157,21 +157,23 @@ class ChatFile:
 
     def _limited(self, road: _Road, file: IO[bytes], wanted: str) -> Iterator[Found | Broken]:
         """The chats, without those that take too much."""
-        count, refused = 0, dict[int, str]()
+        count, refused, is_single = 0, dict[int, str](), False
         while True:
             try:
-                resume = Resume(passed=count, refused=refused)
+                resume = Resume(passed=count, refused=refused, is_single=is_single)
                 for found in self._found(road, file, wanted, resume):
                     count += 1
                     yield found
             except ChildFailed as error:
                 number, self._reading = self._reading, None
-                if error.reason in {"stopped", "busy"} or number is None or number in refused:
+                if number is not None and number not in refused:
+                    refused[number] = str(error)
+                elif error.reason in {"stopped", "busy"} or is_single:
                     if not count:
                         raise NotReadable(str(error)) from error
                     yield Broken(id="", title="", error=f"the rest was not read: {error}")
                     return
-                refused[number] = str(error)
+                is_single = True
             else:
                 return
 
@@ -182,7 +184,7 @@ class ChatFile:
         messages: list[FoundMessage] = []
         road.run(file, begin, given, self.entry, wanted, resume, told=self._tell)
         while True:
-            answer = road.run(file, more, told=self._tell)
+            answer = road.run(file, more, resume.is_single, told=self._tell)
             self.passed = int(answer["passed"])
             for kind, content in map(json.loads, answer["pieces"]):
                 if kind == "end":

@@ -5,7 +5,7 @@ was imported, so that a message that was deleted here does not come back.
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import InitVar, asdict, dataclass, field
@@ -263,19 +263,23 @@ class Importer:
                 await self._kept("link.txt", text.encode("utf-8", "replace"))
 
     async def _foreign(self, source: ChatFile, found: FoundChat) -> Outcome:
-        paths = paths_of(found)
+        paths = await asyncio.to_thread(paths_of, found)
         rows = (paths.path, *(row for _, row in paths.branches))
         if not paths.path:
             return "unreadable"
         known = await self._known(found.chat_id)
-        if known and not any(message_id(found, m) in known for row in rows for m in row):
+        if known and not await asyncio.to_thread(_has_any, found, rows, known):
             found = found.apart()  # another chat has its id
             known = await self._known(found.chat_id)
         if found.chat_id in self._in_trash:
             return "deleted"
 
         async def entries_of(row: Sequence[FoundMessage]) -> list[JsonObject]:
-            return [await self._entry(source, found, message, known or {}) for message in row]
+            entries = await asyncio.to_thread(lambda: [entry_of(found, message) for message in row])
+            for message, entry in zip(row, entries, strict=True):
+                if message.assets:
+                    await self._add_files(source, message, entry, known or {})
+            return entries
 
         entries = await entries_of(paths.path)
         branches = [
@@ -289,7 +293,8 @@ class Importer:
         if known is not None:
             outcome = await self._grown(found.chat_id, known, entries, branches, told)
         else:
-            document = _document(found, entries, branches, self._wishes.folder)
+            folder = self._wishes.folder
+            document = await asyncio.to_thread(_document, found, entries, branches, folder)
             _instruct(document, told)
             await self._made(found.chat_id, document)
             self.account.messages += len(_ids(entries, branches))
@@ -341,14 +346,13 @@ class Importer:
         if not self._wishes.is_dry:
             await self.storage.chats.update(chat_id, lambda made: made.update(document))
 
-    async def _entry(
-        self, source: ChatFile, found: FoundChat, message: FoundMessage, known: Known
-    ) -> JsonObject:
-        """The message as it is stored, with the files that the archive has if it is new."""
-        entry = entry_of(found, message)
+    async def _add_files(
+        self, source: ChatFile, message: FoundMessage, entry: JsonObject, known: Known
+    ) -> None:
+        """Add the files that the archive has to a message as it is stored, if it is new."""
         files: list[JsonObject] = []
         if entry["id"] in known and not _has_gone_on(known[entry["id"]], entry):
-            return entry
+            return
         for place, (name, shown) in enumerate(message.assets):
             read = await asyncio.to_thread(source.assets.read, name)
             try:
@@ -361,7 +365,8 @@ class Importer:
                 parts = Message.from_dict(entry).parts
                 told = {"type": "info", "text": f"[{shown or 'A file'}, not in the import]"}
                 entry["content"] = [*parts, told]
-        return {**entry, "files": files} if files else entry
+        if files:
+            entry["files"] = files
 
     async def _kept(self, name: str, content: bytes) -> JsonObject:
         """A file as a message refers to it, stored unless this is a trial."""
@@ -384,11 +389,10 @@ class Importer:
         Args:
             told: The chat's instructions as they come in; `None` leaves them alone.
         """
-        rows = _rows(entries, branches)
-        fresh = [row for row in rows if row["id"] not in known]
+        fresh, has_gone_on = await asyncio.to_thread(_news, _rows(entries, branches), known)
         before = await self.storage.chats.value(chat_id, IMPORTED_INSTRUCTIONS) or ""
         is_told = told is not None and told != before
-        has_more = fresh or any(_has_gone_on(known[row["id"]], row) for row in rows)
+        has_more = fresh or has_gone_on
         if not has_more and not is_told:
             return "unchanged"
 
@@ -400,8 +404,18 @@ class Importer:
 
         if not self._wishes.is_dry:
             await self.storage.chats.update(chat_id, change, creates=False)
-        self.account.messages += len(fresh)
+        self.account.messages += fresh
         return "grown"
+
+
+def _has_any(found: FoundChat, rows: Iterable[Sequence[FoundMessage]], known: Known) -> bool:
+    return any(message_id(found, message) in known for row in rows for message in row)
+
+
+def _news(rows: Sequence[JsonObject], known: Known) -> tuple[int, bool]:
+    """How many messages are new, and whether another one has gone on."""
+    fresh = sum(row["id"] not in known for row in rows)
+    return fresh, not fresh and any(_has_gone_on(known[row["id"]], row) for row in rows)
 
 
 def _share(source: ChatFile, before: int, size: int) -> float:

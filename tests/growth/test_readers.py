@@ -1,6 +1,7 @@
 """What reads chats, requests, settings and replies takes time in proportion to their length."""
 
 import json
+import sqlite3
 from contextlib import suppress
 
 import pytest
@@ -17,6 +18,8 @@ from smart_context.gateway.following import keys_of, matched
 from smart_context.gateway.requests.outgoing import kept_units
 from smart_context.gateway.requests.units import call_part, chat_units, unit_of
 from smart_context.host.request.tools import Tool, requests_in
+from smart_context.importing.readers.llm_log import LLM
+from smart_context.importing.tables import tables_of
 from smart_context.llm.failures import AnswerNotUnderstood
 from smart_context.llm.offline.responder import paragraphs
 from smart_context.llm.openai.replies import (
@@ -37,7 +40,7 @@ from smart_context.topics.naming.words import grammar_of, plain_text, tokens_of
 from smart_context.topics.prompting import ReplyUnusable, parsed_reply
 from smart_context.topics.standing.personal import is_personal
 from smart_context.topics.standing.standing import is_standing
-from smart_context.topics.stored import from_assignments
+from smart_context.topics.stored import MOST_TOPICS, from_assignments, stored_topics
 from smart_context.topics.summaries.digest import _rendered, quoted
 from smart_context.vault.assigns import build_here_doc_token
 from smart_context.vault.index.passages import passages_of
@@ -97,6 +100,28 @@ def filter_state(text):
 def members(text):
     ids = [f"m{i}" for i in range(len(text) // 8)]
     from_assignments({"version": 1, "topics": [{"label": "a", "count": 1, "message_ids": ids}]})
+
+
+def topics_of_a_file(text):
+    """Topics without ids, as many as count, with long labels."""
+    step = max(1, len(text) // MOST_TOPICS)
+    labels = [f"{text[at : at + step]}{at % 7}" for at in range(0, len(text), step)]
+    return stored_topics([{"label": label, "count": 1} for label in labels])
+
+
+def rows_of_a_log(text):
+    """`llm`'s log with a tool result for each question, and no index."""
+    opened = sqlite3.connect(":memory:")
+    opened.execute("CREATE TABLE conversations (id, name)")
+    opened.execute(
+        "CREATE TABLE responses (id, conversation_id, datetime_utc, prompt, response, system)"
+    )
+    opened.execute("CREATE TABLE tool_results (id, response_id, tool_call_id, output)")
+    for number in range(count := len(text) // 32):
+        opened.execute("INSERT INTO responses VALUES (?, ?, '', 'a', 'b', '')", (number, number))
+        opened.execute("INSERT INTO tool_results VALUES (1, ?, 'a', 'b')", (number,))
+    with tables_of(opened) as tables:
+        assert len([*LLM.database.read(tables)]) == count
 
 
 def uses_of_a_label(text):
@@ -319,6 +344,8 @@ JSON = (
         *cases(parse_frame, *JSON, longest=1 << 16),
         *cases(filter_state, "x"),
         *cases(members, "x"),
+        *cases(topics_of_a_file, "x", longest=1 << 15),
+        *cases(rows_of_a_log, "x", longest=1 << 16),
         *cases(
             settings,
             *("a.", "[", "[a.", "[[a]]\n", "a={", "a=[", '"', "'", '"""', "#", "\n", "a=1\n", "\\"),

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import threading
+from functools import partial
 
 import pytest
 
@@ -77,6 +78,31 @@ def test_memory_is_limited_and_what_is_within_the_limit_works():
             child.run(work.allocate, 80, deadline_s=PATIENCE_S)
         assert failure.value.reason == "memory"
         assert child.run(work.allocate, 40, deadline_s=PATIENCE_S) == 40 << 20
+
+
+def test_a_job_asks_its_parent_and_tells_it_what_it_does(child):
+    told = []
+
+    def serve(asked):
+        return told.append(asked) if isinstance(asked, str) else f"{asked[0]}!".encode()
+
+    answers = child.run(work.ask_for, *"abc" * 50, deadline_s=PATIENCE_S, serve=serve)
+    assert (answers, told) == ([f"{letter}!" for letter in "abc" * 50], ["begun"])
+
+
+def test_a_question_that_the_parent_can_not_answer_ends_the_child(child):
+    def serve(asked):
+        raise ValueError(asked)
+
+    with pytest.raises(ChildFailed, match="crashed"):
+        child.run(work.ask_for, 1, deadline_s=PATIENCE_S, serve=serve)
+
+
+def test_what_is_done_before_the_limits_is_there_for_each_job():
+    with Child(before=partial(work.remember, "opened")) as child:
+        assert child.run(work.remembered, deadline_s=PATIENCE_S) == "opened"
+        child.allow_memory(1 << 30)
+        assert child.run(work.remembered, deadline_s=PATIENCE_S) == "opened"
 
 
 def test_nothing_is_written_to_a_file(child, tmp_path):

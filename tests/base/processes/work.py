@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from smart_context.base.errors import CommandFailed
+from smart_context.base.processes.child_main import ask, tell
 from smart_context.base.processes.needed import needs
 
 
@@ -29,6 +30,19 @@ def hold_the_interpreter():
 
 def wait():
     return sys.stdin.read()  # nothing more comes until the parent ends
+
+
+def ask_for(*questions):
+    tell("begun")
+    return [ask([question]).decode() for question in questions]
+
+
+def remember(value):
+    ask_for.__dict__["kept"] = value
+
+
+def remembered():
+    return ask_for.__dict__.get("kept")
 
 
 def allocate(mebibytes):
