@@ -444,3 +444,16 @@ async def test_a_page_hears_of_a_chat_that_is_shared_and_taken_back(vault):
     assert [params["shared"] for params in told] == [True, False]
     assert "Alone again" not in json.dumps(bobs.events)
     assert not {"chat.started", "chat.finished"} & bobs.names()
+
+
+async def test_what_one_person_sends_for_import_takes_no_place_of_another_s(
+    tmp_path, tmp_path_factory
+):
+    async with served_over("files", tmp_path, tmp_path_factory) as vault:
+        async with vault.browser(ALICE) as alice, vault.browser(BOB) as bob:
+            mine = (await alice.post("/api/imports", content=b"[]")).json()["upload"]
+            for _ in range(9):
+                sent = (await bob.post("/api/imports", content=b"[]")).json()["upload"]
+        found = await vault.answer(ALICE, "memory.import", {"upload": mine})
+        assert "is not there" not in found
+        assert "is not there" in await vault.answer(ALICE, "memory.import", {"upload": sent})
