@@ -33,7 +33,7 @@ from tests.patience import PATIENCE_S
 ROOT = Path(__file__).resolve().parents[1]
 LIBRARIES = (
     *("anyio._backends._asyncio", "anyio.streams.tls", "click._textwrap", "uvicorn.lifespan.off"),
-    *("httpx2", "httpcore2", "watchfiles", "encodings.cp437", "encodings.idna"),
+    *("httpx2", "httpcore2", "openai", "watchfiles", "encodings.cp437", "encodings.idna"),
     "encodings.utf_8_sig",
 )
 """What the program's libraries import only once they are used."""

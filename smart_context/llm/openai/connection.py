@@ -1,8 +1,14 @@
 """The one HTTP client for endpoints, hardened against hostile ones.
 
-No redirect is followed, no header from the environment is sent, and answers are bounded in size
-and time. Importing `httpx2` takes a tenth of a second, so it happens with the first request, in a
-thread. Models read what comes as events (`models.py`); the gateway passes the bytes on unread.
+Models are asked by the official SDK, `openai`, over this client; the gateway, which passes bytes
+on unread, uses the client alone. No redirect is followed, no header from the environment is sent,
+and answers are bounded in size and time.
+
+The SDK gets a body as bytes, and its answer is read by `models.py`: building a typed request of
+10,000 messages takes it 5 s, and it reads answers more strictly than local servers write them
+(docs/architecture.md). It is asked without retries, since those of `persist` are announced and
+keep to long waits. Importing it takes half a second, so that happens with the first request, in a
+thread.
 """
 
 import asyncio
@@ -13,7 +19,8 @@ import math
 import random
 import ssl
 import zlib
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -104,6 +111,7 @@ def _until(value: str, now: datetime) -> float | None:
 
 if TYPE_CHECKING:
     import httpx2
+    import openai
 
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -124,6 +132,22 @@ _EITHER_HEADER = 16
 
 _ROUTES = ("/chat/completions", "/embeddings")
 
+_AGENT = f"smart-context/{__version__}"
+_NO_KEY = "not-needed"
+"""Sent where there is no key: some local servers want one."""
+
+_HEADERS = {
+    "accept": "application/json",
+    "accept-encoding": "gzip, deflate",
+    "content-type": "application/json",
+    "user-agent": _AGENT,
+}
+_SENT = frozenset(("host", "connection", "authorization", "content-length", *_HEADERS))
+_OF_SDK = "x-stainless-lang"
+"""A header of each request that the SDK makes; it is not sent."""
+
+_WRAPPERS = frozenset({"APIConnectionError", "APITimeoutError"})
+
 
 class EndpointClient:
     """Asks endpoints, again where that helps; all models of a vault and its gateway share one.
@@ -141,6 +165,7 @@ class EndpointClient:
         self._sleep, self._jitter = sleep, jitter
         self._clients: dict[tuple[bool, bool], httpx2.AsyncClient] = {}
         self._connecting = asyncio.Lock()
+        self._sdk: type[openai.AsyncOpenAI] | None = None  # once it is imported
 
     async def persist(
         self,
@@ -197,35 +222,59 @@ class EndpointClient:
             RequestFailed: If the address or the key can't be used, no answer begins in time, or
                 it redirects.
         """
-        if settings.base_url in self.withheld:
-            raise RequestFailed(EndpointFailure(trouble="withheld"))
-        key = settings.api_key
-        if not is_address(settings.base_url):
-            words = "base_url is not a web address"
-            raise RequestFailed(EndpointFailure(trouble="unreachable", words=words))
-        if key and not (key.isascii() and key.isprintable()):
-            words = "its key holds characters that can't be sent, such as a line break"
-            raise RequestFailed(EndpointFailure(trouble="unusable key", words=words))
-        client = await self._client(settings.base_url)
+        client = await self._usable_client(settings)
         library: Any = importlib.import_module("httpx2")
+        key = settings.api_key
         all_headers = {**headers, **({"authorization": f"Bearer {key}"} if key else {})}
-        timeout_s = settings.timeout_s
-        try:
+        with _explained():
             request = client.build_request(
                 method,
                 f"{settings.base_url}{path}",
                 content=content or None,
                 headers=library.Headers(all_headers, encoding="latin-1"),  # as they were read
-                timeout=library.Timeout(timeout_s, connect=min(_CONNECT_S, timeout_s), pool=None),
+                timeout=_timeout(settings),
             )
-            async with asyncio.timeout(_UPLOAD_AND_WAIT * timeout_s):
+            async with asyncio.timeout(_UPLOAD_AND_WAIT * settings.timeout_s):
                 return await client.send(request, stream=True)
-        except RequestFailed:
-            raise
-        except TimeoutError:
-            raise RequestFailed(EndpointFailure(trouble="slow")) from None
-        except Exception as error:  # noqa: BLE001 - whatever the library raises, nothing came
-            raise RequestFailed(interrupted(error, has_begun=False)) from None
+
+    async def ask(
+        self, settings: EndpointSettings, path: str, content: bytes | None
+    ) -> "httpx2.Response":
+        """The successful answer to one attempt of a model, once its head has come.
+
+        The caller closes it.
+
+        Args:
+            settings: The endpoint.
+            path: Below the base URL.
+            content: What is posted; `None` to get.
+
+        Raises:
+            RequestFailed: As `send`; also if the answer is a refusal, or can't be decompressed.
+        """
+        client = await self._usable_client(settings)
+        if self._sdk is None:
+            library: Any = await asyncio.to_thread(importlib.import_module, "openai")
+            self._sdk = library.AsyncOpenAI
+        key = settings.api_key or _NO_KEY
+        address = f"{settings.base_url}{path}"
+        headers = {**_HEADERS, "authorization": f"Bearer {key}"}
+        given: dict[str, Any] = {
+            "cast_to": importlib.import_module("httpx2").Response,
+            "options": {"headers": headers, "timeout": _timeout(settings)},
+            "stream": True,
+        }
+        with _explained():
+            sdk = self._sdk(
+                api_key=key, base_url=settings.base_url, http_client=client, max_retries=0
+            )
+            async with asyncio.timeout(_UPLOAD_AND_WAIT * settings.timeout_s):
+                if content is None:
+                    answer = await sdk.get(address, **given)
+                else:
+                    answer = await sdk.post(address, content=content, **given)
+        response: httpx2.Response = answer
+        return response
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -233,7 +282,21 @@ class EndpointClient:
             await client.aclose()
         self._clients.clear()
 
-    async def _client(self, base_url: str) -> "httpx2.AsyncClient":
+    async def _usable_client(self, settings: EndpointSettings) -> "httpx2.AsyncClient":
+        """The client for an endpoint.
+
+        Raises:
+            RequestFailed: If its address or key can't be used.
+        """
+        base_url, key = settings.base_url, settings.api_key
+        if base_url in self.withheld:
+            raise RequestFailed(EndpointFailure(trouble="withheld"))
+        if not is_address(base_url):
+            words = "base_url is not a web address"
+            raise RequestFailed(EndpointFailure(trouble="unreachable", words=words))
+        if key and not (key.isascii() and key.isprintable()):
+            words = "its key holds characters that can't be sent, such as a line break"
+            raise RequestFailed(EndpointFailure(trouble="unusable key", words=words))
         kind = _is_on_this_machine(base_url), base_url.startswith("http:")
         async with self._connecting:
             if kind not in self._clients:
@@ -251,17 +314,48 @@ def _make_client(base_url: str) -> "httpx2.AsyncClient":
         ),  # the environment's proxy can't reach this machine
         verify=verification(base_url),
         limits=library.Limits(max_connections=None, max_keepalive_connections=_IDLE_CONNECTIONS),
-        headers={"User-Agent": f"smart-context/{__version__}"},
+        headers={"User-Agent": _AGENT},
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),  # keeps none
-        event_hooks={"response": [_refuse_redirect]},
+        event_hooks={"request": [_strip], "response": [_refuse]},
     )
     return client
 
 
-async def _refuse_redirect(response: "httpx2.Response") -> None:
-    """Stop at a redirect before `httpx2` reads its target, which can be a hostile one."""
-    if response.is_redirect:
-        await check_success(response, _LONGEST_ERROR_S)
+def _timeout(settings: EndpointSettings) -> Any:
+    library: Any = importlib.import_module("httpx2")
+    seconds = settings.timeout_s
+    return library.Timeout(seconds, connect=min(_CONNECT_S, seconds), pool=None)
+
+
+async def _strip(request: "httpx2.Request") -> None:
+    """Leave out what the SDK says of this machine, and what it takes from the environment."""
+    if _OF_SDK in request.headers:
+        for name in {*request.headers} - _SENT:
+            del request.headers[name]
+        request.extensions = {**request.extensions, _OF_SDK: True}
+
+
+async def _refuse(response: "httpx2.Response") -> None:
+    """Stop at a redirect before its target, which can be hostile, is read.
+
+    Of the SDK's requests stop at each failure: it would read all of a refusal, however long.
+    """
+    asked = response.request.extensions
+    if response.is_redirect or _OF_SDK in asked:
+        await _check_success(response, asked["timeout"]["read"])
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Turn whatever the libraries raise before an answer begins into a failed request."""
+    try:
+        yield
+    except RequestFailed:
+        raise
+    except TimeoutError:
+        raise RequestFailed(EndpointFailure(trouble="slow")) from None
+    except Exception as error:  # noqa: BLE001 - whatever they raise, nothing came
+        raise RequestFailed(interrupted(error, has_begun=False)) from None
 
 
 def verification(base_url: str) -> ssl.SSLContext | bool:
@@ -339,11 +433,16 @@ async def bounded(source: AsyncIterator[bytes], most_bytes: int) -> AsyncGenerat
 
 
 def interrupted(error: Exception, *, has_begun: bool) -> EndpointFailure:
-    """The failure behind an exception of `httpx2`.
+    """The failure behind an exception of `httpx2`, or of the SDK, which wraps it.
 
     Args:
         has_begun: The answer's head has come.
     """
+    cause = error.__cause__
+    if isinstance(cause, RequestFailed):  # wrapped by the SDK before 3.57
+        return cause.failure
+    if type(error).__name__ in _WRAPPERS and isinstance(cause, Exception):
+        error = cause
     name = type(error).__name__
     if name in {"ConnectError", "ConnectTimeout", "InvalidURL", "UnsupportedProtocol"}:
         return EndpointFailure(trouble="unreachable", words=system_words(error))
@@ -366,7 +465,7 @@ def failure_of(response: "httpx2.Response") -> EndpointFailure | None:
     return EndpointFailure(trouble="refused", status=status, retry_after_s=wait)
 
 
-async def check_success(response: "httpx2.Response", timeout_s: float) -> None:
+async def _check_success(response: "httpx2.Response", timeout_s: float) -> None:
     """Read what a refusal says, as far as it arrives in time.
 
     Raises:

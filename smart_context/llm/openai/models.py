@@ -38,7 +38,7 @@ from smart_context.llm.models import (
     ToolCall,
     unit_rows,
 )
-from smart_context.llm.openai.connection import EndpointClient, bounded, check_success, decoded
+from smart_context.llm.openai.connection import EndpointClient, bounded, decoded
 from smart_context.llm.openai.replies import StreamReader, read_completion, read_vectors
 from smart_context.llm.tokens import beginning
 
@@ -63,13 +63,6 @@ _OPTIONAL: Mapping[str, tuple[str, ...]] = {
 
 _INSTEAD: Body = {"encoding_format": "float"}
 """Sent in place of a refused field."""
-
-_HEADERS = {
-    "accept": "application/json",
-    "accept-encoding": "gzip, deflate",
-    "authorization": "Bearer not-needed",  # unless there is a key: some local servers want one
-    "content-type": "application/json",
-}
 
 
 class Endpoint:
@@ -175,13 +168,9 @@ class Endpoint:
     async def _open(
         self, stack: AsyncExitStack, route: Route, body: Body, most_bytes: int
     ) -> AsyncIterator[bytes]:
-        method = "GET" if route == "/models" else "POST"
-        content = b"" if route == "/models" else await asyncio.to_thread(_encoded, body)
-        response = await self._client.send(
-            self.settings, method, route, content=content, headers=_HEADERS
-        )
+        content = None if route == "/models" else await asyncio.to_thread(_encoded, body)
+        response = await self._client.ask(self.settings, route, content)
         stack.push_async_callback(response.aclose)
-        await check_success(response, self.settings.timeout_s)
         chunks = bounded(decoded(response), most_bytes)
         return await stack.enter_async_context(aclosing(chunks))
 

@@ -1,13 +1,17 @@
 """What goes to an endpoint, and what does not; where requests go, and where not."""
 
+import json
 import re
 import ssl
+import sys
 
+import httpx2
 import pytest
 
 from smart_context.base.config import EndpointSettings
 from smart_context.base.errors import ModelFailed
-from smart_context.llm.openai.connection import verification
+from smart_context.llm.failures import EndpointFailure, RequestFailed
+from smart_context.llm.openai.connection import EndpointClient, interrupted, verification
 from smart_context.llm.openai.models import OpenAIChatModel, OpenAIEmbedder
 from tests.fake_openai import EMBEDDINGS, FakeOpenAI, Reply
 
@@ -134,8 +138,49 @@ async def test_nothing_of_the_environment_goes_along(endpoint, monkeypatch, tmp_
     await ask(settings(endpoint, api_key=key))
     (request,) = endpoint.requests
     assert "foreign" not in repr(request.headers)
-    assert not {"openai-organization", "openai-project", "cookie"} & request.headers.keys()
+    assert request.headers.keys() == {
+        *("host", "connection", "accept", "accept-encoding", "content-type", "content-length"),
+        *("user-agent", "authorization"),
+    }
+    assert request.headers["user-agent"].startswith("smart-context/")
     assert request.key == (key or "not-needed")
+
+
+@pytest.mark.parametrize("ask", WAYS)
+async def test_a_body_is_sent_as_compact_json_in_its_own_letters(endpoint, ask):
+    await ask(settings(endpoint))
+    (request,) = endpoint.requests
+    compact = json.dumps(request.body, ensure_ascii=False, separators=(",", ":"))
+    assert request.raw == compact.encode()
+
+
+async def test_the_gateway_needs_no_sdk_to_pass_requests_on(endpoint, monkeypatch):
+    monkeypatch.setitem(sys.modules, "openai", None)
+    client = EndpointClient()
+    answer = await client.send(settings(endpoint), "GET", "/models", content=b"", headers={})
+    assert answer.status_code == 200
+    await answer.aclose()
+    await client.aclose()
+
+
+class APITimeoutError(Exception):
+    """Named as the SDK's."""
+
+
+@pytest.mark.parametrize(
+    ("cause", "trouble"),
+    [
+        pytest.param(None, "slow", id="of its own"),
+        pytest.param(httpx2.ConnectTimeout("late"), "unreachable", id="of the library below it"),
+        pytest.param(
+            RequestFailed(EndpointFailure(trouble="redirected")), "redirected", id="of ours"
+        ),
+    ],
+)
+def test_a_failure_is_told_as_what_the_sdk_has_wrapped(cause, trouble):
+    error = APITimeoutError()
+    error.__cause__ = cause
+    assert interrupted(error, has_begun=False).trouble == trouble
 
 
 async def test_what_an_endpoint_wants_remembered_is_forgotten(endpoint):
