@@ -18,6 +18,7 @@ from smart_context.gateway.following import keys_of, matched
 from smart_context.gateway.requests.outgoing import kept_units
 from smart_context.gateway.requests.units import call_part, chat_units, unit_of
 from smart_context.host.request.tools import Tool, requests_in
+from smart_context.importing.readers.chatgpt import chatgpt
 from smart_context.importing.readers.llm_log import LLM
 from smart_context.importing.tables import tables_of
 from smart_context.llm.failures import AnswerNotUnderstood
@@ -107,6 +108,17 @@ def topics_of_a_file(text):
     step = max(1, len(text) // MOST_TOPICS)
     labels = [f"{text[at : at + step]}{at % 7}" for at in range(0, len(text), step)]
     return stored_topics([{"label": label, "count": 1} for label in labels])
+
+
+def cited(text):
+    """An answer of ChatGPT that has as many sources as marks."""
+    marks = [f"\ue200{number}\ue201" for number in range(len(text) // 8)]
+    sources = [{"matched_text": mark, "alt": "a"} for mark in marks]
+    content = {"content_type": "text", "parts": ["".join(marks)]}
+    said = {"author": {"role": "assistant"}, "content": content}
+    said["metadata"] = {"content_references": sources}
+    chat = chatgpt({"conversation_id": "a", "mapping": {"m": {"message": said}}})
+    assert chat.messages[0].parts == [{"type": "text", "text": "a" * len(marks)}]
 
 
 def rows_of_a_log(text):
@@ -345,6 +357,7 @@ JSON = (
         *cases(filter_state, "x"),
         *cases(members, "x"),
         *cases(topics_of_a_file, "x", longest=1 << 15),
+        *cases(cited, "x", longest=1 << 17),
         *cases(rows_of_a_log, "x", longest=1 << 16),
         *cases(
             settings,

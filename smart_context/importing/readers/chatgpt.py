@@ -107,11 +107,10 @@ def _chatgpt_files(metadata: Mapping[str, Any]) -> dict[str, str]:
 
 def _without_marks(text: str, metadata: Mapping[str, Any]) -> str:
     """The text with the sources that it names in place of ChatGPT's marks for them."""
+    sources: dict[str, str] = {}
     for source in objects(metadata.get("content_references")):
-        mark = text_of(source.get("matched_text"))
-        if mark.startswith("\ue200"):
-            text = text.replace(mark, text_of(source.get("alt")))
-    return _CITED.sub("", text)
+        sources.setdefault(text_of(source.get("matched_text")), text_of(source.get("alt")))
+    return _CITED.sub(lambda mark: sources.get(mark[0], ""), text)
 
 
 def _chatgpt_text(content: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
