@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
+from smart_context.base.text.typed import question_in
 from smart_context.base.values import JsonObject
 from smart_context.gateway.requests.body import Body
 from smart_context.gateway.requests.units import Unit
@@ -175,20 +176,21 @@ def says_aside(units: Sequence[Unit], body: Body, *, is_named: bool) -> bool:
     spoken = [unit for unit in units if unit.role != "system"]
     if len(spoken) == 1 and spoken[0].role == "user" and spoken[0].text.startswith(_TASK):
         return True  # Open WebUI: titles, tags, follow-ups
-    if _instruction(units).startswith(_MARKS):
-        return True
+    instruction = _instruction(units)
+    if instruction.startswith(_MARKS) or question_in(instruction).startswith(_MARKS):
+        return True  # perhaps behind a reminder
     if not is_named or body.get("tools") or any(unit.role == "assistant" for unit in units):
         return False
     return any(_asks_for_title(text) for text in _systems(units, body))
 
 
-def is_beside(units: Sequence[Unit], body: Body, turn: Frame) -> bool:
+def is_beside(units: Sequence[Unit], body: Body, frame: Frame, turn: Frame) -> bool:
     """True if a request over a chat's history is an aside, by how the chat's turns look.
 
     Args:
+        frame: The request's own.
         turn: The frame of the chat's turns.
     """
-    frame = frame_of(units, body)
     differences = frame.differences(turn)
     instruction = _instruction(units)
     is_about_talk = _works_on_talk(instruction)

@@ -128,7 +128,11 @@ RESULT = {"role": "tool", "tool_call_id": "c1", "content": "# Memory"}
 def of_chat(turn_fields, messages, **fields):
     """Judge a request of a chat whose turns have the main prompt and these fields."""
     turn = frame_of(list(chat_units([system(MAIN), *HISTORY])), body_of(**turn_fields))
-    return is_beside(list(chat_units(messages)), body_of(**fields), turn)
+    return beside(list(chat_units(messages)), body_of(**fields), turn)
+
+
+def beside(units, body, turn):
+    return is_beside(units, body, frame_of(units, body), turn)
 
 
 @pytest.mark.parametrize(
@@ -221,6 +225,10 @@ def test_what_a_person_may_have_written_is_a_turn(turn, messages, fields):
         "You are performing a CONTEXT CHECKPOINT COMPACTION. Create a handoff summary.",
         "Your task is to create a detailed summary of the conversation so far, paying attention",
         '<explicit_instructions type="condense">\nThe user has asked you to',
+        (
+            "<system-reminder>\nBe brief.\n</system-reminder>\nYour task is to create a detailed "
+            "summary of the conversation so far, paying attention"
+        ),
     ],
 )
 def test_what_only_a_program_says_is_an_aside_in_the_same_frame(instruction):
@@ -236,8 +244,8 @@ def test_instructions_of_the_responses_api_count_as_a_system_prompt():
         return list(response_units([*HISTORY, user(MEMORY_TASK)])), body
 
     turn = frame_of(*framed(MAIN))
-    assert is_beside(*framed(MEMORY), turn)
-    assert not is_beside(*framed(MAIN), turn)
+    assert beside(*framed(MEMORY), turn)
+    assert not beside(*framed(MAIN), turn)
 
 
 TEXTS = st.text(max_size=80) | st.sampled_from([MAIN, MEMORY, COMPRESS, ASKED, SPEAKER])
@@ -248,7 +256,7 @@ def test_the_frame_of_the_last_turn_makes_every_question_a_turn(prompt, asked, s
     units = list(chat_units([system(prompt), *HISTORY, user(asked)]))
     body = body_of(stream=streams, **({"tools": TOOLS} if has_tools else {}))
     frame = frame_of(units, body)
-    assert not is_beside(units, body, frame)
+    assert not beside(units, body, frame)
     assert frame.is_like(frame)
 
 
@@ -258,7 +266,7 @@ def test_a_short_question_without_work_on_the_conversation_is_a_turn_in_any_fram
 ):
     turn = frame_of(list(chat_units([system(MAIN), *HISTORY])), body_of(stream=streams))
     units = list(chat_units([system(prompt), *HISTORY, user(asked)]))
-    assert not is_beside(units, body_of(stream=streams), turn)
+    assert not beside(units, body_of(stream=streams), turn)
 
 
 @given(TEXTS, st.booleans())

@@ -14,7 +14,7 @@ from cachetools import LRUCache
 from smart_context.base.errors import StoreFailed
 from smart_context.base.values import id_in, text_in
 from smart_context.chat.ids import check_chat_id, new_chat_id
-from smart_context.gateway.asides import frame_of, is_beside, says_aside
+from smart_context.gateway.asides import Frame, frame_of, is_beside, says_aside
 from smart_context.gateway.identity import (
     CHAT_HEADER,
     NEWEST,
@@ -72,6 +72,11 @@ class Incoming:
     def says_aside(self) -> bool:
         """It tells by itself that it serves the client, such as a title for the chat."""
         return says_aside(self.units, self.body, is_named=self.given is not None)
+
+    @cached_property
+    def frame(self) -> Frame:
+        """What comes around its list."""
+        return frame_of(self.units, self.body)
 
     @property
     def is_off(self) -> bool:
@@ -247,8 +252,7 @@ class ChatFinder:
         """Remember what comes with the turns of a chat; see `note`."""
         if not incoming.is_held:
             record = self._records[incoming.key]  # as `chat_of` has read it
-            frame = frame_of(incoming.units, incoming.body)
-            await self._change(record.frame(chat.id, frame))
+            await self._change(record.frame(chat.id, incoming.frame))
 
     async def _found(self, incoming: Incoming, record: IssuedRecord) -> FoundChat | None:
         if named := incoming.headers.get(CHAT_HEADER, "").strip():
@@ -267,7 +271,7 @@ class ChatFinder:
         turn = issued.frames.get(chat)
         if turn is None or self._goes_on_from_aside(incoming, chat):
             return False
-        return is_beside(incoming.units, incoming.body, turn)
+        return is_beside(incoming.units, incoming.body, incoming.frame, turn)
 
     def _goes_on_from_aside(self, incoming: Incoming, chat: str) -> bool:
         """True if the client goes on from the answer to what was taken for an aside."""
