@@ -3,6 +3,7 @@
 import pytest
 
 from smart_context.base.text.html_markdown import markdown_of
+from smart_context.base.text.names import without_unseen
 from smart_context.chat.messages import Message, MessageId
 from smart_context.llm.echoes import Echoes
 from smart_context.packing.files.secret_scan import find_secret, find_secrets, secret_in
@@ -157,6 +158,7 @@ PROPERTIES = (
     ("function", "make", "longest"),
     [
         *cases(markdown_of, *HTML),
+        *cases(without_unseen, "\u200b", "a\u200b", "e\u0301", "\u0301", "\U000e0041", "\u202e"),
         *cases(outline_of, *NOTES, *PROPERTIES),
         *cases(outline_of, *(repeated(mark, before="x") for mark in MARKS), longest=1 << 19),
         *cases(properties_of, *PROPERTIES, longest=LONGEST_PROPERTIES),

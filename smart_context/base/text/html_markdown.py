@@ -32,6 +32,7 @@ _FIRST_MARK = re.compile(
 )
 """What would, too, at the beginning of a line."""
 _ADDRESS = re.compile(r"(?:https?://|mailto:)\S", re.IGNORECASE)
+_ENDS_ADDRESS = re.compile(r"[()\s]")
 _EMPHASIS = {
     **dict.fromkeys(("strong", "b"), "**"),
     **dict.fromkeys(("em", "i"), "*"),
@@ -112,7 +113,7 @@ class _Line:
             self.close(mark)
         (start, address), self.link = self.link, None
         if "".join(self.pieces[start:]).strip() != address:
-            wrapped = f"<{address}>" if re.search(r"[()\s]", address) else address
+            wrapped = f"<{address}>" if _ENDS_ADDRESS.search(address) else address
             self._wrap(start, "[", f"]({wrapped})")
 
     def end_code(self) -> None:
@@ -308,7 +309,7 @@ class _Writer:
 
     def _picture(self, _name: str, attributes: _Attributes) -> None:
         shown, address = (attributes or {}).get("alt", ""), (attributes or {}).get("src", "")
-        is_page = _ADDRESS.match(address) and not re.search(r"[()\s]", address)
+        is_page = _ADDRESS.match(address) and not _ENDS_ADDRESS.search(address)
         self._line.pieces.append(f"![{shown}]({address})" if is_page else shown)
 
     def _broken(self, _name: str, _attributes: _Attributes) -> None:
