@@ -15,13 +15,13 @@ from typing import Any, Literal
 
 from smart_context.base.asking import whoever_asks
 from smart_context.base.config.files import MOST_INSTRUCTIONS
-from smart_context.base.errors import CommandFailed, SmartContextError
+from smart_context.base.errors import CommandFailed, SmartContextError, StoreFailed
 from smart_context.base.text.names import storable
 from smart_context.base.text.scores import counted
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import OWNER, JsonObject
 from smart_context.chat.documents.branches import BRANCHES, REMOVED, branches_of, set_branches
-from smart_context.chat.documents.choices import choices_name, with_hidden
+from smart_context.chat.documents.choices import choices_name, unreadable_in, with_hidden
 from smart_context.chat.documents.document import OWNED_BY, set_value
 from smart_context.chat.exported import attached_in, attached_name, link_texts_in
 from smart_context.chat.files.attached_file import key_of
@@ -321,6 +321,10 @@ class Importer:
         documents, name = self.storage.documents, choices_name(whoever_asks())
         while True:
             (choices,) = await documents.read(chat_id, name)
+            if choices.is_damaged or unreadable_in(choices.value):
+                raise StoreFailed(
+                    f"your choices for the chat {chat_id!r} can't be read; open it and choose again"
+                )
             hidden = with_hidden(choices.value, ids)
             try:
                 await documents.replace(chat_id, name, hidden, expected=choices.revision)

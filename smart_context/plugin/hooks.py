@@ -5,6 +5,7 @@ from collections.abc import Callable, Coroutine, Hashable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from smart_context.base.errors import StoreFailed
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId, MessageId
 from smart_context.host.events.events import ChatChanged, ChatCopied, ChatSummed
@@ -58,8 +59,18 @@ class Hooks:
     belongings: Belongings
 
     async def narrow_history(self, turn: Turn) -> None:
-        """Leave out of the history what the filter leaves out."""
-        view = await self.chat_filter.view_before(turn.chat_id, turn.question.id, turn.history)
+        """Leave out of the history what the filter leaves out.
+
+        The turn ends if the person's choices can't be read.
+        """
+        try:
+            view = await self.chat_filter.view_before(turn.chat_id, turn.question.id, turn.history)
+        except StoreFailed as error:  # nothing tells what the person has chosen to leave out
+            turn.abort(str(error))
+            return
+        hidden = frozenset(view.sidecar.state.hidden)
+        # These stay out even if what follows fails.
+        turn.history = [message for message in turn.history if message.id not in hidden]
         decision = await self.waiting.decide(view)
         turn.history = list(decision.messages)
         turn.request = replace(turn.request, protected=protected_ids(view))
@@ -181,7 +192,7 @@ class Hooks:
         chat_id, models = ChatId(payload["chat_id"]), self.models()
         if not models.embedder_is_embedded and models.fast is not None:
             return
-        view = await self.chat_filter.view(chat_id)
+        view = await self.chat_filter.shown(chat_id)
         if models.embedder_is_embedded and view.topics:
             self.latest(("warm", chat_id), self._warm(view))
         if models.fast is not None:

@@ -304,6 +304,7 @@ class Document:
     # the object; empty if there is none, or if it is damaged. Not to be changed.
     value: JsonObject = field(default_factory=dict)
     revision: Revision | None = None  # its state; `None` if there is none
+    is_damaged: bool = False  # what is stored is no object; replacing it keeps a copy where it can
 
 
 class ChatDocuments(Protocol):

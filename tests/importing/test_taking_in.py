@@ -9,6 +9,7 @@ from smart_context.importing.reading import ChatFile
 from smart_context.importing.taking_in import Importer
 from smart_context.plugin.choices.sidecars import document_names
 from smart_context.plugin.choices.state import FilterState
+from smart_context.storage.files.storage import file_storage
 from tests.storage.memory import memory_storage
 
 pytestmark = pytest.mark.anyio
@@ -23,7 +24,7 @@ def storage():
 def imported(storage, monkeypatch, tmp_path):
     """Imports chats as a reader found them."""
 
-    async def imported(*chats):
+    async def imported(*chats, storage=storage):
         monkeypatch.setattr(ChatFile, "chats", lambda *_: iter(chats))
         path = tmp_path / "chats.json"
         path.touch()
@@ -81,6 +82,21 @@ async def test_a_person_of_a_team_has_what_they_brought_hidden_in_their_own_choi
         chat_id = chat.chat_id
     assert len((await choices(storage, chat_id, person)).hidden) == 1
     assert not (await choices(storage, chat_id)).hidden
+
+
+@pytest.mark.parametrize("damaged", [b"{", b'{"hidden": "all"}'])
+async def test_what_comes_in_hidden_does_not_replace_choices_that_can_not_be_read(
+    tmp_path, damaged, imported
+):
+    chat = chat_of("Hello", "Aside", hidden={1})
+    folder = tmp_path / "memory"
+    folder.mkdir()
+    beside = folder / f"{chat.chat_id}.filter.json"
+    beside.write_bytes(damaged)
+    account = await imported(chat, storage=file_storage(folder))
+    assert "can't be read" in account.failed[0]["error"]
+    assert beside.read_bytes() == damaged
+    assert not (folder / f"{chat.chat_id}.json").exists()
 
 
 async def test_a_hidden_thought_is_no_part_of_the_answer_that_is_shown(storage, imported):

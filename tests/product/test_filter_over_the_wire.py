@@ -108,6 +108,26 @@ def test_a_failing_embedder_sends_everything_and_the_turn_works(client, endpoint
     assert sent(endpoint) == [*(m["content"] for m in MIXED), "hello"]
 
 
+def test_nothing_is_sent_while_the_choices_of_a_chat_can_not_be_read(
+    server, client, endpoint, chat
+):
+    (server.vault / ".memory" / f"{chat}.filter.json").write_bytes(b'{"hidden": ["m1"]')
+    shown = client.call("smart_context.get_topics", chat_id=chat)
+    assert "can't be read" in shown["problem"]
+    refused = client.fail("smart_context.preview", chat_id=chat, message="hello")
+    assert "Nothing is sent until you choose again" in refused["message"]
+    client.call("chat.send", chat_id=chat, message="hello")
+    assert not [r for r in endpoint.chat_requests if r.body["model"] == "gpt-4o"]
+    notice = read_chat(server.vault, chat)["messages"][-1]["content"][0]
+    assert "Nothing is sent until you choose again" in notice["text"]
+
+    chosen = client.call("smart_context.hide", chat_id=chat, message_ids=["m1"])
+    assert chosen["problem"] == ""
+    client.call("chat.send", chat_id=chat, message="hello again")
+    assert MIXED[1]["content"] not in sent(endpoint)
+    assert MIXED[0]["content"] in sent(endpoint)
+
+
 def test_an_unknown_chat_has_no_topics_and_no_messages(client):
     state = client.call("smart_context.get_topics", chat_id="never-seen")
     assert state["topics"] == []

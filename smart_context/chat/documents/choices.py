@@ -12,6 +12,12 @@ CHOICES = "filter"
 HIDDEN = "hidden"
 """The key of the messages that are never sent."""
 
+ACTIVE_TOPICS = "active_topics"
+"""The key of the topics that are picked."""
+
+FILE_TOOLS = "file_tools"
+"""The key of the switch that lets the model read files."""
+
 PINNED = "pinned"
 """The key of the messages that are always sent."""
 
@@ -20,6 +26,17 @@ def choices_name(person: PersonId) -> str:
     """The name of the document with a person's choices."""
     tag = person_tag(person)
     return f"{CHOICES}-{tag}" if tag else CHOICES
+
+
+def unreadable_in(choices: Mapping[str, Any]) -> str:
+    """The keys that narrow what is sent and hold what they can't; empty if all can be read."""
+    lists = [key for key in (ACTIVE_TOPICS, HIDDEN) if not _is_list_of_texts(choices.get(key, []))]
+    is_switch = isinstance(choices.get(FILE_TOOLS, True), bool)
+    return ", ".join([*lists, *([] if is_switch else [FILE_TOOLS])])
+
+
+def _is_list_of_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
 def with_hidden(choices: Mapping[str, Any], ids: Iterable[str]) -> JsonObject:

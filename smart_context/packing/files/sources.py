@@ -16,7 +16,7 @@ from smart_context.packing.files.patterns import PatternSet, is_glob
 from smart_context.packing.files.secret_scan import find_secrets
 from smart_context.vault.guarded.files import NotText, VaultFiles, text_of
 from smart_context.vault.guarded.paths import confine
-from smart_context.vault.guarded.walk import FileStamp, file_stamps
+from smart_context.vault.guarded.walk import FileStamp, cut_words, file_stamps
 
 MAX_PEEKED_BYTES = 1 << 20
 """The largest file that is parsed for imports."""
@@ -114,7 +114,13 @@ class Sources:
         return self._walked(hidden=True)
 
     def _walked(self, *, hidden: bool) -> dict[str, FileStamp]:
-        return {stamp[0]: stamp for stamp in sorted(file_stamps(self.root, hidden=hidden))}
+        found = file_stamps(self.root, hidden=hidden, on_cut=self._note_cut)
+        return {stamp[0]: stamp for stamp in sorted(found)}
+
+    def _note_cut(self, folder: str, lines: int) -> None:
+        words = cut_words(folder, lines)
+        if words not in self.warnings:
+            self.warnings.append(words)
 
     def find(self, patterns: Iterable[str]) -> list[str]:
         """The paths that the patterns match: exact ones first, then those of globs."""

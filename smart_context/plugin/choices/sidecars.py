@@ -2,7 +2,10 @@
 
 They are the only source of truth, since other processes change them too: a command, a second
 server. So each reader checks if one has changed, and each writer starts from what is stored now.
-A lost side-car costs no word of the chat, so a damaged one reads as empty.
+
+Choices keep messages from being sent, so ones that can't be read are not taken for none: what was
+last read holds, and without that nothing is sent until the person chooses again. Damaged topics
+read as empty: extraction finds them again.
 """
 
 import asyncio
@@ -17,7 +20,7 @@ from cachetools import LRUCache
 from smart_context.base.asking import asking, found, keep_found, whoever_asks
 from smart_context.base.errors import StoreFailed
 from smart_context.base.values import PersonId
-from smart_context.chat.documents.choices import CHOICES, choices_name
+from smart_context.chat.documents.choices import CHOICES, choices_name, unreadable_in
 from smart_context.chat.messages import ChatId
 from smart_context.plugin.choices.state import FilterState, merged
 from smart_context.plugin.choices.topic_edits import TopicEdits
@@ -39,6 +42,7 @@ class ChatSidecar:
     seen: str = ""  # the last message that was read for them; empty if unknown
     # the topics of messages that are only in other versions of the chat
     away: tuple[Topic, ...] = ()
+    problem: str = ""  # why the choices can't be read, for the user; empty if they can
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +75,9 @@ def read_sidecar(documents: Sequence[Document], last: StoredSidecar | None = Non
         return last
     filter_, members, edits = documents[0], documents[1], documents[-1]
     edits = edits if len(documents) > 2 else filter_  # noqa: PLR2004 - see `document_names`
-    state = FilterState.from_dict(filter_.value)
+    state, problem = FilterState.from_dict(filter_.value), _problem_of(filter_)
+    if problem and last is not None:
+        state, problem = last.sidecar.state, last.sidecar.problem
     if edits is not filter_:
         state = replace(state, edits=FilterState.from_dict(edits.value).edits)
     sidecar = ChatSidecar(
@@ -79,8 +85,21 @@ def read_sidecar(documents: Sequence[Document], last: StoredSidecar | None = Non
         topics=from_assignments(members.value),
         seen=seen_in(members.value),
         away=from_assignments(members.value, "away"),
+        problem=problem,
     )
     return StoredSidecar(sidecar, filter_, members, edits)
+
+
+def _problem_of(choices: Document) -> str:
+    wrong = "not a JSON object" if choices.is_damaged else unreadable_in(choices.value)
+    return _unreadable(f"their document is damaged ({wrong})") if wrong else ""
+
+
+def _unreadable(why: str) -> str:
+    return (
+        f"Your choices for this chat can't be read: {why}. Nothing is sent until you choose again: "
+        "it could be more than you chose. Pick topics, or clear the filter to send all."
+    )
 
 
 MAX_CHATS_IN_MEMORY = 256
@@ -128,7 +147,17 @@ class Sidecars:
         """The side-car of a chat; the same object as long as nothing has changed.
 
         A request looks for changes by other processes once a second at most.
+
+        Raises:
+            StoreFailed: If the choices can't be read, and were not read before.
         """
+        sidecar = await self.shown(chat_id)
+        if sidecar.problem:
+            raise StoreFailed(sidecar.problem)
+        return sidecar
+
+    async def shown(self, chat_id: ChatId) -> ChatSidecar:
+        """As `of`, to be shown; `problem` says why the choices can't be read."""
         key = _key(chat_id)
         if key in self._unstored:
             return self._unstored[key]
@@ -139,7 +168,7 @@ class Sidecars:
         except StoreFailed as error:
             self._warn(chat_id, error)
             last = self._known.get(key)
-            return last.sidecar if last else ChatSidecar()
+            return last.sidecar if last else ChatSidecar(problem=_unreadable(str(error)))
         self._unreadable.discard(key)
         return known.sidecar
 
@@ -152,7 +181,7 @@ class Sidecars:
         """Read the side-car again if it was read before, to notice changes by other processes."""
         for person in [person for chat, person in [*self._known] if chat == chat_id]:
             with asking(person):
-                await self.of(chat_id)
+                await self.shown(chat_id)
 
     def revision(self, chat_id: ChatId) -> int:
         """A number that grows with each change that this process makes or sees."""
@@ -260,7 +289,7 @@ class Sidecars:
         if stored:
             await self._store_chosen(chat_id)
             return await self._write_state(chat_id, change)
-        before = await self.of(chat_id)
+        before = await self.shown(chat_id)
         after = change(before.state)
         self._unstored[_key(chat_id)] = replace(before, state=after)
         self._count_change(chat_id)
@@ -282,7 +311,7 @@ class Sidecars:
         async def write(known: StoredSidecar) -> StoredSidecar:
             before[:] = [known.sidecar]
             state = change(known.sidecar.state)
-            if state == known.sidecar.state:
+            if state == known.sidecar.state and not _problem_of(known.filter):
                 return known
             return await self._write(chat_id, known, state)
 
@@ -295,6 +324,11 @@ class Sidecars:
         name, edits = document_names(_key(chat_id)[1])[0], known.edits
         is_own = edits is known.filter
         if not is_own and state.edits != known.sidecar.state.edits:
+            if _problem_of(edits):
+                raise StoreFailed(
+                    "The topics of this chat were not changed: the choices of its owner can't be "
+                    "read. Its owner can choose again."
+                )
             shared = replace(FilterState.from_dict(edits.value), edits=state.edits)
             edits = await self._documents.replace(
                 chat_id, CHOICES, shared.to_dict(), expected=edits.revision
@@ -303,7 +337,7 @@ class Sidecars:
         stored = await self._documents.replace(
             chat_id, name, own.to_dict(), expected=known.filter.revision
         )
-        sidecar = replace(known.sidecar, state=state)
+        sidecar = replace(known.sidecar, state=state, problem="")
         return replace(known, sidecar=sidecar, filter=stored, edits=stored if is_own else edits)
 
     async def _written(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from smart_context.base.errors import ChatIdInvalid, InvalidParams
 from smart_context.base.values import OWNER, JsonObject, PersonId, text_in
-from smart_context.chat.documents.choices import HIDDEN, PINNED
+from smart_context.chat.documents.choices import ACTIVE_TOPICS, FILE_TOOLS, HIDDEN, PINNED
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, MessageId
 from smart_context.plugin.choices.topic_edits import MAX_LABEL_LENGTH, TopicEdits
@@ -124,7 +124,7 @@ class FilterState:
         switch = document.get("embedding_search")
         pinned = dict.fromkeys(_strings(document.get(PINNED)))
         return cls(
-            active_topics=_strings(document.get("active_topics"))[:MAX_LABELS],
+            active_topics=_strings(document.get(ACTIVE_TOPICS))[:MAX_LABELS],
             embedding_search=switch if isinstance(switch, bool) else None,
             pinned=tuple(map(MessageId, pinned)),
             hidden=tuple(MessageId(i) for i in _strings(document.get(HIDDEN)) if i not in pinned),
@@ -135,14 +135,14 @@ class FilterState:
             role=text_in(document.get("role")),
             role_targets=_strings(document.get("role_targets"))[:MAX_TARGETS],
             is_urgent=document.get("apply_now") is True,
-            file_tools=document.get("file_tools") is not False,
+            file_tools=document.get(FILE_TOOLS) is not False,
         )
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object to store."""
         written = {
             "version": 1,
-            "active_topics": list(self.active_topics),
+            ACTIVE_TOPICS: list(self.active_topics),
             "embedding_search": self.embedding_search,
             PINNED: list(self.pinned),
             HIDDEN: list(self.hidden),
@@ -161,7 +161,7 @@ class FilterState:
         if self.is_urgent:
             written["apply_now"] = True
         if not self.file_tools:
-            written["file_tools"] = False
+            written[FILE_TOOLS] = False
         return written
 
     def select(self, labels: Iterable[str]) -> "FilterState":

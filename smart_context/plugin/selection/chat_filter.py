@@ -13,7 +13,7 @@ from smart_context.chat.clients import client_history, is_of_client
 from smart_context.chat.messages import HELD, SOURCE, ChatId, Message, MessageId
 from smart_context.host.events.events import Event
 from smart_context.host.models import MODEL, choice_in, chosen
-from smart_context.plugin.choices.sidecars import Sidecars
+from smart_context.plugin.choices.sidecars import ChatSidecar, Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.choices.undo import Undoable
 from smart_context.plugin.selection.documents import filter_result
@@ -61,7 +61,18 @@ class ChatFilter:
         self._costs.append(cost_of)
 
     async def view(self, chat_id: ChatId) -> ChatView:
-        """The chat as its next message would find it."""
+        """The chat as its next message would find it.
+
+        Raises:
+            StoreFailed: If the person's choices for it can't be read.
+        """
+        return await self._view(chat_id, await self.sidecars.of(chat_id))
+
+    async def shown(self, chat_id: ChatId) -> ChatView:
+        """As `view`, to be shown, also if the person's choices can't be read."""
+        return await self._view(chat_id, await self.sidecars.shown(chat_id))
+
+    async def _view(self, chat_id: ChatId, sidecar: ChatSidecar) -> ChatView:
         stored, others = await self.chats.snapshot(chat_id, *_READ)
         messages, model = _finished(stored), choice_in(others)
         with chosen(model):  # whose window its history fits
@@ -71,7 +82,7 @@ class ChatFilter:
             messages=messages,
             history=history,
             topics=_topics_of(others),
-            sidecar=await self.sidecars.of(chat_id),
+            sidecar=sidecar,
             is_of_client=is_of_client(others),
             is_held=others.get(HELD) is True,
             model=model,
@@ -91,6 +102,9 @@ class ChatFilter:
 
         Args:
             history: What the turn would send so far.
+
+        Raises:
+            StoreFailed: If the person's choices for it can't be read.
         """
         stored, others = await self.chats.snapshot(chat_id, *_READ)
         ids = [message.id for message in stored]
@@ -107,7 +121,7 @@ class ChatFilter:
 
     async def topics(self, chat_id: ChatId) -> PanelResult:
         """The topics and the filter of a chat; an unknown chat has no topics."""
-        view = await self.view(chat_id)
+        view = await self.shown(chat_id)
         return {
             **await self._result(view, await self.waiting.decide(view)),
             "topics": public_topics(view.topics),
@@ -167,7 +181,7 @@ class ChatFilter:
         while True:
             attempts += 1
             revision = self.sidecars.revision(chat_id)
-            view = await self.view(chat_id)
+            view = await self.shown(chat_id)
             with chosen(view.model):  # which the turn before may not have asked
                 decision = await self.waiting.decide(view)
                 result = await self._result(view, decision)

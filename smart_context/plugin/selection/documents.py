@@ -27,6 +27,7 @@ def filter_result(
     `set_filter` returns it, and `filter_changed` carries it.
     """
     state = view.sidecar.state
+    held = HELD_BY_PROVIDER if view.is_held else ""
     sticky = view.sticky_ids
     absent = absences(view.messages, decision.candidates)
     result: FilterResult = {
@@ -36,7 +37,7 @@ def filter_result(
         "fell_back": decision.selection.fell_back,
         "status": status_line(view, decision, absent),
         "problem": " ".join(
-            filter(None, (decision.problem, HELD_BY_PROVIDER if view.is_held else "", role_problem))
+            filter(None, (view.sidecar.problem, decision.problem, held, role_problem))
         ),
         "threshold": decision.selection.reasons.threshold,
         "cut": decision.selection.reasons.cut,

@@ -224,7 +224,7 @@ class ExtractionCommands:
 
     async def topic_map(self, chat_id: ChatId) -> JsonObject:
         """Where each topic is in a chat: the ids of all messages, and places among them."""
-        view = await self.chat_filter.view(chat_id)
+        view = await self.chat_filter.shown(chat_id)
         place_of = {message.id: place for place, message in enumerate(view.messages)}
         return {
             "chat_id": chat_id,

@@ -1,12 +1,14 @@
 """JSON objects on disk: side-cars of chats, and those of the vault as a whole."""
 
+import contextlib
 import json
 import logging
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from smart_context.base.disk.files import Conflict as FileChanged
 from smart_context.base.disk.files import (
@@ -22,7 +24,7 @@ from smart_context.base.disk.places import Place, folder_of
 from smart_context.base.errors import StoreFailed
 from smart_context.base.threads import run_uncancelled
 from smart_context.base.values import JsonObject, encoded, parsed
-from smart_context.chat.ids import check_chat_id, sidecar_name
+from smart_context.chat.ids import check_chat_id, file_stamp, sidecar_name
 from smart_context.storage.names import key_of, name_of
 from smart_context.storage.ports import Conflict, Document, Revision
 
@@ -35,6 +37,12 @@ MAX_VAULT_BYTES = 16 << 20
 _logger = logging.getLogger(__name__)
 
 
+class _Damaged(NamedTuple):
+    """The state of a file that holds no object."""
+
+    signature: Signature
+
+
 class FileDocuments:
     """`<chat_id>.<name>.json`, beside the chats in a folder; satisfies `ChatDocuments`."""
 
@@ -44,7 +52,7 @@ class FileDocuments:
     async def read(
         self, chat_id: str, *names: str, known: Sequence[Document] = ()
     ) -> tuple[Document, ...]:
-        """The objects of these names; a damaged one counts as empty, and is reported."""
+        """The objects of these names; a damaged one is empty, and says that it is."""
         places = [self._place(chat_id, name) for name in names]
         before = zip_longest(places, known[: len(places)])
         return await run_uncancelled(lambda: tuple(_read(place, last) for place, last in before))
@@ -61,7 +69,7 @@ class FileDocuments:
 
 
 def _read(place: Place, last: Document | None) -> Document:
-    if last is not None and signature_of(place) == last.revision:
+    if last is not None and signature_of(place) == _signature_in(last.revision):
         return last
     found = read_file(place, max_bytes=MAX_BYTES)
     if found is None:
@@ -69,17 +77,40 @@ def _read(place: Place, last: Document | None) -> Document:
     signature, content = found
     value = parsed(content)
     if value is None:
-        _logger.warning("%s can't be read as a JSON object; it is treated as empty.", place)
-    return Document(value=value or {}, revision=signature)
+        _logger.warning("%s can't be read as a JSON object.", place)
+        return Document(revision=_Damaged(signature), is_damaged=True)
+    return Document(value=value, revision=signature)
 
 
 def _replaced(place: Place, value: Mapping[str, Any], expected: Revision | None) -> Document:
-    before = cast("Signature | None", expected)  # revisions are of `_read` and of this function
+    before = _signature_in(expected)
     try:
+        if isinstance(expected, _Damaged):
+            _keep_copy(place, expected.signature)
         signature = replace_unless_changed(place, encoded(value), before)
     except FileChanged as error:
         raise Conflict(str(error)) from error
     return Document(value=dict(value), revision=signature)
+
+
+def _signature_in(revision: Revision | None) -> Signature | None:
+    """The file's state; revisions are those of `_read` and `_replaced`."""
+    if isinstance(revision, _Damaged):
+        return revision.signature
+    return cast("Signature | None", revision)
+
+
+def _keep_copy(place: Place, damaged: Signature) -> None:
+    """Keep a damaged file under a name of its own, beside what replaces it."""
+    found = read_file(place, max_bytes=MAX_BYTES)
+    if found is None or found[0] != damaged:
+        raise FileChanged(str(place))
+    seconds, rest = divmod(damaged.mtime_ns, 10**9)
+    stamp = f"{file_stamp(datetime.fromtimestamp(seconds, UTC))}-{rest:09}"
+    copy = place.parent / f"{place.name.removesuffix('.json')}.damaged-{stamp}.json"
+    with contextlib.suppress(FileChanged):  # the copy of an earlier try
+        replace_unless_changed(copy, found[1], None)
+    _logger.warning("%s is replaced; as it was, it is kept as %s.", place, copy.name)
 
 
 _ATLAS = "atlas"

@@ -63,9 +63,7 @@ class PostgresDocuments:
                 raise
             return tuple(before.values())
         stored = {
-            name: before[name]
-            if content is None
-            else Document(value=parsed(content) or {}, revision=revision)
+            name: before[name] if content is None else _document(content, revision)
             for name, revision, content in found
         }
         return tuple(stored.get(name) or _none(before.get(name)) for name in names)
@@ -91,6 +89,11 @@ class PostgresDocuments:
             return Document(value=dict(value), revision=revision[0])
 
         return await self._database.do(work)
+
+
+def _document(content: bytes, revision: Revision) -> Document:
+    value = parsed(content)
+    return Document(value=value or {}, revision=revision, is_damaged=value is None)
 
 
 def _none(before: Document | None) -> Document:

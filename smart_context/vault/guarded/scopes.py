@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
 
-from smart_context.base.disk.folders import Folder, NotPlain, TooLarge, opened
+from smart_context.base.disk.folders import Folder, NotPlain, opened
 from smart_context.base.disk.places import Place
 from smart_context.vault.guarded.ignore import IgnoreRules, lines_of, parse_ignore
 from smart_context.vault.guarded.repository import content_of, folders_of, work_tree_of
@@ -29,10 +29,10 @@ _REMEMBERED = 8
 OnCut = Callable[[str, int], None]
 """Called with a folder, which ends in `/`, and how many lines of its ignore files don't count.
 
-0 if one of them can't be read.
+0 if one of them can't be read, or is too large.
 """
 
-_NO_RULES = (FileNotFoundError, NotPlain, TooLarge)
+_NO_RULES = (FileNotFoundError, NotPlain)
 """What is no ignore file; any other error leaves open what one excludes."""
 
 _UNREAD = "*\n/*\n"

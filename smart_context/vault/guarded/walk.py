@@ -76,7 +76,7 @@ def cut_words(folder: str, lines: int) -> str:
     """The warning about lines of a folder's ignore files that are ignored."""
     where = shown(folder) if folder else "the vault's top folder"
     if not lines:
-        return f"an ignore file in {where} can't be read, so all in that folder is left out"
+        return f"an ignore file in {where} can't be read or is over 5 MiB, so all there is left out"
     return (
         f"{lines:,} lines of {' and '.join(IGNORE_FILES)} in {where} don't count:"
         f" at most {MAX_GLOBS:,} patterns with wildcards and {MAX_LINES:,} lines do"

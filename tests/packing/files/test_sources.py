@@ -54,6 +54,14 @@ def test_ignored_hidden_and_excluded_files_are_not_found(repo):
     assert sources(repo, "gen/").find(["**"]) == ["a.py", "keep.log", "sub/c.log", "sub/keep.log"]
 
 
+def test_a_large_ignore_file_leaves_all_out_and_is_named(repo):
+    put(repo, notes__a_dot_md="a", notes___dot_gitignore="x\n" * (3 << 20), b_dot_md="b")
+    found = sources(repo)
+    assert found.find(["**"]) == ["b.md"]
+    (warning,) = found.warnings
+    assert "an ignore file in notes/" in warning
+
+
 def test_an_exact_path_is_taken_whatever_ignores_or_excludes_it(repo):
     put(repo, a_dot_log="x")
     (repo / ".gitignore").write_text("*.log\n")

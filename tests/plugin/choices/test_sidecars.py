@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from smart_context.base.asking import one_request
+from smart_context.base.asking import asking, one_request
 from smart_context.base.disk.files import read_file
 from smart_context.base.errors import StoreFailed
 from smart_context.plugin.choices.sidecars import ChatSidecar, Sidecars
@@ -212,13 +212,63 @@ async def test_a_step_back_leaves_what_another_process_chose_since(one, other):
     assert len(one.changes) == 2
 
 
-async def test_a_damaged_file_counts_as_empty_and_is_replaced(one, folder, caplog):
+DAMAGED = [
+    pytest.param(b"{", id="no JSON"),
+    pytest.param(b"[]", id="no object"),
+    pytest.param(b"", id="nothing"),
+    pytest.param(b'{"hidden": {"m1": true}}', id="hidden messages of another kind"),
+    pytest.param(b'{"hidden": ["m1", 2]}', id="a hidden message of another kind"),
+    pytest.param(b'{"active_topics": "Cats"}', id="picks of another kind"),
+    pytest.param(b'{"file_tools": "no"}', id="a switch of another kind"),
+]
+
+
+@pytest.mark.parametrize("content", DAMAGED)
+async def test_damaged_choices_are_not_taken_for_none(one, folder, content):
+    folder.mkdir()
+    (folder / "c.filter.json").write_bytes(content)
+    with pytest.raises(StoreFailed, match="Nothing is sent until you choose again"):
+        await one.state()
+    assert "damaged" in (await one.sidecars.shown("c")).problem
+    await one.change(lambda state: state.select([]))  # the choice to send all
+    assert (await one.state()).active_topics == ()
+    assert (await one.sidecars.shown("c")).problem == ""
+
+
+async def test_a_damaged_file_is_kept_under_a_name_of_its_own(one, folder):
+    folder.mkdir()
+    (folder / "c.filter.json").write_bytes(b'{"hidden": ["m1"]')
+    await one.change(selecting("Cats"))
+    (kept,) = folder.glob("c.filter.damaged-*.json")
+    assert kept.read_bytes() == b'{"hidden": ["m1"]'
+    await one.change(selecting("Dogs"))
+    assert list(folder.glob("*.damaged-*")) == [kept]
+
+
+async def test_choices_that_were_read_hold_while_their_file_is_damaged(one, folder):
+    await one.change(lambda state: state.hide(["m1"]))
+    (folder / "c.filter.json").write_bytes(b"{")
+    assert (await one.state()).hidden == ("m1",)
+    await one.change(selecting("Cats"))
+    assert (on_disk(folder)["active_topics"], on_disk(folder)["hidden"]) == (["Cats"], ["m1"])
+
+
+async def test_damaged_topics_are_found_again(one, folder):
+    folder.mkdir()
+    (folder / "c.topics.json").write_bytes(b"{")
+    assert (await one.sidecars.of("c")).topics == ()
+    await one.sidecars.keep_topics("c", [Topic(label="Cats", count=1)])
+    assert [topic.label for topic in (await one.sidecars.of("c")).topics] == ["Cats"]
+
+
+async def test_an_edit_of_topics_does_not_replace_the_owners_damaged_choices(one, folder):
     folder.mkdir()
     (folder / "c.filter.json").write_bytes(b"{")
-    assert await one.state() == FilterState()
-    assert "can't be read" in caplog.text
-    await one.change(selecting("Cats"))
-    assert on_disk(folder)["active_topics"] == ["Cats"]
+    with asking("anna@example.org"):
+        await one.change(selecting("Cats"))
+        with pytest.raises(StoreFailed, match="Its owner can choose again"):
+            await one.change(lambda state: replace(state, edits=state.edits.add("Dogs")))
+    assert (folder / "c.filter.json").read_bytes() == b"{"
 
 
 async def test_what_can_not_be_read_is_not_overwritten(one, other, folder, tmp_path, caplog):
@@ -227,11 +277,12 @@ async def test_what_can_not_be_read_is_not_overwritten(one, other, folder, tmp_p
     path.rename(tmp_path / "elsewhere")
     path.symlink_to(tmp_path / "elsewhere")
     assert (await one.state()).active_topics == ("Cats",)
-    assert await other.state() == FilterState()
+    with pytest.raises(StoreFailed, match="Nothing is sent until you choose again"):
+        await other.state()
     with pytest.raises(StoreFailed, match="not a plain file"):
         await other.change(selecting("Dogs"))
     assert json.loads((tmp_path / "elsewhere").read_bytes())["active_topics"] == ["Cats"]
-    await other.state()
+    await other.sidecars.shown("c")
     assert caplog.text.count("can't be read") == 2  # once in each process
 
 

@@ -56,6 +56,23 @@ async def test_no_event_is_older_than_the_one_before_it(served, chat):
         assert first == last
 
 
+class BrokenEmbedder(ScriptedEmbedder):
+    async def embed(self, texts):
+        raise RuntimeError("a fault of the program")
+
+
+async def test_hidden_messages_stay_out_even_if_the_filter_fails(served, chat):
+    async with served() as running:
+        await running.call("hide", chat_id=chat, message_ids=["m1"])
+        await running.call("set_filter", chat_id=chat, topics=["cats"])
+    async with served(embedder=BrokenEmbedder()) as running:
+        await running.call("chat.send", chat_id=chat, message="Hello")
+        await until(lambda: running.named("chat.finished"))
+        said = str(running.model.asked[0].messages)
+        assert TEXTS[0] in said
+        assert TEXTS[1] not in said
+
+
 async def test_a_message_that_comes_while_the_filter_decides_is_in_the_event(served, chat):
     embedder = GatedEmbedder("cats")
     async with served(embedder=embedder) as running:

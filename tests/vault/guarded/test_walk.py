@@ -372,6 +372,14 @@ def test_what_an_ignore_file_excludes_that_can_not_be_read_is_not_shown(vault, u
     assert stamp_of(root, "a.md") is not None
 
 
+@pytest.mark.parametrize("name", [".gitignore", ".scignore", ".git/info/exclude"])
+def test_what_a_large_ignore_file_excludes_is_not_shown(vault, name):
+    root = vault({"a.md": "", ".git/HEAD": "ref: refs/heads/main\n", name: "x\n" * (3 << 20)})
+    told = []
+    assert file_stamps(root, on_cut=lambda folder, lines: told.append((folder, lines))) == []
+    assert told == [("", 0)]
+
+
 def test_nothing_is_shown_below_an_ignore_file_that_can_not_be_read(repository, unreadable):
     unreadable(repository, ".gitignore")
     assert list(readable_files(repository / "notes" / "drafts")) == []
