@@ -1,19 +1,28 @@
 """Notes with their embeds replaced by the embedded text, as people read them.
 
 An expanded note is a sequence of runs of characters, each from one file. Its length, links and
-headings follow from the outlines of these files, without reading any of them.
+headings follow from the outlines of these files, without reading any of them. What a file excludes
+stays excluded where it is embedded, though the heading above it is not there.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from smart_context.contexts.snapshot import Texts
 from smart_context.vault.markdown.blocks import NOWHERE, Heading, Range
 from smart_context.vault.markdown.links import Resolution
 from smart_context.vault.markdown.notes import Block, Link, Outline
-from smart_context.vault.markdown.sections import ranked, section_of
+from smart_context.vault.markdown.sections import (
+    Excluded,
+    Patterns,
+    excluded_in,
+    ranked,
+    section_of,
+)
 
 MAX_CHARACTERS: Final = 200_000
 """The maximum characters of a note's embeds; an embed that does not fit stays as written."""
@@ -35,6 +44,7 @@ class Run(NamedTuple):
     end: int  # the one after the last
     nesting: int = 0  # the number of embeds around it; 0 is the note's own text
     level: int = 0  # the level of the heading above its embed; 0 is none
+    excluded: str | None = None  # the pattern that excludes its embed, which may be empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +56,18 @@ class _Expanded:
 class EmbeddedTexts:
     """The vault's texts with their embeds expanded; satisfies `Texts`. For one snapshot.
 
+    Args:
+        texts: The vault's texts.
+        patterns: Those of the headings whose sections are left out.
+
     `![[note]]` or `![alt](note.md)` embeds a note without its properties, a section or a block.
     Its headings are nested below the heading above it. An embed that leads to no note, contains
     itself, or exceeds the limits stays as written and counts as a link; an expanded one does not.
     """
 
-    def __init__(self, texts: Texts) -> None:
+    def __init__(self, texts: Texts, patterns: Patterns = ()) -> None:
         self._texts = texts
+        self._patterns = patterns
         self._known: dict[str, _Expanded] = {}
 
     def outline(self, path: str) -> Outline | None:
@@ -92,8 +107,9 @@ class EmbeddedTexts:
             now = read[embedded]
             return None if now is None else now[1]
 
-        runs = runs_of(path, self._texts, outline_of)
-        self._known[path] = expanded = self._relocated(found[1], runs, outline_of)
+        files = _Files(outline_of, self._patterns)
+        runs = runs_of(path, self._texts, files)
+        self._known[path] = expanded = self._relocated(found[1], runs, files)
         texts = {name: "" if now is None else now[0] for name, now in read.items()}
         return "".join(texts[run.path][run.start : run.end] for run in runs), expanded.outline
 
@@ -110,17 +126,19 @@ class EmbeddedTexts:
 
     def _expanded(self, path: str, own: Outline) -> _Expanded:
         if path not in self._known:
-            runs = runs_of(path, self._texts, self._texts.outline)
-            self._known[path] = self._relocated(own, runs, self._texts.outline)
+            files = _Files(self._texts.outline, self._patterns)
+            runs = runs_of(path, self._texts, files)
+            self._known[path] = self._relocated(own, runs, files)
         return self._known[path]
 
-    def _relocated(self, own: Outline, runs: Sequence[Run], outline_of: OutlineOf) -> _Expanded:
+    def _relocated(self, own: Outline, runs: Sequence[Run], files: "_Files") -> _Expanded:
         """The outline and links of the runs, with their positions in the expanded text."""
         headings: list[Heading] = []
         links: list[tuple[Link, Resolution]] = []
+        excluded: list[Excluded] = []
         starts = list(accumulate((run.end - run.start for run in runs), initial=0))
         for run, start in zip(runs, starts, strict=False):
-            outline = outline_of(run.path) or Outline(0)
+            outline = files.outline(run.path) or Outline(0)
             offset = start - run.start
             headings += (
                 heading._replace(
@@ -136,10 +154,14 @@ class EmbeddedTexts:
                 for link, resolved in self._texts.links(run.path)
                 if run.start <= link.start and link.end <= run.end
             )
+            for first, last, pattern in files.excluded_of(run):
+                goes_on = excluded and excluded[-1][1:] == (first + offset, pattern)
+                begin = excluded.pop()[0] if goes_on else first + offset
+                excluded.append((begin, last + offset, pattern))
         blocks = tuple(_moved(block, runs, starts) for block in own.blocks)
         targets = tuple(link for link, _ in links)
         outline = Outline(starts[-1], targets, tuple(headings), blocks, own.tags, own.aliases)
-        return _Expanded(outline, links)
+        return _Expanded(outline._replace(excluded=tuple(excluded)), links)
 
 
 def _length(outline: Outline) -> int:
@@ -150,20 +172,52 @@ def _count_of_embeds(outline: Outline) -> int:
     return len(outline.embeds)
 
 
-def runs_of(path: str, texts: Texts, outline_of: OutlineOf) -> list[Run]:
+class _Files:
+    """The outlines of the files that one note consists of, and what each excludes."""
+
+    def __init__(self, outline_of: OutlineOf, patterns: Patterns) -> None:
+        self.outline = outline_of
+        self._patterns = patterns
+        self._excluded: dict[str, Sequence[Excluded]] = {}
+
+    def excluded_of(self, run: Run) -> Iterator[Excluded]:
+        """What is excluded of a run, in order; of the note itself its own headings tell."""
+        if run.excluded is not None:
+            yield run.start, run.end, run.excluded
+        elif run.nesting:
+            for start, end, pattern in self._excluded_in(run.path):
+                if start < run.end and end > run.start:
+                    yield max(start, run.start), min(end, run.end), pattern
+
+    def pattern_at(self, path: str, position: int) -> str | None:
+        """The pattern that excludes a position of a file; `None` if none does."""
+        excluded = self._excluded_in(path)
+        place = bisect_right(excluded, position, key=itemgetter(0)) - 1
+        return excluded[place][2] if place >= 0 and position < excluded[place][1] else None
+
+    def _excluded_in(self, path: str) -> Sequence[Excluded]:
+        if path not in self._excluded:
+            outline = self.outline(path) if self._patterns else None
+            found = () if outline is None else excluded_in(outline, self._patterns)
+            self._excluded[path] = list(found)
+        return self._excluded[path]
+
+
+def runs_of(path: str, texts: Texts, files: _Files) -> list[Run]:
     """The runs of a note's expanded text, in order."""
-    own = outline_of(path)
+    own = files.outline(path)
     if own is None:
         return []
-    return list(_Expansion(texts, outline_of).within(Run(path, 0, own.length), ()))
+    return list(_Expansion(texts, files).within(Run(path, 0, own.length), ()))
 
 
 class _Expansion:
     """Expands the embeds of one note, within the limits."""
 
-    def __init__(self, texts: Texts, outline_of: OutlineOf) -> None:
+    def __init__(self, texts: Texts, files: _Files) -> None:
         self._texts = texts
-        self._outline_of = outline_of
+        self._files = files
+        self._outline_of = files.outline
         self._room = MAX_CHARACTERS
         self._embeds_left = MAX_EMBEDS
 
@@ -178,7 +232,10 @@ class _Expansion:
             yield run._replace(start=position, end=link.start - 1)
             position = link.end
             level = run.level + self._level_at(run.path, link.start)
-            yield from self.within(Run(path, *place, run.nesting + 1, level), way_here)
+            excluded = run.excluded
+            if excluded is None:
+                excluded = self._files.pattern_at(run.path, link.start)
+            yield from self.within(Run(path, *place, run.nesting + 1, level, excluded), way_here)
         yield run._replace(start=position)
 
     def _embeds_in(self, run: Run) -> Iterator[tuple[Link, str]]:

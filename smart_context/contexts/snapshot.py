@@ -20,7 +20,7 @@ from smart_context.vault.guarded.paths import status_of
 from smart_context.vault.markdown.blocks import Range
 from smart_context.vault.markdown.links import Resolution, fold, linkpath
 from smart_context.vault.markdown.notes import Link, Outline
-from smart_context.vault.markdown.sections import KeptRanges, kept_of, section_of
+from smart_context.vault.markdown.sections import KeptRanges, Patterns, kept_of, section_of
 from smart_context.vault.match import build_matcher
 
 FilesBelow = Callable[[str], Iterable[str]]
@@ -175,6 +175,12 @@ class Snapshot:
         return sum(len(text) for texts in self.items.values() for text in texts.values())
 
 
+def patterns_of(options: ContextOptions) -> Patterns:
+    """The patterns of headings whose sections are left out, each once."""
+    patterns = dict.fromkeys(filter(None, options.excluded_headings))
+    return [(pattern, build_matcher(fold(pattern))) for pattern in patterns]
+
+
 def take_snapshot(selected: Selected, options: ContextOptions, texts: Texts) -> Snapshot:
     """Collect the selected items and what they link to, within the limit."""
     collector = _Collector(options, texts)
@@ -207,11 +213,7 @@ class _Collector:
         self._seen: set[str] = set()
         self._ambiguous: set[tuple[str, str]] = set()
         self._linked_lengths: dict[str, int | None] = {}
-        self._patterns: list[tuple[str, Callable[[str], bool]]] = [
-            (pattern, build_matcher(fold(pattern)))
-            for pattern in dict.fromkeys(options.excluded_headings)
-            if pattern
-        ]
+        self._patterns = patterns_of(options)
         self._names_of_patterns = tuple(pattern for pattern, _ in self._patterns)
 
     def store(self, depth: int, candidates: Sequence[Item]) -> list[_Part]:

@@ -13,7 +13,13 @@ from smart_context.contexts.as_a_library import library_caches, library_document
 from smart_context.contexts.embeds import EmbeddedTexts
 from smart_context.contexts.options import ContextOptions, stored_options
 from smart_context.contexts.render import Compiled, path_of, render
-from smart_context.contexts.snapshot import Snapshot, select_items, take_snapshot
+from smart_context.contexts.snapshot import (
+    Snapshot,
+    Texts,
+    patterns_of,
+    select_items,
+    take_snapshot,
+)
 from smart_context.storage.ports import VaultDocuments
 from smart_context.vault.guarded.paths import status_of
 from smart_context.vault.index.vault_index import VaultIndex
@@ -117,7 +123,9 @@ class SmartContexts:
         selected = select_items(self.root, items, self.index.files_below)
         if options.link_depth or options.expand_embeds:
             self.index.catch_up()
-        texts = EmbeddedTexts(self.index) if options.expand_embeds else self.index
+        texts: Texts = self.index
+        if options.expand_embeds:
+            texts = EmbeddedTexts(self.index, patterns_of(options))
         return take_snapshot(selected, options, texts)
 
     def modified(self, keys: Iterable[str]) -> dict[str, float]:

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from smart_context.contexts import SmartContexts, embeds
 from smart_context.contexts.embeds import EmbeddedTexts
 from smart_context.vault.index.vault_index import VaultIndex
+from smart_context.vault.match import build_matcher
 
 
 def _snapshot(contexts, *names, **opts):
@@ -60,6 +61,54 @@ def test_a_section_takes_in_what_is_embedded_in_it_whatever_its_headings(vault):
     snapshot = _snapshot(contexts, "a.md", excluded_headings=["big"])
     assert snapshot.items[0] == {"a.md": "# One\n# Two\n2"}
     assert snapshot.exclusions == {"big": 1}
+
+
+@pytest.mark.parametrize(
+    "embed",
+    [
+        pytest.param("![[diary#^id]]", id="a block"),
+        pytest.param("![[diary#Sub]]", id="a section below"),
+        pytest.param("![[diary#Secret#Sub]]", id="a section by its way"),
+        pytest.param("![[diary#Secret]]", id="the section itself"),
+        pytest.param("![[diary]]", id="the whole note"),
+        pytest.param("> ![[diary#^id]]", id="in a quote"),
+        pytest.param("![alt](diary.md#Sub)", id="a Markdown link"),
+        pytest.param("![[between]]", id="by a note between"),
+        pytest.param("![[between#^by]]", id="by a block of a note between"),
+        pytest.param("![[around#^all]]", id="what an excluded block embeds"),
+        pytest.param("[[between]]", id="of a linked note"),
+    ],
+)
+def test_what_its_own_note_excludes_comes_in_through_no_embed(vault, embed):
+    contexts = vault(
+        {
+            "a.md": f"# Own\nbefore\n\n{embed}\n\nafter\n",
+            "diary.md": "day\n# Secret\nx\n## Sub\nhidden 1\n\nhidden 2 ^id\n# Open\nseen\n",
+            "between.md": "# Between\n![[diary#^id]]\n\nsee ![[diary#Sub]] ^by\n",
+            "around.md": "# Secret\nhidden ![[plain]] ^all\n",
+            "plain.md": "hidden, here",
+        }
+    )
+    snapshot = _snapshot(contexts, "a.md", excluded_headings=["secret"], link_depth=2)
+    texts = [text for level in snapshot.items.values() for text in level.values()]
+    assert "hidden" not in "".join(texts)
+    assert "before" in texts[0]
+    assert snapshot.exclusions["secret"] >= 1
+    assert snapshot.total_char_count == sum(snapshot.lengths[key] for key in snapshot.lengths)
+
+
+def test_text_beside_an_embed_of_an_excluded_block_stays(vault):
+    contexts = vault({"a.md": "say ![[d#^k]].\n", "d.md": "# S\nno ^k\n# O\nyes\n"})
+    snapshot = _snapshot(contexts, "a.md", excluded_headings=["S"])
+    assert snapshot.items[0] == {"a.md": "say .\n"}
+    assert snapshot.exclusions == {"S": 1}
+    assert _text(contexts, "a.md", excluded_headings=["T"]) == "say no ^k.\n"
+
+
+def test_an_excluded_block_that_embeds_counts_once(vault):
+    files = {"a.md": "![[d#^k]]", "d.md": "# S\none ![[e]] two ^k\n", "e.md": "three"}
+    snapshot = _snapshot(vault(files), "a.md", excluded_headings=["S"])
+    assert (snapshot.items[0], snapshot.exclusions) == ({"a.md": ""}, {"S": 1})
 
 
 def test_a_block_that_embeds_is_found_where_it_is_now(vault):
@@ -121,10 +170,11 @@ def test_what_is_known_without_reading_is_what_is_read(tmp_path_factory, notes):
     for name, pieces in notes.items():
         (root / f"{name}.md").write_text("".join(pieces))
     index = VaultIndex(root)
+    patterns = [("h", build_matcher("h"))]
     for name in _NAMES:
-        foretold = EmbeddedTexts(index)
+        foretold = EmbeddedTexts(index, patterns)
         outline, links = foretold.outline(f"{name}.md"), foretold.links(f"{name}.md")
-        reading = EmbeddedTexts(index)
+        reading = EmbeddedTexts(index, patterns)
         text, read_outline = reading.read(f"{name}.md")
         assert outline == read_outline
         assert list(links) == list(reading.links(f"{name}.md"))

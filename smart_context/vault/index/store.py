@@ -71,7 +71,7 @@ def stored_length(entry: IndexEntry) -> int | None:
 
 def encoded(outline: Outline | None) -> str | None:
     """An outline as JSON."""
-    return None if outline is None else _ENCODER.encode(outline)
+    return None if outline is None else _ENCODER.encode(outline[:-1])  # without `excluded`
 
 
 def decoded(outline: str) -> Outline:

@@ -48,6 +48,8 @@ class Outline(NamedTuple):
     aliases: tuple[str, ...] = ()  # other names of the note
     body: int = 0  # where the text after the properties begins; 0 without properties
     embeds: tuple[int, ...] = ()  # the positions in `links` of those that are embeds
+    # what notes that are embedded here exclude, with the pattern; never stored: it is an option
+    excluded: tuple[tuple[int, int, str], ...] = ()
 
     @classmethod
     def from_json(cls, stored: list[Any]) -> "Outline":

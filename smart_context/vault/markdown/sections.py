@@ -8,7 +8,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from types import MappingProxyType
@@ -16,6 +16,12 @@ from types import MappingProxyType
 from smart_context.vault.markdown.blocks import NOWHERE, Heading, Range
 from smart_context.vault.markdown.links import fold
 from smart_context.vault.markdown.notes import MAX_PARTS, Outline
+
+Patterns = Sequence[tuple[str, Callable[[str], bool]]]
+"""Each pattern with its test, which gets a whole heading, folded like names."""
+
+Excluded = tuple[int, int, str]
+"""The start and end of an excluded range, and the pattern that its heading fits, if one does."""
 
 _NONE: Mapping[str, int] = MappingProxyType({})
 _PUNCTUATION = re.compile(r"[!\"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\s]+")
@@ -83,28 +89,26 @@ def plain_heading(text: str) -> str:
     return fold(_PUNCTUATION.sub(" ", text).strip())
 
 
-def kept_of(
-    outline: Outline, whole: Range, patterns: Sequence[tuple[str, Callable[[str], bool]]]
-) -> KeptRanges:
+def kept_of(outline: Outline, whole: Range, patterns: Patterns) -> KeptRanges:
     """The rest of `whole` after removing the sections whose heading matches a pattern.
 
-    A part below such a heading is removed even if the heading is outside of `whole`. The text after
-    the last heading that counts is removed too, since there may be more headings in it.
+    A part below such a heading is removed even if the heading is outside of `whole`.
 
     Args:
-        patterns: Each pattern with its test, which gets the whole heading, folded like names: as it
-            is written, then as it is shown.
+        patterns: Each test gets a heading as it is written, then as it is shown.
     """
     if not patterns:
         return KeptRanges(whole, (whole,), _NONE)
     counts: Counter[str] = Counter()
     ranges: list[Range] = []
     position, last = whole
-    if len(outline.headings) >= MAX_PARTS:
-        last = max(position, min(last, outline.headings[-1].start))
-    for start, end, pattern in _removed(outline, patterns):
+    excluded = excluded_in(outline, patterns)
+    if outline.excluded:
+        excluded = sorted([*excluded, *outline.excluded], key=lambda each: (each[0], -each[1]))
+    for start, end, pattern in excluded:
         if start < last and end > position:
-            counts[pattern] += 1
+            if pattern:
+                counts[pattern] += 1
             ranges.append((position, start))
             position = end
     ranges.append((position, last))
@@ -126,10 +130,12 @@ def ranked(headings: Sequence[Heading]) -> Sequence[Heading]:
     return found
 
 
-def _removed(
-    outline: Outline, patterns: Sequence[tuple[str, Callable[[str], bool]]]
-) -> Iterator[tuple[int, int, str]]:
-    """The start and end of each section that is removed, and the pattern that its heading fits."""
+def excluded_in(outline: Outline, patterns: Patterns) -> Iterable[Excluded]:
+    """The sections whose heading matches a pattern, in order.
+
+    The text after the last heading that counts is excluded too, since there may be more headings
+    in it.
+    """
     section: Heading | None = None
     fitting = ""
     for heading in ranked(outline.headings):
@@ -143,9 +149,11 @@ def _removed(
             section, fitting = heading, found
     if section:
         yield section.start, outline.length, fitting
+    elif len(outline.headings) >= MAX_PARTS:
+        yield outline.headings[-1].start, outline.length, ""
 
 
-def _fitting(heading: str, patterns: Sequence[tuple[str, Callable[[str], bool]]]) -> str | None:
+def _fitting(heading: str, patterns: Patterns) -> str | None:
     """The first pattern that a heading fits."""
     written = fold(heading)
     found = next((pattern for pattern, fits in patterns if fits(written)), None)
