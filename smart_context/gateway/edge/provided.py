@@ -10,7 +10,13 @@ from smart_context.gateway.answers import Gathered
 from smart_context.gateway.edge.errors import GatewayError, refused_by_plugin, with_hint
 from smart_context.gateway.edge.own_answers import give_text
 from smart_context.gateway.edge.relay import Relay, end, read_all
-from smart_context.gateway.edge.upstream import Call, DisconnectWatch, NobodyWaiting, Upstream
+from smart_context.gateway.edge.upstream import (
+    Answer,
+    Call,
+    DisconnectWatch,
+    NobodyWaiting,
+    Upstream,
+)
 from smart_context.gateway.turns.exchange import Exchange, Headers, Outcome, TurnAborted, finished
 from smart_context.gateway.turns.incoming import PATHS, Incoming
 
@@ -118,6 +124,20 @@ async def _ask(
     ending: _Ending,
 ) -> None:
     answer = await watch.during(upstream.send(call))
+    try:
+        await _pass_on(answer, exchange, incoming, watch, send, ending)
+    finally:
+        await answer.aclose()  # also if nothing of it was read
+
+
+async def _pass_on(
+    answer: Answer,
+    exchange: Exchange,
+    incoming: Incoming,
+    watch: DisconnectWatch,
+    send: Send,
+    ending: _Ending,
+) -> None:
     ending.status = answer.status if answer.status >= _ERROR else 0
     if answer.status == _NOT_FOUND and incoming.kind == "responses":
         body = await read_all(answer, MAX_SHORT_BYTES)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -157,6 +158,7 @@ class Answer:
         failure: Why it counts as failed; `None` if it does not.
         encoding: How the body is compressed; empty if it is not.
         is_stream: Its body is server-sent events.
+        ending: What ends with it.
     """
 
     def __init__(self, call: Call, response: "httpx2.Response") -> None:
@@ -167,6 +169,7 @@ class Answer:
         self.is_stream = "text/event-stream" in response.headers.get("content-type", "")
         self._call = call
         self._response = response
+        self.ending = AsyncExitStack()
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """The body's bytes as they arrive.
@@ -183,7 +186,8 @@ class Answer:
 
     async def aclose(self) -> None:
         """Close the connection, which ends the request."""
-        await self._response.aclose()
+        async with self.ending:
+            await self._response.aclose()
 
 
 class Upstream:
@@ -195,9 +199,21 @@ class Upstream:
     async def send(self, call: Call) -> Answer:
         """Send a request, with retries where they help; the body is not read yet.
 
+        A question goes before what we ask the provider in the background, until the answer is
+        closed.
+
         Raises:
             GatewayError: If the provider can't be reached, or redirects.
         """
+        async with AsyncExitStack() as stack:
+            if call.method == "POST":
+                traffic = self._client.traffic
+                await stack.enter_async_context(traffic.of_person(call.endpoint.base_url))
+            answer = await self._answer(call)
+            answer.ending = stack.pop_all()
+        return answer
+
+    async def _answer(self, call: Call) -> Answer:
         failed: list[Answer] = []
 
         async def attempt() -> Answer:

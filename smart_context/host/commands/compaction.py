@@ -7,7 +7,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from smart_context.base.errors import ChatBusy, CommandFailed, SmartContextError
 from smart_context.base.values import CountTokens, JsonObject
@@ -43,6 +43,8 @@ from smart_context.host.turns.turns import Turns
 from smart_context.llm.models import PromptMessage
 from smart_context.llm.tokens import counting, utf8_bytes
 from smart_context.storage.ports import Storage
+
+T = TypeVar("T")
 
 _FEWEST = 2
 """Fewest messages that are worth a summary."""
@@ -83,7 +85,11 @@ class Compactions:
     _tasks: TaskOwner = field(
         default_factory=lambda: TaskOwner("compaction", is_waited_for=True), init=False
     )
+    _in_background: TaskOwner = field(default_factory=lambda: TaskOwner("compaction"), init=False)
     _under_way: dict[ChatId, asyncio.Task[JsonObject | SmartContextError]] = field(
+        default_factory=dict, init=False
+    )
+    _unasked: dict[ChatId, asyncio.Task[JsonObject | SmartContextError]] = field(
         default_factory=dict, init=False
     )
 
@@ -98,7 +104,11 @@ class Compactions:
         chat is being summarized already, this waits for that summary.
         """
         self._check_unanswered(chat_id)
-        task = self._under_way.get(chat_id) or self._begin(chat_id, lambda: self._whole(chat_id))
+        await self._end_unasked(chat_id)
+        task = self._under_way.get(chat_id)
+        if task is None:
+            work = self._alone(chat_id, lambda: self._whole(chat_id))
+            task = _remembered(self._under_way, chat_id, self._tasks.spawn(work))
         done = await asyncio.shield(task)
         if isinstance(done, SmartContextError):
             raise done
@@ -106,7 +116,7 @@ class Compactions:
 
     async def clear_context(self, chat_id: ChatId) -> JsonObject:
         """Stop sending what was said so far, and its summary; all stays in the chat."""
-        self._check_quiet(chat_id)
+        await self._be_quiet(chat_id)
         messages = await self.storage.chats.messages(chat_id)
         previous = newest_summary(messages)
         said = since(messages, previous)
@@ -117,7 +127,7 @@ class Compactions:
 
     async def undo_compaction(self, chat_id: ChatId, message_id: str | None = None) -> JsonObject:
         """Remove a summary, the newest by default; its messages are sent again."""
-        self._check_quiet(chat_id)
+        await self._be_quiet(chat_id)
         messages = await self.storage.chats.messages(chat_id)
         summary = _to_be_undone(messages, message_id)
 
@@ -131,25 +141,35 @@ class Compactions:
     def after(self, turn: Turn) -> None:
         """Compact the chat in the background if the turn nearly filled the window."""
         window = self.window()
-        if window is None or turn.error or not turn.sent or turn.chat_id in self._under_way:
+        chat_id = turn.chat_id
+        is_under_way = chat_id in self._under_way or chat_id in self._unasked
+        if window is None or turn.error or not turn.sent or is_under_way:
             return
         if turn.was_cut or _filled(turn, utf8_bytes) > window.share(COMPACTION_SHARE):
-            self._begin(turn.chat_id, lambda: self._shorten(turn, window))
+            work = self._alone(chat_id, lambda: self._shorten(turn, window))
+            _remembered(self._unasked, chat_id, self._in_background.spawn(work))
 
     async def close(self, timeout_s: float) -> None:
         """End the background work, within the time given."""
-        await self._tasks.close(timeout_s)
+        owners = (self._tasks, self._in_background)
+        await asyncio.gather(*(owner.close(timeout_s) for owner in owners))
 
-    def _begin(
+    async def _alone(
         self, chat_id: ChatId, work: Callable[[], Awaitable[JsonObject]]
-    ) -> asyncio.Task[JsonObject | SmartContextError]:
-        async def alone() -> JsonObject:
+    ) -> JsonObject | SmartContextError:
+        """The result of work in a chat, or the failure to show to those who asked for it."""
+        try:
             async with self.storage.leases.held(f"compaction {chat_id}"):
                 return await work()
+        except SmartContextError as error:
+            _logger.info("chat %s was not summarized: %s", chat_id, error)
+            return error
 
-        task = self._under_way[chat_id] = self._tasks.spawn(_outcome(chat_id, alone))
-        task.add_done_callback(lambda _: self._under_way.pop(chat_id, None))
-        return task
+    async def _end_unasked(self, chat_id: ChatId) -> None:
+        """End a summary that nobody asked for: what the user wants now goes before it."""
+        if task := self._unasked.get(chat_id):
+            task.cancel()
+            await asyncio.wait([task])
 
     async def _shorten(self, turn: Turn, window: Window) -> JsonObject:
         """Summarize the older messages of a chat whose turn nearly filled the window."""
@@ -235,8 +255,9 @@ class Compactions:
         await self.tell_plugins({"chat_id": chat_id, "message_id": summary.id, "words": words})
         return {"chat_id": chat_id, "message_id": summary.id, "summarised": len(said)}
 
-    def _check_quiet(self, chat_id: ChatId) -> None:
+    async def _be_quiet(self, chat_id: ChatId) -> None:
         self._check_unanswered(chat_id)
+        await self._end_unasked(chat_id)
         if chat_id in self._under_way:
             raise CommandFailed("this chat is being summarized; wait until that is done")
 
@@ -285,15 +306,13 @@ def _to_be_undone(messages: Sequence[Message], message_id: str | None) -> Messag
     return summaries[-1]
 
 
-async def _outcome(
-    chat_id: ChatId, work: Callable[[], Awaitable[JsonObject]]
-) -> JsonObject | SmartContextError:
-    """The result of `work`, or the failure to show to those who asked for it."""
-    try:
-        return await work()
-    except SmartContextError as error:
-        _logger.info("chat %s was not summarized: %s", chat_id, error)
-        return error
+def _remembered(
+    known: dict[ChatId, asyncio.Task[T]], chat_id: ChatId, task: asyncio.Task[T]
+) -> asyncio.Task[T]:
+    """A task, known by its chat until it ends."""
+    known[chat_id] = task
+    task.add_done_callback(lambda _: known.pop(chat_id, None))
+    return task
 
 
 def _filled(turn: Turn, count: CountTokens) -> int:

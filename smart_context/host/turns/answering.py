@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import UTC, datetime
 
+from smart_context.base.asking import waited_for
 from smart_context.base.errors import ChatBusy, CommandFailed, ModelFailed, SmartContextError
 from smart_context.base.threads import run_uncancelled
 from smart_context.base.times import utc_stamp
@@ -179,7 +180,7 @@ class Answering:
     async def _ask_model(self, turn: Turn) -> None:
         try:
             turn.request = await self._with_history(turn)
-            with hearing_waits(self.answer.tell_wait):
+            with hearing_waits(self.answer.tell_wait), waited_for():
                 await self.parts.pipeline.ask(turn, self.answer.heard)
         except SmartContextError as error:
             turn.error = str(error)

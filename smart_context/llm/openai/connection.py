@@ -39,6 +39,7 @@ from smart_context.llm.failures import (
     system_words,
 )
 from smart_context.llm.models import tell_wait
+from smart_context.llm.traffic import Traffic
 
 T = TypeVar("T")
 
@@ -156,12 +157,18 @@ class EndpointClient:
 
     Attributes:
         withheld: The addresses that nothing more is sent to, whatever is under way.
+        traffic: Lets persons' requests go before those of the background.
     """
 
     def __init__(
-        self, *, sleep: Sleep = asyncio.sleep, jitter: Callable[[], float] = random.random
+        self,
+        *,
+        sleep: Sleep = asyncio.sleep,
+        jitter: Callable[[], float] = random.random,
+        traffic: Traffic | None = None,
     ) -> None:
         self.withheld: frozenset[str] = frozenset()
+        self.traffic = traffic or Traffic()
         self._sleep, self._jitter = sleep, jitter
         self._clients: dict[tuple[bool, bool], httpx2.AsyncClient] = {}
         self._connecting = asyncio.Lock()

@@ -7,17 +7,26 @@ from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
+    Coroutine,
     Iterable,
     Iterator,
     Mapping,
     Sequence,
 )
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    aclosing,
+    asynccontextmanager,
+    nullcontext,
+)
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from smart_context.base.asking import is_waited_for
 from smart_context.base.config import EndpointSettings
 from smart_context.base.errors import ModelFailed
 from smart_context.base.text.names import storable
@@ -123,6 +132,17 @@ class Endpoint:
     def explained(self, failure: EndpointFailure) -> ModelFailed:
         """The error to show to the user."""
         return explained(failure, self.settings, self._kind)
+
+    def ahead(self) -> AbstractAsyncContextManager[None]:
+        """A block that goes before what is asked in the background."""
+        return self._client.traffic.of_person(self.settings.base_url)
+
+    async def in_order(self, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """The result of a request; unless somebody waits for it, it gives way to those of persons.
+
+        See `Traffic.in_order`.
+        """
+        return await self._client.traffic.in_order(self.settings.base_url, ask)
 
     async def aclose(self) -> None:
         """Close the client's connections; it makes new ones if others go on asking."""
@@ -265,6 +285,11 @@ class OpenAIChatModel:
             ModelFailed: While iterating; the pieces before it stay valid.
         """
         body = self._body(messages, self.parameters(tools, streamed=True))
+        async with self._endpoint.ahead(), aclosing(self._pieces(body)) as pieces:
+            async for piece in pieces:
+                yield piece
+
+    async def _pieces(self, body: Body) -> AsyncGenerator[Piece]:
         reader, clean = StreamReader(), _CleanPieces(self._echoes)
         silence = Silence(self._endpoint.patience_s, asyncio.get_running_loop().time)
         try:
@@ -301,6 +326,9 @@ class OpenAIChatModel:
         body = self._body(messages, self.parameters(tools, streamed=False))
         if json_reply:
             body["response_format"] = {"type": "json_object"}
+        return await self._endpoint.in_order(partial(self._whole, body))
+
+    async def _whole(self, body: Body) -> Completion:
         try:
             reply = read_completion(await self._endpoint.fetch("/chat/completions", body))
         except RequestFailed as error:
@@ -391,9 +419,11 @@ class OpenAIEmbedder:
                 vectors of different lengths.
         """
         places = [place for place, text in enumerate(texts) if text.strip()]
+        ahead = self._endpoint.ahead() if is_waited_for() else nullcontext()
         try:
             heads = [beginning(texts[place], self._most_tokens) for place in places]
-            parts = [await self._vectors(batch) for batch in _batches(heads)]
+            async with ahead:
+                parts = [await self._vectors(batch) for batch in _batches(heads)]
             found = _stacked(parts)
         except RequestFailed as error:
             raise self._endpoint.explained(error.failure) from None

@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
+from smart_context.base.asking import waited_for
 from smart_context.base.errors import CommandFailed, InvalidParams, SmartContextError
 from smart_context.base.results import PanelResult
 from smart_context.base.text.saying import said
@@ -216,7 +218,12 @@ class ExtractionCommands:
 
         `regroup` groups the whole chat again; else topics stay, and only new messages join.
         """
-        task = self.latest(("topics", chat_id), self.topics.update(chat_id, regroup=regroup))
+
+        async def update() -> None:
+            with waited_for() if wait else nullcontext():
+                await self.topics.update(chat_id, regroup=regroup)
+
+        task = self.latest(("topics", chat_id), update())
         if wait:
             await asyncio.wait([task])  # a newer extraction may cancel it
             return await self.chat_filter.topics(chat_id)
