@@ -90,15 +90,27 @@ class StorageAway(StoreFailed):
     """The database can't be reached, or does not answer; later it may."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TooLong:
+    """An endpoint refused a request because it is too long for the model."""
+
+    asked: int | None = None  # the tokens of the request, as the endpoint counted; `None` if unsaid
+    window: int | None = None  # the most tokens that it takes; `None` if it did not say
+
+
 class ModelFailed(SmartContextError):
     """A model did not answer.
 
     Attributes:
         status: The HTTP status, or `None` when there was no answer at all.
+        too_long: How much too long the request was; `None` if that is not why it failed.
     """
 
-    def __init__(self, message: str, *, status: int | None = None) -> None:
+    def __init__(
+        self, message: str, *, status: int | None = None, too_long: TooLong | None = None
+    ) -> None:
         self.status = status
+        self.too_long = too_long
         super().__init__(message)
 
 

@@ -4,7 +4,6 @@ An `EndpointFailure` needs no vendor's library, so retries and messages are func
 """
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,8 +11,9 @@ from urllib.parse import urlsplit, urlunsplit
 
 from smart_context.base.config import EndpointSettings
 from smart_context.base.config.endpoints import plain_address
-from smart_context.base.errors import ModelFailed
+from smart_context.base.errors import ModelFailed, TooLong
 from smart_context.llm.redaction import redacted
+from smart_context.llm.too_long import too_long
 
 ModelKind = Literal["chat model", "embedding model"]
 Trouble = Literal[
@@ -33,10 +33,11 @@ Trouble = Literal[
 _MOST_WORDS = 300
 _MOST_READ = 10_000
 _PLACES_OF_WORDS = ("error", "message", "detail")
-_TOO_LONG = re.compile(
-    r"context.{0,3}(length|window|size)|too (long|large|many tokens)|maximum.{0,20}(token|length)",
-    re.IGNORECASE,
-)
+_NUMBERS_BESIDE_WORDS = ("n_prompt_tokens", "n_ctx")
+"""What llama.cpp says in fields of an error whose message names no numbers."""
+
+_REFUSES_LENGTH = frozenset({200, 400, 413, 422, 500})
+_BODY_TOO_LARGE = 413
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,11 +55,12 @@ class EndpointFailure:
     retry_after_s: float | None = None  # how long the endpoint asks to wait, if it does
 
     @property
-    def is_too_long(self) -> bool:
-        """True if the endpoint says that the input is too long for the model."""
-        return self.status in {400, 413, 422, 500} and bool(
-            _TOO_LONG.search(self.words[:_MOST_READ])
-        )
+    def too_long(self) -> TooLong | None:
+        """How much too long the input was for the model; `None` if that is not what it says."""
+        if self.status not in _REFUSES_LENGTH:
+            return None
+        found = too_long(self.words[:_MOST_READ])
+        return found or (TooLong() if self.status == _BODY_TOO_LARGE else None)
 
 
 class RequestFailed(Exception):
@@ -83,7 +85,9 @@ def vendor_words(body: object, *, depth: int = 3) -> str:
     if not isinstance(body, Mapping) or depth == 0:
         return ""
     found = (vendor_words(body.get(key), depth=depth - 1) for key in _PLACES_OF_WORDS)
-    return next(filter(None, found), "")
+    words = next(filter(None, found), "")
+    numbers = [f"{key}: {body[key]}" for key in _NUMBERS_BESIDE_WORDS if key in body]
+    return f"{words} ({', '.join(numbers)})" if numbers else words
 
 
 def shortened(words: str, *, secret: str | None = None) -> str:
@@ -122,11 +126,25 @@ def explained(failure: EndpointFailure, endpoint: EndpointSettings, kind: ModelK
     said = f": {words}" if words else ""
     who = f"{kind} {endpoint.model}" if endpoint.model else "server"
     what = f"The {who} at {shown_url(endpoint.base_url)}"
+    happened = f"{what} {_happened(failure, endpoint)}{said}{'' if said.endswith('.') else '.'}"
+    too_long = failure.too_long if failure.trouble == "refused" else None
+    if too_long and kind == "chat model":
+        return ModelFailed(
+            f"{_how_long(too_long)} {_SEND_LESS} {happened}",
+            status=failure.status,
+            too_long=too_long,
+        )
     return ModelFailed(
-        f"{what} {_happened(failure, endpoint)}{said}{'' if said.endswith('.') else '.'}"
-        f" {_next_step(failure, endpoint)}",
-        status=failure.status,
+        f"{happened} {_next_step(failure, endpoint)}", status=failure.status, too_long=too_long
     )
+
+
+def _how_long(too_long: TooLong) -> str:
+    """What people read first of a request that was too long."""
+    what = "Too long for this model"
+    if too_long.asked and too_long.window:
+        return f"{what}: {too_long.asked:,} of {too_long.window:,} tokens."
+    return f"{what}: it takes {too_long.window:,} tokens." if too_long.window else f"{what}."
 
 
 def _happened(failure: EndpointFailure, endpoint: EndpointSettings) -> str:
@@ -171,8 +189,8 @@ def _next_step(failure: EndpointFailure, endpoint: EndpointSettings) -> str:
 
 def _after_refusal(failure: EndpointFailure, endpoint: EndpointSettings) -> str:
     status = failure.status or 0
-    if failure.is_too_long:
-        return "Send less: pick fewer topics or notes, or choose a model with a longer window."
+    if failure.too_long:
+        return "Send less, or choose a model with a longer window."
     if status == 401:  # noqa: PLR2004 - HTTP statuses are their own names
         return _check_key(endpoint)
     if status == 429:  # noqa: PLR2004 - the same
@@ -180,6 +198,10 @@ def _after_refusal(failure: EndpointFailure, endpoint: EndpointSettings) -> str:
     return _BY_STATUS.get(status, _SERVER_TROUBLE if status >= 500 else _CHECK_SETTINGS)  # noqa: PLR2004 - the same
 
 
+_SEND_LESS = (
+    "Pick a topic, or fewer topics and notes, so that less is sent; or choose a model with a longer"
+    " window."
+)
 _CHECK_SETTINGS = "Check the model's name and base_url in .vault.toml."
 _SERVER_TROUBLE = "The server itself has a problem: try again later, or look at its log."
 _BY_STATUS: Mapping[int, str] = {
@@ -187,7 +209,6 @@ _BY_STATUS: Mapping[int, str] = {
     404: "Check the model's name in the [llm.categories] table of .vault.toml, and that base_url"
     " is the address of the API; it usually ends with /v1.",
     408: "Try again.",
-    413: "Send less: pick fewer topics or notes.",
 }
 
 

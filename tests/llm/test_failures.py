@@ -30,6 +30,11 @@ ENDPOINT = EndpointSettings(base_url="http://x/v1", model="gpt-4o")
         pytest.param({"error": {}, "detail": "no"}, "no", id="in the second place"),
         pytest.param({"error": 5}, "", id="a number"),
         pytest.param(None, "", id="nothing"),
+        pytest.param(
+            {"error": {"message": "no", "n_prompt_tokens": 9, "n_ctx": 8}},
+            "no (n_prompt_tokens: 9, n_ctx: 8)",
+            id="with llama.cpp's numbers",
+        ),
     ],
 )
 def test_the_vendors_words_are_found_where_vendors_put_them(body, words):
@@ -72,6 +77,40 @@ def test_a_wrong_key_names_its_variable(endpoint, hint):
     failed = explained(EndpointFailure(trouble="refused", status=401), endpoint, "chat model")
     assert hint in str(failed)
     assert failed.status == 401
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "first"),
+    [
+        pytest.param(
+            "prompt is too long: 11858 tokens > 8192 maximum",
+            400,
+            "Too long for this model: 11,858 of 8,192 tokens. Pick a topic, ",
+            id="with both numbers",
+        ),
+        pytest.param(
+            "maximum context length is 8192 tokens",
+            500,
+            "Too long for this model: it takes 8,192 tokens. Pick a topic, ",
+            id="with its window",
+        ),
+        pytest.param("", 413, "Too long for this model. Pick a topic, ", id="without words"),
+    ],
+)
+def test_of_a_request_that_is_too_long_people_read_first_by_how_much_and_what_to_do(
+    words, status, first
+):
+    failure = EndpointFailure(trouble="refused", status=status, words=words)
+    failed = explained(failure, ENDPOINT, "chat model")
+    assert str(failed).startswith(first)
+    assert "The chat model gpt-4o at http://x/v1 " in str(failed)
+    assert failed.too_long == failure.too_long is not None
+
+
+def test_an_embedding_model_asks_for_no_topic_to_be_picked():
+    failure = EndpointFailure(trouble="refused", status=400, words="input is too long")
+    said = str(explained(failure, ENDPOINT, "embedding model"))
+    assert said.startswith("The embedding model gpt-4o at http://x/v1 refused the request")
 
 
 def test_a_server_that_is_asked_for_its_models_is_not_called_a_model():

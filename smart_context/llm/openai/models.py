@@ -439,7 +439,7 @@ class OpenAIEmbedder:
         try:
             return await self._ask(texts)
         except RequestFailed as error:
-            if self._most_tokens == _SHORT_TEXT_TOKENS or not error.failure.is_too_long:
+            if self._most_tokens == _SHORT_TEXT_TOKENS or error.failure.too_long is None:
                 raise
             self._most_tokens = _SHORT_TEXT_TOKENS
         return await self._ask(texts)
