@@ -133,6 +133,14 @@ MOST_CALLS = 1000
 """Tool calls of an answer that are kept; agents make a few at once."""
 
 
+ENDINGS = {
+    "length": "cut_off",
+    "max_output_tokens": "cut_off",
+    "content_filter": "filtered",
+}
+"""What a stored answer says of how it ended early, by the provider's word for it."""
+
+
 @dataclass(slots=True)
 class Call:
     """A tool call; its arguments come in pieces."""
@@ -154,6 +162,7 @@ class Choice:
     thoughts: list[str] = field(default_factory=list)
     calls: dict[int, Call] = field(default_factory=dict)
     parts: tuple[Part, ...] | None = None
+    ending: str = ""  # why it ended early, as the provider says; empty if it did not
 
     @property
     def text(self) -> str:
@@ -263,7 +272,9 @@ class Gathered:
             if isinstance(said, Mapping):
                 text = _chat_said(choice, said)
                 new += text if choice is self.first else ""
-            self.is_whole = self.is_whole or entry.get("finish_reason") is not None
+            ending = entry.get("finish_reason")
+            self.is_whole = self.is_whole or ending is not None
+            choice.ending = ENDINGS.get(text_in(ending), choice.ending)
         return new
 
     def _response_event(self, kind: str, event: Mapping[str, Any]) -> str:
@@ -308,6 +319,9 @@ class Gathered:
             self.error = _words(response["error"])
         self._note_usage(response.get("usage"))
         choice = self.choices[0]
+        details = response.get("incomplete_details")
+        reason = details.get("reason") if isinstance(details, Mapping) else ""
+        choice.ending = ENDINGS.get(text_in(reason), "")
         output = response.get("output")
         outputs = output if isinstance(output, list) else []
         items = [item for item in outputs if isinstance(item, Mapping)]

@@ -91,12 +91,24 @@ def answers_of(gathered: Gathered, turn: Turn, *, model: str) -> list[JsonObject
     """The messages that store an answer: the first choice, then the others."""
     first, *others = [gathered.choices[n] for n in sorted(gathered.choices)] or [Choice()]
     content = first.content() or ("" if turn.error else (notice_of(turn, NOTHING_CAME),))
-    extra = {ISSUED: gathered.model or model}
-    answer = stored_answer(turn, content, created_at=utc_stamp(), extra=extra)
+    answer = stored_answer(turn, content, created_at=utc_stamp())
+
+    def issued(choice: Choice) -> JsonObject:
+        early = {choice.ending: True} if choice.ending and not turn.stopped else {}
+        return {**answer.extra, ISSUED: gathered.model or model, **early}
+
     rest = [
-        replace(answer, id=new_message_id(), content=other.content(), error="", error_code=0)
+        replace(
+            answer,
+            id=new_message_id(),
+            content=other.content(),
+            error="",
+            error_code=0,
+            extra=issued(other),
+        )
         for other in others
     ]
+    answer = replace(answer, extra=issued(first))
     return [message.to_dict() for message in (answer, *rest)]
 
 

@@ -54,6 +54,30 @@ def test_each_choice_is_an_answer():
     assert [answer.choices[number].text for number in (0, 1)] == ["ac", "b"]
 
 
+@pytest.mark.parametrize(
+    ("reason", "ending"),
+    [("content_filter", "filtered"), ("length", "cut_off"), ("stop", ""), (["length"], "")],
+)
+def test_each_choice_says_how_it_ended_early(reason, ending):
+    _, answer = stream(delta(0, content="a"), delta(1, content="b"), delta(1, finish=reason))
+    assert [answer.choices[number].ending for number in (0, 1)] == ["", ending]
+
+
+@pytest.mark.parametrize(
+    ("details", "ending"),
+    [
+        ({"reason": "content_filter"}, "filtered"),
+        ({"reason": "max_output_tokens"}, "cut_off"),
+        (None, ""),
+        ("content_filter", ""),
+    ],
+)
+def test_a_response_says_how_it_ended_early(details, ending):
+    response = {"object": "response", "status": "incomplete", "incomplete_details": details}
+    _, answer = stream({"type": "response.incomplete", "response": response})
+    assert answer.first.ending == ending
+
+
 def test_an_error_in_mid_stream_is_noted():
     _, answer = stream(delta(content="a"), {"error": {"message": "overloaded"}}, done=False)
     assert answer.error == "overloaded"

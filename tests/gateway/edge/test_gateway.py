@@ -294,6 +294,22 @@ def test_a_named_chat_is_made_and_a_bad_name_is_refused(client):
     assert refused.status == 400
 
 
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("reason", "mark"), [("content_filter", "filtered"), ("length", "cut_off"), ("stop", None)]
+)
+def test_a_clients_chat_says_how_an_answer_ended_early(
+    client, provider, server, reason, mark, stream
+):
+    chat = f"early-{reason}-{stream}"
+    provider.reply_with(Reply(text="Half an", finish_reason=reason))
+    client.chat(user("Go on"), stream=stream, headers={"X-Smart-Context-Chat": chat})
+    answer = server.ask("memory.load_chat", chat_id=chat)["messages"][-1]
+    assert [key for key in ("filtered", "cut_off", "stopped") if answer.get(key)] == [
+        *([mark] if mark else [])
+    ]
+
+
 def test_an_aside_goes_on_and_never_enters_the_chat(client, provider, server):
     named = {"X-OpenWebUI-Chat-Id": "web-ui-1"}
     task = user("### Task:\nSuggest a title")
