@@ -59,6 +59,22 @@ def test_a_person_is_whom_the_proxy_names(proxied):
         assert "Log out" not in page.text
 
 
+def test_what_of_a_shared_chat_is_its_persons_is_shown_to_others_as_theirs(proxied):
+    with (
+        as_person(proxied, ("X-User", "alice")) as alice,
+        as_person(proxied, ("X-User", "bob")) as bob,
+    ):
+        call(alice, "memory.save_chat", chat_id="for-all", data={"title": "Plans"})
+        call(alice, "memory.share_chat", chat_id="for-all", shared=True)
+        hers, his = (each.get("/chats/for-all", headers=PAGE).text for each in (alice, bob))
+    for name in ("data-open-instructions", 'data-chat-menu="model"', 'data-chat-menu="private"'):
+        for page, is_locked in ((hers, False), (his, True)):
+            (button,) = re.findall(f"<button[^>]*{name}[^>]*>", page)
+            assert (" disabled" in button) is is_locked
+    assert "Set by whoever shared this chat" in his
+    assert "Set by whoever shared this chat" not in hers
+
+
 def test_settings_that_are_not_ones_own_are_refused_in_words(proxied):
     with as_person(proxied, ("X-User", "alice")) as alice:
         page = alice.get("/settings", headers=PAGE)
