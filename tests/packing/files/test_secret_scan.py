@@ -119,9 +119,7 @@ def test_a_credential_of_each_kind_is_found(what):
 
 def test_each_kind_of_the_table_has_a_credential_here():
     found = {secret_in(text) for text in credentials(0).values()}
-    assert {kind.what for kind in secret_kinds._kinds()} - found == {
-        "a token of a build service"
-    } - found
+    assert {kind.what for kind in secret_kinds._kinds()} <= found
 
 
 def r(length, letters=ALNUM):
