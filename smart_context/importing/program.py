@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from smart_context.importing.found import FoundChat
@@ -35,6 +36,19 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Scattered:
+    """How a program keeps a session in several files, told by their paths alone.
+
+    They are read as the lines of one, so that `Program.session` is what recognises it.
+    """
+
+    # the folders that belong to a folder which holds sessions, as a user may name it
+    beside: Callable[[Path], Sequence[Path]]
+    # the other files of each session, in order, by the file that it begins with
+    gather: Callable[[Sequence[Path]], Mapping[Path, Sequence[Path]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
     """A program whose chats are read, by each form in which it keeps them."""
 
@@ -44,6 +58,7 @@ class Program:
     conversation: Form[Mapping[str, Any]] | None = None  # an object, alone or in a list
     export: Form[Mapping[str, Any]] | None = None  # an object that holds all of its chats
     session: Form[Session] | None = None  # JSON lines
+    scattered: Scattered | None = None  # a session in several files
     text: Form[str] | None = None  # Markdown, or plain text
     database: Form[Tables] | None = None  # SQLite
     # what to do with a web page that begins so, as none is read; empty for a page of others

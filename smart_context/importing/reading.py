@@ -10,9 +10,10 @@ import io
 import json
 import mimetypes
 import os
+import tempfile
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
@@ -38,6 +39,7 @@ from smart_context.importing.inside import (
     names_in,
     open_database,
 )
+from smart_context.importing.programs import PROGRAMS
 from smart_context.importing.recognised import Broken, Found
 from smart_context.importing.sources import MOST_ASSET_BYTES, MOST_FILES, is_read
 
@@ -48,6 +50,7 @@ _STEP_S, _STEP_S_FOR_EACH_MIB = 10.0, 0.25
 _WHOLE_S, _WHOLE_S_FOR_EACH_MIB = 60.0, 4.0
 _PATIENCE_S = 600.0
 _MOST_READ = 1 << 20
+_MOST_IN_MEMORY = 8 << 20
 _SHORTEST_KEY = 6
 _MOST_COMPARED = 20_000_000
 _SHOWN_NAMES = "conversation_asset_file_names.json"
@@ -131,6 +134,7 @@ class ChatFile:
     road: _Road
     is_alone: bool = False  # the user named this file itself, not what holds it
     entry: int | None = None  # its number in the ZIP
+    further: Sequence[Path] = ()  # the files that make up one session with it
     passed: int = field(default=0, init=False)  # how many bytes were read so far
     _reading: int | None = field(default=None, init=False)  # the conversation that is being read
 
@@ -144,7 +148,7 @@ class ChatFile:
             NotReadable: If the file as a whole can't be read.
         """
         try:
-            with self.path.open("rb") as file:
+            with _lines_of((self.path, *self.further)) as file:
                 is_database = self.entry is None and file.read(len(_SQLITE)) == _SQLITE
                 road = self.reader.database_road(self.path) if is_database else self.road
                 if self.entry is None:
@@ -180,7 +184,8 @@ class ChatFile:
     def _found(
         self, road: _Road, file: IO[bytes], wanted: str, resume: Resume
     ) -> Iterator[Found | Broken]:
-        given = Given(name=self.name, size=self.path.stat().st_size, is_alone=self.is_alone)
+        size = file.seek(0, io.SEEK_END)
+        given = Given(name=self.name, size=size, is_alone=self.is_alone)
         messages: list[FoundMessage] = []
         road.run(file, begin, given, self.entry, wanted, resume, told=self._tell)
         while True:
@@ -202,6 +207,22 @@ class ChatFile:
 
     def _tell(self, number: object) -> None:
         self._reading = number if isinstance(number, int) else None
+
+
+@contextmanager
+def _lines_of(paths: Sequence[Path]) -> Iterator[IO[bytes]]:
+    """One file as it is; several as the lines of one, none of which it looks into."""
+    if len(paths) == 1:
+        with paths[0].open("rb") as file:
+            yield file
+        return
+    with tempfile.SpooledTemporaryFile(_MOST_IN_MEMORY) as joined:
+        for path in paths:
+            with path.open("rb") as file:
+                while piece := file.read(_MOST_READ):
+                    joined.write(piece.replace(b"\n", b" ").replace(b"\r", b" "))
+            joined.write(b"\n")
+        yield joined
 
 
 def _put_together(kind: str, told: JsonObject, messages: list[FoundMessage]) -> Found | Broken:
@@ -341,6 +362,34 @@ def _decoded(address: str) -> tuple[str, bytes] | None:
         return None
 
 
+def _files_below(*folders: Path) -> list[Path]:
+    """The files of folders, without links.
+
+    Raises:
+        NotReadable: If there are too many.
+    """
+    found: list[Path] = []
+    for folder in folders:
+        for parent, _, names in os.walk(folder):
+            for name in sorted(names):
+                path = Path(parent) / name
+                if path.is_symlink() or not path.is_file():
+                    continue
+                found.append(path)
+                if len(found) > MOST_FILES:
+                    raise NotReadable(f"has more than {MOST_FILES:,} files; give a smaller folder")
+    return found
+
+
+def _sessions(folder: Path, found: Sequence[Path]) -> dict[Path, Sequence[Path]]:
+    """The other files of each session that has several, by the first, also from beside a folder."""
+    sessions: dict[Path, Sequence[Path]] = {}
+    for form in (program.scattered for program in PROGRAMS if program.scattered):
+        beside = [each for each in form.beside(folder) if not each.is_symlink()]
+        sessions |= form.gather([*dict.fromkeys([*found, *_files_below(*beside)])])
+    return sessions
+
+
 class Reader:
     """Reads what a user names, in children that all of it shares."""
 
@@ -368,6 +417,8 @@ class Reader:
             return [*self._in_folder(path)]
         if not path.is_file():
             raise NotReadable("expected a file, a folder or a ZIP, found a device or a pipe")
+        if session := _sessions(path.parent, [path]).get(path):
+            return [self._file(path, name, Assets(), is_alone=True, further=session)]
         return [*self._in_file(path, name)]
 
     def database_road(self, path: Path) -> _Road:
@@ -377,20 +428,14 @@ class Reader:
         return road
 
     def _in_folder(self, folder: Path) -> Iterator[ChatFile]:
-        assets = Assets(road=self._asset_road)
-        found: list[Path] = []
-        for parent, _, names in os.walk(folder):
-            for name in sorted(names):
-                path = Path(parent) / name
-                if path.is_symlink() or not path.is_file():
-                    continue
-                found.append(path)
-                assets.files[name] = path
-                if len(found) > MOST_FILES:
-                    raise NotReadable(f"has more than {MOST_FILES:,} files; give a smaller folder")
+        found = _files_below(folder)
+        assets = Assets(road=self._asset_road, files={path.name: path for path in found})
+        sessions = _sessions(folder, found)
+        taken = {path for further in sessions.values() for path in further}
         for path in found:
-            if is_read(path) and path.suffix.lower() != ".zip":
-                yield self._file(path, str(path), assets, is_alone=False)
+            if is_read(path) and path.suffix.lower() != ".zip" and path not in taken:
+                further = sessions.get(path, ())
+                yield self._file(path, str(path), assets, is_alone=False, further=further)
 
     def _in_file(self, path: Path, name: str) -> Iterator[ChatFile]:
         size = path.stat().st_size
@@ -421,10 +466,19 @@ class Reader:
                     entry=number,
                 )
 
-    def _file(self, path: Path, name: str, assets: Assets, *, is_alone: bool) -> ChatFile:
+    def _file(
+        self,
+        path: Path,
+        name: str,
+        assets: Assets,
+        *,
+        is_alone: bool,
+        further: Sequence[Path] = (),
+    ) -> ChatFile:
         return ChatFile(
             name=name,
-            size=path.stat().st_size,
+            size=sum(each.stat().st_size for each in (path, *further)),
+            further=further,
             path=path,
             assets=assets,
             reader=self,

@@ -1,5 +1,7 @@
 """What reads chats of other programs takes time in proportion to what their files hold."""
 
+from pathlib import Path
+
 import pytest
 
 from smart_context.importing.found import FoundChat, paths_of
@@ -132,6 +134,25 @@ def qwen_code_of_other_lines(count):
     return rows + [{**said, "uuid": f"u{n}", "parentUuid": str(count - 1)} for n in range(count)]
 
 
+def opencode_of_parts(count):
+    """Many messages, and as many parts of one of them."""
+    said = [{"id": f"msg_{n}", "role": "user"} for n in range(count)]
+    parts = [{"id": f"prt_{n}", "messageID": "msg_0", "type": "text", "text": "a"}
+             for n in range(count)]  # fmt: skip
+    back = {"messageID": "msg_0", "partID": f"prt_{count - 1}"}
+    return [{"id": "ses_1", "time": {}, "revert": back}, *said, *parts]
+
+
+def opencode_of_files(count):
+    """Paths of many sessions, messages and parts."""
+    names = [f"{n:06}" for n in range(count)]
+    return [
+        *(Path(f"s/session/p/{name}.json") for name in names),
+        *(Path(f"s/message/{name}/m{name}.json") for name in names),
+        *(Path(f"s/part/m{names[0]}/{name}.json") for name in names),
+    ]
+
+
 @pytest.mark.parametrize(
     ("reader", "make"),
     [
@@ -149,6 +170,8 @@ def qwen_code_of_other_lines(count):
         (session("gemini-cli"), gemini_cli_that_goes_back),
         (session("gemini-cli"), gemini_cli_of_parts),
         (session("qwen-code"), qwen_code_of_other_lines),
+        (session("opencode"), opencode_of_parts),
+        (("opencode", BY_NAME["opencode"].scattered.gather), opencode_of_files),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else value.__name__,
 )
