@@ -13,6 +13,7 @@ import numpy as np
 from smart_context.base.errors import ModelFailed
 from smart_context.llm.models import (
     Completion,
+    JsonReply,
     Matrix,
     Piece,
     PromptMessage,
@@ -107,7 +108,7 @@ class ScriptedChatModel:
         messages: Sequence[PromptMessage],
         *,
         tools: Sequence[dict[str, Any]] = (),
-        json_reply: bool = False,
+        json_reply: JsonReply = False,
     ) -> Completion:
         """The whole next reply.
 
@@ -115,7 +116,7 @@ class ScriptedChatModel:
             ModelFailed: If the script says so or has no more replies.
         """
         self.asked.append(
-            Asked(messages=tuple(messages), tools=tuple(tools), json_reply=json_reply)
+            Asked(messages=tuple(messages), tools=tuple(tools), json_reply=bool(json_reply))
         )
         reply = self._next(messages)
         text = "".join([piece.text async for piece in _played(reply)])

@@ -47,7 +47,14 @@ Scope = Literal["user", "vault"]
 _MISSING = object()
 _MOST_KEY_CHARS = 4_000
 _LIMITED: tuple[tuple[str, Literal["number", "integer"], float | None, float, float, str], ...] = (
-    ("timeout_s", "number", 60.0, 0.1, 3_600, "How long an answer, or its next words, may take."),
+    (
+        "timeout_s",
+        "number",
+        60.0,
+        0.1,
+        3_600,
+        "How long the next words may take; the first, ten times as long.",
+    ),
     ("max_retries", "integer", 2, 0, 10, "How often a failed request is sent again."),
     (
         *("context_window", "integer", None, 1_000, 100_000_000),

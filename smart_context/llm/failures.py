@@ -53,6 +53,7 @@ class EndpointFailure:
     words: str = ""
     status: int | None = None  # the HTTP status, if any
     retry_after_s: float | None = None  # how long the endpoint asks to wait, if it does
+    waited_s: float | None = None  # how long was waited, if not for `timeout_s`
 
     @property
     def too_long(self) -> TooLong | None:
@@ -154,7 +155,7 @@ def _happened(failure: EndpointFailure, endpoint: EndpointSettings) -> str:
         else f"refused the request with status {failure.status}",
         "redirected": f"redirects to another address (status {failure.status})",
         "unreachable": "can't be reached",
-        "slow": f"did not answer within {endpoint.timeout_s:g} s",
+        "slow": f"did not answer within {failure.waited_s or endpoint.timeout_s:g} s",
         "stalled": "stopped in the middle of its answer",
         "silent": "gave no answer",
         "broken": "broke off in the middle of its answer",

@@ -17,6 +17,9 @@ PromptMessage = dict[str, Any]
 
 Matrix = NDArray[np.float32]
 
+JsonReply = bool | Mapping[str, Any]
+"""If a JSON object is wanted; or its JSON schema, which says what it holds."""
+
 
 def text_of(message: PromptMessage) -> str:
     """The text of a message: its content, or the text parts of it joined by newlines."""
@@ -127,9 +130,11 @@ class ChatModel(Protocol):
         messages: Sequence[PromptMessage],
         *,
         tools: Sequence[dict[str, Any]] = (),
-        json_reply: bool = False,
+        json_reply: JsonReply = False,
     ) -> Completion:
         """The whole answer at once; `json_reply` asks for a JSON object where supported.
+
+        With it, what would follow the object is not waited for.
 
         Raises:
             ModelFailed: If the endpoint does not answer or refuses.

@@ -184,7 +184,7 @@ class ModelTopicJudge:
             statements=[message.text for message in statements],
         )
         begun = time.monotonic()
-        reply = await self.model.complete(request.messages, json_reply=True)
+        reply = await self.model.complete(request.messages, json_reply=request.schema)
         size = sum(tokens(text_of(message)) for message in request.messages)
         self.pace.took(self.model.name, size, time.monotonic() - begun)
         try:

@@ -192,7 +192,8 @@ class EndpointSettings:
     # looked up
     api_key: str | None = field(default=None, repr=False)
     api_key_env: str = ""  # the variable's name; empty when none is named
-    timeout_s: float = 60.0  # seconds to wait for an answer, or for the next piece of one
+    timeout_s: float = 60.0  # seconds to wait for the next piece of an answer
+    patience: float = 10.0  # the first piece may take so many times as long: it is read first
     max_retries: int = 2  # requests after the first, on 429, 5xx and lost connections
     # tokens that the model takes, answer included; `None` if not set
     context_window: int | None = None
@@ -210,6 +211,11 @@ class EndpointSettings:
         if self.api_key_env:
             return replace(self, api_key=environ.get(self.api_key_env) or None)
         return replace(self, api_key=stored(self.base_url) or None)
+
+    @property
+    def patience_s(self) -> float:
+        """Seconds to wait for the first piece of an answer."""
+        return self.patience * self.timeout_s
 
 
 Endpoints = Mapping[str, EndpointSettings | None]

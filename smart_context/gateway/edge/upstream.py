@@ -177,10 +177,13 @@ class Answer:
         Raises:
             GatewayError: If the connection breaks.
         """
+        pieces = self._response.aiter_raw()
+        longest_s = self._call.endpoint.patience_s
         try:
-            async for chunk in self._response.aiter_raw():
+            while (chunk := await _next(pieces, longest_s)) is not None:
                 if chunk:
                     yield chunk
+                    longest_s = self._call.endpoint.timeout_s
         except Exception as error:  # noqa: BLE001 - whatever the library raises
             raise _refused(self._call, interrupted(error, has_begun=True)) from None
 
@@ -188,6 +191,14 @@ class Answer:
         """Close the connection, which ends the request."""
         async with self.ending:
             await self._response.aclose()
+
+
+async def _next(pieces: AsyncIterator[bytes], longest_s: float) -> bytes | None:
+    try:
+        async with asyncio.timeout(longest_s):
+            return await anext(pieces)
+    except StopAsyncIteration:
+        return None
 
 
 class Upstream:

@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 from smart_context.base.errors import ModelFailed
 from smart_context.base.text.bm25 import Bm25
 from smart_context.base.text.words import content_words
-from smart_context.llm.models import Completion, Embedder, Matrix, Piece, PromptMessage, text_of
+from smart_context.llm.models import (
+    Completion,
+    Embedder,
+    JsonReply,
+    Matrix,
+    Piece,
+    PromptMessage,
+    text_of,
+)
 
 MOST_COMPARED = 48
 """The most passages embedded for one question: about half a second on one core."""
@@ -209,7 +217,7 @@ class PassageResponder:
         messages: Sequence[PromptMessage],
         *,
         tools: Sequence[dict[str, Any]] = (),
-        json_reply: bool = False,
+        json_reply: JsonReply = False,
     ) -> Completion:
         """The answer at once; it is Markdown even when JSON is asked for."""
         del json_reply

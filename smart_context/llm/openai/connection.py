@@ -118,9 +118,6 @@ Sleep = Callable[[float], Awaitable[None]]
 
 _CONNECT_S = 10.0
 _IDLE_CONNECTIONS = 20
-_UPLOAD_AND_WAIT = 2
-"""An answer may take this many times `timeout_s` to begin: the request is uploaded first."""
-
 _LARGEST_ERROR = 64 << 10
 _LONGEST_ERROR_S = 5.0
 _SLICE = 8 << 10
@@ -132,6 +129,8 @@ _EITHER_HEADER = 16
 """Tells zlib to expect the header of gzip."""
 
 _ROUTES = ("/chat/completions", "/embeddings")
+_READ_FIRST = ("/chat/completions", "/responses")
+"""The routes where a slow machine may read for minutes before it answers."""
 
 _AGENT = f"smart-context/{__version__}"
 _NO_KEY = "not-needed"
@@ -233,15 +232,16 @@ class EndpointClient:
         library: Any = importlib.import_module("httpx2")
         key = settings.api_key
         all_headers = {**headers, **({"authorization": f"Bearer {key}"} if key else {})}
-        with _explained():
+        wait_s = _wait_s(settings, path)
+        with _explained(wait_s):
             request = client.build_request(
                 method,
                 f"{settings.base_url}{path}",
                 content=content or None,
                 headers=library.Headers(all_headers, encoding="latin-1"),  # as they were read
-                timeout=_timeout(settings),
+                timeout=_timeout(settings, path),
             )
-            async with asyncio.timeout(_UPLOAD_AND_WAIT * settings.timeout_s):
+            async with asyncio.timeout(settings.timeout_s + wait_s):
                 return await client.send(request, stream=True)
 
     async def ask(
@@ -268,14 +268,15 @@ class EndpointClient:
         headers = {**_HEADERS, "authorization": f"Bearer {key}"}
         given: dict[str, Any] = {
             "cast_to": importlib.import_module("httpx2").Response,
-            "options": {"headers": headers, "timeout": _timeout(settings)},
+            "options": {"headers": headers, "timeout": _timeout(settings, path)},
             "stream": True,
         }
-        with _explained():
+        wait_s = _wait_s(settings, path)
+        with _explained(wait_s):
             sdk = self._sdk(
                 api_key=key, base_url=settings.base_url, http_client=client, max_retries=0
             )
-            async with asyncio.timeout(_UPLOAD_AND_WAIT * settings.timeout_s):
+            async with asyncio.timeout(settings.timeout_s + wait_s):
                 if content is None:
                     answer = await sdk.get(address, **given)
                 else:
@@ -328,10 +329,15 @@ def _make_client(base_url: str) -> "httpx2.AsyncClient":
     return client
 
 
-def _timeout(settings: EndpointSettings) -> Any:
+def _timeout(settings: EndpointSettings, path: str) -> Any:
     library: Any = importlib.import_module("httpx2")
-    seconds = settings.timeout_s
-    return library.Timeout(seconds, connect=min(_CONNECT_S, seconds), pool=None)
+    seconds, connect = settings.timeout_s, min(_CONNECT_S, settings.timeout_s)
+    return library.Timeout(seconds, read=_wait_s(settings, path), connect=connect, pool=None)
+
+
+def _wait_s(settings: EndpointSettings, path: str) -> float:
+    """How long an endpoint may be silent before it answers."""
+    return settings.patience_s if path.startswith(_READ_FIRST) else settings.timeout_s
 
 
 async def _strip(request: "httpx2.Request") -> None:
@@ -349,20 +355,21 @@ async def _refuse(response: "httpx2.Response") -> None:
     """
     asked = response.request.extensions
     if response.is_redirect or _OF_SDK in asked:
-        await _check_success(response, asked["timeout"]["read"])
+        await _check_success(response, asked["timeout"]["write"])
 
 
 @contextmanager
-def _explained() -> Iterator[None]:
+def _explained(wait_s: float) -> Iterator[None]:
     """Turn whatever the libraries raise before an answer begins into a failed request."""
     try:
         yield
     except RequestFailed:
         raise
     except TimeoutError:
-        raise RequestFailed(EndpointFailure(trouble="slow")) from None
+        raise RequestFailed(EndpointFailure(trouble="slow", waited_s=wait_s)) from None
     except Exception as error:  # noqa: BLE001 - whatever they raise, nothing came
-        raise RequestFailed(interrupted(error, has_begun=False)) from None
+        failure = replace(interrupted(error, has_begun=False), waited_s=wait_s)
+        raise RequestFailed(failure) from None
 
 
 def verification(base_url: str) -> ssl.SSLContext | bool:

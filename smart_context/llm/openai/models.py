@@ -41,6 +41,7 @@ from smart_context.llm.failures import (
 )
 from smart_context.llm.models import (
     Completion,
+    JsonReply,
     Matrix,
     Piece,
     PromptMessage,
@@ -48,7 +49,7 @@ from smart_context.llm.models import (
     unit_rows,
 )
 from smart_context.llm.openai.connection import EndpointClient, bounded, decoded
-from smart_context.llm.openai.replies import StreamReader, read_completion, read_vectors
+from smart_context.llm.openai.replies import ObjectEnd, StreamReader, read_completion, read_vectors
 from smart_context.llm.tokens import beginning
 
 T = TypeVar("T")
@@ -61,17 +62,22 @@ LARGEST_BODY = 2 << 20
 _LARGEST_STREAM = 256 << 20
 """The most bytes of a stream; its text is limited further where it is read."""
 
-_PATIENCE = 10
-
 _OPTIONAL: Mapping[str, tuple[str, ...]] = {
     "stream_options": ("stream_options", "include_usage"),
-    "response_format": ("response_format", "json_object", "json mode"),
+    "response_format": (
+        *("response_format", "response format", "json_object", "json mode"),
+        *("json_schema", "schema", "grammar"),
+    ),
     "encoding_format": ("encoding_format", "base64"),
 }
 """Optional fields of a request, and how a refusal names them."""
 
 _INSTEAD: Body = {"encoding_format": "float"}
 """Sent in place of a refused field."""
+
+_SCHEMA = "json_schema"
+_ANY_OBJECT: Body = {"type": "json_object"}
+"""Asked for where a schema is refused."""
 
 
 class Endpoint:
@@ -90,11 +96,6 @@ class Endpoint:
         self._client = client or EndpointClient()
         self._refused_fields: set[str] = set()
 
-    @property
-    def patience_s(self) -> float:
-        """How long an endpoint may keep the connection open without an answer."""
-        return _PATIENCE * self.settings.timeout_s
-
     async def fetch(self, route: Route, body: Body, *, most_bytes: int = LARGEST_BODY) -> bytes:
         """The whole body of the answer.
 
@@ -105,7 +106,7 @@ class Endpoint:
         async def attempt(stack: AsyncExitStack, body: Body) -> bytes:
             whole = bytearray()
             chunks = await self._open(stack, route, body, most_bytes)
-            async with _until(self.patience_s):
+            async with _until(self.settings.patience_s):
                 async for chunk in chunks:
                     whole += chunk
             return bytes(whole)
@@ -169,6 +170,8 @@ class Endpoint:
     def accepted(self, body: Body) -> Body:
         """A body without the optional fields that the endpoint has refused."""
         known = {key: body[key] for key in body if key not in self._refused_fields}
+        if _SCHEMA in self._refused_fields and _asks_by_schema(known):
+            known["response_format"] = _ANY_OBJECT
         refused = body.keys() & self._refused_fields & _INSTEAD.keys()
         return known | {key: _INSTEAD[key] for key in refused}
 
@@ -182,6 +185,8 @@ class Endpoint:
             for field, names in _OPTIONAL.items()
             if field in sent.keys() - self._refused_fields and any(name in words for name in names)
         }
+        if "response_format" in unknown and _asks_by_schema(sent):
+            unknown = unknown - {"response_format"} | {_SCHEMA}
         self._refused_fields |= unknown
         return bool(unknown)
 
@@ -195,13 +200,17 @@ class Endpoint:
         return await stack.enter_async_context(aclosing(chunks))
 
 
+def _asks_by_schema(body: Body) -> bool:
+    return bool(body.get("response_format", {}).get("type") == _SCHEMA)
+
+
 @asynccontextmanager
 async def _until(seconds: float) -> AsyncIterator[None]:
     try:
         async with asyncio.timeout(seconds):
             yield
     except TimeoutError:
-        raise RequestFailed(EndpointFailure(trouble="slow")) from None
+        raise RequestFailed(EndpointFailure(trouble="slow", waited_s=seconds)) from None
 
 
 def _encoded(body: Body) -> bytes:
@@ -214,12 +223,33 @@ def _encoded(body: Body) -> bytes:
 
 
 class Silence:
-    """How long a stream has been open without new text."""
+    """How long a stream has been silent.
 
-    def __init__(self, longest_s: float, clock: Callable[[], float]) -> None:
-        self._longest_s = longest_s
+    Args:
+        patience_s: How long it may stay open without new text; a slow machine reads first.
+        timeout_s: How long nothing at all may come, once there was text.
+        clock: The time in seconds.
+    """
+
+    def __init__(self, patience_s: float, timeout_s: float, clock: Callable[[], float]) -> None:
+        self._patience_s, self._timeout_s = patience_s, timeout_s
         self._clock = clock
         self._heard, self._characters = clock(), 0
+
+    async def next(self, chunks: AsyncIterator[bytes]) -> bytes | None:
+        """What comes next; `None` at the end.
+
+        Raises:
+            RequestFailed: If nothing comes for too long.
+        """
+        longest_s = self._timeout_s if self._characters else self._patience_s
+        try:
+            async with asyncio.timeout(longest_s):
+                return await anext(chunks)
+        except StopAsyncIteration:
+            return None
+        except TimeoutError:
+            raise self._failed("nothing came", longest_s) from None
 
     def check(self, characters: int) -> None:
         """Record the number of characters so far.
@@ -230,12 +260,15 @@ class Silence:
         now = self._clock()
         if characters > self._characters:
             self._heard, self._characters = now, characters
-        elif now - self._heard > self._longest_s:
-            if self._characters:
-                words = f"no more text came for {self._longest_s:g} s"
-                raise RequestFailed(EndpointFailure(trouble="stalled", words=words))
-            words = f"it kept the connection open without an answer for {self._longest_s:g} s"
-            raise RequestFailed(EndpointFailure(trouble="slow", words=words))
+        elif now - self._heard > self._patience_s:
+            words = "no more text came" if self._characters else "the connection was kept open"
+            raise self._failed(words, self._patience_s)
+
+    def _failed(self, words: str, seconds: float) -> RequestFailed:
+        if self._characters:
+            failure = EndpointFailure(trouble="stalled", words=f"{words} for {seconds:g} s")
+            return RequestFailed(failure)
+        return RequestFailed(EndpointFailure(trouble="slow", words=words, waited_s=seconds))
 
 
 _BATCH_TEXTS = 128
@@ -291,10 +324,11 @@ class OpenAIChatModel:
 
     async def _pieces(self, body: Body) -> AsyncGenerator[Piece]:
         reader, clean = StreamReader(), _CleanPieces(self._echoes)
-        silence = Silence(self._endpoint.patience_s, asyncio.get_running_loop().time)
+        settings, clock = self._endpoint.settings, asyncio.get_running_loop().time
+        silence = Silence(settings.patience_s, settings.timeout_s, clock)
         try:
             async with self._endpoint.stream(body) as chunks:
-                async for chunk in chunks:
+                while (chunk := await silence.next(chunks)) is not None:
                     for piece in clean.of(reader.feed(chunk)):
                         yield piece
                     silence.check(reader.characters)
@@ -316,28 +350,49 @@ class OpenAIChatModel:
         messages: Sequence[PromptMessage],
         *,
         tools: Sequence[dict[str, Any]] = (),
-        json_reply: bool = False,
+        json_reply: JsonReply = False,
     ) -> Completion:
         """The whole answer at once; `json_reply` asks for a JSON object where supported.
+
+        An object is streamed all the same, and is complete once it closes.
 
         Raises:
             ModelFailed: If the endpoint does not answer, refuses, or its answer is invalid.
         """
-        body = self._body(messages, self.parameters(tools, streamed=False))
+        body = self._body(messages, self.parameters(tools, streamed=bool(json_reply)))
         if json_reply:
-            body["response_format"] = {"type": "json_object"}
-        return await self._endpoint.in_order(partial(self._whole, body))
-
-    async def _whole(self, body: Body) -> Completion:
-        try:
-            reply = read_completion(await self._endpoint.fetch("/chat/completions", body))
-        except RequestFailed as error:
-            raise self._endpoint.explained(error.failure) from None
+            body["response_format"] = _format(json_reply)
+        ask = self._object if json_reply else self._whole
+        reply = await self._endpoint.in_order(partial(ask, body))
         return replace(
             reply,
             text=self._echoes.text(reply.text),
             reasoning=self._echoes.text(reply.reasoning),
             tool_calls=_clean_calls(reply.tool_calls, self._echoes),
+        )
+
+    async def _whole(self, body: Body) -> Completion:
+        try:
+            return read_completion(await self._endpoint.fetch("/chat/completions", body))
+        except RequestFailed as error:
+            raise self._endpoint.explained(error.failure) from None
+
+    async def _object(self, body: Body) -> Completion:
+        pieces: list[Piece] = []
+        end = ObjectEnd()
+        async with aclosing(self._pieces(body)) as arriving:
+            async for piece in arriving:
+                pieces.append(piece)
+                if end.reached(piece.text):
+                    break
+        last = pieces[-1] if pieces else Piece()
+        return Completion(
+            text="".join(piece.text for piece in pieces),
+            reasoning="".join(piece.reasoning for piece in pieces),
+            tool_calls=last.tool_calls,
+            usage=last.usage,
+            is_cut_off=last.is_cut_off,
+            is_filtered=last.is_filtered,
         )
 
     async def aclose(self) -> None:
@@ -348,6 +403,15 @@ class OpenAIChatModel:
         self, messages: Sequence[PromptMessage], parameters: dict[str, Any]
     ) -> dict[str, Any]:
         return {**parameters, "messages": messages}
+
+
+def _format(wanted: JsonReply) -> Body:
+    if wanted is True:
+        return _ANY_OBJECT
+    return {
+        "type": _SCHEMA,
+        "json_schema": {"name": "reply", "strict": True, "schema": wanted},
+    }
 
 
 class _CleanPieces:

@@ -7,6 +7,7 @@ Endpoints differ in small ways, so parsing is lenient. What can't be parsed rais
 import base64
 import binascii
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -130,6 +131,44 @@ def read_completion(body: bytes) -> Completion:
         is_cut_off=choice is not None and choice.get("finish_reason") == _AT_ITS_LIMIT,
         is_filtered=choice is not None and choice.get("finish_reason") == _FILTERED,
     )
+
+
+_MARKS = re.compile(r'[{}"]|\\.', re.DOTALL)
+
+
+class ObjectEnd:
+    """Finds the end of the first JSON object in a text that comes in pieces."""
+
+    def __init__(self) -> None:
+        self._text, self._read = "", 0
+        self._start, self._depth, self._is_quoted = 0, 0, False
+
+    def reached(self, text: str) -> bool:
+        """True once an object that is not empty is complete; what is around it does not count."""
+        self._text += text
+        for mark in _MARKS.finditer(self._text, self._read):
+            self._read = mark.end()
+            if self._takes(mark.group(), mark.start()) and self._is_object():
+                return True
+        return False
+
+    def _takes(self, mark: str, place: int) -> bool:
+        """Follow one mark; true if it closes what was opened first."""
+        if mark == '"':
+            self._is_quoted = self._depth > 0 and not self._is_quoted
+        elif mark == "{" and not self._is_quoted:
+            self._start = self._start if self._depth else place
+            self._depth += 1
+        elif mark == "}" and not self._is_quoted and self._depth:
+            self._depth -= 1
+            return not self._depth
+        return False
+
+    def _is_object(self) -> bool:
+        try:
+            return bool(json.loads(self._text[self._start : self._read]))
+        except (ValueError, RecursionError):
+            return False
 
 
 def read_vectors(body: bytes, count: int) -> Matrix:

@@ -149,7 +149,8 @@ async def _takes(
 
 
 def _hurried(endpoint: EndpointSettings, timeout_s: float) -> EndpointSettings:
-    return replace(endpoint, timeout_s=min(endpoint.timeout_s, timeout_s), max_retries=0)
+    seconds = min(endpoint.timeout_s, timeout_s)
+    return replace(endpoint, timeout_s=seconds, patience=1.0, max_retries=0)
 
 
 def _since(begun: float) -> float:

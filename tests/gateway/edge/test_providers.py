@@ -24,7 +24,7 @@ def client(server):
 
 @pytest.fixture(scope="module")
 def impatient(tmp_path_factory):
-    """A client of a server whose chat model has 0.3 s, and whose fast one is at another address."""
+    """A client of a server whose chat model has 1 s, and whose fast one is at another address."""
     with FakeOpenAI() as elsewhere:
 
         def settings(text):
@@ -32,7 +32,7 @@ def impatient(tmp_path_factory):
             fast = f'fast = {{ model = "fast-model", {patient} }}'
             lines = [line for line in text.splitlines() if not line.startswith(("fast", "timeout"))]
             lines.insert(lines.index("[llm.categories]") + 1, fast)
-            lines.insert(lines.index("[llm]") + 1, "timeout_s = 0.3")
+            lines.insert(lines.index("[llm]") + 1, "timeout_s = 0.1")
             return "\n".join(lines).replace("max_retries = 2", "max_retries = 0")
 
         folder = tmp_path_factory.mktemp("impatient")

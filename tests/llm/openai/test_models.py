@@ -135,6 +135,43 @@ async def test_a_json_reply_is_asked_for_as_an_object(endpoint, chat):
     assert endpoint.chat_requests[0].body["response_format"] == {"type": "json_object"}
 
 
+SCHEMA = {"type": "object", "properties": {"1": {"type": "string"}}, "required": ["1"]}
+
+
+async def test_a_json_reply_is_asked_for_by_its_schema(endpoint, chat):
+    endpoint.reply_with('{"1": "Bread"}')
+    assert (await chat.complete(ASK, json_reply=SCHEMA)).text == '{"1": "Bread"}'
+    assert endpoint.chat_requests[0].body["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "reply", "strict": True, "schema": SCHEMA},
+    }
+
+
+@pytest.mark.parametrize(
+    ("refusals", "kinds"),
+    [
+        (["response_format of type json_schema is not supported"], ["json_schema", "json_object"]),
+        (["Failed to parse grammar", "no json mode"], ["json_schema", "json_object", None]),
+    ],
+)
+async def test_a_server_without_schemas_is_asked_for_any_object_and_then_for_text(
+    endpoint, chat, refusals, kinds
+):
+    endpoint.reply_with(*(failure(400, words) for words in refusals), "{}", "{}")
+    await chat.complete(ASK, json_reply=SCHEMA)
+    await chat.complete(ASK, json_reply=SCHEMA)
+    asked = [request.body.get("response_format") for request in endpoint.chat_requests]
+    assert [form and form["type"] for form in asked] == [*kinds, kinds[-1]]
+
+
+async def test_a_json_reply_is_complete_when_it_closes_whatever_follows(endpoint, chat):
+    endpoint.reply_with(
+        Reply(pieces=('{"1": "Bread"}', " and"), gate=threading.Event(), hold_after=1)
+    )
+    assert (await chat.complete(ASK, json_reply=True)).text == '{"1": "Bread"}'
+    await asyncio.to_thread(endpoint.wait_for_hang_up)
+
+
 async def test_a_local_server_without_a_key_gets_a_placeholder(endpoint):
     model = OpenAIChatModel(settings(endpoint, api_key=None))
     await model.complete(ASK)
@@ -293,7 +330,8 @@ async def test_an_error_in_mid_stream_is_passed_on_in_the_vendors_words(endpoint
 
 async def test_a_slow_first_byte_runs_into_the_timeout_and_is_not_asked_again(endpoint, waits):
     endpoint.reply_with(held("late", threading.Event()))
-    model = OpenAIChatModel(settings(endpoint, timeout_s=0.5), EndpointClient(sleep=waits))
+    impatient = settings(endpoint, timeout_s=0.1, patience=5)
+    model = OpenAIChatModel(impatient, EndpointClient(sleep=waits))
     with pytest.raises(ModelFailed, match=r"did not answer within 0\.5 s.*raise timeout_s"):
         await collected(model.stream(ASK))
     await model.aclose()
@@ -302,11 +340,11 @@ async def test_a_slow_first_byte_runs_into_the_timeout_and_is_not_asked_again(en
 
 async def test_a_stream_that_falls_silent_runs_into_the_timeout(endpoint, waits):
     endpoint.reply_with(held("one two", threading.Event(), after=1))
-    model = OpenAIChatModel(settings(endpoint, timeout_s=2), EndpointClient(sleep=waits))
+    model = OpenAIChatModel(settings(endpoint, timeout_s=0.5), EndpointClient(sleep=waits))
     text, message = await text_until_failure(model.stream(ASK))
     await model.aclose()
     assert text == "one"
-    assert "2 s" in message
+    assert "0.5 s" in message
 
 
 async def test_closing_a_stream_hangs_up(endpoint, chat):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from smart_context.llm.failures import AnswerNotUnderstood
 from smart_context.llm.models import ToolCall
 from smart_context.llm.openai.replies import (
+    ObjectEnd,
     StreamReader,
     VendorError,
     read_completion,
@@ -201,3 +202,28 @@ def test_what_is_no_embedding_is_shown(embedding):
     body = json.dumps({"data": [{"embedding": embedding}]}).encode()
     with pytest.raises(AnswerNotUnderstood, match="embedding"):
         read_vectors(body, 1)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "complete_after"),
+    [
+        (['{"1": "Bread"}', " and so on"], 1),
+        (["```json\n{", '"1": "A } \\" {', ' b", "2": {"x": 1}', "}", "\n```"], 4),
+        (["A name for {each group}: ", '{"1"', ': "Tea\\', '""}', " more"], 4),
+        (["{}", ' {"1": "Tea"}'], 2),
+        (['{"1": "Tea"', ', "2": "never closed'], None),
+        (["no object at all", '"}"'], None),
+    ],
+)
+def test_an_object_is_complete_when_it_closes(pieces, complete_after):
+    end = ObjectEnd()
+    reached = [end.reached(piece) for piece in pieces]
+    assert (reached.index(True) + 1 if any(reached) else None) == complete_after
+
+
+@given(st.dictionaries(st.text(), st.text() | st.integers(), min_size=1), st.integers(1, 7))
+def test_whatever_an_object_holds_its_last_brace_ends_it(value, size):
+    text = json.dumps(value, ensure_ascii=False)
+    end = ObjectEnd()
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    assert [end.reached(piece) for piece in pieces] == [False] * (len(pieces) - 1) + [True]
