@@ -30,7 +30,8 @@ _WORDS = re.compile(r"\w++")
 class Scripted:
     """One answer of a script."""
 
-    pieces: tuple[str, ...] = ()  # the text, in the pieces in which it is streamed
+    # the text in the pieces in which it is streamed, or these pieces as a model gives them
+    pieces: tuple[str | Piece, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()  # tool calls, after the text
     usage: Usage | None = None  # the tokens as an endpoint would count them
     # raised after `hold_after` pieces if there is a gate, else after all of them
@@ -137,10 +138,10 @@ class ScriptedChatModel:
 
 
 async def _played(reply: Scripted) -> AsyncGenerator[Piece]:
-    for position, text in enumerate(reply.pieces):
+    for position, piece in enumerate(reply.pieces):
         if position == reply.hold_after:
             await _hold(reply)
-        yield Piece(text=text)
+        yield piece if isinstance(piece, Piece) else Piece(text=piece)
     if len(reply.pieces) <= reply.hold_after:
         await _hold(reply)
     if reply.error is not None:

@@ -14,6 +14,7 @@ from smart_context.gateway.requests.body import MAX_ANSWER_VALUES, has_more_valu
 from smart_context.gateway.requests.units import call_part, content_parts, response_units
 from smart_context.llm.echoes import Echoes
 from smart_context.llm.models import Usage
+from smart_context.llm.thoughts import split_thoughts
 
 LARGEST_EVENT = 16 << 20
 """Larger events are passed on, but not read."""
@@ -166,8 +167,13 @@ class Choice:
 
     @property
     def text(self) -> str:
-        """Its text."""
+        """Its text, as the provider sent it."""
         return "".join(self.texts)
+
+    @property
+    def said(self) -> str:
+        """Its text without the thoughts that a model wrote into it."""
+        return split_thoughts(self.text)[1]
 
     @property
     def call_ids(self) -> tuple[str, ...]:
@@ -180,12 +186,13 @@ class Choice:
         """The content that a chat stores."""
         if self.parts is not None:
             return self.parts
-        thought = "".join(self.thoughts)
+        written, said = split_thoughts(self.text)
+        thought = "".join(self.thoughts) + written
         if not thought.strip() and not self.calls:
-            return self.text
+            return said
         return (
             *([{"type": "reasoning", "text": thought}] if thought.strip() else ()),
-            *([{"type": "text", "text": self.text}] if self.text else ()),
+            *([{"type": "text", "text": said}] if said else ()),
             *(call.part() for call in self.calls.values()),
         )
 

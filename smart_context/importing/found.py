@@ -16,7 +16,7 @@ from smart_context.base.text.names import storable
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId, MessageId, Role, messages_of
-from smart_context.llm.thoughts import stored_thoughts
+from smart_context.llm.thoughts import split_thoughts
 
 LONGEST_TITLE = 200
 MOST_BEFORE = 400
@@ -399,7 +399,7 @@ def tell_thoughts(chat: FoundChat) -> FoundChat:
 def _with_thought(part: JsonObject) -> list[JsonObject]:
     if part.get("type") != "text":
         return [part]
-    thoughts, said = stored_thoughts(part["text"])
+    thoughts, said = split_thoughts(part["text"])
     parts = [thought(thoughts)] if thoughts else []
     return [*parts, text_part(said)] if said or not parts else parts
 

@@ -82,12 +82,14 @@ class Piece:
 
     Attributes:
         reasoning: What a model thinks before it answers; it is not part of the answer.
+        takes_back: All text of the answer before this piece was thought, too.
         is_cut_off: The model reached the most tokens that an answer may have.
         is_filtered: The provider's filter ended the answer.
     """
 
     text: str = ""
     reasoning: str = ""
+    takes_back: bool = False
     tool_calls: tuple[ToolCall, ...] = ()
     usage: Usage | None = None
     is_cut_off: bool = False

@@ -1,72 +1,181 @@
 """The thoughts that a model writes into its answer, told from the rest. Pure."""
 
+import re
 from dataclasses import dataclass, field
-from typing import Literal
+from functools import reduce
+from typing import Literal, NamedTuple
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """How models of a kind begin and end their thoughts."""
+
+    opens: tuple[str, ...]
+    closes: tuple[str, ...]  # of those that share an end, the longest first
+    # prose hardly has them: they end thoughts within a line, too
+    are_tokens: bool = False
+    # they end thoughts that no mark began: templates may begin them in the prompt
+    close_alone: bool = True
+
+
+def _tag(name: str) -> Marks:
+    return Marks((f"<{name}>",), (f"</{name}>",))
+
+
+_FINAL = "<|channel|>final<|message|>"
+_ANALYSIS = "<|channel|>analysis<|message|>"
+_SPEAKER = "<|start|>assistant"
 
 MARKS = (
-    ("<think>", "</think>"),
-    ("<thinking>", "</thinking>"),
-    ("[THINK]", "[/THINK]"),  # Magistral
-    (":::thinking\n", "\n:::"),  # LibreChat, as it stored answers
+    _tag("think"),  # DeepSeek, Qwen, GLM, Nemotron
+    _tag("thinking"),
+    _tag("thought"),
+    _tag("reasoning"),
+    _tag("seed:think"),  # Seed-OSS
+    Marks(("[THINK]",), ("[/THINK]",), are_tokens=True),  # Magistral
+    Marks(("◁think▷",), ("◁/think▷",), are_tokens=True),  # Kimi-VL
+    Marks(("<|START_THINKING|>",), ("<|END_THINKING|>",), are_tokens=True),  # Command A
+    Marks(
+        (_ANALYSIS, f"{_SPEAKER}{_ANALYSIS}"),
+        (f"<|end|>{_SPEAKER}{_FINAL}", f"{_SPEAKER}{_FINAL}", _FINAL),
+        are_tokens=True,
+    ),  # gpt-oss
+    Marks((":::thinking\n",), ("\n:::",), close_alone=False),  # LibreChat, as it stored answers
 )
-"""How models and programs begin and end thoughts; none begins with another."""
+"""How models and programs begin and end thoughts; no beginning begins another."""
 
-_MOST_HELD = 1_000
 _FENCE = "```"
+_MOST_HELD = 1_000
+_OPENS = {opens: marks for marks in MARKS for opens in marks.opens}
+_CLOSES = {closes: marks for marks in MARKS if marks.close_alone for closes in marks.closes}
+_NOTABLE = (_FENCE, *_OPENS, *_CLOSES)
+_ANY_NOTABLE = re.compile("|".join(map(re.escape, _NOTABLE)))
+_ENDS_SENTENCE = frozenset(".!?…。！？")  # noqa: RUF001 - these end sentences in Chinese
+_QUOTES = frozenset("`'\"“‘«„([{")  # noqa: RUF001 - people quote with these
+
+
+class Told(NamedTuple):
+    """The next piece of an answer, its thoughts told from the rest."""
+
+    thoughts: str = ""
+    said: str = ""
+    takes_back: bool = False  # all that seemed to be said before this piece was thought
+
+    def then(self, later: "Told") -> "Told":
+        """This piece and the one after it as one."""
+        if later.takes_back:
+            return Told(self.thoughts + self.said + later.thoughts, later.said, takes_back=True)
+        thoughts, said = self.thoughts + later.thoughts, self.said + later.said
+        return Told(thoughts, said, self.takes_back)
+
+
+def joined(pieces: list[Told]) -> Told:
+    """Pieces that follow each other as one."""
+    return reduce(Told.then, pieces, Told())
 
 
 @dataclass(slots=True)
 class Thinking:
     """Splits an answer that arrives in pieces, wherever they are cut, into thoughts and the rest.
 
-    Most endpoints send the two in separate fields. Some pass on the model's own marks at the
-    beginning of the answer. Marks anywhere else are ordinary text: somebody may write about them.
+    Most endpoints send the two in separate fields. Some pass on the model's own marks: at the
+    beginning of the answer, or only at the end of the thoughts. Marks in code, and any after a
+    mark that begins thoughts in mid-answer, are ordinary text: somebody writes about them.
     """
 
     _held: str = field(default="", init=False)
-    _state: Literal["begins", "thinks", "ends", "answers"] = field(default="begins", init=False)
-    _closes: str = field(default="", init=False)
+    _state: Literal["begins", "thinks", "ends", "may have thought", "answers"] = field(
+        default="begins", init=False
+    )
+    _closes: tuple[str, ...] = field(default=(), init=False)
+    # of an answer that may yet turn out to be a thought: its last character, and whether it is
+    # blank so far or has come into a block of code
+    _last: str = field(default="", init=False)
+    _is_blank: bool = field(default=True, init=False)
+    _is_code: bool = field(default=False, init=False)
 
-    def split(self, text: str) -> tuple[str, str]:
-        """Reasoning and text of the next piece; what may begin a mark is held back."""
+    def split(self, text: str) -> Told:
+        """What is told of the next piece; what may begin a mark is held back."""
         match self._state:
             case "begins":
                 return self._begin(text)
             case "thinks":
                 return self._think(text)
             case "ends":
-                return "", self._answer(text)
+                return Told(said=self._answer(text))
+            case "may have thought":
+                return self._look_back(text)
             case "answers":
-                return "", text
+                return Told(said=text)
 
-    def rest(self) -> tuple[str, str]:
-        """Reasoning and text still held back at the end."""
+    def rest(self) -> Told:
+        """What is still held back at the end."""
         held, self._held = self._held, ""
-        return (held, "") if self._state == "thinks" else ("", held)
+        return Told(thoughts=held) if self._state == "thinks" else Told(said=held)
 
-    def _begin(self, text: str) -> tuple[str, str]:
+    def _begin(self, text: str) -> Told:
         self._held += text
         begun = self._held.lstrip()
         if len(self._held) <= _MOST_HELD and any(
-            len(begun) < len(opens) and opens.startswith(begun) for opens, _ in MARKS
+            len(begun) < len(opens) and opens.startswith(begun) for opens in _OPENS
         ):
-            return "", ""
+            return Told()
         held, self._held = self._held, ""
-        for opens, closes in MARKS:
+        for opens, marks in _OPENS.items():
             if begun.startswith(opens):
-                self._state, self._closes = "thinks", closes
+                self._state, self._closes = "thinks", marks.closes
                 return self._think(begun.removeprefix(opens))
-        self._state = "answers"
-        return "", held
+        self._state = "may have thought"
+        return self._look_back(held)
 
-    def _think(self, text: str) -> tuple[str, str]:
-        thoughts, is_closed, said = (self._held + text).partition(self._closes)
-        if is_closed:
+    def _think(self, text: str) -> Told:
+        text = self._held + text
+        found = [(place, mark) for mark in self._closes if (place := text.find(mark)) >= 0]
+        if found:
+            place, mark = min(found, key=lambda each: each[0])
             self._held, self._state = "", "ends"
-            return thoughts, self._answer(said)
-        whole = len(thoughts) - _length_of_beginning(self._closes, thoughts)
-        self._held = thoughts[whole:]
-        return thoughts[:whole], ""
+            return Told(text[:place], self._answer(text[place + len(mark) :]))
+        whole = len(text) - _length_of_beginning(self._closes, text)
+        self._held = text[whole:]
+        return Told(thoughts=text[:whole])
+
+    def _look_back(self, text: str) -> Told:
+        """Text of the answer, up to a mark that makes a thought of all before it."""
+        text, self._held = self._held + text, ""
+        seen = 0
+        for found in _ANY_NOTABLE.finditer(text):
+            mark, place, seen = found.group(), found.start(), found.end()
+            if mark == _FENCE:
+                self._is_code = not self._is_code
+            elif mark in _OPENS:
+                self._state = "answers"
+                return Told(said=text)
+            elif not self._is_code:
+                closes = self._ends_thoughts(_CLOSES[mark], text[:place], text[seen : seen + 1])
+                if closes is None:
+                    return Told(said=self._passed_on(text, place))
+                if closes:
+                    self._state = "ends"
+                    return Told(text[:place], self._answer(text[seen:]), takes_back=True)
+        hold = min(_length_of_beginning(_NOTABLE, text), len(text) - seen)
+        return Told(said=self._passed_on(text, len(text) - hold))
+
+    def _passed_on(self, text: str, end: int) -> str:
+        """The text up to there; the rest is held back."""
+        self._held, text = text[end:], text[:end]
+        self._last = text[-1:] or self._last
+        self._is_blank = self._is_blank and not text.strip()
+        return text
+
+    def _ends_thoughts(self, marks: Marks, before: str, after: str) -> bool | None:
+        """True if a mark ends thoughts that none began; `None` if what follows will tell."""
+        last = before[-1:] or self._last
+        if last in _QUOTES:
+            return False
+        is_blank = self._is_blank and not before.strip()
+        if marks.are_tokens or is_blank or last == "\n" or last in _ENDS_SENTENCE:
+            return True
+        return None if not after else after == "\n" and not last.isspace()
 
     def _answer(self, text: str) -> str:
         """The text without the blank lines between reasoning and answer."""
@@ -77,31 +186,15 @@ class Thinking:
 
 
 def split_thoughts(text: str) -> tuple[str, str]:
-    """Reasoning and text of a whole answer."""
+    """Reasoning and text of a whole answer, also as another program stored it."""
     thinking = Thinking()
-    thoughts, said = thinking.split(text)
-    more_thoughts, more = thinking.rest()
-    return thoughts + more_thoughts, said + more
+    whole = thinking.split(text).then(thinking.rest())
+    return whole.thoughts.strip(), whole.said
 
 
-def stored_thoughts(text: str) -> tuple[str, str]:
-    """Reasoning and text of an answer as a program stored it.
-
-    The mark that opens the thoughts may be missing: where a template opens them in the prompt, an
-    answer has only the one that closes them, on a line of its own.
-    """
-    thoughts, said = split_thoughts(text)
-    if said != text:
-        return thoughts.strip(), said
-    for opens, closes in MARKS:
-        before, closing, after = text.partition(closes)
-        is_line = not before.strip() or before.endswith("\n")
-        is_quoted = opens in before or before.count(_FENCE) % 2
-        if closing and closes.startswith(("<", "[")) and is_line and not is_quoted:
-            return before.strip(), after.lstrip()
-    return "", text
-
-
-def _length_of_beginning(mark: str, text: str) -> int:
-    """The length of the longest suffix of the text that begins the mark."""
-    return next((n for n in range(len(mark) - 1, 0, -1) if text.endswith(mark[:n])), 0)
+def _length_of_beginning(marks: tuple[str, ...], text: str) -> int:
+    """The length of the longest suffix of the text that begins one of the marks."""
+    end = text[-max(map(len, marks)) :]
+    return max(
+        (n for mark in marks for n in range(1, len(mark)) if end.endswith(mark[:n])), default=0
+    )

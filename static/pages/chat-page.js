@@ -188,6 +188,7 @@ onOurs("chat.started", async ({ message_id: id }) => {
 });
 onOurs("chat.token", (piece) => messages.add(piece).catch((error) => toast(reasonOf(error))));
 onOurs("chat.thought", (thought) => messages.think(thought).catch(() => {})); // the stored answer has it, too
+onOurs("chat.was_thought", (piece) => messages.takeBack(piece).catch(() => {}));
 onOurs("chat.waiting", ({ message_id: id, seconds }) => messages.hold(id, seconds).catch(() => {}));
 onOurs("chat.unsaved", ({ problem }) => showUnsaved(problem));
 onOurs("chat.finished", () => endAnswer("The answer is complete."));

@@ -311,6 +311,20 @@ def test_thoughts_are_read_as_they_come(new_page, server, endpoint, gate):
     expect(answer(page)).to_contain_text("Use a bowline.")
 
 
+def test_what_was_shown_before_a_mark_ended_it_becomes_a_thought(new_page, server, endpoint, gate):
+    page = open_chat(new_page, server)
+    pieces = ("Which knot? ", "A bowline.", "\n</thi", "nk>\n\nUse ", "a bowline.")
+    endpoint.reply_with(Reply(pieces=pieces, gate=gate, hold_after=4))
+    send(page, "How do I tie it?")
+    expect(answer(page).locator(".thoughts")).to_contain_text("Which knot? A bowline.")
+    expect(answer(page).locator(".body > .prose")).to_have_text("Use")
+    gate.set()
+    expect(answer(page)).to_contain_text("Use a bowline.")
+    send(page, "And then?")
+    endpoint.wait_for_requests(2)
+    assert "Which knot?" not in asked(endpoint)
+
+
 def test_a_stopped_answer_is_gone_on_with(new_page, server, endpoint, gate):
     page = open_chat(new_page, server)
     hold(endpoint, "First make a", gate)

@@ -28,7 +28,7 @@ from smart_context.llm.openai.replies import (
     VendorError,
     read_completion,
 )
-from smart_context.llm.thoughts import split_thoughts, stored_thoughts
+from smart_context.llm.thoughts import split_thoughts
 from smart_context.llm.tokens import count_tokens
 from smart_context.packing.fences import Markup
 from smart_context.packing.sections.imports import local_imports
@@ -337,7 +337,7 @@ JSON = (
             "é--end-b--",
         ),
         *cases(split_thoughts, "<think>", "</think", "<", repeated("</", before="<think>")),
-        *cases(stored_thoughts, "a</think>", "```\n</think>", ":::thinking\n", "[THINK", "\n:::"),
+        *cases(split_thoughts, "a</think>", "```\n</think>", ":::thinking\n", "[THINK", "\n:::"),
         *cases(question_in, "<a_b></a_b>", "<a_b>", "<a_b ", "# ", "## My request for Codex:", " "),
         *cases(reminded, "\n<system-reminder>", "\n<system-reminder>\n</system-reminder>", "\n"),
         *cases(tokens_of_model, "a", "é", " ", "a ", "你", longest=1 << 15),

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.llm.thoughts import Thinking, split_thoughts, stored_thoughts
+from smart_context.llm.thoughts import MARKS, Thinking, joined, split_thoughts
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,27 @@ from smart_context.llm.thoughts import Thinking, split_thoughts, stored_thoughts
         pytest.param("[THINK]hm[/THINK]Hi", "hm", "Hi", id="in brackets"),
         pytest.param(":::thinking\nhm\n:::\n\nHi", "hm", "Hi", id="behind colons"),
         pytest.param("<think>a</thinking>b</think>c", "a</thinking>b", "c", id="of another kind"),
+        pytest.param("He asks.\n</think>\n\nHello", "He asks.", "Hello", id="only closed"),
+        pytest.param("</think>\n\nHello", "", "Hello", id="nothing thought, only closed"),
+        pytest.param("He asks.</think>Hello", "He asks.", "Hello", id="closed after a sentence"),
+        pytest.param("他问。</think>好", "他问。", "好", id="closed after one in Chinese"),
+        pytest.param("he asks</think>\nHello", "he asks", "Hello", id="closed at a line's end"),
+        pytest.param("He asks.\n</think>", "He asks.", "", id="closed, and nothing said"),
+        pytest.param("hm[/THINK]Hello", "hm", "Hello", id="only closed in brackets"),
+        pytest.param("It ends in </think>.", "", "It ends in </think>.", id="within a line"),
+        pytest.param("It is `</think>`\n.", "", "It is `</think>`\n.", id="quoted"),
+        pytest.param("It is </think>", "", "It is </think>", id="at the end"),
+        pytest.param("A <think>\n</think>", "", "A <think>\n</think>", id="opened in the text"),
+        pytest.param("```\na\n</think>\n```", "", "```\na\n</think>\n```", id="in code"),
+        pytest.param("```\nb\n```\n</think>c", "```\nb\n```", "c", id="after code"),
+        pytest.param("a\n:::\nb", "", "a\n:::\nb", id="a container's end"),
+        pytest.param(
+            "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Hi",
+            "hm",
+            "Hi",
+            id="in channels",
+        ),
+        pytest.param("<|channel|>final<|message|>Hi", "", "Hi", id="in the final channel alone"),
     ],
 )
 def test_thoughts_are_told_from_the_answer(text, thoughts, said):
@@ -33,37 +54,40 @@ def test_thoughts_are_told_from_the_answer(text, thoughts, said):
         st.sampled_from(
             [
                 *("<", "think", "ing", ">", "</", "</think>", "<think>", "a", " ", "\n", ""),
-                *("[THINK", "]", "[/THINK]", ":::", "thinking"),
+                *("[THINK", "]", "[/THINK]", ":::", "thinking", "```", "`", "."),
+                *("<|end|>", "<|start|>assistant", "<|channel|>final", "<|message|>"),
             ]
         )
     )
 )
 def test_an_answer_is_split_the_same_however_it_is_cut(pieces):
     thinking = Thinking()
-    parts = [thinking.split(piece) for piece in pieces] + [thinking.rest()]
-    found = tuple("".join(column) for column in zip(*parts, strict=True))
-    assert found == split_thoughts("".join(pieces))
+    told = joined([*map(thinking.split, pieces), thinking.rest()])
+    assert (told.thoughts.strip(), told.said) == split_thoughts("".join(pieces))
+
+
+@pytest.mark.parametrize("marks", MARKS, ids=lambda marks: marks.opens[0].strip())
+def test_each_kind_of_marks_is_known_wherever_it_is_cut(marks):
+    for closes in marks.closes:
+        answer = f"{marks.opens[0]}Two and two.{closes}\nFour."
+        assert split_thoughts(answer) == ("Two and two.", "Four.")
+        thinking = Thinking()
+        told = joined([*map(thinking.split, answer), thinking.rest()])
+        assert told == ("Two and two.", "Four.", False)
+
+
+@pytest.mark.parametrize(
+    "marks", [m for m in MARKS if m.close_alone], ids=lambda marks: marks.closes[0]
+)
+def test_an_end_without_a_beginning_takes_back_all_before_it(marks):
+    thinking = Thinking()
+    assert thinking.split("Two and") == ("", "Two and", False)
+    told = joined([thinking.split(f" two.\n{marks.closes[0]}\n\nFour."), thinking.rest()])
+    assert (told.thoughts.strip(), told.said, told.takes_back) == ("two.", "Four.", True)
 
 
 def test_space_without_end_is_passed_on_and_not_looked_through_again_and_again():
     thinking = Thinking()
-    said = [thinking.split(" ")[1] for _ in range(5_000)]
+    said = [thinking.split(" ").said for _ in range(5_000)]
     assert len("".join(said)) == 5_000
     assert said[-1] == " "
-
-
-@pytest.mark.parametrize(
-    ("text", "thoughts", "said"),
-    [
-        pytest.param("<think>\nhm\n</think>\n\nHello", "hm", "Hello", id="both"),
-        pytest.param("He asks.\n</think>\n\nHello", "He asks.", "Hello", id="only closed"),
-        pytest.param("</think>\n\nHello", "", "Hello", id="nothing thought, only closed"),
-        pytest.param("hm\n[/THINK]Hello", "hm", "Hello", id="only closed in brackets"),
-        pytest.param("It ends in </think>.", "", "It ends in </think>.", id="within a line"),
-        pytest.param("A <think>\n</think>", "", "A <think>\n</think>", id="opened in the text"),
-        pytest.param("```\na\n</think>\n```", "", "```\na\n</think>\n```", id="in code"),
-        pytest.param("a\n:::\nb", "", "a\n:::\nb", id="a container's end"),
-    ],
-)
-def test_a_stored_answer_may_lack_the_mark_that_opens_its_thoughts(text, thoughts, said):
-    assert stored_thoughts(text) == (thoughts, said)

@@ -8,6 +8,7 @@ from typing import Any
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import STAYS, Message, Part, Role
 from smart_context.gateway.requests.body import BodyRefused, BodyTooLong
+from smart_context.llm.thoughts import split_thoughts
 
 ROLES: Mapping[str, Role] = {
     "system": "system",
@@ -62,6 +63,8 @@ def unit_of(
     stays: bool = False,
 ) -> Unit:
     """A unit of this content."""
+    if role == "assistant":
+        content = _without_thoughts(content)
     text, calls, others = _said(content)
     return Unit(
         first=first,
@@ -78,7 +81,10 @@ def unit_of(
 
 def key_of(message: Message) -> bytes:
     """The key of the unit that a stored message came from."""
-    text, calls, others = _said(message.content)
+    content = message.content
+    if message.role == "assistant":  # one that was stored with the marks of its thoughts
+        content = _without_thoughts(content)
+    text, calls, others = _said(content)
     result_of = message.extra.get("tool_call_id")
     return _key(message.role, text, calls, others, result_of if type(result_of) is str else "")
 
@@ -112,6 +118,17 @@ def chat_units(messages: Sequence[Any], *, first: int = 0) -> Iterator[Unit]:
             result_of=result_of if role == "tool" and type(result_of) is str else "",
             stays=named not in ROLES,
         )
+
+
+def _without_thoughts(content: str | tuple[Part, ...]) -> str | tuple[Part, ...]:
+    """An answer's content, with the thoughts that are written into its text in a part."""
+    if not isinstance(content, str):
+        return content
+    thoughts, said = split_thoughts(content)
+    if said == content:
+        return content
+    kept: list[Part] = [{"type": "reasoning", "text": thoughts}] if thoughts else []
+    return (*kept, {"type": "text", "text": said})
 
 
 def name_of(value: object) -> str:

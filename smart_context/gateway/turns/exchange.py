@@ -119,7 +119,7 @@ def issued_answers(
     choices = [gathered.choices[number] for number in sorted(gathered.choices)]
     return [
         answer_of(
-            " ".join(choice.text.split()),
+            " ".join(choice.said.split()),
             chat=turn.chat_id,
             message=answer["id"],
             question=turn.question.id,
@@ -352,7 +352,7 @@ class Exchange:
                         await self.parts.finder.note_held(self.incoming.key, held)
             if isinstance(state, Aside):
                 await self._note(state.turn, outcome, state.sent)
-                answer = " ".join(outcome.gathered.first.text.split())
+                answer = " ".join(outcome.gathered.first.said.split())
                 self.parts.finder.note_aside(state.turn.chat_id, answer)
                 await self.parts.pipeline.publish(PIPELINE_END, state.turn)
             elif isinstance(state, Deciding):
@@ -366,7 +366,7 @@ class Exchange:
         turn, gathered = state.turn, outcome.gathered
         await self._note(turn, outcome, state.sent if isinstance(state, Sent) else None)
         await state.question.stored()  # it begins here if nothing was sent
-        turn.response = gathered.first.text or turn.response
+        turn.response = gathered.first.said or turn.response
         answers = answers_of(gathered, turn, model=self.model)
         await self._save(turn, answers)
         if not turn.error:

@@ -99,6 +99,8 @@ CHAT_TOKEN: Event[JsonObject] = Event("chat.token")
 """The next piece of it, `text`; `offset` counts the characters before it."""
 CHAT_THOUGHT: Event[JsonObject] = Event("chat.thought")
 """The next piece, `text`, of what the model thinks before it."""
+CHAT_WAS_THOUGHT: Event[JsonObject] = Event("chat.was_thought")
+"""The last piece of it before character `until`, from `since` on, was thought, not said."""
 CHAT_WAITING: Event[JsonObject] = Event("chat.waiting")
 """The model is busy, and is asked again after `seconds`."""
 CHAT_TOOL: Event[JsonObject] = Event("chat.tool")

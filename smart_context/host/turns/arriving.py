@@ -14,6 +14,7 @@ from smart_context.host.events.events import (
     CHAT_TOOL,
     CHAT_UNSAVED,
     CHAT_WAITING,
+    CHAT_WAS_THOUGHT,
     Emit,
     Event,
 )
@@ -85,7 +86,12 @@ class ArrivingAnswer:
     @property
     def heard(self) -> Heard:
         """Takes what arrives."""
-        return Heard(text=self._add_text, steps=self._add_steps, thought=self._tell_thought)
+        return Heard(
+            text=self._add_text,
+            steps=self._add_steps,
+            thought=self._tell_thought,
+            was_thought=self._take_back,
+        )
 
     @property
     def text(self) -> str:
@@ -108,6 +114,12 @@ class ArrivingAnswer:
     def _tell_thought(self, text: str) -> None:
         """Show clients what the model thinks; it is kept once it is whole, as a step."""
         self.news.tell(CHAT_THOUGHT, text=text)
+
+    def _take_back(self, text: str) -> None:
+        """Tell clients that what they show of the answer was thought; it becomes a step."""
+        if self.streaming:
+            since = self.length - len(text)
+            self.news.tell(CHAT_WAS_THOUGHT, since=since, until=self.length)
 
     def tell_wait(self, seconds: float) -> None:
         """Tell clients that the model is busy, and when it is asked again."""

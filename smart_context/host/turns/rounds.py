@@ -38,6 +38,8 @@ class Heard:
     # gets all steps of the turn when there are more of them; they include the text so far
     steps: Callable[[Sequence[Part]], None] = _ignored
     thought: Callable[[str], None] = _ignored  # gets what a model thinks, if the turn is streaming
+    # called with all text of this request's answer so far, when it turns out to be a thought
+    was_thought: Callable[[str], None] = _ignored
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,11 @@ class Rounds:
             raise ModelFailed(
                 f"A content filter of the provider withheld the answer of {self.model.name}. "
                 "Rephrase your question."
+            )
+        steps = self.turn.request.steps
+        if steps and steps[-1]["type"] == "reasoning":
+            raise ModelFailed(
+                f"{self.model.name} thought, and gave no answer after it. Try again or rephrase."
             )
         raise ModelFailed(f"{self.model.name} gave an empty answer. Try again or rephrase.")
 
@@ -138,6 +145,10 @@ class Rounds:
                     self.turn.is_cut_off |= piece.is_cut_off
                     self.turn.is_filtered |= piece.is_filtered
                     calls += piece.tool_calls
+                    if piece.takes_back and texts:
+                        thoughts += texts
+                        self.heard.was_thought("".join(texts))
+                        texts.clear()
                     if piece.reasoning and not texts:  # later ones have no place
                         thoughts.append(piece.reasoning)
                         self.heard.thought(piece.reasoning)

@@ -18,7 +18,7 @@ from smart_context.importing.found import (
     title_of,
 )
 from smart_context.importing.program import Form, Program, Session
-from smart_context.llm.thoughts import stored_thoughts
+from smart_context.llm.thoughts import split_thoughts
 
 _NO_NAMES = {"", "unused"}
 """What SillyTavern writes in place of names that it has elsewhere."""
@@ -106,7 +106,7 @@ def _sillytavern_swipe(
     found.parent = before
     found.created_at = moment(about.get("send_date"))
     found.model = "" if found.role == "user" else text_of(extra.get("model"))
-    thoughts, said = stored_thoughts(said) if label else ("", said)
+    thoughts, said = split_thoughts(said) if label else ("", said)
     if words := text_of(extra.get("reasoning")) or thoughts:
         found.parts.append(thought(words))
     found.parts.append(text_part(label + said if said else said))

@@ -424,6 +424,8 @@ class _CleanPieces:
     def of(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
         """The pieces as far as they can be shown."""
         for piece in pieces:
+            if piece.takes_back and (rest := self._text.last()):
+                yield Piece(text=rest)
             clean = replace(
                 piece,
                 text=self._text.feed(piece.text),

@@ -22,7 +22,7 @@ from smart_context.llm.failures import (
     vendor_words,
 )
 from smart_context.llm.models import Completion, Matrix, Piece, ToolCall, Usage
-from smart_context.llm.thoughts import Thinking, split_thoughts
+from smart_context.llm.thoughts import Thinking, Told, joined, split_thoughts
 
 _MOST_CALLS = 128
 _LONGEST_NAME = 200
@@ -94,7 +94,7 @@ _MARKS_OF_A_VECTOR = 40
 MOST_CHARACTERS = 4_000_000
 """The most characters of an answer and its reasoning: a million tokens."""
 
-_NOTHING = ("", "")
+_NOTHING = Told()
 _AT_ITS_LIMIT = "length"
 _FILTERED = "content_filter"
 """Why an answer ended that is as long as it may be; as OpenAI's API says it."""
@@ -231,9 +231,9 @@ class StreamReader:
             self._rest.clear()
         self._rest += rest
         said, failure = self._said(lines)
-        for reasoning, text in said:
-            if reasoning or text:
-                yield Piece(text=text, reasoning=reasoning)
+        for told in said:
+            if told != _NOTHING:
+                yield _piece(told)
         if failure:
             raise failure
         if len(self._rest) > _LONGEST_LINE:
@@ -271,12 +271,11 @@ class StreamReader:
 
     def held(self) -> Piece:
         """The text held back so far, since it may begin a tag."""
-        reasoning, text = self._thinking.rest()
-        return Piece(text=text, reasoning=reasoning)
+        return _piece(self._thinking.rest())
 
-    def _said(self, lines: Sequence[bytes]) -> tuple[list[tuple[str, str]], Exception | None]:
-        """Reasoning and text per line, or of all if they are many; and the error, if any."""
-        said: list[tuple[str, str]] = []
+    def _said(self, lines: Sequence[bytes]) -> tuple[list[Told], Exception | None]:
+        """What is told per line, or of all if they are many; and the error, if any."""
+        said: list[Told] = []
         failure = None
         for line in lines:
             try:
@@ -285,12 +284,11 @@ class StreamReader:
                 failure = error
                 break
         if len(said) > _MANY_LINES:
-            thoughts, texts = zip(*said, strict=True)
-            said = [("".join(thoughts), "".join(texts))]
+            said = [joined(said)]
         return said, failure
 
-    def _line(self, line: bytes) -> tuple[str, str]:
-        """Reasoning and text of one line."""
+    def _line(self, line: bytes) -> Told:
+        """What is told in one line."""
         if not line.startswith(b"data:"):
             if not self._saw_event:
                 self._strays += line[: max(0, _LONGEST_LINE - len(self._strays))]
@@ -302,7 +300,7 @@ class StreamReader:
             return _NOTHING
         return self._event(_json_object(payload)) if payload else _NOTHING
 
-    def _event(self, event: Mapping[str, Any]) -> tuple[str, str]:
+    def _event(self, event: Mapping[str, Any]) -> Told:
         self._usage = Usage.from_dict(event.get("usage")) or self._usage
         choice = _first_choice(event)
         if choice is None:
@@ -315,12 +313,15 @@ class StreamReader:
             return _NOTHING
         for call in _objects(delta.get("tool_calls")):
             self.characters += self._calls.add(call)
-        thoughts, text = self._thinking.split(_text(delta))
-        thoughts = _reasoning(delta) + thoughts
-        self.characters += len(thoughts) + len(text)
+        told = Told(thoughts=_reasoning(delta)).then(self._thinking.split(_text(delta)))
+        self.characters += len(told.thoughts) + len(told.said)
         if self.characters > MOST_CHARACTERS:
             raise RequestFailed(EndpointFailure(trouble="endless"))
-        return thoughts, text
+        return told
+
+
+def _piece(told: Told) -> Piece:
+    return Piece(text=told.said, reasoning=told.thoughts, takes_back=told.takes_back)
 
 
 def _json_object(body: bytes) -> Mapping[str, Any]:
@@ -348,8 +349,14 @@ def _text(message: Mapping[str, Any]) -> str:
 
 
 def _reasoning(message: Mapping[str, Any]) -> str:
-    """The reasoning, which servers send in one of two fields; OpenAI's API has none."""
-    return text_in(message.get("reasoning_content") or message.get("reasoning"))
+    """The reasoning, which servers send in one of two fields, or as parts of the content.
+
+    OpenAI's API has none.
+    """
+    field = text_in(message.get("reasoning_content") or message.get("reasoning"))
+    parts = _objects(message.get("content"))
+    thinking = (part.get("thinking") for part in parts if part.get("type") == "thinking")
+    return field or "".join(_text({"content": thought}) for thought in thinking)
 
 
 def _vector(embedding: object) -> Matrix:

@@ -310,6 +310,7 @@ class Comparisons:
             try:
                 await self._answer(answer.turn, arrived)
             finally:
+                answer.text = answer.turn.response or answer.text  # without what was thought
                 answer.turn.response = answer.text or None
                 if answer.turn.sent:
                     answer.receipt = (await self.recorder.made(answer.turn, pending)).receipt

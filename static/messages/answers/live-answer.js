@@ -21,6 +21,10 @@ export class LiveAnswer {
   /** How much of the text is final, and how many elements show it. */
   #settled = 0;
   #elements = 0;
+  /** Where the text begins that is shown; what is before it was thought. */
+  #from = 0;
+  /** Characters that were thought, and may still be on their way. @type {{ since: number, until: number } | null} */
+  #takenBack = null;
   /** The code block that is being written; it grows without asking the server. */
   #code = { at: -1, shown: 0 };
   #isBusy = false;
@@ -37,6 +41,7 @@ export class LiveAnswer {
   /** Adds a piece; true if an earlier one is missing. @param {number} offset @param {string} text */
   add(offset, text) {
     this.#pieces = withPiece(this.#pieces, offset, text);
+    this.#moveThought();
     this.#isDue = true;
     if (text) this.#message.dataset.heard = String(Date.now());
     // A notice of the program comes at once, and is stored in words for clients.
@@ -51,6 +56,26 @@ export class LiveAnswer {
     this.#message.dataset.heard = String(Date.now());
     this.#message.dataset.thinks = "";
     if (!this.#thoughts.isConnected) this.#message.querySelector(".body")?.replaceChildren(this.#thoughts);
+  }
+
+  /** What came from `since` to `until` was thought, not said. @param {number} since @param {number} until */
+  takeBack(since, until) {
+    this.#takenBack = { since, until };
+    this.#moveThought();
+  }
+
+  /** Moves what was taken back to the thoughts, once all of it has arrived. */
+  #moveThought() {
+    if (!this.#takenBack || this.#pieces.length < this.#takenBack.until) return;
+    const { since, until } = this.#takenBack;
+    this.#takenBack = null;
+    const said = [...this.#pieces.text].slice(0, until).join("");
+    this.#settled = this.#from = said.length;
+    this.#elements = 0;
+    this.#code = { at: -1, shown: 0 };
+    this.#prose.replaceChildren();
+    this.#prose.remove();
+    this.think([...said].slice(since).join(""));
   }
 
   /** The model is busy, and is asked again at this time. @param {number} until  In ms, as `Date.now()`. */
@@ -80,6 +105,7 @@ export class LiveAnswer {
 
   async #show() {
     const { text } = this.#pieces;
+    const from = this.#from;
     delete this.#message.dataset.thinks;
     const { settled, code } = cutAt(text, this.#settled);
     if (code && this.#code.at === settled) {
@@ -90,7 +116,7 @@ export class LiveAnswer {
     const parts = [text.slice(this.#settled, settled), code ? tail : withoutBegunTable(tail)];
     if (!parts.join("").trim()) return;
     const rendered = await postForFragment("/markdown", parts);
-    if (!this.#isOpen) return;
+    if (!this.#isOpen || from !== this.#from) return;
     const [complete, open] = [...rendered.children].map((part) => [...part.childNodes]);
     this.#replaceTail([...complete, ...open]);
     this.#settled = settled;

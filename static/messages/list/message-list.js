@@ -138,6 +138,12 @@ export class MessageList {
     this.#liveAnswer(id)?.think(text);
   }
 
+  /** Handles that a piece of an answer was thought. @param {{ message_id: string, since: number, until: number }} piece */
+  async takeBack({ message_id: id, since, until }) {
+    if (!this.#liveAnswer(id)) await this.sync();
+    this.#liveAnswer(id)?.takeBack(since, until);
+  }
+
   /** The model of an answer is busy, and is asked again later. @param {string} id @param {number} seconds */
   async hold(id, seconds) {
     const until = Date.now() + seconds * 1000;

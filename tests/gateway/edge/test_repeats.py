@@ -121,6 +121,25 @@ def test_of_a_stopped_answer_the_chat_holds_what_the_client_kept(client, server,
     assert "branches" not in stored
 
 
+@pytest.mark.parametrize("keeps", ["Ask the keeper.\n</think>\n\nThe keeper.", "The keeper."])
+@pytest.mark.parametrize("stream", [False, True])
+def test_thoughts_in_an_answer_are_passed_on_and_stored_apart(
+    client, server, provider, keeps, stream
+):
+    chat = f"thoughts-{len(keeps)}-{stream}"
+    told = "Ask the keeper.\n</think>\n\nThe keeper."
+    provider.reply_with(told)
+    known = {"X-Smart-Context-Chat": chat}
+    client.chat(user("Who?"), headers=known, stream=stream)
+    client.chat(user("Who?"), assistant(keeps), user("When?"), headers=known)
+    stored = document(server, chat)
+    thought = {"type": "reasoning", "text": "Ask the keeper."}
+    assert said(stored)[1] == ("assistant", [thought, {"type": "text", "text": "The keeper."}])
+    assert [m["role"] for m in stored["messages"]] == ["user", "assistant"] * 2
+    assert "branches" not in stored
+    assert provider.chat_requests[-1].messages[1] == assistant(keeps)
+
+
 def test_a_providers_cookies_are_neither_kept_nor_passed(client, provider):
     provider.reply_with(Reply(text="Hi", headers={"Set-Cookie": "who=you; Path=/"}))
     answer = client.chat(user("hi"))

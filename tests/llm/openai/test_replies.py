@@ -149,6 +149,16 @@ def test_an_answers_text_is_found(body, text):
         pytest.param({"content": "hi", "reasoning_content": "hm"}, id="reasoning_content"),
         pytest.param({"content": "hi", "reasoning": "hm"}, id="reasoning"),
         pytest.param({"content": "<think>hm</think>\n\nhi"}, id="the model's own marks"),
+        pytest.param({"content": "hm\n</think>\n\nhi"}, id="the mark of its end alone"),
+        pytest.param(
+            {
+                "content": [
+                    {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
+                    {"type": "text", "text": "hi"},
+                ]
+            },
+            id="a part of the content",
+        ),
     ],
 )
 def test_what_a_model_thinks_aloud_is_no_part_of_its_answer(message):
@@ -157,8 +167,21 @@ def test_what_a_model_thinks_aloud_is_no_part_of_its_answer(message):
     event = json.dumps({"choices": [{"delta": message, "finish_reason": "stop"}]})
     reader = StreamReader()
     pieces = [*reader.feed(f"data: {event}\n\n".encode()), *reader.last()]
-    assert "".join(piece.reasoning for piece in pieces) == "hm"
+    assert "".join(piece.reasoning for piece in pieces).strip() == "hm"
     assert "".join(piece.text for piece in pieces) == "hi"
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+def test_what_was_shown_as_the_answer_is_taken_back_when_a_mark_ends_its_thoughts(at_once):
+    said = ["The user wants ", "a number.", "\n</th", "ink>\n\nFo", "ur.", *[""] * 40]
+    events = [json.dumps({"choices": [{"delta": {"content": text}}]}) for text in said]
+    lines = [f"data: {event}\n\n".encode() for event in events]
+    reader = StreamReader()
+    pieces = [p for chunk in ([b"".join(lines)] if at_once else lines) for p in reader.feed(chunk)]
+    (back,) = [place for place, piece in enumerate(pieces) if piece.takes_back]
+    before = "".join(piece.text for piece in pieces[:back]) + pieces[back].reasoning
+    assert before.strip() == "The user wants a number."
+    assert "".join(piece.text for piece in pieces[back:]) == "Four."
 
 
 def test_arguments_that_are_an_object_already_become_text():
