@@ -7,7 +7,7 @@ tools, or what plugins added, parts go in the order of `_STEPS` until the rest f
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from smart_context.base.config import EndpointSettings
@@ -17,6 +17,7 @@ from smart_context.chat.compaction import within_budget
 from smart_context.chat.messages import Message, Part
 from smart_context.host.request.prompt import is_image
 from smart_context.host.request.request import Request, schemas_text
+from smart_context.host.request.speaking_order import SpeakingOrder, SpeakingOrders
 from smart_context.host.request.tokens import message_tokens, prompt_tokens, texts_of
 from smart_context.host.request.window import NEWEST_RESULTS_SHARE, RESULTS_SHARE, Window, window_of
 from smart_context.llm.tokens import counting, utf8_bytes
@@ -33,6 +34,8 @@ class RequestCompletion:
     files: Blobs
     endpoint: Callable[[], EndpointSettings | None]  # the current chat model, if one is configured
     counter: Callable[[str], CountTokens]  # the token counter of a model
+    # the order in which models want a request's messages
+    orders: SpeakingOrders = field(default_factory=SpeakingOrders)
 
     @property
     def window(self) -> Window | None:
@@ -45,10 +48,14 @@ class RequestCompletion:
         return await within(self.window, await self.with_images(request))
 
     async def with_images(self, request: Request) -> Request:
-        """The request with its attached images, if the model can see images."""
+        """The request with its attached images, if the model can see images, in its order."""
         keys = self.image_keys(request)
         found = {key: uri for key in keys if (uri := await self.files.data_uri(key))}
-        return replace(request, images=found)
+        return replace(request, images=found, order=self.orders.of(self.endpoint()))
+
+    def learn_order(self, order: SpeakingOrder) -> None:
+        """Keep the order that the chat model's endpoint has demanded."""
+        self.orders.learn(self.endpoint(), order)
 
     def image_keys(self, request: Request) -> Sequence[str]:
         """The keys of the images that the model would be shown; none if it can't see images."""

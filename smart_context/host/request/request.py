@@ -15,6 +15,7 @@ from smart_context.host.request.prompt import (
     with_notices,
     with_system,
 )
+from smart_context.host.request.speaking_order import SpeakingOrder, in_order
 from smart_context.host.request.tokens import PER_IMAGE, texts_of
 from smart_context.host.request.tools import Tool, in_plain_text, with_instructions
 from smart_context.llm.models import PromptMessage
@@ -36,6 +37,7 @@ class Request:
     tools: tuple[Tool, ...] = ()  # what the model may ask for
     # describe the tools in the system prompt, and give calls and results as text
     as_text: bool = False
+    order: SpeakingOrder = SpeakingOrder.ANY  # that of the messages, as the endpoint wants it
     protected: frozenset[MessageId] = frozenset()  # messages of the history that are left out last
     optional_prompt: str = ""  # a part of the system prompt, word for word, that may be left out
     attached_text: str = ""  # a part of the message, word for word: the attached texts
@@ -62,7 +64,7 @@ class Request:
             images=self.images,
             steps=self.steps,
         )
-        return in_plain_text(prompt) if self.as_text else prompt
+        return in_order(in_plain_text(prompt) if self.as_text else prompt, self.order)
 
     def offered(self) -> tuple[dict[str, object], ...]:
         """The schemas of the tools to send; none with `as_text`."""

@@ -68,7 +68,8 @@ class Pipeline:
         turn.window = self.completion.window
         turn.request = await self.completion.with_images(turn.request)
         turn.is_extracted = models.chat_is_embedded
-        turn.response = await Rounds(models.chat, turn, self.support, heard).answer()
+        rounds = Rounds(models.chat, turn, self.support, heard, self.completion.learn_order)
+        turn.response = await rounds.answer()
 
     @property
     def has_no_model(self) -> bool:

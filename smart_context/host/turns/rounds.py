@@ -14,6 +14,7 @@ from smart_context.base.errors import ModelFailed
 from smart_context.chat.messages import Part
 from smart_context.host.request.completion import within
 from smart_context.host.request.request import Request, added_texts, request_body
+from smart_context.host.request.speaking_order import SpeakingOrder, order_wanted
 from smart_context.host.request.tools import Tool, ToolSupport, answered, part_of, requests_in
 from smart_context.host.turn import Turn
 from smart_context.llm.models import NOTHING_USED, ChatModel, Completion, Piece, ToolCall, Usage
@@ -50,6 +51,7 @@ class Rounds:
     turn: Turn
     support: ToolSupport
     heard: Heard
+    learn_order: Callable[[SpeakingOrder], None]  # keeps the order that the endpoint demands
 
     async def answer(self) -> str:
         """The text of the answer.
@@ -82,6 +84,19 @@ class Rounds:
         raise ModelFailed(f"{self.model.name} gave an empty answer. Try again or rephrase.")
 
     async def _ask(self, tools: Sequence[Tool]) -> Completion:
+        """One request; if the model wants the messages in another order, again in that."""
+        while True:
+            try:
+                return await self._with_tools(tools)
+            except ModelFailed as failure:
+                order = order_wanted(failure)
+                if order <= self.turn.request.order:
+                    raise
+                _logger.info("%s wants its messages in order: %s", self.model.name, order.name)
+                self.learn_order(order)
+                self.turn.request = replace(self.turn.request, order=order)
+
+    async def _with_tools(self, tools: Sequence[Tool]) -> Completion:
         """One request; if the model refuses tools, once more in plain text."""
         as_text = self.turn.request.as_text or self.support.is_refused_by(self.model)
         try:

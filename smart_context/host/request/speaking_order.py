@@ -1,0 +1,114 @@
+"""The messages of a request in the order that an endpoint's chat template demands. Pure.
+
+Templates of Gemma, Mistral and others want user and assistant in turn, beginning with the user,
+and a system message at the beginning alone, or none. They say so in an error, from which it is
+learned.
+"""
+
+import re
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Any
+
+from smart_context.base.config import EndpointSettings
+from smart_context.base.errors import ModelFailed
+from smart_context.llm.models import PromptMessage
+
+
+class SpeakingOrder(IntEnum):
+    """What an endpoint takes, from anything to the least."""
+
+    ANY = 0
+    IN_TURN = 1  # user and assistant in turn, and one system message before them
+    WITHOUT_SYSTEM = 2  # user and assistant in turn, and nobody else
+
+
+_REFUSING = frozenset({200, 400, 422, 500})
+_WANTS_TURNS = re.compile(
+    r"roles? must alternate|alternating roles|optional system|unexpected role|message_order"
+    r"|system messages? (?:must|should|can only) (?:be|come|appear) (?:only )?(?:at|first|the)"
+    r"|(?:multiple|consecutive) .{0,20}(?:roles|messages) in a row|expected last role",
+    re.IGNORECASE,
+)
+_TAKES_NO_SYSTEM = re.compile(
+    r"system role (?:is )?not supported|only user and assistant roles are supported"
+    r"|(?:does not|doesn't) support (?:a |the )?system (?:role|message|prompt)",
+    re.IGNORECASE,
+)
+
+
+class SpeakingOrders:
+    """What was learned of the order that models want, by endpoint and model."""
+
+    def __init__(self) -> None:
+        self._learned: dict[tuple[str, str], SpeakingOrder] = {}
+
+    def of(self, endpoint: EndpointSettings | None) -> SpeakingOrder:
+        """The order that a model wants, as far as it is known."""
+        return self._learned.get(_key(endpoint), SpeakingOrder.ANY)
+
+    def learn(self, endpoint: EndpointSettings | None, order: SpeakingOrder) -> None:
+        """Keep what a model's endpoint has demanded."""
+        self._learned[_key(endpoint)] = order
+
+
+def _key(endpoint: EndpointSettings | None) -> tuple[str, str]:
+    return (endpoint.base_url, endpoint.model) if endpoint else ("", "")
+
+
+_NO_ANSWER = "(There was no answer.)"
+_BEGUN = "(You begin.)"
+
+
+def order_wanted(failure: ModelFailed) -> SpeakingOrder:
+    """The order that a failure demands; `ANY` if it is about something else."""
+    words = str(failure)
+    if failure.status not in _REFUSING:
+        return SpeakingOrder.ANY
+    if _WANTS_TURNS.search(words):
+        return SpeakingOrder.IN_TURN
+    is_without = _TAKES_NO_SYSTEM.search(words)
+    return SpeakingOrder.WITHOUT_SYSTEM if is_without else SpeakingOrder.ANY
+
+
+def in_order(messages: Sequence[PromptMessage], order: SpeakingOrder) -> tuple[PromptMessage, ...]:
+    """The messages with those of one role in a row joined, and all roles in their place.
+
+    Texts are parted by a blank line. A system message in the middle becomes the user's, and so
+    does the first one where there may be none. Calls of tools and their results stay as they are.
+    """
+    if order == SpeakingOrder.ANY:
+        return tuple(messages)
+    made: list[PromptMessage] = []
+    for message in messages:
+        is_first = not made or made[-1]["role"] == "system"
+        is_in_place = is_first and order == SpeakingOrder.IN_TURN
+        is_moved = message["role"] == "system" and not is_in_place
+        _add(made, {**message, "role": "user"} if is_moved else message)
+    return tuple(made)
+
+
+def _add(made: list[PromptMessage], message: PromptMessage) -> None:
+    last = made[-1] if made else None
+    before, role = last["role"] if last else "system", message["role"]
+    if last and before == role != "tool" and not last.get("tool_calls"):
+        made[-1] = {**last, **message, "content": _joined(last["content"], message["content"])}
+        return
+    if role == "assistant" and before == "system":
+        made.append({"role": "user", "content": _BEGUN})
+    elif role == "user" and before == "tool":
+        made.append({"role": "assistant", "content": _NO_ANSWER})
+    made.append(message)
+
+
+def _joined(first: Any, second: Any) -> Any:
+    """Two contents as one: texts, or lists of parts."""
+    if not (first and second):
+        return first or second
+    if isinstance(first, str) and isinstance(second, str):
+        return f"{first}\n\n{second}"
+    return [*_parts(first), *_parts(second)]
+
+
+def _parts(content: Any) -> list[Any]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else [*content]
