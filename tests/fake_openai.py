@@ -159,6 +159,7 @@ class FakeOpenAI:
         dimension: Of the default embeddings.
         at_port: Where to listen; 0 lets the system choose.
         models: The ids that `/models` lists.
+        said_of_models: What it says of each of them besides.
         unknown_fields: Keys of a body that are refused with 400, as strict servers do.
     """
 
@@ -170,6 +171,7 @@ class FakeOpenAI:
         self.dimension = dimension
         self._at_port = at_port
         self.models: tuple[str, ...] = DEFAULT_MODELS
+        self.said_of_models: Mapping[str, Any] = {}
         self.unknown_fields: set[str] = set()
         self._scripts: dict[str, deque[Answer]] = {}
         self._changed = threading.Condition()
@@ -385,7 +387,11 @@ class _Handler(BaseHTTPRequestHandler):
             error = {"error": {"message": reply.text, "type": "fake", "code": None}}
             self._send_json(error, reply.status, reply.headers)
         elif request.path == MODELS:
-            listed = [{"id": name, "object": "model"} for name in self.server.endpoint.models]
+            endpoint = self.server.endpoint
+            listed = [
+                {"id": name, "object": "model", **endpoint.said_of_models}
+                for name in endpoint.models
+            ]
             self._send_json({"object": "list", "data": listed})
         elif request.path == EMBEDDINGS:
             self._send_json(_embeddings_body(request.body, reply), headers=reply.headers)

@@ -50,6 +50,7 @@ from smart_context.host.request.window import (
 from smart_context.llm.models import ChatModel, Embedder
 from smart_context.llm.offline.every_language import EveryLanguageEmbedder
 from smart_context.llm.offline.responder import PassageResponder
+from smart_context.llm.openai.asking import ServerInformant
 from smart_context.llm.openai.connection import EndpointClient
 from smart_context.llm.openai.models import OpenAIChatModel, OpenAIEmbedder
 from smart_context.llm.tokens import utf8_bytes
@@ -64,6 +65,9 @@ from smart_context.vault.trust.vault import RECORD_NAME, TrustRecord, VaultTrust
 
 _SAFELY = 0.95
 
+WindowOf = Callable[[EndpointSettings | None], Window | None]
+"""Gives the window of a model; `None` if unknown."""
+
 
 @dataclass(eq=False)
 class Histories:
@@ -71,13 +75,14 @@ class Histories:
 
     files: AttachmentResolver
     config: Callable[[], VaultConfig]  # returns the settings in use now
+    window: WindowOf = window_of
 
     async def __call__(
         self, messages: Sequence[Message], /, *, unstored: Mapping[str, str] = NO_TEXTS
     ) -> list[Message]:
         """The messages that a turn sends, the current one last."""
         config = self.config()
-        window = window_of(config.chat)
+        window = self.window(config.chat)
         built = await build_context(
             messages,
             ContextBuilderOptions(
@@ -129,10 +134,12 @@ class Digests:
 
     Args:
         config: Returns the settings in use now.
+        window: Gives the window of a model.
     """
 
-    def __init__(self, config: Callable[[], VaultConfig]) -> None:
+    def __init__(self, config: Callable[[], VaultConfig], window: WindowOf = window_of) -> None:
         self._config = config
+        self._window = window
 
     async def __call__(
         self,
@@ -152,7 +159,7 @@ class Digests:
 
     def _limits(self) -> DigestLimits:
         config = self._config()
-        reader, answerer = window_of(config.fast), window_of(config.chat)
+        reader, answerer = self._window(config.fast), self._window(config.chat)
         windows = [window for window in (reader, answerer) if window is not None]
         part = reader.share(DIGEST_PART_SHARE) if reader else PART_TOKENS
         summary = min((window.share(SUMMARY_SHARE) for window in windows), default=SUMMARY_TOKENS)
@@ -367,17 +374,22 @@ async def running_host(root: Path) -> AsyncIterator[Host]:
 
 def make_host(parts: Parts, *, repairs: bool = False) -> Host:
     """The host of a vault, not started yet; a server's `repairs` chats after crashes."""
+
+    def window(endpoint: EndpointSettings | None) -> Window | None:
+        return host.window_of(endpoint)
+
     host = Host(
         config=parts.config,
         storage=parts.storage,
         models=parts.models,
         notes=parts.notes,
         trust=trust_of(parts.config.root),
-        build_history=Histories(parts.storage.blobs, lambda: host.config),
+        build_history=Histories(parts.storage.blobs, lambda: host.config, window),
         options=HostOptions(
-            digest=Digests(lambda: host.config),
+            digest=Digests(lambda: host.config, window),
             repairs=repairs,
             people=parts.people,
+            informant=ServerInformant(parts.client),
             children=parts.children,
         ),
     )

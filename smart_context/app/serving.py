@@ -30,7 +30,6 @@ from smart_context.base.threads import in_daemon_thread
 from smart_context.gateway.edge.gateway import make_gateway
 from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host
-from smart_context.host.request.window import window_of
 from smart_context.llm.openai.connection import EndpointClient
 from smart_context.mcp_server.endpoint import McpEndpoint
 from smart_context.mcp_server.toolbox import Toolbox
@@ -224,7 +223,7 @@ def register_status(host: Host) -> None:
         """Give the vault, its models and the state of each plugin."""
         config: VaultConfig = host.config
         models = host.models
-        window = window_of(config.chat)
+        window = host.window_of(config.chat)
         return {
             "version": __version__,
             "vault": config.name,

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from smart_context.base.config import VaultConfig
+from smart_context.base.config import EndpointSettings, VaultConfig
 from smart_context.base.disk.files import sweep
 from smart_context.base.environment import user_folder
 from smart_context.base.errors import Fault, SmartContextError
@@ -56,7 +56,9 @@ from smart_context.host.plugins.api import Services
 from smart_context.host.plugins.running import LOAD_TIMEOUT_S, Plugins
 from smart_context.host.reading import Reading
 from smart_context.host.request.completion import RequestCompletion
+from smart_context.host.request.known_models import Informant, KnownModels
 from smart_context.host.request.tools import ToolSupport
+from smart_context.host.request.window import Window
 from smart_context.host.tasks import Stops, TaskOwner
 from smart_context.host.turn import Turn
 from smart_context.host.turns.answering import TurnParts
@@ -110,6 +112,8 @@ class HostOptions:
     repairs: bool = False
     # whose is what, where several people share the vault; `None`: all is one person's
     people: People | None = None
+    # asks the servers of models what they can tell; `None`: nobody is asked
+    informant: Informant | None = None
     # processes for work that may take too long; closed when the host stops
     children: Children = field(default_factory=Children)
 
@@ -147,7 +151,10 @@ class Host:
         self.access = access = _access_of(options)
         self.has_people = options.people is not None
         bus = EventBus(handler_timeout_s=options.handler_timeout_s)
-        completion = RequestCompletion(storage.blobs, lambda: self.config.chat, self._counts.of)
+        self._known = KnownModels(storage.caches, options.informant)
+        completion = RequestCompletion(
+            storage.blobs, lambda: self.config.chat, self._counts.of, self._known
+        )
         self.services = services = Services(
             current=self._current,
             bus=bus,
@@ -211,6 +218,10 @@ class Host:
         """The models in use now."""
         return self._current.models
 
+    def window_of(self, endpoint: EndpointSettings | None) -> Window | None:
+        """A model's window: as set, as its server told, or from a table; `None` if unknown."""
+        return self.pipeline.completion.window_of(endpoint)
+
     async def start(self) -> None:
         """Register the host's commands, start the plugins and watch the chats."""
         store, storage = self.store, self.services.storage
@@ -230,6 +241,7 @@ class Host:
             if self._cluster.is_shared:
                 self._tasks.spawn(repair.follow())
             self._tasks.spawn(clear_up(storage.clear_up))
+        await self._known.load()
         async with self._changing:
             await self.plugins.start(self.config)
         await self._cluster.begun()
@@ -249,6 +261,7 @@ class Host:
                 self._undo.pop()()
             await self.compactions.close(timeout_s=0.5)
             await self._cluster.settle()
+            await self._known.close()
             await self._tasks.close(timeout_s=0.5)
             await self.store.close()
 

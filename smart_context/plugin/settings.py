@@ -82,6 +82,10 @@ class ModelInUse:
         share = min(price.cached / price.input, 1.0) if price and price.input else _USUAL_SHARE
         return Cache(model=name, ttl_s=self.context.cache_ttl_s, share=share)
 
+    async def ask_its_server(self) -> None:
+        """Let its server be asked for its window, if it has not been yet."""
+        await self.context.requests.ask_server()
+
     def window(self) -> Window | None:
         """Its context window; `None` when unknown."""
         return self.context.requests.window

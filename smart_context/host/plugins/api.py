@@ -71,6 +71,10 @@ class Requests:
         """The chat model's window; `None` when it is unknown."""
         return self._services.pipeline.completion.window
 
+    async def ask_server(self) -> None:
+        """Let the chat model's server be asked for its window, if it has not been yet."""
+        await self._services.pipeline.completion.ask()
+
     @property
     def takes_tools(self) -> bool:
         """False once the chat model has refused tools; they are then described as text."""

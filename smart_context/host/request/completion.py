@@ -15,6 +15,7 @@ from smart_context.base.errors import RequestTooLong
 from smart_context.base.values import CountTokens
 from smart_context.chat.compaction import within_budget
 from smart_context.chat.messages import Message, Part
+from smart_context.host.request.known_models import KnownModels
 from smart_context.host.request.prompt import is_image
 from smart_context.host.request.request import Request, schemas_text
 from smart_context.host.request.speaking_order import SpeakingOrder, SpeakingOrders
@@ -34,14 +35,24 @@ class RequestCompletion:
     files: Blobs
     endpoint: Callable[[], EndpointSettings | None]  # the current chat model, if one is configured
     counter: Callable[[str], CountTokens]  # the token counter of a model
+    known: KnownModels  # what their servers tell
     # the order in which models want a request's messages
     orders: SpeakingOrders = field(default_factory=SpeakingOrders)
 
     @property
     def window(self) -> Window | None:
         """The chat model's window; `None` when it is unknown."""
-        endpoint = self.endpoint()
-        return window_of(endpoint, self.counter(endpoint.model)) if endpoint else None
+        return self.window_of(self.endpoint())
+
+    def window_of(self, endpoint: EndpointSettings | None) -> Window | None:
+        """A model's window; `None` when it is unknown."""
+        if endpoint is None:
+            return None
+        return window_of(endpoint, self.counter(endpoint.model), self.known.window)
+
+    async def ask(self) -> None:
+        """Let the chat model's server be asked what it can tell, if it has not been yet."""
+        await self.known.ask(self.endpoint())
 
     async def completed(self, request: Request) -> Request:
         """The request as it would be sent; raises `RequestTooLong` if it would be refused."""

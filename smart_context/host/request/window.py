@@ -1,5 +1,6 @@
 """A model's window and its shares: every limit on a request is one of them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from smart_context.base.config import EndpointSettings
@@ -81,13 +82,23 @@ class Window:
         return max(left, self.share(LEAST_HISTORY_SHARE))
 
 
-def window_of(endpoint: EndpointSettings | None, count: CountTokens | None = None) -> Window | None:
-    """A model's window, from the settings or else a table; `None` if unknown.
+def stated_window(endpoint: EndpointSettings) -> int | None:
+    """The tokens of a model's window, from the settings or else a table; `None` if unknown."""
+    return endpoint.context_window or context_window(endpoint.model)
+
+
+def window_of(
+    endpoint: EndpointSettings | None,
+    count: CountTokens | None = None,
+    known: Callable[[EndpointSettings], int | None] = stated_window,
+) -> Window | None:
+    """A model's window; `None` if unknown.
 
     Args:
         count: Counts its tokens; `count_tokens` by default.
+        known: Gives the tokens of its window.
     """
-    tokens = endpoint and (endpoint.context_window or context_window(endpoint.model))
+    tokens = endpoint and known(endpoint)
     if endpoint is None or not tokens:
         return None
     model = endpoint.model

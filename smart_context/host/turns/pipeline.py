@@ -78,6 +78,7 @@ class Pipeline:
 
     async def prepare(self, turn: Turn) -> None:
         """Run the phases before the model, until a handler aborts the turn."""
+        await self.completion.ask()
         for event in _BEFORE_THE_MODEL:
             if turn.aborted:
                 return

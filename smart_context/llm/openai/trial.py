@@ -4,7 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -12,8 +12,11 @@ from smart_context.base.config import EndpointSettings
 from smart_context.base.errors import ModelFailed
 from smart_context.llm.failures import EndpointFailure, RequestFailed
 from smart_context.llm.models import PromptMessage
+from smart_context.llm.openai.asking import ServerInformant
+from smart_context.llm.openai.connection import EndpointClient
 from smart_context.llm.openai.models import Endpoint, OpenAIChatModel, OpenAIEmbedder
 from smart_context.llm.providers import context_window
+from smart_context.llm.told import Told
 
 MOST_MODELS = 2_000
 _LONGEST_ID = 500
@@ -80,9 +83,11 @@ async def list_models(endpoint: EndpointSettings, *, timeout_s: float = _LONGEST
 
 async def try_chat_model(endpoint: EndpointSettings) -> Trial:
     """Ask a chat model for a few words, then offer it a tool and an image."""
-    model = OpenAIChatModel(_hurried(endpoint, _LONGEST_S))
+    client = EndpointClient()
+    model = OpenAIChatModel(_hurried(endpoint, _LONGEST_S), client)
     try:
-        spoken = await _spoken(model, endpoint)
+        window = await _window(endpoint, client)
+        spoken = replace(await _spoken(model, endpoint), window=window)
         if not spoken.ok:
             return spoken
         tools, images = await asyncio.gather(
@@ -92,6 +97,15 @@ async def try_chat_model(endpoint: EndpointSettings) -> Trial:
         return replace(spoken, tools=tools, images=images)
     finally:
         await model.aclose()
+
+
+async def _window(endpoint: EndpointSettings, client: EndpointClient) -> int | None:
+    """The tokens of a model's window: as set, as its server tells, or from a table."""
+    told = Told()
+    if endpoint.context_window is None:
+        with suppress(RequestFailed):
+            told = await ServerInformant(client).told(endpoint)
+    return endpoint.context_window or told.window or context_window(endpoint.model)
 
 
 async def try_embedding_model(endpoint: EndpointSettings) -> Trial:
@@ -110,11 +124,7 @@ async def try_embedding_model(endpoint: EndpointSettings) -> Trial:
 
 async def _spoken(model: OpenAIChatModel, endpoint: EndpointSettings) -> Trial:
     begun, first, text, pieces = time.monotonic(), None, "", 0
-    known: dict[str, Any] = {
-        "model": endpoint.model,
-        "base_url": endpoint.base_url,
-        "window": endpoint.context_window or context_window(endpoint.model),
-    }
+    known: dict[str, Any] = {"model": endpoint.model, "base_url": endpoint.base_url}
     try:
         async with aclosing(model.stream([_PROMPT])) as answer:
             async for piece in answer:

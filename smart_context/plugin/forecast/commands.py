@@ -214,6 +214,7 @@ class PreviewCommands:
         Files, links and `stream` are those of the message, as `chat.send` takes them.
         """
         check_threshold(threshold)
+        await self.model.ask_its_server()
         count = self.model.count_tokens
         forecast = await self.forecasts.forecast(chat_id, topics, threshold)
         draft = await self.draft_of(message, files or (), links or ())
@@ -231,9 +232,12 @@ class PreviewCommands:
             added = planned.added
         tokens = forecast.with_briefing(briefing, count, attached, added)
         result = self._result(forecast, briefing, await self._settled(tokens, planned))
-        head = forecast.head(briefing, count, added)
         result["cost"] = await self.costs.document(
-            forecast, head, result["tokens"], fields, replace(draft, content=briefing.message)
+            forecast,
+            forecast.head(briefing, count, added),
+            result["tokens"],
+            fields,
+            replace(draft, content=briefing.message),
         )
         result["cut_texts"] = [await self._cut(each) for each in cut_texts(f"{attached}\n")]
         if planned and planned.problem:

@@ -1,0 +1,189 @@
+"""What is known of models from the servers that run them, kept on this machine.
+
+A server is asked once, in the background, when a model of it is first used; what it refuses as too
+long teaches as well.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from pydantic import TypeAdapter, ValidationError
+
+from smart_context.base.caches import Caches
+from smart_context.base.config import EndpointSettings
+from smart_context.base.config.endpoints import is_loopback
+from smart_context.base.errors import StoreFailed
+from smart_context.host.request.window import stated_window
+from smart_context.host.tasks import TaskOwner
+from smart_context.llm.failures import RequestFailed
+from smart_context.llm.told import LEAST_WINDOW, MOST_WINDOW, Told
+
+CACHE_NAME = "models.json"
+
+WAIT_S = 2.0
+"""How long a request waits for what a server on this machine tells, once."""
+
+_AGAIN_S = 600.0
+_AGAIN_AFTER_FAILURE_S = 30.0
+_MOST_KEPT = 500
+
+_log = logging.getLogger(__name__)
+
+
+class Informant(Protocol):
+    """Knows what servers tell of models."""
+
+    async def told(self, endpoint: EndpointSettings, /) -> Told:
+        """What a server tells of a model; raises `RequestFailed` if it does not answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What is known of a model."""
+
+    told: Told = field(default_factory=Told)  # by its server
+    # the window that it named when it refused a request as too long; `None` if it has not
+    refused_above: int | None = None
+
+    @property
+    def window(self) -> int | None:
+        """The smaller one of the windows that it told and that it named in a refusal."""
+        return min(filter(None, (self.told.window, self.refused_above)), default=None)
+
+    def with_told(self, told: Told) -> "Known":
+        """What is known after its server has told this; a changed window outdates refusals."""
+        is_same = told.window in (None, self.told.window)
+        if told.window is None and told.program == self.told.program:
+            told = self.told
+        return Known(told=told, refused_above=self.refused_above if is_same else None)
+
+
+_KNOWN = TypeAdapter(dict[str, Known])
+
+
+class KnownModels:
+    """What is known of models, by endpoint and model.
+
+    Args:
+        caches: Where it is kept.
+        informant: Asks servers; `None`: nobody is asked.
+        clock: Seconds that only grow.
+    """
+
+    def __init__(
+        self,
+        caches: Caches,
+        informant: Informant | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._caches = caches
+        self._informant = informant
+        self._clock = clock
+        self._known: dict[str, Known] = {}
+        self._is_unwritten = False
+        self._asked_at: dict[str, float] = {}
+        self._asking: dict[str, asyncio.Task[None]] = {}
+        self._tasks = TaskOwner("known models")
+
+    async def load(self) -> None:
+        """Read what was learned before."""
+        self._known = {**await asyncio.to_thread(self._read), **self._known}
+
+    async def close(self) -> None:
+        """Ask no longer, and keep what had no place before: a vault has none until it has a chat."""
+        await self._tasks.close(timeout_s=0.5)
+        if self._is_unwritten:
+            await asyncio.to_thread(self._write)
+
+    def window(self, endpoint: EndpointSettings) -> int | None:
+        """The tokens of a model's window: as set, as learned, or from a table."""
+        learned = self._of(endpoint).window
+        return endpoint.context_window or learned or stated_window(endpoint)
+
+    def may_cut_silently(self, endpoint: EndpointSettings) -> bool:
+        """True if the server may cut requests without a word, because its window is unknown."""
+        return endpoint.context_window is None and self._of(endpoint).told.may_cut_silently
+
+    async def ask(self, endpoint: EndpointSettings | None) -> None:
+        """Let a model's server be asked in the background, if it has not been lately.
+
+        A server on this machine is waited for, but not for long.
+        """
+        if endpoint is None or self._informant is None or not self._is_worth_asking(endpoint):
+            return
+        key = _key(endpoint)
+        task = self._asking.get(key)
+        is_first = key not in self._asked_at
+        if task is None and self._clock() >= self._asked_at.get(key, 0.0):
+            self._asked_at[key] = self._clock() + _AGAIN_S
+            task = self._asking[key] = self._tasks.spawn(self._ask(endpoint, self._informant))
+            task.add_done_callback(lambda _: self._asking.pop(key, None))
+        if task is not None and is_first and _is_here(endpoint):
+            await asyncio.wait([task], timeout=WAIT_S)
+
+    async def learn(self, endpoint: EndpointSettings, refused_above: int | None) -> None:
+        """Learn the window that a server named when it refused a request as too long."""
+        if refused_above is not None and LEAST_WINDOW <= refused_above <= MOST_WINDOW:
+            await self._note(endpoint, replace(self._of(endpoint), refused_above=refused_above))
+
+    def ask_again(self, endpoint: EndpointSettings) -> None:
+        """Let the next request ask once more: the server may have loaded the model only now."""
+        if self._of(endpoint).told.may_cut_silently:
+            self._asked_at.pop(_key(endpoint), None)
+
+    async def _ask(self, endpoint: EndpointSettings, informant: Informant) -> None:
+        try:
+            told = await informant.told(endpoint)
+        except RequestFailed as error:
+            _log.info("%s tells nothing of its models: %s", endpoint.base_url, error)
+            self._asked_at[_key(endpoint)] = self._clock() + _AGAIN_AFTER_FAILURE_S
+            return
+        await self._note(endpoint, self._of(endpoint).with_told(told))
+
+    def _is_worth_asking(self, endpoint: EndpointSettings) -> bool:
+        """False where settings or the table say it: of a server on this machine, settings alone."""
+        return endpoint.context_window is None and (
+            _is_here(endpoint) or stated_window(endpoint) is None
+        )
+
+    def _of(self, endpoint: EndpointSettings) -> Known:
+        return self._known.get(_key(endpoint), _NOTHING)
+
+    async def _note(self, endpoint: EndpointSettings, known: Known) -> None:
+        if known == self._of(endpoint):
+            return
+        self._known.pop(_key(endpoint), None)  # the newest ones are kept
+        self._known[_key(endpoint)] = known
+        await asyncio.to_thread(self._write)
+
+    def _read(self) -> Mapping[str, Known]:
+        try:
+            return _KNOWN.validate_json(self._caches.read(CACHE_NAME))
+        except (OSError, StoreFailed, ValidationError):
+            return {}
+
+    def _write(self) -> None:
+        self._is_unwritten = not self._caches.can_keep()
+        if self._is_unwritten:
+            return
+        kept = dict(list(self._known.items())[-_MOST_KEPT:])
+        try:
+            self._caches.write(CACHE_NAME, _KNOWN.dump_json(kept, indent=1))
+        except StoreFailed as error:
+            _log.info("what is known of models is not kept: %s", error)
+
+
+_NOTHING = Known()
+
+
+def _key(endpoint: EndpointSettings) -> str:
+    return f"{endpoint.base_url}|{endpoint.model}"
+
+
+def _is_here(endpoint: EndpointSettings) -> bool:
+    return is_loopback(urlsplit(endpoint.base_url).hostname or "")

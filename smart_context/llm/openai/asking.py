@@ -1,0 +1,116 @@
+"""Asks a server what it can tell of a model: its window, and how it counts tokens.
+
+`/models` belongs to the API and is asked anywhere. What else llama.cpp, vLLM, LM Studio and Ollama
+tell is asked on this machine alone, at the endpoint's own origin, and of a server that looks like
+that program.
+"""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from smart_context.base.config import EndpointSettings
+from smart_context.base.config.endpoints import is_loopback
+from smart_context.llm.failures import EndpointFailure, RequestFailed
+from smart_context.llm.openai.connection import EndpointClient, bounded, decoded
+from smart_context.llm.told import Told, from_listing, from_lm_studio, from_ollama, from_props
+
+LONGEST_S = 5.0
+"""Longest wait for one answer: nobody waits for these."""
+
+_LARGEST = 8 << 20
+_WITH_TOKENIZER = frozenset({"llama.cpp", "vLLM"})
+
+
+class ServerInformant:
+    """Asks servers of models; satisfies the host's `Informant`."""
+
+    def __init__(self, client: EndpointClient) -> None:
+        self._client = client
+
+    async def told(self, endpoint: EndpointSettings, /) -> Told:
+        """What a server tells of a model; raises `RequestFailed` if it does not answer."""
+        hurried = replace(endpoint, timeout_s=min(endpoint.timeout_s, LONGEST_S))
+        listing = await self._asked(hurried, "/models")
+        told = from_listing(listing, endpoint.model, endpoint.base_url)
+        if not _is_here(endpoint):
+            return told
+        server = replace(hurried, base_url=_origin(endpoint.base_url))
+        try:
+            more = await self._more(server, told)
+        except RequestFailed:
+            return told
+        return more if more.window is None else replace(more, program=told.program)
+
+    async def _more(self, server: EndpointSettings, told: Told) -> Told:
+        """What the program itself says beyond the API."""
+        model = server.model
+        if told.program == "llama.cpp" and not told.is_in_use:
+            return from_props(await self._asked(server, "/props"))
+        if told.program == "LM Studio":
+            return from_lm_studio(await self._asked(server, "/api/v0/models"), model)
+        if told.program == "Ollama":
+            running = await self._asked(server, "/api/ps")
+            shown = await self._asked(server, "/api/show", {"model": model})
+            return from_ollama(running, shown, model)
+        return told
+
+    async def counted(
+        self, endpoint: EndpointSettings, told: Told, texts: Sequence[str], /
+    ) -> list[int] | None:
+        """The tokens of each text by the server's tokenizer; `None` if it has none for us."""
+        is_withheld = endpoint.base_url in self._client.withheld
+        if told.program not in _WITH_TOKENIZER or is_withheld or not _is_here(endpoint):
+            return None
+        timeout_s = min(endpoint.timeout_s, LONGEST_S)
+        server = replace(endpoint, base_url=_origin(endpoint.base_url), timeout_s=timeout_s)
+        try:
+            return [await self._tokens(server, told, text) for text in texts]
+        except RequestFailed:
+            return None
+
+    async def _tokens(self, server: EndpointSettings, told: Told, text: str) -> int:
+        body = (
+            {"content": text, "add_special": False}
+            if told.program == "llama.cpp"
+            else {"model": server.model, "prompt": text, "add_special_tokens": False}
+        )
+        answer = await self._asked(server, "/tokenize", body)
+        tokens = answer.get("tokens") if isinstance(answer, dict) else None
+        if isinstance(tokens, list):
+            return len(tokens)
+        raise RequestFailed(EndpointFailure(trouble="nonsense"))
+
+    async def _asked(self, server: EndpointSettings, path: str, body: Any = None) -> Any:
+        """The parsed answer to one request; `None` if it is not JSON."""
+        content = None if body is None else json.dumps(body).encode()
+        try:
+            async with asyncio.timeout(server.timeout_s):
+                whole = await self._whole(server, path, content)
+        except TimeoutError:
+            raise RequestFailed(EndpointFailure(trouble="slow")) from None
+        try:
+            return await asyncio.to_thread(json.loads, whole)
+        except (ValueError, RecursionError):
+            return None
+
+    async def _whole(self, server: EndpointSettings, path: str, content: bytes | None) -> bytes:
+        response = await self._client.ask(server, path, content)
+        try:
+            async with aclosing(bounded(decoded(response), _LARGEST)) as chunks:
+                return b"".join([chunk async for chunk in chunks])
+        finally:
+            await response.aclose()
+
+
+def _is_here(endpoint: EndpointSettings) -> bool:
+    return is_loopback(urlsplit(endpoint.base_url).hostname or "")
+
+
+def _origin(base_url: str) -> str:
+    parts = urlsplit(base_url)
+    return urlunsplit((parts.scheme, parts.netloc, "", "", ""))

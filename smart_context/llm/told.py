@@ -1,0 +1,141 @@
+"""Reads what servers of models tell of their window. Pure."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+Program = Literal["", "llama.cpp", "vLLM", "LM Studio", "Ollama"]
+"""A server for one's own machine; empty if it is none of them."""
+
+LEAST_WINDOW, MOST_WINDOW = 256, 100_000_000
+"""No model takes fewer or more tokens; what a server tells beyond that is a mistake."""
+
+_IN_USE = ("n_ctx", "max_model_len", "loaded_context_length")
+_AT_MOST = ("context_length", "context_window", "max_context_length", "n_ctx_train")
+_NESTED = ("meta", "top_provider")
+_OWNERS: Mapping[str, Program] = {
+    "llamacpp": "llama.cpp",
+    "vllm": "vLLM",
+    "organization_owner": "LM Studio",
+    "library": "Ollama",
+}
+_PORTS: Mapping[int, Program] = {11434: "Ollama", 1234: "LM Studio"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What a server told of a model."""
+
+    window: int | None = None  # the tokens of a request and its answer; `None` if it does not say
+    # the window is the one that the model runs with, not the largest that it was made for
+    is_in_use: bool = False
+    program: Program = ""
+
+    @property
+    def may_cut_silently(self) -> bool:
+        """True if a longer request may be cut without a word: the window in use is unknown."""
+        return self.program == "Ollama" and not self.is_in_use
+
+
+def from_listing(listing: object, model: str, base_url: str) -> Told:
+    """What `/models` says of a model, by whatever name its server gives the number.
+
+    Args:
+        listing: The parsed answer.
+        model: The model's id.
+        base_url: The endpoint, whose port may be one that only one program uses.
+    """
+    row = _row_of(listing, model)
+    owner: Any = row.get("owned_by")
+    program = _OWNERS.get(owner, "") if isinstance(owner, str) else ""
+    found = _window_in(row)
+    return Told(
+        window=found.window,
+        is_in_use=found.is_in_use,
+        program=program or _PORTS.get(_port_of(base_url), ""),
+    )
+
+
+def from_props(props: object) -> Told:
+    """What llama.cpp's `/props` says."""
+    defaults = _mapping(props).get("default_generation_settings")
+    return Told(window=_tokens(_mapping(defaults).get("n_ctx")), is_in_use=True)
+
+
+def from_lm_studio(listing: object, model: str) -> Told:
+    """What LM Studio's `/api/v0/models` says of a model."""
+    return _window_in(_row_of(listing, model))
+
+
+def from_ollama(running: object, shown: object, model: str) -> Told:
+    """What Ollama says of a model.
+
+    Args:
+        running: The answer of `/api/ps`: what the loaded models run with.
+        shown: The answer of `/api/show`: what the model was made for, and its parameters.
+        model: The model's id, with or without its tag.
+    """
+    rows = _mapping(running).get("models")
+    named = {model, f"{model}:latest"}
+    for row in _mappings(rows):
+        loaded = _tokens(row.get("context_length"))
+        if loaded and (row.get("name") in named or row.get("model") in named):
+            return Told(window=loaded, is_in_use=True)
+    if set_to := _parameter(_mapping(shown).get("parameters"), "num_ctx"):
+        return Told(window=set_to, is_in_use=True)
+    known = _mapping(_mapping(shown).get("model_info"))
+    most = [_tokens(known[name]) for name in known if str(name).endswith(".context_length")]
+    return Told(window=next(filter(None, most), None))
+
+
+def _parameter(text: object, name: str) -> int | None:
+    """A number among parameters, which are lines of a name and a value."""
+    for line in text.splitlines() if isinstance(text, str) else ():
+        key, _, value = line.strip().partition(" ")
+        if key == name and value.strip().isdecimal():
+            return _tokens(int(value))
+    return None
+
+
+def _row_of(listing: object, model: str) -> Mapping[str, Any]:
+    """The row of a model: by its id or an alias, else the only one."""
+    rows = _mapping(listing).get("data") if isinstance(listing, Mapping) else listing
+    known = list(_mappings(rows))
+    for row in known:
+        aliases = row.get("aliases")
+        others = aliases if isinstance(aliases, list) else ()
+        if model in (row.get("id"), *others):
+            return row
+    # A server with a single model answers with it, whatever name it is asked by.
+    return known[0] if len(known) == 1 else {}
+
+
+def _window_in(row: Mapping[str, Any]) -> Told:
+    places = [row, *(_mapping(row.get(name)) for name in _NESTED)]
+    for names, is_in_use in ((_IN_USE, True), (_AT_MOST, False)):
+        stated = [_tokens(place.get(name)) for place in places for name in names]
+        if found := [tokens for tokens in stated if tokens]:
+            return Told(window=min(found), is_in_use=is_in_use)
+    return Told()
+
+
+def _tokens(value: object) -> int | None:
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_number and LEAST_WINDOW <= value <= MOST_WINDOW else None  # type: ignore[operator,return-value] # a number, as checked
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _mappings(rows: object) -> Iterator[Mapping[str, Any]]:
+    if isinstance(rows, Sequence) and not isinstance(rows, str):
+        yield from (row for row in rows if isinstance(row, Mapping))
+
+
+def _port_of(base_url: str) -> int:
+    try:
+        return urlsplit(base_url).port or 0
+    except ValueError:
+        return 0
