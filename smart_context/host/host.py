@@ -166,7 +166,9 @@ class Host:
             notes=notes or FollowedVault(config.root, config.memory_dir, caches=storage.caches),
             children=options.children,
             trust=trust,
-            pipeline=Pipeline(bus, lambda: self.models, ToolSupport(), completion),
+            pipeline=Pipeline(
+                bus, lambda: self.models, ToolSupport(), completion, self._counts.learn
+            ),
             build_history=build_history,
             digest=options.digest or no_summaries,
             stops=Stops(),
@@ -371,7 +373,10 @@ class Host:
             return ""
 
     def _after(self, turn: Turn) -> None:
-        self._counts.learn(turn)
+        if turn.usage is not None:
+            self._counts.learn(turn, turn.usage.prompt_tokens)
+        if self.config.chat is not None:
+            self._known.ask_again(self.config.chat)
         self.compactions.after(turn)
 
     async def _digest(self, messages: Sequence[Message], previous: str) -> str:

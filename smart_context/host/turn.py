@@ -52,6 +52,7 @@ class Turn:
         left_out: Messages that were chosen and did not fit into the window.
         lacks_optional_prompt: The optional part of the system prompt did not fit either.
         was_cut: The history was cut to keep within the window, by a plugin or by the host.
+        refused_above: The window that the model named when it refused a longer request.
         is_cut_off: The model ended its answer at the most tokens that it may have.
         is_filtered: The provider's filter ended the answer.
         abort_reason: Why a handler aborted the turn; empty if none did.
@@ -87,10 +88,10 @@ class Turn:
         self.left_out: frozenset[MessageId] = frozenset()
         self.lacks_optional_prompt = False
         self.was_cut = False
+        self.refused_above: int | None = None
         self.abort_reason = ""
         self.stopped = False
-        self.is_cut_off = False
-        self.is_filtered = False
+        self.is_cut_off = self.is_filtered = False
         self.is_extracted = False
         self.error = ""
         self.error_code = 0

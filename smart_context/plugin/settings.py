@@ -40,6 +40,11 @@ class FilterSettings:
 
 _SAMPLE = "word " * 200
 
+_MAY_CUT = (
+    "Its server may cut a longer request without a word: set context_window to the tokens that it "
+    "runs this model with."
+)
+
 _USUAL_SHARE = 0.1
 """The price of a cached token where none is known, as a share of the full one."""
 
@@ -89,6 +94,10 @@ class ModelInUse:
     def window(self) -> Window | None:
         """Its context window; `None` when unknown."""
         return self.context.requests.window
+
+    def window_note(self) -> str:
+        """What people should know of its window before they send; mostly empty."""
+        return _MAY_CUT if self.context.requests.may_be_cut else ""
 
     def correction(self, window: Window) -> float:
         """How many tokens the model's endpoint counts for one of ours, as far as it was learned."""

@@ -40,6 +40,8 @@ for (const [tokens, unfiltered, words] of /** @type {const} */ ([
 test("the window is named when it is known", () => {
   assert.equal(windowInWords(1240, null), "");
   assert.equal(windowInWords(1240, 128_000), "under 1 % of the model’s 128,000 tokens");
+  assert.equal(windowInWords(64_000, 128_000, "Odd."), "50 % of the model’s 128,000 tokens. Odd.");
+  assert.equal(windowInWords(64_000, null, "Odd."), "Odd.");
   assert.equal(windowInWords(64_000, 128_000), "50 % of the model’s 128,000 tokens");
 });
 

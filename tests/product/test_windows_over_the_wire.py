@@ -2,8 +2,9 @@
 
 import pytest
 
+from tests.fake_openai import Reply, failure
 from tests.serving import serving
-from tests.vaults import KEY, settings_text
+from tests.vaults import KEY, about, settings_text, write_chat
 
 MODEL = "a-local-model"
 LLAMA_CPP = {"owned_by": "llamacpp", "meta": {"n_ctx": 8_192, "n_ctx_train": 32_768}}
@@ -44,3 +45,49 @@ def test_a_server_is_asked_once(running, endpoint):
     with running() as server:
         assert [window(server) for _ in range(3)] == [None] * 3
     assert [each.path for each in endpoint.requests].count("/models") == 1
+
+
+def test_a_server_that_may_cut_silently_is_named_before_anything_is_sent(running, endpoint):
+    endpoint.said_of_models = {"owned_by": "library"}
+    with running() as server:
+        shown = server.ask("smart_context.preview", chat_id="c1", message="hi")
+        assert shown["window"] is None
+        assert "context_window" in shown["window_note"]
+    with running(llm="context_window = 4000") as server:
+        shown = server.ask("smart_context.preview", chat_id="c1", message="hi")
+        assert (shown["window"], shown["window_note"]) == (4_000, "")
+
+
+TOO_LONG = (
+    "request ({asked} tokens) exceeds the available context size (8192 tokens), try increasing it"
+)
+
+
+def words_of(body):
+    return sum(len(str(message["content"]).split()) for message in body["messages"])
+
+
+def small(body):
+    """A model that takes 8,192 tokens, each of them a word."""
+    asked = words_of(body)
+    if asked > 8_192:
+        return failure(400, TOO_LONG.format(asked=asked))
+    return Reply(text="An answer", usage=(asked, 2))
+
+
+def test_a_chat_longer_than_an_unknown_window_is_answered_and_the_receipt_says_how(
+    running, endpoint, vault
+):
+    endpoint.answer = small
+    write_chat(vault, "long", about(*(f"{n} " + "word " * 200 for n in range(60))))
+    with running() as server:
+        server.ask("chat.send", chat_id="long", message="And now?")
+        sizes = [words_of(request.body) for request in endpoint.chat_requests]
+        assert sizes[0] > 8_192 > sizes[1] > 5_000
+        receipt = server.ask("smart_context.receipt", chat_id="long")
+        assert "refused a longer request" in receipt["problem"]
+        assert receipt["outcome"] == "finished"
+        assert window(server) == 8_192
+        server.ask("chat.send", chat_id="long", message="And then?")
+        assert "refused" not in server.ask("smart_context.receipt", chat_id="long")["problem"]
+        assert max(map(words_of, (r.body for r in endpoint.chat_requests[2:]))) < 8_192

@@ -76,6 +76,11 @@ class Requests:
         await self._services.pipeline.completion.ask()
 
     @property
+    def may_be_cut(self) -> bool:
+        """True if the chat model's server may cut requests without a word."""
+        return self._services.pipeline.completion.may_be_cut
+
+    @property
     def takes_tools(self) -> bool:
         """False once the chat model has refused tools; they are then described as text."""
         model = self._services.current.models.chat

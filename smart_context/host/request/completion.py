@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from smart_context.base.config import EndpointSettings
-from smart_context.base.errors import RequestTooLong
+from smart_context.base.errors import RequestTooLong, TooLong
 from smart_context.base.values import CountTokens
 from smart_context.chat.compaction import within_budget
 from smart_context.chat.messages import Message, Part
@@ -50,9 +50,22 @@ class RequestCompletion:
             return None
         return window_of(endpoint, self.counter(endpoint.model), self.known.window)
 
+    @property
+    def may_be_cut(self) -> bool:
+        """True if the chat model's server may cut requests without a word."""
+        endpoint = self.endpoint()
+        return endpoint is not None and self.known.may_cut_silently(endpoint)
+
     async def ask(self) -> None:
         """Let the chat model's server be asked what it can tell, if it has not been yet."""
         await self.known.ask(self.endpoint())
+
+    async def learn_window(self, too_long: TooLong) -> Window | None:
+        """The chat model's window after it has refused a request as too long."""
+        endpoint = self.endpoint()
+        if endpoint is not None:
+            await self.known.learn(endpoint, too_long.window)
+        return self.window
 
     async def completed(self, request: Request) -> Request:
         """The request as it would be sent; raises `RequestTooLong` if it would be refused."""

@@ -95,7 +95,7 @@ class KnownModels:
         self._known = {**await asyncio.to_thread(self._read), **self._known}
 
     async def close(self) -> None:
-        """Ask no longer, and keep what had no place before: a vault has none until it has a chat."""
+        """Ask no longer; keep what had no place before, since the vault had no chat."""
         await self._tasks.close(timeout_s=0.5)
         if self._is_unwritten:
             await asyncio.to_thread(self._write)

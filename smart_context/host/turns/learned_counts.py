@@ -7,6 +7,7 @@ too short could merely have been longer.
 from smart_context.base.values import CountTokens
 from smart_context.host.request.request import schemas_text
 from smart_context.host.turn import Turn
+from smart_context.llm.models import Usage
 from smart_context.llm.tokens import TokenCounter, count_tokens
 
 LEAST_COUNTED = 1_000
@@ -29,9 +30,9 @@ class TokenCounts:
         counted = count_tokens(text, model)
         return counted if counter is None else max(counted, counter.count(text))
 
-    def learn(self, turn: Turn) -> None:
+    def learn(self, turn: Turn, prompt_tokens: int) -> None:
         """Learn from what the endpoint counted of a turn's last request."""
-        if turn.window is None or turn.usage is None or turn.request.images:
+        if turn.window is None or turn.request.images:
             return
         model = turn.window.model
         counter = self._counters.get(model) or TokenCounter(model)
@@ -39,5 +40,5 @@ class TokenCounts:
         prompt = [*turn.sent, tools]
         if counter.is_exact or counter.count_prompt(prompt) < LEAST_COUNTED:
             return
-        counter.calibrate(prompt, turn.usage)
+        counter.calibrate(prompt, Usage(prompt_tokens=prompt_tokens, completion_tokens=0))
         self._counters[model] = counter

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from smart_context.base.errors import TooLong
 from smart_context.host.events.bus import EventBus
 from smart_context.host.events.events import (
     PIPELINE_CONTEXT,
@@ -21,6 +22,7 @@ from smart_context.host.events.events import (
 from smart_context.host.models import Models
 from smart_context.host.request.completion import RequestCompletion
 from smart_context.host.request.tools import ToolSupport
+from smart_context.host.request.window import Window
 from smart_context.host.tasks import was_cancelled
 from smart_context.host.turn import Turn
 from smart_context.host.turns.rounds import Heard, Rounds
@@ -44,6 +46,8 @@ class Pipeline:
     models: Callable[[], Models]  # gives the current models; they may change between turns
     support: ToolSupport
     completion: RequestCompletion
+    # takes in the tokens that the endpoint counted of the last request of a turn
+    learn_counts: Callable[[Turn, int], None]
 
     async def ask(self, turn: Turn, heard: Heard) -> None:
         """Run the phases up to the model's answer, which goes to `turn.response`.
@@ -68,8 +72,23 @@ class Pipeline:
         turn.window = self.completion.window
         turn.request = await self.completion.with_images(turn.request)
         turn.is_extracted = models.chat_is_embedded
-        rounds = Rounds(models.chat, turn, self.support, heard, self.completion.learn_order)
+        rounds = Rounds(
+            model=models.chat,
+            turn=turn,
+            support=self.support,
+            heard=heard,
+            learn_order=self.completion.learn_order,
+            learn_window=self.learn_window,
+        )
         turn.response = await rounds.answer()
+
+    async def learn_window(self, turn: Turn, too_long: TooLong) -> Window | None:
+        """The window that is known after the model has refused a turn's request as too long."""
+        window = await self.completion.learn_window(too_long)
+        if too_long.asked:
+            turn.window = window
+            self.learn_counts(turn, too_long.asked)
+        return window
 
     @property
     def has_no_model(self) -> bool:

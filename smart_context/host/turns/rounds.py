@@ -5,17 +5,18 @@ A model may call tools `MAX_ROUNDS` times; then it is asked once more, without t
 
 import logging
 import secrets
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from smart_context.base.errors import ModelFailed
+from smart_context.base.errors import ModelFailed, TooLong
 from smart_context.chat.messages import Part
 from smart_context.host.request.completion import within
 from smart_context.host.request.request import Request, added_texts, request_body
 from smart_context.host.request.speaking_order import SpeakingOrder, order_wanted
 from smart_context.host.request.tools import Tool, ToolSupport, answered, part_of, requests_in
+from smart_context.host.request.window import Window
 from smart_context.host.turn import Turn
 from smart_context.llm.models import NOTHING_USED, ChatModel, Completion, Piece, ToolCall, Usage
 
@@ -43,6 +44,9 @@ class Heard:
     was_thought: Callable[[str], None] = _ignored
 
 
+LearnWindow = Callable[[Turn, TooLong], Awaitable[Window | None]]
+
+
 @dataclass(frozen=True, slots=True)
 class Rounds:
     """The rounds of one turn, whose `sent`, `usage` and steps of its request are filled in."""
@@ -52,6 +56,8 @@ class Rounds:
     support: ToolSupport
     heard: Heard
     learn_order: Callable[[SpeakingOrder], None]  # keeps the order that the endpoint demands
+    # takes in how much too long a request was, and gives the window that is then known
+    learn_window: LearnWindow
 
     async def answer(self) -> str:
         """The text of the answer.
@@ -84,6 +90,25 @@ class Rounds:
         raise ModelFailed(f"{self.model.name} gave an empty answer. Try again or rephrase.")
 
     async def _ask(self, tools: Sequence[Tool]) -> Completion:
+        """One request; if it is too long for the model, once more, shortened to its window."""
+        try:
+            return await self._in_order(tools)
+        except ModelFailed as failure:
+            if failure.too_long is None or not await self._learn_window(failure.too_long):
+                raise
+        return await self._in_order(tools)
+
+    async def _learn_window(self, too_long: TooLong) -> bool:
+        """Take in what the endpoint said; False if that makes no request shorter."""
+        turn, before = self.turn, self.turn.window
+        after = turn.window = await self.learn_window(turn, too_long)
+        is_smaller = after is not None and (before is None or after.tokens < before.tokens)
+        if after is None or not (is_smaller or too_long.asked):
+            return False
+        turn.refused_above = after.tokens
+        return True
+
+    async def _in_order(self, tools: Sequence[Tool]) -> Completion:
         """One request; if the model wants the messages in another order, again in that."""
         while True:
             try:

@@ -19,7 +19,7 @@ from smart_context.llm.failures import EndpointFailure, RequestFailed
 from smart_context.llm.openai.connection import EndpointClient, bounded, decoded
 from smart_context.llm.told import Told, from_listing, from_lm_studio, from_ollama, from_props
 
-LONGEST_S = 5.0
+LONGEST_S = 15.0
 """Longest wait for one answer: nobody waits for these."""
 
 _LARGEST = 8 << 20

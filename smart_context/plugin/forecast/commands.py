@@ -362,6 +362,7 @@ class PreviewCommands:
             "part_names": dict(PART_NAMES),
             "model": self.model.name(),
             "window": window.tokens if window else None,
+            "window_note": self.model.window_note(),
             "ask_above": self.ask_above,
             "in": len(decision.selection.kept),
             "total": len(forecast.view.messages),

@@ -331,6 +331,7 @@ def _ended(
     estimates = _estimates(turn, made, sent, unchanged, count_tokens)
     return replace(
         made,
+        problem="\n".join(filter(None, (made.problem, _asked_again(turn)))),
         usage=_usage(usage),
         seconds=before.seconds,
         sent=sent.digest,
@@ -360,6 +361,16 @@ def _usage(usage: Usage | None) -> dict[str, int]:
         return {}
     cached = {} if usage.cached_tokens is None else {"cached": usage.cached_tokens}
     return {"prompt": usage.prompt_tokens, "completion": usage.completion_tokens, **cached}
+
+
+def _asked_again(turn: Turn) -> str:
+    """Why the model was asked a second time; empty if it was not."""
+    if turn.refused_above is None:
+        return ""
+    return (
+        f"The model takes {turn.refused_above:,} tokens and refused a longer request. It was asked "
+        "once more, with less."
+    )
 
 
 def _estimates(

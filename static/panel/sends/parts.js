@@ -52,9 +52,11 @@ export function totalInWords(tokens, unfiltered) {
  * `1 % of the model’s 128,000 tokens`; empty if that is not known.
  * @param {number} tokens
  * @param {number | null} room
+ * @param {string} note  What else people should know of the window; mostly empty.
  */
-export function windowInWords(tokens, room) {
-  return room ? `${percent(tokens / room)} of the model’s ${numbered(room)} tokens` : "";
+export function windowInWords(tokens, room, note = "") {
+  const share = room ? `${percent(tokens / room)} of the model’s ${numbered(room)} tokens` : "";
+  return [share, note].filter(Boolean).join(". ");
 }
 
 /** @param {number} share */

@@ -74,14 +74,14 @@ export class SendBar {
   /** @param {any} news */
   #show(news) {
     const { tokens, unfiltered, by_topic: byTopic, parts: byPart, part_names: names } = news;
-    const { window: room, unseen, file_tools: files, cut_texts: cuts } = news;
+    const { window: room, window_note: note, unseen, file_tools: files, cut_texts: cuts } = news;
     const parts = partsOf(byPart, names, unfiltered);
     const pieces = withTopics(parts, byTopic);
     const total = totalInWords(tokens, unfiltered);
     this.#root.removeAttribute("data-unknown");
     this.#root.toggleAttribute("data-over", Boolean(room) && tokens > room);
     this.#find(".sends-total").textContent = total;
-    this.#find(".sends-window").textContent = windowInWords(tokens, room);
+    this.#find(".sends-window").textContent = windowInWords(tokens, room, note);
     this.#showCost(news.cost, news.model.startsWith("embedded/"));
     const bar = this.#find(".sends-bar");
     bar.setAttribute("aria-label", [total, ...pieces.map(({ name, tokens: count }) => `${name} ${numbered(count)}`)].join(", "));

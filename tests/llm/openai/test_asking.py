@@ -1,0 +1,110 @@
+"""What is asked of a server besides the API, and of which."""
+
+import json
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from smart_context.base.config import EndpointSettings
+from smart_context.llm.openai.asking import ServerInformant
+from smart_context.llm.openai.connection import EndpointClient
+from smart_context.llm.told import Told
+
+pytestmark = pytest.mark.anyio
+
+
+@contextmanager
+def server(**answers):
+    """A server with an answer for each path; the others are not found."""
+    asked = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.rfile.read(int(self.headers.get("content-length") or 0))
+            asked.append(self.path)
+            body = json.dumps(answers.get(self.path)).encode()
+            self.send_response(200 if self.path in answers else 404)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_POST = do_GET  # noqa: N815 - the library's name
+
+        def log_message(self, *_):
+            pass
+
+    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=httpd.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{httpd.server_port}/v1", asked
+    finally:
+        httpd.shutdown()
+        thread.join()
+        httpd.server_close()
+
+
+def listed(**row):
+    return {"data": [{"id": "m", **row}]}
+
+
+async def told(base_url):
+    client = EndpointClient()
+    try:
+        informant = ServerInformant(client)
+        return await informant.told(EndpointSettings(base_url=base_url, model="m"))
+    finally:
+        await client.aclose()
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected", "paths"),
+    [
+        pytest.param(
+            {
+                "/v1/models": listed(owned_by="library"),
+                "/api/ps": {"models": [{"name": "m:latest", "context_length": 4_096}]},
+                "/api/show": {"model_info": {"a.context_length": 32_768}},
+            },
+            Told(window=4_096, is_in_use=True, program="Ollama"),
+            ["/v1/models", "/api/ps", "/api/show"],
+            id="Ollama",
+        ),
+        pytest.param(
+            {
+                "/v1/models": listed(owned_by="organization_owner"),
+                "/api/v0/models": listed(loaded_context_length=4_096),
+            },
+            Told(window=4_096, is_in_use=True, program="LM Studio"),
+            ["/v1/models", "/api/v0/models"],
+            id="LM Studio",
+        ),
+        pytest.param(
+            {
+                "/v1/models": listed(owned_by="llamacpp", meta={"n_ctx_train": 32_768}),
+                "/props": {"default_generation_settings": {"n_ctx": 2_048}},
+            },
+            Told(window=2_048, is_in_use=True, program="llama.cpp"),
+            ["/v1/models", "/props"],
+            id="an older llama.cpp",
+        ),
+        pytest.param(
+            {"/v1/models": listed(context_length=9_000)},
+            Told(window=9_000),
+            ["/v1/models"],
+            id="a program that nobody knows is asked nothing else",
+        ),
+        pytest.param(
+            {"/v1/models": listed(owned_by="library")},
+            Told(program="Ollama"),
+            ["/v1/models", "/api/ps"],
+            id="what is not there changes nothing",
+        ),
+    ],
+)
+async def test_a_program_on_this_machine_is_asked_by_its_own_api(answers, expected, paths):
+    with server(**answers) as (base_url, asked):
+        assert await told(base_url) == expected
+    assert asked == paths
