@@ -26,6 +26,12 @@ AT = "The chat model gpt at http://127.0.0.1:9/v1"
             True,
             id="so is the next step",
         ),
+        pytest.param(
+            "Too long for this model: 11,858 of 8,192 tokens. Pick a topic, or fewer. More.",
+            "Too long for this model: 11,858 of 8,192 tokens. Pick a topic.",
+            True,
+            id="of what is too long, the next step comes first",
+        ),
         pytest.param("The disk is full.", "The disk is full.", False, id="one sentence"),
         pytest.param("It broke", "It broke.", False, id="no full stop"),
         pytest.param("", "This answer failed.", False, id="nothing is known"),

@@ -141,6 +141,9 @@ def compaction_view(messages: Sequence[Message], shown: Sequence[Message]) -> Co
 
 _ADDRESS = re.compile(r" at https?://\S+(?= )")
 _SENTENCE = re.compile(r"(.+?)(?:[.!?]\s|:\s|[.!?:]?$)", re.DOTALL)
+_TOO_LONG = re.compile(r"Too long for this model[^.]*\. Pick a topic")
+"""A failure whose headline says what to do first, too."""
+
 _WAIT = re.compile(r"Wait (\d{1,4}) s, then try again")
 _IN_FILE = r"(?: in the \[llm(?:\.categories)?\] table of \.vault\.toml| in \.vault\.toml)"
 _FOR_THE_PAGE = (
@@ -173,8 +176,9 @@ def failure_view(error: str) -> FailureView:
     text = error.strip()
     for words, plain in _FOR_THE_PAGE:
         text = words.sub(plain, text)
-    found = _SENTENCE.match(_ADDRESS.sub("", text, count=1))
-    headline = f"{found.group(1).strip()}." if found else "This answer failed."
+    found = _TOO_LONG.match(text) or _SENTENCE.match(_ADDRESS.sub("", text, count=1))
+    words = found.group(found.lastindex or 0).strip() if found else "This answer failed"
+    headline = f"{words}."
     wait = _WAIT.search(text)
     details = "" if text.rstrip(".") == headline.rstrip(".") else text
     return FailureView(headline=headline, details=details, wait_s=int(wait.group(1)) if wait else 0)
