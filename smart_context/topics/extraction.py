@@ -53,7 +53,12 @@ class TopicJudge(Protocol):
     """Names and judges the topics that were found without it."""
 
     async def judged(
-        self, found: Extraction, messages: Sequence[Message], *, previous: Previous
+        self,
+        found: Extraction,
+        messages: Sequence[Message],
+        *,
+        previous: Previous,
+        insists: bool = False,
     ) -> Extraction:
         """The topics with better names, and those that are one subject as one.
 
@@ -61,6 +66,7 @@ class TopicJudge(Protocol):
             found: The topics of the chat, each with an id.
             messages: All messages, oldest first.
             previous: What the user relies on; these topics stay as they are.
+            insists: The user asks for it: ask the model even if it has just failed.
 
         Raises:
             ExtractionFailed: If the model fails or its reply is unusable.

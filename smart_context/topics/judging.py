@@ -6,10 +6,11 @@ Nothing of a reply is taken on trust: what fails a check keeps what was found wi
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -55,6 +56,8 @@ MOST_WHOLE_S = 5.0
 MAX_PROMPT_TOKENS = 24_000
 """Fits into the window of current small models, with room for the reply."""
 
+FIRST_REST_S, LONGEST_REST_S = 30.0, 3_600.0
+_ANOTHER = "Another model may do better."
 _SHORTEST_S = 0.001
 _COVERED = 0.7
 _TOGETHER = 0.6
@@ -85,12 +88,26 @@ class Members:
         return [message.text[:MOST_READ] for message in self.messages]
 
 
-class Pace:
-    """How fast models read, so that a chat is read as a whole only where nobody waits for it."""
+class _Failure(NamedTuple):
+    """The last failures of a model in a row."""
 
-    def __init__(self) -> None:
+    times: int
+    until: float  # by the clock
+    reason: str
+
+
+class Pace:
+    """How fast models read, and how long one that fails is left alone.
+
+    A chat is read as a whole only where nobody waits for it. A model that fails twice is asked
+    again after half a minute, then later and later, up to an hour.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._tokens_per_s: dict[str, float] = {}
         self._refused: set[str] = set()
+        self._failures: dict[str, _Failure] = {}
 
     def allows(self, model: str, tokens: int) -> bool:
         """True if a model surely reads and answers so many tokens soon; not before its first."""
@@ -104,6 +121,21 @@ class Pace:
     def refuse(self, model: str) -> None:
         """Ask a model no more for a whole reading: its last one was not usable."""
         self._refused.add(model)
+
+    def failed(self, model: str, reason: str) -> None:
+        """A model gave no usable reply; from the second time on, it is left alone for a while."""
+        times = 1 + (self._failures[model].times if model in self._failures else 0)
+        rest = 0 if times == 1 else min(FIRST_REST_S * 2 ** (times - 2), LONGEST_REST_S)
+        self._failures[model] = _Failure(times, self._clock() + rest, reason)
+
+    def succeeded(self, model: str) -> None:
+        """A model gave a usable reply."""
+        self._failures.pop(model, None)
+
+    def why_not(self, model: str) -> str:
+        """The reason why a model is not asked now; empty if it may be."""
+        failure = self._failures.get(model)
+        return failure.reason if failure and self._clock() < failure.until else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +151,12 @@ class ModelTopicJudge:
     pace: Pace
 
     async def judged(
-        self, found: Extraction, messages: Sequence[Message], *, previous: Previous
+        self,
+        found: Extraction,
+        messages: Sequence[Message],
+        *,
+        previous: Previous,
+        insists: bool = False,
     ) -> Extraction:
         """See `TopicJudge`."""
         readable = [message for message in messages if is_readable(message)]
@@ -127,15 +164,22 @@ class ModelTopicJudge:
         statements = _statements(readable, found, previous)
         if not wanted and not statements:
             return found
+        if not insists and (reason := self.pace.why_not(self.model.name)):
+            raise ExtractionFailed(reason)
         try:
-            if whole := await self._whole_reading(found, readable, previous):
-                return whole
-            return await self._named(found, readable, wanted, statements, previous)
+            judged = await self._whole_reading(found, readable, previous)
+            if judged is None:
+                judged = await self._named(found, readable, wanted, statements, previous)
         except ModelFailed as failure:
-            raise ExtractionFailed(f"{self.model.name} did not answer: {failure}") from failure
+            reason = f"{self.model.name} did not answer: {failure}"
+            self.pace.failed(self.model.name, reason)
+            raise ExtractionFailed(reason) from failure
         except ReplyUnusable as fault:
-            words = f"{self.model.name} gave no names for the topics ({fault})."
-            raise ExtractionFailed(f"{words} Another model may do better.") from fault
+            reason = f"{self.model.name} gave no names for the topics ({fault}). {_ANOTHER}"
+            self.pace.failed(self.model.name, reason)
+            raise ExtractionFailed(reason) from fault
+        self.pace.succeeded(self.model.name)
+        return judged
 
     async def _whole_reading(
         self, found: Extraction, messages: Sequence[Message], previous: Previous

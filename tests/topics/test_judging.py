@@ -216,3 +216,34 @@ async def test_a_long_chat_costs_a_few_hundred_tokens():
     judge = ModelTopicJudge(model, WordEmbedder(), Pace())
     await judge.judged(Extraction(topics=(topic,)), messages, previous=Previous())
     assert sum(len(m["content"]) for m in model.asked[0].messages) < 2_000
+
+
+async def test_a_model_that_fails_again_and_again_is_asked_later_and_later():
+    now = [0.0]
+    pace = Pace(clock=lambda: now[0])
+    model = ScriptedChatModel(lambda _: "no")
+    judge = ModelTopicJudge(model, WordEmbedder(), pace)
+
+    async def asked(seconds, **wishes):
+        now[0] += seconds
+        before = len(model.asked)
+        with pytest.raises(ExtractionFailed, match="gave no names"):
+            await judge.judged(FOUND, MESSAGES, previous=Previous(), **wishes)
+        return len(model.asked) - before
+
+    assert [await asked(1) for _ in range(3)] == [1, 1, 0]
+    assert [await asked(s) for s in (30, 30, 31)] == [1, 0, 1]
+    assert await asked(1, insists=True) == 1
+
+
+async def test_a_model_that_answers_again_is_no_longer_left_alone():
+    pace = Pace(clock=lambda: 0.0)
+    good = {"1": "Bread Baking", "2": "Python Loops"}
+    judge = ModelTopicJudge(replying("no", "no", good, "no", good), WordEmbedder(), pace)
+    for _ in range(2):
+        with pytest.raises(ExtractionFailed):
+            await judge.judged(FOUND, MESSAGES, previous=Previous())
+    await judge.judged(FOUND, MESSAGES, previous=Previous(), insists=True)
+    with pytest.raises(ExtractionFailed):
+        await judge.judged(FOUND, MESSAGES, previous=Previous())
+    assert labels(await judge.judged(FOUND, MESSAGES, previous=Previous())) == [*good.values()]

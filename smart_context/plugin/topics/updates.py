@@ -217,7 +217,7 @@ class TopicUpdates:
         now = await self.sidecars.of(chat_id)
         previous = replace(_previous(now, grouped.topics), seen=previous.seen)
         try:
-            judged = await judge.judged(grouped, messages, previous=previous)
+            judged = await judge.judged(grouped, messages, previous=previous, insists=regroup)
         except SmartContextError:
             await self._give_title(chat_id, found.title)
             raise

@@ -153,7 +153,8 @@ export class TopicsPanel {
   /** @param {{ state: string, reason?: string }} news */
   #showExtraction({ state, reason }) {
     this.#root.dataset.extraction = state;
-    const failed = `Couldn’t find topics: ${reason || "the model gave no reason"}`;
+    const what = this.state.all.length ? "Topics keep the names they have" : "Couldn’t find topics";
+    const failed = `${what}: ${reason || "the model gave no reason"}`;
     const isFirst = state === "running" && !this.state.all.length && this.state.total > 0;
     this.#find(".cloud-empty-title").textContent = isFirst ? `Reading ${messagesCounted(this.state.total)} for topics…` : "Topics appear here";
     this.#find(".cloud-empty-words").hidden = isFirst;
