@@ -340,12 +340,12 @@ async def test_archives_that_are_bombs_or_damaged_are_refused_in_words(storage, 
     assert all("damaged" in failed["error"] for failed in account["failed"][1:])
 
 
-async def test_an_answer_of_a_hundred_thousand_calls_is_one_message(storage, tmp_path):
+async def test_an_answer_of_thirty_thousand_calls_is_one_message(storage, tmp_path):
     calls = [
         {"role": "assistant", "content": [{"type": "tool_call", "tool_call_id": str(n)}]}
-        for n in range(100_000)
+        for n in range(30_000)
     ]
-    results = [{"role": "tool", "tool_call_id": "none", "content": "x"}] * 5_000
+    results = [{"role": "tool", "tool_call_id": "none", "content": "x"}] * 20_000
     path = tmp_path / "asked.json"
     path.write_bytes(json.dumps({"messages": [*calls, *results]}).encode())
     account = await taken(storage, path)

@@ -31,6 +31,8 @@ SIDE_CARS = {
         {"version": 1, **{key: [f"{key}{n}" for n in range(180_000)] for key in MARKS}}
     ),
 }
+DAMAGED = ("deep", "digits")
+"""Whose choices can't be read, so that nothing is sent until the user chooses again."""
 CHATS = {
     "long": lambda: ["word " * (SIZE // 5)],
     "lines": lambda: ["word" + "\n" * SIZE + "x"],
@@ -70,6 +72,14 @@ def preview(chat_id):
     return lambda server: server.command("smart_context.preview", chat_id=chat_id, message="word?")
 
 
+def refusal(chat_id):
+    def ask(server):
+        status, told = preview(chat_id)(server)
+        return 200 if "choices for this chat can't be read" in str(told) else status, told
+
+    return ask
+
+
 def suggested(server):
     return server.command("smart_context.suggest_notes", chat_id="long")
 
@@ -95,7 +105,11 @@ def search(server):
         ),
         *(
             pytest.param(preview(chat_id), id=f"a preview of {chat_id}")
-            for chat_id in (*CHATS, *SIDE_CARS)
+            for chat_id in (*CHATS, "ids")
+        ),
+        *(
+            pytest.param(refusal(chat_id), id=f"the refusal of a preview of {chat_id}")
+            for chat_id in DAMAGED
         ),
     ],
 )
