@@ -7,7 +7,7 @@ tools, or what plugins added, parts go in the order of `_STEPS` until the rest f
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from smart_context.base.config import EndpointSettings
@@ -18,7 +18,7 @@ from smart_context.chat.messages import Message, Part
 from smart_context.host.request.known_models import KnownModels
 from smart_context.host.request.prompt import is_image
 from smart_context.host.request.request import Request, schemas_text
-from smart_context.host.request.speaking_order import SpeakingOrder, SpeakingOrders
+from smart_context.host.request.speaking_order import SpeakingOrder
 from smart_context.host.request.tokens import message_tokens, prompt_tokens, texts_of
 from smart_context.host.request.window import NEWEST_RESULTS_SHARE, RESULTS_SHARE, Window, window_of
 from smart_context.llm.tokens import counting, utf8_bytes
@@ -36,8 +36,6 @@ class RequestCompletion:
     endpoint: Callable[[], EndpointSettings | None]  # the current chat model, if one is configured
     counter: Callable[[str], CountTokens]  # the token counter of a model
     known: KnownModels  # what their servers tell
-    # the order in which models want a request's messages
-    orders: SpeakingOrders = field(default_factory=SpeakingOrders)
 
     @property
     def window(self) -> Window | None:
@@ -75,11 +73,12 @@ class RequestCompletion:
         """The request with its attached images, if the model can see images, in its order."""
         keys = self.image_keys(request)
         found = {key: uri for key in keys if (uri := await self.files.data_uri(key))}
-        return replace(request, images=found, order=self.orders.of(self.endpoint()))
+        return replace(request, images=found, order=self.known.order(self.endpoint()))
 
-    def learn_order(self, order: SpeakingOrder) -> None:
+    async def learn_order(self, order: SpeakingOrder) -> None:
         """Keep the order that the chat model's endpoint has demanded."""
-        self.orders.learn(self.endpoint(), order)
+        if endpoint := self.endpoint():
+            await self.known.learn_order(endpoint, order)
 
     def image_keys(self, request: Request) -> Sequence[str]:
         """The keys of the images that the model would be shown; none if it can't see images."""

@@ -18,6 +18,7 @@ from smart_context.base.caches import Caches
 from smart_context.base.config import EndpointSettings
 from smart_context.base.config.endpoints import is_loopback
 from smart_context.base.errors import StoreFailed
+from smart_context.host.request.speaking_order import SpeakingOrder
 from smart_context.host.request.window import stated_window
 from smart_context.host.tasks import TaskOwner
 from smart_context.llm.failures import RequestFailed
@@ -49,6 +50,8 @@ class Known:
     told: Told = field(default_factory=Told)  # by its server
     # the window that it named when it refused a request as too long; `None` if it has not
     refused_above: int | None = None
+    # how it wants the messages of a request, as it said when it refused one
+    order: SpeakingOrder = SpeakingOrder.ANY
 
     @property
     def window(self) -> int | None:
@@ -60,7 +63,7 @@ class Known:
         is_same = told.window in (None, self.told.window)
         if told.window is None and told.program == self.told.program:
             told = self.told
-        return Known(told=told, refused_above=self.refused_above if is_same else None)
+        return replace(self, told=told, refused_above=self.refused_above if is_same else None)
 
 
 _KNOWN = TypeAdapter(dict[str, Known])
@@ -130,6 +133,14 @@ class KnownModels:
         """Learn the window that a server named when it refused a request as too long."""
         if refused_above is not None and LEAST_WINDOW <= refused_above <= MOST_WINDOW:
             await self._note(endpoint, replace(self._of(endpoint), refused_above=refused_above))
+
+    def order(self, endpoint: EndpointSettings | None) -> SpeakingOrder:
+        """How a model wants the messages of a request, as far as it is known."""
+        return self._of(endpoint).order if endpoint else SpeakingOrder.ANY
+
+    async def learn_order(self, endpoint: EndpointSettings, order: SpeakingOrder) -> None:
+        """Learn how a model wants the messages of a request."""
+        await self._note(endpoint, replace(self._of(endpoint), order=order))
 
     def ask_again(self, endpoint: EndpointSettings) -> None:
         """Let the next request ask once more: the server may have loaded the model only now."""

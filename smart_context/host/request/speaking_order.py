@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any
 
-from smart_context.base.config import EndpointSettings
 from smart_context.base.errors import ModelFailed
 from smart_context.llm.models import PromptMessage
 
@@ -35,25 +34,6 @@ _TAKES_NO_SYSTEM = re.compile(
     r"|(?:does not|doesn't) support (?:a |the )?system (?:role|message|prompt)",
     re.IGNORECASE,
 )
-
-
-class SpeakingOrders:
-    """What was learned of the order that models want, by endpoint and model."""
-
-    def __init__(self) -> None:
-        self._learned: dict[tuple[str, str], SpeakingOrder] = {}
-
-    def of(self, endpoint: EndpointSettings | None) -> SpeakingOrder:
-        """The order that a model wants, as far as it is known."""
-        return self._learned.get(_key(endpoint), SpeakingOrder.ANY)
-
-    def learn(self, endpoint: EndpointSettings | None, order: SpeakingOrder) -> None:
-        """Keep what a model's endpoint has demanded."""
-        self._learned[_key(endpoint)] = order
-
-
-def _key(endpoint: EndpointSettings | None) -> tuple[str, str]:
-    return (endpoint.base_url, endpoint.model) if endpoint else ("", "")
 
 
 _NO_ANSWER = "(There was no answer.)"

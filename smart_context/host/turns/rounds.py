@@ -55,7 +55,8 @@ class Rounds:
     turn: Turn
     support: ToolSupport
     heard: Heard
-    learn_order: Callable[[SpeakingOrder], None]  # keeps the order that the endpoint demands
+    # keeps the order of messages that the endpoint demands
+    learn_order: Callable[[SpeakingOrder], Awaitable[None]]
     # takes in how much too long a request was, and gives the window that is then known
     learn_window: LearnWindow
 
@@ -118,7 +119,7 @@ class Rounds:
                 if order <= self.turn.request.order:
                     raise
                 _logger.info("%s wants its messages in order: %s", self.model.name, order.name)
-                self.learn_order(order)
+                await self.learn_order(order)
                 self.turn.request = replace(self.turn.request, order=order)
 
     async def _with_tools(self, tools: Sequence[Tool]) -> Completion:

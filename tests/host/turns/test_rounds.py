@@ -386,14 +386,16 @@ async def test_a_model_that_only_thought_is_said_to_have_given_no_answer(bench):
     assert [part["type"] for part in answer.content] == ["reasoning"]
 
 
-async def test_an_endpoint_that_wants_turns_gets_them_from_its_first_error_on(bench):
+async def test_an_endpoint_that_wants_turns_is_asked_again_in_that_order(bench):
+    broken = ModelFailed("no", status=400)
     refused = ModelFailed("Conversation roles must alternate user/assistant/…", status=500)
-    model = bench.reply(refused, refused, "Yes.", "Yes again.")
-    with pytest.raises(ModelFailed):
+    model = bench.reply(broken, refused, "Yes.", refused, refused)
+    with pytest.raises(ModelFailed, match="no"):
         await send(bench, "One?")
     answer = await send(bench, "Two?")
     assert answer.text == "Yes."
-    await send(bench, "Three?")
     contents = [[m["content"] for m in asked.messages] for asked in model.asked]
-    assert contents[-1][-3:] == ["One?\n\nTwo?", "Yes.", "Three?"]
-    assert len(contents) == 4
+    assert contents[1:] == [["One?", "Two?"], ["One?\n\nTwo?"]]
+    with pytest.raises(ModelFailed, match="alternate"):
+        await send(bench, "Three?")
+    assert len(model.asked) == 5

@@ -177,8 +177,8 @@ def failure_view(error: str) -> FailureView:
     for words, plain in _FOR_THE_PAGE:
         text = words.sub(plain, text)
     found = _TOO_LONG.match(text) or _SENTENCE.match(_ADDRESS.sub("", text, count=1))
-    words = found.group(found.lastindex or 0).strip() if found else "This answer failed"
-    headline = f"{words}."
+    first = found.group(found.lastindex or 0).strip() if found else "This answer failed"
+    headline = f"{first}."
     wait = _WAIT.search(text)
     details = "" if text.rstrip(".") == headline.rstrip(".") else text
     return FailureView(headline=headline, details=details, wait_s=int(wait.group(1)) if wait else 0)
