@@ -77,7 +77,7 @@ def command_route(commands: CommandRegistry) -> Route:
             return error_response(_BAD_REQUEST, refused.code, str(refused))
         caller = Caller(admitted(request.scope).person)
         outcome = await run_command(commands, request.path_params["name"], params, caller)
-        body, told = render_outcome(outcome, {})
+        body, told = await render_outcome(outcome, {})
         if not isinstance(told, Failure):
             return Response(body, headers=_NO_STORE, media_type="application/json")
         status = _UNAVAILABLE if told.is_passing else _STATUS[told.code]

@@ -152,7 +152,7 @@ class Session:
         finally:
             self._slots.release()
         if isinstance(frame, CommandRequest):
-            text, _ = render_outcome(outcome, {"jsonrpc": "2.0", "id": frame.id})
+            text, _ = await render_outcome(outcome, {"jsonrpc": "2.0", "id": frame.id})
             self.put(Frame(text))
 
     def _refuse(self, frame: Invalid) -> None:

@@ -5,14 +5,15 @@ gets every frame. For one that lags, only the newest state event of a kind per c
 pieces of an answer are joined; nothing else is dropped or overtaken.
 """
 
+import asyncio
 import json
 import logging
 import math
 import re
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Any, NoReturn
 
 from smart_context.base.errors import (
@@ -129,6 +130,53 @@ def render_json(document: Any) -> str:
         return json.dumps(document, separators=(",", ":"), allow_nan=False)
     except (TypeError, RecursionError) as error:
         raise ValueError(str(error)) from error
+
+
+AT_ONCE = 1_000
+"""The entries of lists and objects that are written at once, which takes about a millisecond."""
+
+
+def _is_long(document: Any) -> bool:
+    """True if the lists and objects of a document have more than `AT_ONCE` entries together."""
+    waiting, entries = [document], 0
+    while waiting and entries <= AT_ONCE:
+        value = waiting.pop()
+        if isinstance(value, list | tuple | dict):
+            entries += len(value)
+            if entries <= AT_ONCE:
+                waiting += value.values() if isinstance(value, dict) else value
+    return entries > AT_ONCE
+
+
+def _slices(value: Any, levels: int = MAX_JSON_DEPTH) -> Iterator[str]:
+    """What `render_json` gives, in slices: the encoder holds up all threads while it writes one."""
+    if levels == 0 or not _is_long(value):
+        yield render_json(value)
+        return
+    begin, end = "{}" if isinstance(value, dict) else "[]"
+    yield begin
+    yield from _inner(value, levels)
+    yield end
+
+
+def _inner(value: Any, levels: int) -> Iterator[str]:
+    """The slices of a list or an object, without its brackets."""
+    if not _is_long(value):
+        yield render_json(value)[1:-1]
+    elif len(value) > 1:
+        yield from _inner(_cut(value, 0, len(value) // 2), levels)
+        yield ","
+        yield from _inner(_cut(value, len(value) // 2, len(value)), levels)
+    elif isinstance(value, dict):
+        ((key, member),) = value.items()
+        yield render_json({key: 0})[1:-2]
+        yield from _slices(member, levels - 1)
+    else:
+        yield from _slices(value[0], levels - 1)
+
+
+def _cut(value: Any, first: int, end: int) -> Any:
+    return dict(islice(value.items(), first, end)) if isinstance(value, dict) else value[first:end]
 
 
 def read_json(raw: str | bytes) -> Any:
@@ -289,15 +337,18 @@ async def run_command(
         return Failure(code=COMMAND_FAILED, message=_INTERNAL)
 
 
-def render_outcome(
+async def render_outcome(
     outcome: CallResult | Failure, envelope: Mapping[str, Any]
 ) -> tuple[str, CallResult | Failure]:
-    """The reply's JSON within `envelope`, and its outcome.
+    """The reply's JSON within `envelope`, and its outcome; a long one is made in a thread.
 
     A result that can't be serialised counts as a failure of the command.
     """
+    reply = {**envelope, **outcome.members}
     try:
-        return render_json({**envelope, **outcome.members}), outcome
+        if _is_long(reply):
+            return await asyncio.to_thread(lambda: "".join(_slices(reply))), outcome
+        return render_json(reply), outcome
     except ValueError:
         _log.exception("A command's result is not JSON")
         failure = Failure(code=COMMAND_FAILED, message=_INTERNAL)

@@ -1,3 +1,4 @@
+import asyncio
 import json
 
 import pytest
@@ -9,7 +10,9 @@ from smart_context.web.wire import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     PARSE_ERROR,
+    CallResult,
     CommandRequest,
+    Failure,
     Invalid,
     JsonRefused,
     Notification,
@@ -18,6 +21,7 @@ from smart_context.web.wire import (
     render_error,
     render_json,
     render_notification,
+    render_outcome,
 )
 
 CALL = {"jsonrpc": "2.0", "id": 1, "method": "a.b", "params": {"x": 1}}
@@ -276,3 +280,44 @@ def test_a_circle_is_not_rendered():
     circle.append(circle)
     with pytest.raises(ValueError, match="Circular"):
         render_json(circle)
+
+
+branches = st.recursive(
+    st.none() | st.integers() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+)
+
+
+@given(branches, branches, st.integers(0, 3))
+def test_a_long_reply_is_the_same_as_a_short_one_would_be(rows, other, levels):
+    value = {"a": [rows] * 700, "b": other, **{str(n): rows for n in range(700)}}
+    for _ in range(levels):
+        value = [value, other]
+    told, _ = asyncio.run(render_outcome(CallResult(value), {"id": 1}))
+    assert told == render_json({"id": 1, "result": value})
+
+
+@pytest.mark.anyio
+async def test_the_event_loop_goes_on_while_a_long_reply_is_written():
+    turns = 0
+
+    async def others():
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    beside = asyncio.create_task(others())
+    await asyncio.sleep(0)
+    before = turns
+    await render_outcome(CallResult([{"id": n} for n in range(20_000)]), {})
+    beside.cancel()
+    assert turns > before
+
+
+@pytest.mark.anyio
+async def test_a_long_reply_with_a_circle_fails_as_any_other():
+    circle = [0] * 2_000
+    circle.append(circle)
+    _, told = await render_outcome(CallResult(circle), {})
+    assert isinstance(told, Failure)
