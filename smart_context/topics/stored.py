@@ -1,6 +1,7 @@
 """Topics on disk: the public list in the chat file, and the assignments next to it."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any, cast
@@ -14,7 +15,10 @@ from smart_context.topics.values import STICKY_LABEL, Extraction, Topic
 VERSION = 1
 
 MOST_TOPICS = 500
-"""Of a chat file's topics, the first ones count: no chat needs more, and each is drawn."""
+"""Of a chat file's topics, the first ones count: no chat needs more, and each is drawn.
+
+The others stay in the file.
+"""
 
 
 def to_stored(
@@ -44,6 +48,23 @@ def to_stored(
     return stored
 
 
+def counting(topics: object) -> list[Mapping[str, Any]]:
+    """The entries of a chat file that count: the first topics, and as many sticky entries."""
+    counts, found = Counter[bool](), []
+    for entry in _objects(topics):
+        is_sticky = entry.get("sticky") is True
+        counts[is_sticky] += 1
+        if counts[is_sticky] <= MOST_TOPICS:
+            found.append(entry)
+    return found
+
+
+def not_counting(topics: object) -> list[Mapping[str, Any]]:
+    """The topics of a chat file after those that count."""
+    others = (entry for entry in _objects(topics) if entry.get("sticky") is not True)
+    return [*islice(others, MOST_TOPICS, None)]
+
+
 def stored_topics(topics: object, members: Iterable[Topic] = ()) -> tuple[Topic, ...]:
     """The topics of a chat file without the sticky entry, with their known members.
 
@@ -57,7 +78,7 @@ def stored_topics(topics: object, members: Iterable[Topic] = ()) -> tuple[Topic,
             id=text_in(entry.get("id")),
             parent_id=text_in(entry.get("parent_id")),
         )
-        for entry in _entries(topics)
+        for entry in counting(topics)
         if entry.get("sticky") is not True and isinstance(entry.get("label"), str)
     )
     return with_ids(tuple(found))
@@ -74,7 +95,7 @@ def public_topics(topics: object) -> list[TopicResult]:
     found = iter(stored_topics(topics))
     return [
         _sticky(entry) if entry.get("sticky") is True else _with_id(entry, next(found))
-        for entry in _entries(topics)
+        for entry in counting(topics)
         if isinstance(entry.get("label"), str)
     ]
 
@@ -94,7 +115,7 @@ def stored_sticky_ids(topics: object) -> frozenset[MessageId]:
     """The ids of the standing instructions in a chat file's `topics`."""
     return frozenset(
         MessageId(message_id)
-        for entry in _entries(topics)
+        for entry in _objects(topics)
         if entry.get("sticky") is True
         for message_id in _texts(entry.get("message_ids"))
     )
@@ -154,8 +175,12 @@ def from_assignments(document: object, key: str = "topics") -> tuple[Topic, ...]
 
 
 def _entries(topics: object) -> list[Mapping[str, Any]]:
+    return [*islice(_objects(topics), MOST_TOPICS)]
+
+
+def _objects(topics: object) -> Iterator[Mapping[str, Any]]:
     entries = topics if isinstance(topics, list | tuple) else ()
-    return [*islice((entry for entry in entries if isinstance(entry, Mapping)), MOST_TOPICS)]
+    return (entry for entry in entries if isinstance(entry, Mapping))
 
 
 def _texts(value: object) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from smart_context.plugin.selection.documents import filter_result
 from smart_context.plugin.selection.last_request import Waiting
 from smart_context.plugin.selection.selector import ChatView, ContextSelector, Decision
 from smart_context.storage.ports import Chats
-from smart_context.topics.stored import public_topics
+from smart_context.topics.stored import counting, not_counting, public_topics
 
 ANNOUNCE_AFTER_S = 0.05
 FILTER_CHANGED: Event[Any] = Event("smart_context.filter_changed", each_finds=True)
@@ -82,6 +82,7 @@ class ChatFilter:
             messages=messages,
             history=history,
             topics=_topics_of(others),
+            more_topics=len(not_counting(others.get("topics"))),
             sidecar=sidecar,
             is_of_client=is_of_client(others),
             is_held=others.get(HELD) is True,
@@ -265,7 +266,4 @@ def _finished(messages: tuple[Message, ...]) -> tuple[Message, ...]:
 
 
 def _topics_of(document: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
-    topics = document.get("topics")
-    if not isinstance(topics, list):
-        return ()
-    return tuple(topic for topic in topics if isinstance(topic, Mapping))
+    return tuple(counting(document.get("topics")))

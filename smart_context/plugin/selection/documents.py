@@ -12,6 +12,7 @@ from smart_context.plugin.choices.undo import Undoable
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.selection.window_budget import NOTICE, Absence, absences
 from smart_context.relevance.reasons import KINDS, ReasonKind
+from smart_context.topics.stored import MOST_TOPICS
 
 HELD_BY_PROVIDER = (
     "The provider holds this chat's history: the client sends only what is new, so the filter "
@@ -125,6 +126,8 @@ def _status(view: ChatView, decision: Decision, absent: Mapping[MessageId, Absen
         endings[_ending(absence)] += count
     endings[OVER_WINDOW] += int(np.count_nonzero(decision.selection.reasons.kinds == _OVER_BUDGET))
     words = [counted, *(f"{endings[e]} {e}" for e in _ENDINGS if endings[e])]
+    if view.more_topics:
+        words.append(f"{MOST_TOPICS} of {MOST_TOPICS + view.more_topics:,} topics")
     return " · ".join([*words, WAITS] if decision.waits else words)
 
 

@@ -92,8 +92,9 @@ class ChatView:
     # all its stored messages, oldest first, without the one being sent
     messages: tuple[Message, ...]
     history: tuple[Message, ...]  # the messages that would be sent without a filter, oldest first
-    topics: tuple[Mapping[str, Any], ...]  # the public topics of the chat file
+    topics: tuple[Mapping[str, Any], ...]  # the public topics of the chat file that count
     sidecar: ChatSidecar
+    more_topics: int = 0  # the number of those that don't
     more_follow: bool = False  # True if the message being sent is stored already
     # another program keeps the chat, and sees to the model's window itself
     is_of_client: bool = False

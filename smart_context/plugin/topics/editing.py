@@ -182,7 +182,7 @@ class TopicEditing:
             topics = in_order(topics, [message.id for message in present])
             return to_stored(Extraction(topics=tuple(topics)), sticky, present)
 
-        payload = await store_topics(self.chats, chat_id, stored)
+        payload = await store_topics(self.chats, chat_id, stored, keeps_rest=True)
         await self.sidecars.keep_topics(chat_id, topics)
         self.emit(TOPICS_UPDATED, payload)
 

@@ -25,6 +25,7 @@ from smart_context.topics.extraction import TopicExtractor, TopicJudge, is_reada
 from smart_context.topics.identity import with_chosen_labels, with_ids
 from smart_context.topics.moves import Move, come_back, left_behind, moves_between
 from smart_context.topics.stored import (
+    not_counting,
     public_topics,
     stored_sticky_ids,
     stored_topics,
@@ -188,7 +189,7 @@ class TopicUpdates:
 
         found = Extraction(topics=shown, sticky_ids=sticky)
         payload = await store_topics(
-            self.chats, chat_id, lambda _, present: to_stored(found, (), present)
+            self.chats, chat_id, lambda _, present: to_stored(found, (), present), keeps_rest=True
         )
         away = _left_behind((*before, *sidecar.away), messages, others)
         await self.sidecars.keep_topics(chat_id, shown, seen=seen, away=away)
@@ -314,12 +315,15 @@ async def store_topics(
     chats: Chats,
     chat_id: ChatId,
     stored: Callable[[AbstractSet[MessageId], Sequence[Message]], list[JsonObject]],
+    *,
+    keeps_rest: bool = False,
 ) -> JsonObject:
     """Store the topics of a chat, whose messages are not copied or read again.
 
     Args:
         stored: Makes the stored topics from the ids of standing instructions so far and the
             chat's messages.
+        keeps_rest: Keep the topics that are too many to count, since none takes their place.
 
     Returns:
         The payload of `TOPICS_UPDATED`.
@@ -333,7 +337,8 @@ async def store_topics(
 
     def change(document: JsonObject) -> None:
         sticky = stored_sticky_ids(document.get("topics"))
-        document["topics"] = stored(sticky, present)
+        rest = not_counting(document.get("topics")) if keeps_rest else []
+        document["topics"] = [*stored(sticky, present), *rest]
 
     document = await chats.update(chat_id, change, since=since, creates=False)
     topics = public_topics(document["topics"])

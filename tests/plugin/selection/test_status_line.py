@@ -29,7 +29,7 @@ def summary(name, boundary, kind):
     )
 
 
-def line(messages, candidates, out=None, *, active=(), fell_back=False, compared=True):
+def line(messages, candidates, out=None, *, active=(), fell_back=False, compared=True, more=0):
     """The line for a chat of which the candidates were decided about, those in `out` left out.
 
     Messages are compared with the topics unless that is switched off, or fails.
@@ -52,6 +52,7 @@ def line(messages, candidates, out=None, *, active=(), fell_back=False, compared
         history=(),
         topics=(),
         sidecar=ChatSidecar(state=state),
+        more_topics=more,
     )
     decision = Decision(
         messages=tuple(m for m in candidates if m.id in kept),
@@ -153,6 +154,11 @@ FAILED = [*CHAT[:-1], replace(CHAT[-1], error="The model did not answer.")]
             partial(line, CHAT, [*CHAT[3:], *ADDED], active=["X"], fell_back=True),
             "No message matches; 11 of 14 messages in context · 3 over the window",
             id="a fallback with an added message",
+        ),
+        pytest.param(
+            partial(line, CHAT, CHAT, more=2_000),
+            "All messages in context · 500 of 2,500 topics",
+            id="more topics than count",
         ),
     ],
 )
