@@ -1,6 +1,7 @@
 """The shapes of values that pass between packages, and JSON objects as bytes."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NewType
 
@@ -41,8 +42,31 @@ def encoded(document: Mapping[str, object], *, indent: int | None = None) -> byt
     return text.encode("utf-8", "surrogatepass")
 
 
+MOST_OBJECTS = 250_000
+"""The lists and objects that JSON of up to eight megabytes may hold; more for larger ones.
+
+Two bytes of JSON are an empty list, which takes a hundred in memory, and time each time that
+memory is looked through for what is unused.
+"""
+
+_BYTES_AN_OBJECT = 32
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+
+
+def too_many_objects(content: bytes) -> str:
+    """Why these bytes are not read as JSON: they hold too much in little; empty if they don't."""
+    most = max(MOST_OBJECTS, len(content) // _BYTES_AN_OBJECT)
+    if content.count(b"{") + content.count(b"[") <= most:
+        return ""
+    outside = _STRING.sub(b"", content)
+    found = outside.count(b"{") + outside.count(b"[")
+    return f"expected at most {most:,} lists and objects, found {found:,}" if found > most else ""
+
+
 def parsed(content: bytes) -> JsonObject | None:
-    """The JSON object in these bytes; `None` if they hold anything else."""
+    """The JSON object in these bytes; `None` if they hold anything else, or too many objects."""
+    if too_many_objects(content):
+        return None
     try:
         document = json.loads(content)
     except (ValueError, RecursionError):

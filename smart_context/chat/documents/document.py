@@ -15,11 +15,14 @@ from functools import cached_property
 from json import JSONDecoder
 from typing import Any, NamedTuple, cast
 
-from smart_context.base.values import OWNER, JsonObject, PersonId
+from smart_context.base.values import OWNER, JsonObject, PersonId, too_many_objects
 from smart_context.chat.messages import INSTRUCTIONS, PRIVATE, SOURCE, Message
 
 MAX_DEPTH = 200
 """Lists and objects may be nested this deep in a document."""
+
+MOST_MESSAGES = 100_000
+"""A document with more is refused: five megabytes of empty messages would take a gigabyte."""
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _encode_ascii = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
@@ -167,7 +170,8 @@ def read_version(content: bytes, known: Version | None = None) -> Version:
     empty list.
 
     Raises:
-        NotAChat: Not UTF-8, not JSON, not an object, nested too deeply, or `messages` not a list.
+        NotAChat: Not UTF-8, not JSON, not an object, nested too deeply, too much in it, or
+            `messages` not a list.
     """
     document = _parsed(content)
     if not isinstance(document, dict):
@@ -175,6 +179,8 @@ def read_version(content: bytes, known: Version | None = None) -> Version:
     messages = document.get("messages", [])
     if not isinstance(messages, list):
         raise NotAChat(f"expected a list under 'messages', found {_kind(messages)}")
+    if len(messages) > MOST_MESSAGES:
+        raise NotAChat(_too_many(messages))
     try:
         return _version(document, [MessageEntry(value) for value in messages], known)
     except RecursionError:
@@ -187,11 +193,13 @@ def settle(document: Mapping[str, Any], known: Version) -> Version:
     A document without `messages` keeps those of `known`.
 
     Raises:
-        NotJson: `messages` is not a list, or something can't be written as JSON.
+        NotJson: `messages` is not a list, or too long, or something can't be written as JSON.
     """
     messages = document.get("messages", None)
     if "messages" in document and not isinstance(messages, list):
         raise NotJson(f"expected a list under 'messages', found {_kind(messages)}")
+    if messages is not None and len(messages) > MOST_MESSAGES:
+        raise NotJson(_too_many(messages))
     try:
         entries = known.entries if messages is None else _settled(messages, known)
         other = {**document, "messages": None} if "messages" in document else dict(document)
@@ -200,6 +208,10 @@ def settle(document: Mapping[str, Any], known: Version) -> Version:
         raise NotJson(f"the document can't be written as JSON: {error}") from error
     except RecursionError:
         raise NotJson(f"the document is nested deeper than {MAX_DEPTH} levels") from None
+
+
+def _too_many(messages: Sequence[Any]) -> str:
+    return f"expected at most {MOST_MESSAGES:,} messages, found {len(messages):,}"
 
 
 def keys_of(values: Iterable[Any]) -> list[Hashable]:
@@ -315,6 +327,8 @@ def read_json(text: str) -> Any:
 
 
 def _parsed(content: bytes) -> object:
+    if too_many := too_many_objects(content):
+        raise NotAChat(too_many)
     try:
         return cast("object", read_json(content.decode("utf-8-sig")))
     except UnicodeDecodeError as error:

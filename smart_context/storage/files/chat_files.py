@@ -23,6 +23,7 @@ from smart_context.base.disk.files import (
 from smart_context.base.disk.folders import Folder, opened
 from smart_context.base.disk.places import Place, folder_of
 from smart_context.base.errors import ChatIdInvalid, StoreFailed
+from smart_context.base.values import too_many_objects
 from smart_context.chat.documents.document import NotAChat, Version, read_version
 from smart_context.chat.documents.merge import merge
 from smart_context.chat.ids import file_stamp, same_but_for_case
@@ -113,7 +114,7 @@ class ChatFiles:
 
         Raises:
             Damaged: Another program damaged the file meanwhile; nothing was written.
-            StoreFailed: The disk refuses; the old file is intact.
+            StoreFailed: The disk refuses, or nobody could read it; the old file is intact.
         """
         if not self._is_swept:
             self._is_swept = True
@@ -123,8 +124,11 @@ class ChatFiles:
             expected = read.signature if read else None
             # A reader who comes before the folder is synchronised need not read the whole file.
             note = partial(self._note, chat_id, version)
+            content = version.encode()
+            if too_many := too_many_objects(content):
+                raise StoreFailed(f"{place} was not written: {too_many}.")
             try:
-                signature = replace_unless_changed(place, version.encode(), expected, note)
+                signature = replace_unless_changed(place, content, expected, note)
                 return Stored(signature, version)
             except Conflict:
                 newest = self.read(chat_id, read)

@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from smart_context.base.values import MOST_OBJECTS
 from smart_context.chat.documents.document import (
+    MOST_MESSAGES,
     NotAChat,
     NotJson,
     Version,
@@ -132,11 +134,31 @@ def test_entries_that_are_no_messages_are_kept():
             id="another key nested 300 deep",
         ),
         pytest.param(b'{"messages": [' + b"9" * 5000 + b"]}", "not JSON", id="a giant number"),
+        pytest.param(
+            b'{"messages": [' + b"0," * MOST_MESSAGES + b"0]}",
+            "at most 100,000 messages, found 100,001",
+            id="too many messages",
+        ),
+        pytest.param(
+            b'{"a": [' + b"[]," * MOST_OBJECTS + b"0]}",
+            "at most 250,000 lists and objects, found 250,002",
+            id="too much in little",
+        ),
     ],
 )
 def test_damage_is_told_in_words(content, reason):
     with pytest.raises(NotAChat, match=reason):
         read_version(content)
+
+
+def test_brackets_in_texts_are_no_lists():
+    text = "[" * MOST_OBJECTS + '\\"' + "{" * MOST_OBJECTS
+    assert read_version(json.dumps({"messages": [text]}).encode()).entries[0].value == text
+
+
+def test_what_could_not_be_read_again_is_not_written():
+    with pytest.raises(NotJson, match="at most 100,000 messages, found 100,001"):
+        settle({"messages": [0] * (MOST_MESSAGES + 1)}, Version())
 
 
 @pytest.mark.parametrize(
