@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from smart_context.chat.documents.branches import versions_of
 from smart_context.importing.found import FoundChat, paths_of
 from smart_context.importing.program import Session
 from smart_context.importing.programs import PROGRAMS
+from smart_context.web.pages.pages import other_versions
 from tests.growth.clock import MOST_GROWTH, growth
 
 BY_NAME = {program.name: program for program in PROGRAMS}
@@ -177,3 +179,14 @@ def opencode_of_files(count):
 )
 def test_eight_times_as_much_takes_about_eight_times_as_long(reader, make):
     assert growth(reader[1], make, longest=MANY) < MOST_GROWTH
+
+
+def branches(count):
+    return {"messages": [{"id": "m", "role": "user", "content": "a"}],
+            "branches": [{"id": f"b{n}", "after": f"x{n - 1}", "messages": [{"id": f"x{n}"}]}
+                         for n in range(count)]}  # fmt: skip
+
+
+@pytest.mark.parametrize("reader", [other_versions, versions_of])
+def test_a_document_of_many_branches_is_read_in_proportion_to_them(reader):
+    assert growth(reader, branches, longest=MANY) < MOST_GROWTH

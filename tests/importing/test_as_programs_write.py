@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from smart_context.base.values import OWNER
-from smart_context.chat.documents.branches import is_reachable, show_version
+from smart_context.chat.documents.branches import show_version, unreachable
 from smart_context.importing.taking_in import Importer
 from tests.importing.brought import PICTURE, PNG, brought, only, parts, words
 from tests.importing.samples import CHATGPT, MAPPING, lines, listed, said
@@ -109,7 +109,7 @@ async def test_a_version_after_a_call_that_became_part_of_an_answer_can_be_shown
     chat = {**CHATGPT, "current_node": "e", "mapping": nodes}
     document = await only(tmp_path / "conversations.json", [chat])
     (branch,) = document["branches"]
-    assert is_reachable(document, branch)
+    assert unreachable(document) == []
     show_version(document, branch["messages"][0]["id"], new_id=lambda: "b", now="")
     assert document["messages"][-1]["content"] == "First"
 

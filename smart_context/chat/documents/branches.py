@@ -169,11 +169,12 @@ def reattach(document: JsonObject, gone: str) -> None:
             branch["after"] = after
 
 
-def is_reachable(document: Mapping[str, Any], branch: Mapping[str, Any]) -> bool:
-    """False if the message that a branch follows is nowhere in the document."""
-    after = _after(branch)
-    paths = (document, *branches_of(document))
-    return after is None or any(after in _ids(_listed(path.get("messages"))) for path in paths)
+def unreachable(document: Mapping[str, Any]) -> list[JsonObject]:
+    """The branches that follow a message that is nowhere in the document, newest first."""
+    branches = branches_of(document)
+    paths = (document, *branches)
+    known = frozenset[str]().union(*(_ids(_listed(path.get("messages"))) for path in paths))
+    return [b for b in branches if (after := _after(b)) is not None and after not in known]
 
 
 def _choose(

@@ -44,7 +44,7 @@ from smart_context.base.processes.child import Child
 from smart_context.base.resources import asset
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.clients import is_of_client
-from smart_context.chat.documents.branches import branches_of, is_reachable, versions_of
+from smart_context.chat.documents.branches import branches_of, unreachable, versions_of
 from smart_context.chat.exported import ENDINGS, Form, embedded, exported, file_name
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.listed.rows import ChatRow
@@ -80,7 +80,7 @@ def other_versions(document: Mapping[str, Any]) -> list[JsonObject]:
 
     Those of a program that keeps its history itself, and those that follow a message that is gone.
     """
-    is_followed = is_of_client(document)
+    shown = branches_of(document) if is_of_client(document) else unreachable(document)
     return [
         {
             "created_at": created if isinstance(created := branch.get("created_at"), str) else "",
@@ -90,8 +90,7 @@ def other_versions(document: Mapping[str, Any]) -> list[JsonObject]:
                 if message.text
             ],
         }
-        for branch in branches_of(document)
-        if is_followed or not is_reachable(document, branch)
+        for branch in shown
     ]
 
 

@@ -10,10 +10,10 @@ from smart_context.base.errors import CommandFailed
 from smart_context.chat.documents.branches import (
     Versions,
     branches_of,
-    is_reachable,
     leave,
     reattach,
     show_version,
+    unreachable,
     versions_of,
 )
 
@@ -250,7 +250,8 @@ def test_branches_that_refer_to_each_other_are_refused():
     chat = Chat("q1", branches=around)
     with pytest.raises(CommandFailed, match="nested too deeply"):
         chat.show("y")
-    assert not is_reachable({"messages": []}, {"after": "gone", "messages": []})
+    lost = {"after": "gone", "messages": []}
+    assert unreachable({"messages": [], "branches": [lost, {"messages": []}]}) == [lost]
     with pytest.raises(CommandFailed, match="no longer in the chat"):
         Chat("q1", branches=[{"after": "gone", "messages": [message("z")]}]).show("z")
 
