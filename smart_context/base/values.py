@@ -50,7 +50,8 @@ memory is looked through for what is unused.
 """
 
 _BYTES_AN_OBJECT = 32
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+"""A text, or what is left after a quotation mark that nothing closes."""
 
 
 def too_many_objects(content: bytes) -> str:

@@ -142,7 +142,7 @@ class Thinking:
     def _look_back(self, text: str) -> Told:
         """Text of the answer, up to a mark that makes a thought of all before it."""
         text, self._held = self._held + text, ""
-        seen = 0
+        seen, blank = 0, len(text) - len(text.lstrip())
         for found in _ANY_NOTABLE.finditer(text):
             mark, place, seen = found.group(), found.start(), found.end()
             if mark == _FENCE:
@@ -151,7 +151,8 @@ class Thinking:
                 self._state = "answers"
                 return Told(said=text)
             elif not self._is_code:
-                closes = self._ends_thoughts(_CLOSES[mark], text[:place], text[seen : seen + 1])
+                last, after = text[max(place - 1, 0) : place], text[seen : seen + 1]
+                closes = self._ends_thoughts(_CLOSES[mark], last, after, is_blank=place <= blank)
                 if closes is None:
                     return Told(said=self._passed_on(text, place))
                 if closes:
@@ -167,13 +168,21 @@ class Thinking:
         self._is_blank = self._is_blank and not text.strip()
         return text
 
-    def _ends_thoughts(self, marks: Marks, before: str, after: str) -> bool | None:
-        """True if a mark ends thoughts that none began; `None` if what follows will tell."""
-        last = before[-1:] or self._last
+    def _ends_thoughts(
+        self, marks: Marks, before: str, after: str, *, is_blank: bool
+    ) -> bool | None:
+        """True if a mark ends thoughts that none began; `None` if what follows will tell.
+
+        Args:
+            before: The character before the mark; empty at the beginning of a piece.
+            after: The character after it; empty if that has not come yet.
+            is_blank: Only white space is before it in its piece.
+        """
+        last = before or self._last
         if last in _QUOTES:
             return False
-        is_blank = self._is_blank and not before.strip()
-        if marks.are_tokens or is_blank or last == "\n" or last in _ENDS_SENTENCE:
+        is_first = is_blank and self._is_blank
+        if marks.are_tokens or is_first or last == "\n" or last in _ENDS_SENTENCE:
             return True
         return None if not after else after == "\n" and not last.isspace()
 

@@ -67,6 +67,7 @@ def test_what_of_a_shared_chat_is_its_persons_is_shown_to_others_as_theirs(proxi
         call(alice, "memory.save_chat", chat_id="for-all", data={"title": "Plans"})
         call(alice, "memory.share_chat", chat_id="for-all", shared=True)
         hers, his = (each.get("/chats/for-all", headers=PAGE).text for each in (alice, bob))
+        call(alice, "memory.delete_chat", chat_id="for-all")
     for name in ("data-open-instructions", 'data-chat-menu="model"', 'data-chat-menu="private"'):
         for page, is_locked in ((hers, False), (his, True)):
             (button,) = re.findall(f"<button[^>]*{name}[^>]*>", page)
