@@ -33,7 +33,9 @@ def members(client, chat_id="c"):
 
 def show(client, message_id, version):
     client.call("chat.show_version", chat_id="c", message_id=message_id, version=version)
-    client.wait_for("smart_context.topics_updated", chat_id="c")
+    # an event of an earlier extraction may still be on its way
+    shown = len(read_chat(client.vault, "c")["messages"])
+    client.wait_for("smart_context.topics_updated", chat_id="c", total_messages=shown)
     client.events.clear()
 
 
