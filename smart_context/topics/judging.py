@@ -192,14 +192,21 @@ class ModelTopicJudge:
             extraction_prompt, messages, previous=found.topics, max_tokens=MAX_PROMPT_TOKENS
         )
         reply = await self.model.complete(prompt.messages, json_reply=True)
-        return await asyncio.to_thread(self._proven, reply.text, found, messages, previous)
+        return await asyncio.to_thread(
+            self._proven, reply.text, found, messages, previous, prompt.shown_share
+        )
 
     def _proven(
-        self, reply: str, found: Extraction, messages: Sequence[Message], previous: Previous
+        self,
+        reply: str,
+        found: Extraction,
+        messages: Sequence[Message],
+        previous: Previous,
+        shown_share: float = 1,
     ) -> Extraction | None:
         """A reading that covers the chat and keeps together what is together."""
         try:
-            read = parsed_reply(reply, messages)
+            read = parsed_reply(reply, messages, shown_share=shown_share)
         except ReplyUnusable:
             read = Extraction()
         covered = {message_id for topic in read.topics for message_id in topic.message_ids}

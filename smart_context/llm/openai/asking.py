@@ -1,4 +1,4 @@
-"""Asks a server what it can tell of a model: its window, and how it counts tokens.
+"""Asks a server what it can tell of a model: its window.
 
 `/models` belongs to the API and is asked anywhere. What else llama.cpp, vLLM, LM Studio and Ollama
 tell is asked on this machine alone, at the endpoint's own origin, and of a server that looks like
@@ -7,7 +7,6 @@ that program.
 
 import asyncio
 import json
-from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
@@ -23,7 +22,6 @@ LONGEST_S = 15.0
 """Longest wait for one answer: nobody waits for these."""
 
 _LARGEST = 8 << 20
-_WITH_TOKENIZER = frozenset({"llama.cpp", "vLLM"})
 
 
 class ServerInformant:
@@ -58,32 +56,6 @@ class ServerInformant:
             shown = await self._asked(server, "/api/show", {"model": model})
             return from_ollama(running, shown, model)
         return told
-
-    async def counted(
-        self, endpoint: EndpointSettings, told: Told, texts: Sequence[str], /
-    ) -> list[int] | None:
-        """The tokens of each text by the server's tokenizer; `None` if it has none for us."""
-        is_withheld = endpoint.base_url in self._client.withheld
-        if told.program not in _WITH_TOKENIZER or is_withheld or not _is_here(endpoint):
-            return None
-        timeout_s = min(endpoint.timeout_s, LONGEST_S)
-        server = replace(endpoint, base_url=_origin(endpoint.base_url), timeout_s=timeout_s)
-        try:
-            return [await self._tokens(server, told, text) for text in texts]
-        except RequestFailed:
-            return None
-
-    async def _tokens(self, server: EndpointSettings, told: Told, text: str) -> int:
-        body = (
-            {"content": text, "add_special": False}
-            if told.program == "llama.cpp"
-            else {"model": server.model, "prompt": text, "add_special_tokens": False}
-        )
-        answer = await self._asked(server, "/tokenize", body)
-        tokens = answer.get("tokens") if isinstance(answer, dict) else None
-        if isinstance(tokens, list):
-            return len(tokens)
-        raise RequestFailed(EndpointFailure(trouble="nonsense"))
 
     async def _asked(self, server: EndpointSettings, path: str, body: Any = None) -> Any:
         """The parsed answer to one request; `None` if it is not JSON."""
