@@ -27,14 +27,20 @@ from smart_context.base.config import (
     read_user_config,
     user_folder,
 )
-from smart_context.base.config.document import MAX_BYTES
+from smart_context.base.config.document import MAX_BYTES, TomlUnreadable, parse_toml
 from smart_context.base.config.endpoints import CACHE_TTL_S, AddressRefused, plain_address
 from smart_context.base.config.files import MOST_INSTRUCTIONS
 from smart_context.base.config.provider_keys import provider_keys
 from smart_context.base.disk.files import Conflict, read_file, replace_unless_changed
 from smart_context.base.disk.places import Place, place_of
 from smart_context.base.environment import environment
-from smart_context.base.errors import CommandFailed, ConfigInvalid, Fault, InvalidParams
+from smart_context.base.errors import (
+    CommandFailed,
+    ConfigInvalid,
+    Fault,
+    InvalidParams,
+    shortened,
+)
 from smart_context.base.values import JsonObject
 from smart_context.host.commands.registry import Caller, check_owner
 from smart_context.host.host import Host
@@ -46,6 +52,7 @@ Scope = Literal["user", "vault"]
 
 _MISSING = object()
 _MOST_KEY_CHARS = 4_000
+_MOST_CHANGED = 1 << 16
 _LIMITED: tuple[tuple[str, Literal["number", "integer"], float | None, float, float, str], ...] = (
     (
         "timeout_s",
@@ -177,7 +184,7 @@ class SettingsCommands:
         try:
             await asyncio.to_thread(change_settings, root, values, scope, revision)
         except ConfigInvalid as error:
-            raise InvalidParams("; ".join(map(str, error.faults))) from error
+            raise InvalidParams("; ".join(map(str, shortened(error.faults)))) from error
         await self._follower.load_now()
         return await asyncio.to_thread(self._settings)
 
@@ -222,7 +229,7 @@ def settings_of(root: Path) -> JsonObject:
         "faults": [
             {"scope": scope, **asdict(fault)}
             for scope in texts
-            for fault in _faults(root, scope, texts[scope])
+            for fault in shortened(_faults(root, scope, texts[scope]))
         ],
     }
 
@@ -274,9 +281,9 @@ def _keyed_address(text: str, texts: Mapping[str, str], scope: Scope, key: objec
         CommandFailed: If there is none, or it is no key.
     """
     _check_key(key)
-    base_url = _at(tomlkit.parse(text).unwrap(), "llm.base_url")
+    base_url = _at(parse_toml(text).values, "llm.base_url")
     if base_url is _MISSING and scope == "vault":
-        base_url = _at(tomlkit.parse(texts["user"]).unwrap(), "llm.base_url")
+        base_url = _at(parse_toml(texts["user"]).values, "llm.base_url")
     if not isinstance(base_url, str):
         raise InvalidParams("A key needs an endpoint: give llm.base_url, too.")
     return base_url
@@ -314,7 +321,7 @@ def known_providers() -> list[JsonObject]:
 
 
 def _check_names(
-    values: Mapping[str, Any], known: Mapping[str, Setting], scope: Scope, table: JsonObject
+    values: Mapping[str, Any], known: Mapping[str, Setting], scope: Scope, table: Mapping[str, Any]
 ) -> None:
     for name, value in values.items():
         setting = known.get(name) or known.get(".".join(name.split(".")[:3]))
@@ -407,18 +414,32 @@ def _read(place: Place) -> str:
 
 
 def _document(place: Place, text: str) -> tomlkit.TOMLDocument:
+    """The settings with their comments and order, for a change."""
+    if len(text) > _MOST_CHANGED:
+        raise CommandFailed(
+            f"The settings file {place.name} is longer than {_MOST_CHANGED:,} characters, too long "
+            "to be changed here. Change it in an editor."
+        )
     try:
         return tomlkit.parse(text)
     except (TOMLKitError, RecursionError, ValueError) as error:
-        line = f" from line {error.line} on" if isinstance(error, ParseError) else ""
-        raise CommandFailed(
-            f"The settings file {place.name} can't be read{line}, so the earlier settings still "
-            "apply. Correct it, then try again."
-        ) from error
+        line = error.line if isinstance(error, ParseError) else None
+        raise _unreadable(place, line) from error
 
 
-def _parsed(place: Place, text: str) -> JsonObject:
-    return _document(place, text).unwrap()
+def _parsed(place: Place, text: str) -> Mapping[str, Any]:
+    try:
+        return parse_toml(text).values
+    except TomlUnreadable as error:
+        raise _unreadable(place, error.fault.line) from error
+
+
+def _unreadable(place: Place, line: int | None) -> CommandFailed:
+    where = f" from line {line} on" if line else ""
+    return CommandFailed(
+        f"The settings file {place.name} can't be read{where}, so the earlier settings still "
+        "apply. Correct it, then try again."
+    )
 
 
 def _at(table: object, name: str) -> Any:

@@ -47,12 +47,24 @@ class Fault:
         return f"{where}{self.key + ': ' if self.key else ''}{self.message}"
 
 
+MOST_SHOWN = 20
+"""The most faults of a file that are shown or sent."""
+
+
+def shortened(faults: Sequence[Fault]) -> tuple[Fault, ...]:
+    """The first faults, and one that says how many more there are."""
+    more = len(faults) - MOST_SHOWN
+    if more <= 0:
+        return tuple(faults)
+    return (*faults[:MOST_SHOWN], Fault(message=f"and {more:,} more"))
+
+
 class _FileInvalid(SmartContextError):
     def __init__(self, path: Path, faults: Sequence[Fault]) -> None:
         self.path = path
         self.faults = tuple(faults)
-        lines = "\n".join(f"  {fault}" for fault in faults)
-        count = "1 fault" if len(self.faults) == 1 else f"{len(self.faults)} faults"
+        lines = "\n".join(f"  {fault}" for fault in shortened(self.faults))
+        count = "1 fault" if len(self.faults) == 1 else f"{len(self.faults):,} faults"
         super().__init__(f"{path}: {count}\n{lines}")
 
     def seen_from(self, root: Path) -> Self:

@@ -12,7 +12,7 @@ from typing import Any
 from smart_context.base.config import EndpointSettings, VaultConfig
 from smart_context.base.disk.files import sweep
 from smart_context.base.environment import user_folder
-from smart_context.base.errors import Fault, SmartContextError
+from smart_context.base.errors import Fault, SmartContextError, shortened
 from smart_context.base.processes.child import Children
 from smart_context.base.threads import in_daemon_thread
 from smart_context.chat.messages import ChatId, Message
@@ -289,7 +289,7 @@ class Host:
 
     def report_faults(self, faults: Sequence[Fault]) -> None:
         """Report faults of the settings file; the old settings stay in use."""
-        self.faults = lines = [str(fault) for fault in faults]
+        self.faults = lines = [str(fault) for fault in shortened(faults)]
         _log.error("the settings file has faults and is not used: %s", "; ".join(lines))
         self.emit(CONFIG_READ, {"faults": lines}, EVERYBODY)
 

@@ -5,8 +5,8 @@ repository, in `roles/<name>.toml`, override shipped roles of the same name.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -65,7 +65,7 @@ def variables_of(
     }
 
 
-MAX_ROLE_BYTES = 1024 * 1024
+MAX_ROLE_BYTES = 1 << 18
 ROLE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,127}")
 
 RoleSource = Literal["vault", "user", "shipped"]
@@ -140,18 +140,24 @@ def parse_role(path: Path, content: bytes) -> dict[str, Any]:
 
 def _faults(document: Mapping[str, Any], text: str) -> list[Fault]:
     allowed = {entry.name for entry in fields(RoleConfig)} | {"extends"}
-    faults = _table_faults(document, allowed, "", text)
+    faults = [*_table_faults(document, allowed, "")]
     context = document.get("context")
     if isinstance(context, dict):
         names = {entry.name for entry in fields(RoleContext)}
-        faults += _table_faults(context, names, "context.", text)
-    return faults
+        faults += _table_faults(context, names, "context.")
+    return _with_lines(faults, text) if faults else []
 
 
-def _table_faults(
-    table: Mapping[str, Any], allowed: set[str], prefix: str, text: str
-) -> list[Fault]:
-    faults = []
+def _with_lines(faults: Iterable[Fault], text: str) -> list[Fault]:
+    from smart_context.base.config.document import (  # noqa: PLC0415  only for a faulty file
+        lines_of_keys,
+    )
+
+    lines = {".".join(path): line for path, line in lines_of_keys(text).items()}
+    return [replace(fault, line=lines.get(fault.key)) for fault in faults]
+
+
+def _table_faults(table: Mapping[str, Any], allowed: set[str], prefix: str) -> Iterator[Fault]:
     for key, value in table.items():
         if key not in allowed:
             message = f"unknown; {_nearest(key, allowed)}"
@@ -159,8 +165,7 @@ def _table_faults(
             message = f"expected {complaint}, found {value!r:.80}"
         else:
             continue
-        faults.append(Fault(message=message, key=f"{prefix}{key}", line=_line_of(key, text)))
-    return faults
+        yield Fault(message=message, key=f"{prefix}{key}")
 
 
 def _complaint(key: str, value: object) -> str:
@@ -186,13 +191,6 @@ def _nearest(key: str, allowed: set[str]) -> str:
 
     close = difflib.get_close_matches(key, sorted(allowed), n=1)
     return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(sorted(allowed))}"
-
-
-def _line_of(key: str, text: str) -> int | None:
-    found = re.search(
-        rf"(?m)^[ \t]*[\"']?{re.escape(key)}[\"']?[ \t]*=|^\[{re.escape(key)}\]", text
-    )
-    return text.count("\n", 0, found.start()) + 1 if found else None
 
 
 def role_fault(path: Path, key: str, message: str) -> ConfigInvalid:

@@ -72,7 +72,7 @@ function showFaults(faults) {
 /** @param {Fault} fault */
 function faultInWords({ scope: where, key, line, message, is_unknown: isUnknown }) {
   const meant = /did you mean '([^']+)'/.exec(message)?.[1];
-  const said = isUnknown ? `There is no setting “${key}”.${meant ? ` Did you mean “${meant}”?` : ""}` : `${key}: ${message}.`;
+  const said = isUnknown ? `There is no setting “${key}”.${meant ? ` Did you mean “${meant}”?` : ""}` : `${key ? `${key}: ` : ""}${message}.`;
   const file = where === "vault" ? "this vault’s file" : "the file for all vaults";
   return visible(line ? `${said} Line ${line} of ${file}.` : said);
 }

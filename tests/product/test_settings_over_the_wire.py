@@ -187,6 +187,17 @@ def test_what_nobody_knows_is_named_and_taken_out_and_mistakes_are_mended_one_by
     path.unlink()
 
 
+def test_a_settings_file_full_of_mistakes_is_told_in_few_lines_and_not_edited_here(server):
+    path = server.vault / ".vault.toml"
+    path.write_text("".join(f"a{number}.b.c.d = 1\n" for number in range(5_000)))
+    *first, last = server.ask("system.settings")["faults"]
+    assert (len(first), last["message"]) == (20, "and 4,980 more")
+    asked = {"values": {"vault.name": "x"}, "scope": "vault"}
+    refused = server.command("system.change_settings", **asked)[1]["error"]["message"]
+    path.unlink()
+    assert "Change it in an editor" in refused
+
+
 def test_a_change_made_elsewhere_meanwhile_is_said_and_not_lost(server):
     read = server.ask("system.settings")
     path = server.config / "config.toml"

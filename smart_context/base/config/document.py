@@ -295,7 +295,7 @@ def _limits(minimum: float | None, maximum: float | None) -> str:
     return f" of at most {maximum:g}" if maximum is not None else ""
 
 
-MAX_BYTES = 1 << 20
+MAX_BYTES = 1 << 18
 
 
 class TomlUnreadable(Exception):

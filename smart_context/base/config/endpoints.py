@@ -339,6 +339,9 @@ _MILLION = 1_000_000
 _HIGHEST = 1_000_000
 _MOST_CHARS = 20
 _LONGEST_TTL_S = 7 * 86_400
+_WILDCARD = re.compile(r"[*?\[]")
+_MOST_WILDCARDS = 1_000
+_MOST_KNOWN = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -369,12 +372,25 @@ class Prices:
     # patterns have `*`, `?` and `[…]`; case does not matter
     by_pattern: tuple[tuple[str, Price], ...] = ()
     currency: str = "USD"  # such as `USD`
+    # the prices that were asked for before, by the model's name
+    _known: dict[str, Price | None] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def of(self, model: str) -> Price | None:
         """The price of a model; `None` if it is unknown."""
         name = model.casefold()
-        matches = (p for pattern, p in self.by_pattern if fnmatchcase(name, pattern.casefold()))
-        return next(matches, None)
+        if name not in self._known:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            matches = (price for pattern, price in self.by_pattern if _matches(name, pattern))
+            self._known[name] = next(matches, None)
+        return self._known[name]
+
+
+def _matches(name: str, pattern: str) -> bool:
+    folded = pattern.casefold()
+    return fnmatchcase(name, folded) if _WILDCARD.search(folded) else folded == name
 
 
 NO_PRICES = Prices()
@@ -390,6 +406,11 @@ def read_cache_ttl(llm: Table) -> float | None:
 def read_prices(prices: Table) -> Prices:
     """The prices that a settings file names; wrong ones are noted and left out."""
     patterns = [name for name in prices.values if name != CURRENCY]
+    many = sum(1 for pattern in patterns if _WILDCARD.search(pattern))
+    if many > _MOST_WILDCARDS:
+        expected = f"expected at most {_MOST_WILDCARDS:,} names with *, ? or [, found {many:,}"
+        prices.faults.add(prices.path, expected)
+        patterns = []
     read = [(pattern, _read_price(prices, pattern)) for pattern in patterns]
     return Prices(
         by_pattern=tuple((pattern, price) for pattern, price in read if price is not None),

@@ -1,5 +1,7 @@
 """`config.toml` in the user's own folder: endpoints and roles for all vaults."""
 
+import re
+
 import pytest
 
 from smart_context.base.config import read_user_config
@@ -41,6 +43,26 @@ currency = "EUR"
     of_large, of_small = prices.of("GPT-5.1"), prices.of("gpt-5-mini")
     assert of_large.of(sent=1_000_000, cached=600_000, answered=100_000) == pytest.approx(1.575)
     assert of_small.of(sent=1_000_000, cached=600_000, answered=0) == 1
+
+
+def test_a_price_that_was_looked_up_is_found_at_once_and_few_patterns_may_have_wildcards(tmp_path):
+    text = "[llm.prices]\n" + "".join(
+        f"m{n} = {{ input = {n}, output = 1 }}\n" for n in range(2_000)
+    )
+    prices = read(tmp_path, text).prices
+    assert prices.of("M1999").input == 1_999
+    assert prices.of("M1999") is prices.of("m1999")
+    with pytest.raises(ConfigInvalid, match="at most 1,000 names with"):
+        read(tmp_path, re.sub(r"(?m)^(m\d+)", r"'\1*'", text))
+
+
+def test_of_many_faults_the_first_are_told_and_how_many_more_there_are(tmp_path):
+    with pytest.raises(ConfigInvalid) as error:
+        read(tmp_path, "".join(f"a{n}.b.c = 1\n" for n in range(1_000)))
+    assert len(error.value.faults) == 1_000
+    first, *_, last = str(error.value).splitlines()
+    assert (first[-12:], last) == ("1,000 faults", "  and 980 more")
+    assert len(str(error.value)) < 2_500
 
 
 @pytest.mark.parametrize("name", ["mine", "{home}/mine"])
