@@ -140,6 +140,8 @@ def known_settings(
     for plugin, specs in plugin_settings.items():
         group = "context" if plugin == "smart_context" else "plugins"
         for name, spec in specs.items():
+            if spec.is_retired:
+                continue
             scopes: tuple[Scope, ...] = ("vault",) if name == "enabled" else ("user", "vault")
             found[f"plugins.{plugin}.{name}"] = Setting(spec=spec, group=group, scopes=scopes)
     return found

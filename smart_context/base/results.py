@@ -25,7 +25,6 @@ class FilterResult(TypedDict):
     total_messages: int
     fell_back: bool
     status: str
-    waits: NotRequired[bool]
     problem: str
     threshold: float | None
     cut: float | None

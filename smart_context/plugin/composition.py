@@ -1,7 +1,7 @@
 """Builds the plugin's parts, each from the parts that it needs."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial
 from inspect import Parameter, signature
 from typing import Any, TypeVar
@@ -34,7 +34,7 @@ from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.undo import UndoSteps
 from smart_context.plugin.forecast.commands import PreviewCommands, RequestCosts
 from smart_context.plugin.forecast.costs import TokenLedger
-from smart_context.plugin.forecast.forecasts import Forecasts, RequestPlanner, with_costs
+from smart_context.plugin.forecast.forecasts import Forecasts, RequestPlanner
 from smart_context.plugin.hooks import Hooks
 from smart_context.plugin.notes.context_documents import ContextChanges
 from smart_context.plugin.notes.file_tools import FileTools
@@ -44,10 +44,9 @@ from smart_context.plugin.receipts.commands import ReceiptCommands, Replays
 from smart_context.plugin.receipts.comparing import Comparisons
 from smart_context.plugin.receipts.recording import ReceiptRecorder, StoredReceipts
 from smart_context.plugin.selection.chat_filter import ChatFilter, FilterCommands
-from smart_context.plugin.selection.last_request import Waiting
-from smart_context.plugin.selection.selector import ChatView, ContextSelector, Decision
+from smart_context.plugin.selection.selector import ContextSelector
 from smart_context.plugin.selection.window_budget import WindowBudget
-from smart_context.plugin.settings import Cache, FilterSettings, ModelInUse
+from smart_context.plugin.settings import FilterSettings, ModelInUse
 from smart_context.plugin.topics.compacting import TopicCompaction
 from smart_context.plugin.topics.editing import ExtractionCommands, TopicEditing
 from smart_context.plugin.topics.splitting import Belongings, Splitting, keep_similar
@@ -133,24 +132,6 @@ class _Parts:
             models=self.model.models,
         )
         return RequestPlanner(context, files)
-
-    @cached_property
-    def waiting(self) -> Waiting:
-        async def tokens_of(view: ChatView, decision: Decision) -> Sequence[int]:
-            as_text = self.planner.gives_tools_as_text() and not view.is_of_client
-            count = self.count_tokens
-            found = await with_costs(self.ledger, view, decision, count, as_text=as_text)
-            counted: list[int] = found.costs.tokens.tolist()
-            return counted
-
-        async def cache_of(chat_id: ChatId) -> Cache:
-            fields = await self.receipts_kept.newest_client_fields(chat_id)
-            return self.model.cache(str(fields.get("model") or ""))
-
-        last_request = self.receipts_kept.last_request
-        return self._made(
-            Waiting, last_request=last_request, tokens_of=tokens_of, cache_of=cache_of
-        )
 
     @cached_property
     def chat_filter(self) -> ChatFilter:
@@ -280,7 +261,7 @@ class _Parts:
 
     def _about_topics(self) -> Iterator[CommandHandler]:
         editing, atlas, filters = self.editing, self.atlas, self._made(FilterCommands)
-        yield from (filters.set_filter, filters.apply_now, filters.get_topics)
+        yield from (filters.set_filter, filters.get_topics)
         yield from (filters.suggest_topics, filters.set_similarity_mode, filters.set_file_tools)
         yield from (filters.pin, filters.hide, filters.release)
         yield from (editing.rename_topic, editing.merge_topics, editing.delete_topic)

@@ -20,7 +20,6 @@ from smart_context.plugin.notes.context_documents import ContextChanges
 from smart_context.plugin.notes.file_tools import FileTools
 from smart_context.plugin.receipts.recording import ReceiptRecorder
 from smart_context.plugin.selection.chat_filter import ChatFilter, with_selection
-from smart_context.plugin.selection.last_request import Waiting
 from smart_context.plugin.selection.selector import ChatView, ContextSelector, protected_ids
 from smart_context.plugin.topics.splitting import Belongings
 from smart_context.plugin.topics.updates import TopicUpdates
@@ -49,7 +48,6 @@ class Hooks:
     archive: ChatArchive
     ledger: TokenLedger
     selector: ContextSelector
-    waiting: Waiting
     chat_filter: ChatFilter
     topics: TopicUpdates
     context_changes: ContextChanges
@@ -71,7 +69,7 @@ class Hooks:
         hidden = frozenset(view.sidecar.state.hidden)
         # These stay out even if what follows fails.
         turn.history = [message for message in turn.history if message.id not in hidden]
-        decision = await self.waiting.decide(view)
+        decision = await self.selector.decide(view)
         turn.history = list(decision.messages)
         turn.request = replace(turn.request, protected=protected_ids(view))
         turn.was_cut = decision.is_cut

@@ -26,8 +26,6 @@ class FilterSettings:
     # what finds the topics of chats that nobody has opened: the `embedded` extractor, or the `fast`
     # model
     atlas_extraction: Literal["embedded", "fast"] = "embedded"
-    # `when it pays` lets a changed selection wait while sending all is cheaper
-    apply: Literal["now", "when it pays"] = "now"
     # how the model asks for files: `auto` by tool calls where it takes them
     file_tools: Literal["auto", "fenced", "off"] = "auto"
 

@@ -39,7 +39,7 @@ class ReasonKind(StrEnum):
     OLD_TOOL = "old_tool"
     EMPTY = "empty"
     CURRENT = "current"
-    WAITING = "waiting"
+    WAITING = "waiting"  # only in receipts of versions before 0.2
 
 
 OUT = frozenset(
@@ -139,7 +139,7 @@ _SHORT: Mapping[ReasonKind, str] = {
     ReasonKind.OLD_TOOL: "part of an old tool call",
     ReasonKind.EMPTY: "nothing to send",
     ReasonKind.CURRENT: "part of this turn",
-    ReasonKind.WAITING: "cheaper to send all for now",
+    ReasonKind.WAITING: "cheaper to send than to leave out",
 }
 
 _CAUSES: Mapping[ReasonKind, str] = {
@@ -161,7 +161,7 @@ _CAUSES: Mapping[ReasonKind, str] = {
     ReasonKind.OLD_TOOL: "part of a tool call that is no longer sent",
     ReasonKind.EMPTY: "it has nothing to send",
     ReasonKind.CURRENT: "follows the question",
-    ReasonKind.WAITING: "not about the selection, but cheaper to send all for now",
+    ReasonKind.WAITING: "not about the selection, but cheaper to send than to leave out",
 }
 
 

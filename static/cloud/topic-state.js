@@ -18,7 +18,6 @@ import { coloursOf } from "./hues.js";
  * @property {readonly string[] | null} messageIds  In context; null means not known.
  * @property {boolean} fellBack
  * @property {string} status  The plugin's status line; empty while it is not known.
- * @property {boolean} waits  The selection waits, since sending all is cheaper.
  * @property {ReadonlySet<string>} pinned
  * @property {ReadonlySet<string>} hidden
  * @property {ReadonlySet<string>} sticky
@@ -35,7 +34,7 @@ import { coloursOf } from "./hues.js";
 /** @type {PanelState} */
 export const NOTHING_KNOWN = Object.freeze({
   all: [], colours: new Map(), hues: new Map(), topics: [], inside: "", stickyCount: 0, active: [], isOn: true, total: 0, messageIds: null,
-  fellBack: false, status: "", waits: false, pinned: new Set(), hidden: new Set(), sticky: new Set(),
+  fellBack: false, status: "", pinned: new Set(), hidden: new Set(), sticky: new Set(),
   keptBy: new Map(), reason: "", summedUp: new Map(), undoWords: "", moved: [], threshold: null, isOwnThreshold: false, isKnown: false,
 });
 
@@ -59,7 +58,6 @@ export function withNews(state, news) {
   if (typeof news.threshold_is_own === "boolean") next.isOwnThreshold = news.threshold_is_own;
   if (typeof news.fell_back === "boolean") next.fellBack = news.fell_back;
   if (typeof news.status === "string") next.status = news.status;
-  if (typeof news.status === "string") next.waits = news.waits === true;
   if (news.summed_up && typeof news.summed_up === "object") next.summedUp = new Map(Object.entries(news.summed_up));
   if (typeof news.undo_words === "string") Object.assign(next, { undoWords: news.undo_words, moved: news.moved ?? [] });
   for (const key of /** @type {const} */ (["pinned", "hidden", "sticky"])) {

@@ -85,7 +85,7 @@ CHOICES = st.builds(
     SimpleNamespace,
     name=st.sampled_from(
         [
-            *("set_filter", "again", "pin", "hide", "release", "set_threshold", "apply_now"),
+            *("set_filter", "again", "pin", "hide", "release", "set_threshold"),
             *("set_similarity_mode", "set_file_tools", "attach_context", "detach_context"),
             *("add_notes", "recall", "forget_recall", "set_role", "add_topic", "rename_topic"),
             *("merge_topics", "delete_topic", "compact_topics", "split"),
@@ -246,7 +246,6 @@ class Choosing(RuleBasedStateMachine):
             "rename_topic": {"label": one(labels), "new_label": one(new[1:])},
             "merge_topics": {"labels": some(labels), "new_label": one(new)},
             "delete_topic": {"label": one(labels)},
-            "apply_now": {},
             "compact_topics": {"topics": some(labels), "summary": "They purr. 帆", "apply": True},
             "split": {"topics": some(labels), "move": True},
         }[drawn.name]

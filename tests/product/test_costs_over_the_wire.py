@@ -1,5 +1,6 @@
-"""What a click costs, and a selection that waits until it pays: over the wire, with receipts."""
+"""What a click costs: over the wire, with receipts."""
 
+import json
 import time
 
 import pytest
@@ -147,63 +148,11 @@ def test_a_turn_with_tools_costs_all_its_requests(running, endpoint):
     assert total["price"] == pytest.approx(price, abs=1e-6)
 
 
-WAITS = " · waits: cheaper to send all for now"
-
-
-def test_a_selection_waits_while_sending_all_is_cheaper(running, endpoint):
-    with running(apply='"when it pays"') as server, server.connect() as client:
-        assert not pick(client, "boats")["status"].endswith(WAITS), "nothing is cached yet"
-        pick(client)
-        before = client.call("smart_context.get_topics", chat_id=CHAT)["undo_steps"]
-        applied = client.call("smart_context.apply_now", chat_id=CHAT)
-        assert applied["undo_steps"] == before, "without a selection nothing is done"
-        client.call("chat.send", chat_id=CHAT, message="and now?")
-        waiting = pick(client, "boats")
-        assert waiting["status"] == f"All messages in context{WAITS}"
-        assert waiting["cost"]["saved"] == 0
-        assert len(waiting["message_ids"]) == waiting["total_messages"]
-        shown = client.call("smart_context.preview", chat_id=CHAT, message="how deep?")
-        assert shown["status"] == waiting["status"]
-        client.call("chat.send", chat_id=CHAT, message="how deep?")
-        receipt = client.call("smart_context.receipt", chat_id=CHAT)
-        assert receipt["prompt"] == shown["prompt"]
-        kinds = {row["kind"] for row in receipt["messages"]}
-        assert "waiting" in kinds
-
-        applied = client.call("smart_context.apply_now", chat_id=CHAT)
-        assert not applied["status"].endswith(WAITS)
-        assert set(applied) == set(waiting) - {"waits"}
-        assert applied["cost"]["saved"] > 0
-
-
-def test_it_is_applied_once_waiting_has_cost_as_much(running):
+def test_a_setting_of_earlier_versions_is_ignored_with_a_warning(running, endpoint):
     with running(apply='"when it pays"') as server, server.connect() as client:
         client.call("chat.send", chat_id=CHAT, message="and now?")
-        pick(client, "boats")
-        waited = 0
-        while client.call("smart_context.get_topics", chat_id=CHAT)["status"].endswith(WAITS):
-            waited += 1
-            assert waited < 30
-            client.call("chat.send", chat_id=CHAT, message=f"boats {waited}?")
-        assert waited > 2
-        client.call("chat.send", chat_id=CHAT, message="boats at last?")
-        assert client.call("smart_context.receipt", chat_id=CHAT)["cost"]["saved"] > 0
-
-
-@pytest.mark.parametrize("verb", ["pin", "hide"])
-def test_a_pin_or_hide_does_not_wait(running, verb):
-    with running(apply='"when it pays"') as server, server.connect() as client:
-        client.call("chat.send", chat_id=CHAT, message="and now?")
-        assert pick(client, "boats")["status"].endswith(WAITS)
-        shown = client.call(f"smart_context.{verb}", chat_id=CHAT, message_ids=["m1"])
-        assert not shown["status"].endswith(WAITS)
-        assert shown["cost"]["saved"] > 0
-
-
-def test_nothing_waits_once_the_cache_is_gone(running):
-    with (
-        running(llm="cache_ttl_s = 0", apply='"when it pays"') as server,
-        server.connect() as client,
-    ):
-        client.call("chat.send", chat_id=CHAT, message="and now?")
-        assert not pick(client, "boats")["status"].endswith(WAITS)
+        picked = pick(client, "boats")
+        assert picked["cost"]["saved"] > 0, "the selection is applied at once"
+        settings = client.call("system.settings")
+    assert "plugins.smart_context.apply" not in json.dumps(settings)
+    assert "plugins.smart_context.apply is ignored" in "".join(server.errors)

@@ -1,10 +1,13 @@
 """The settings that a plugin declares, and the check of the user's values."""
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from smart_context.base.config.document import Table, found, number_fault
+from smart_context.base.config.document import Table, dotted, found, number_fault
+
+_log = logging.getLogger(__name__)
 
 SettingType = Literal["number", "integer", "boolean", "string", "list"]
 
@@ -19,6 +22,7 @@ class SettingSpec:
     maximum: float | None = None  # largest number allowed, included
     choices: tuple[Any, ...] = ()  # the only values allowed; none: any
     description: str = ""  # for people, in one sentence
+    is_retired: bool = False  # earlier versions had it; a value is ignored with a warning
 
     def fault(self, value: object) -> str | None:
         """The fault of a value, or `None`."""
@@ -52,6 +56,11 @@ def read_settings(table: Table, specs: Mapping[str, SettingSpec]) -> dict[str, A
     table.allow(specs.keys())
     effective: dict[str, Any] = {}
     for name, spec in specs.items():
+        if spec.is_retired:
+            if name in table:
+                key = dotted((*table.path, name))
+                _log.warning("%s is ignored: this version has no such setting. Remove it.", key)
+            continue
         value = table.values.get(name, spec.default)
         if name in table and (message := spec.fault(value)):
             table.fault(name, message)

@@ -82,11 +82,6 @@ Kinds of FILEs:
     help="Replay each dialogue question by question: how well do its topics stay?",
 )
 @click.option(
-    "--costs",
-    is_flag=True,
-    help="Make sessions of the dialogues: what does each way to apply selections cost?",
-)
-@click.option(
     "--atlas",
     is_flag=True,
     help="Make archives of the dialogues: are chats on one subject in one topic?",
@@ -121,7 +116,6 @@ def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
     limit: int | None,
     part: Part,
     growing: bool,
-    costs: bool,
     atlas: bool,
     language: str | None,
     weights: Path | None,
@@ -156,9 +150,6 @@ def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
                 )
         chats = [(path.name, found, some[:limit])]
         read += chats if atlas else as_chats(*chats[0])
-    if costs:
-        _show_costs(read, output)
-        return
     settings = FilterSettings.from_mapping({"similarity_threshold": threshold, "relevance": mode})
     folder = cache or _cache_folder()
     if atlas:
@@ -171,23 +162,6 @@ def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
         atomic_write(plot.absolute(), result.picture().encode())
     document = result.to_dict()
     show(document, output, lambda: _as_text(document, has_own_weights=weights is not None))
-
-
-def _show_costs(read: "list[Read]", output: str) -> None:
-    from smart_context.cli.evaluation.sessions import costs_of  # noqa: PLC0415 - slow
-
-    found = costs_of([dialogue for _, _, dialogues in read for dialogue in dialogues])
-    if not found["sessions"]:
-        raise CommandFailed("No dialogue of these files says what its messages are about.")
-    rows = [
-        ("sessions of 10 to 30 turns", f"{found['sessions']:,}"),
-        ("now", f"{found['now']:,}"),
-        ("always all", f"{found['everything']:,}"),
-        ("when it pays", f"{found['when_it_pays']:,}"),
-        ("against the better of the two", f"{found['against_better']:.3f}"),
-        ("worst session", f"{found['worst']:.2f}"),
-    ]
-    show(found, output, lambda: table(("SELECTIONS APPLIED", "TOKENS AT THE FULL PRICE"), rows))
 
 
 async def _measure_atlas(root: Path, files: "list[Read]", cache: Path) -> dict[str, Any]:

@@ -28,7 +28,7 @@ _EVENT = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+")
 _ENTRY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
 _KEYS = ("id", "name", "version", "min_host_version", "description", "entry", "subscribes")
 _TABLES = ("commands", "panel", "settings")
-_SETTING_KEYS = ("type", "default", "minimum", "maximum", "choices", "description")
+_SETTING_KEYS = ("type", "default", "minimum", "maximum", "choices", "description", "retired")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +160,8 @@ def _settings(settings: Table) -> Mapping[str, SettingSpec]:
 
 def _setting(table: Table) -> SettingSpec:
     table.allow(_SETTING_KEYS)
+    if table.boolean("retired", default=False):
+        return SettingSpec(type="string", default="", is_retired=True)
     kind = _text(table, "type")
     if kind and kind not in get_args(SettingType):
         kinds = ", ".join(get_args(SettingType))

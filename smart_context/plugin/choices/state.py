@@ -114,8 +114,6 @@ class FilterState:
     edits: TopicEdits = field(default_factory=TopicEdits)
     role: str = ""  # the role that shapes the chat's turns; empty if none does
     role_targets: tuple[str, ...] = ()  # files and folders of the vault that its turns are about
-    # the selection is applied at once, whatever the settings say; until it changes
-    is_urgent: bool = False
     file_tools: bool = True  # the model may read files of the vault, where the settings allow it
 
     @classmethod
@@ -134,7 +132,6 @@ class FilterState:
             edits=TopicEdits.from_dict(document.get("edits")),
             role=text_in(document.get("role")),
             role_targets=_strings(document.get("role_targets"))[:MAX_TARGETS],
-            is_urgent=document.get("apply_now") is True,
             file_tools=document.get(FILE_TOOLS) is not False,
         )
 
@@ -158,8 +155,6 @@ class FilterState:
             written["role"] = self.role
         if self.role_targets:
             written["role_targets"] = list(self.role_targets)
-        if self.is_urgent:
-            written["apply_now"] = True
         if not self.file_tools:
             written[FILE_TOOLS] = False
         return written
@@ -182,11 +177,7 @@ class FilterState:
                 )
         if set(unique) == set(self.active_topics):
             return self
-        return replace(self, active_topics=unique, is_urgent=False)
-
-    def apply_now(self) -> "FilterState":
-        """Do not let the selection wait until it pays; without one, nothing waits."""
-        return replace(self, is_urgent=bool(self.active_topics))
+        return replace(self, active_topics=unique)
 
     def switch(self, *, enabled: bool) -> "FilterState":
         """Set the similarity switch; switching it off clears the selection."""
@@ -313,7 +304,6 @@ _PARTS = (
     ("threshold",),
     ("edits",),
     ("role", "role_targets"),
-    ("is_urgent",),
     ("file_tools",),
 )
 """Fields that change together; pins, contexts and recalls are merged one by one."""

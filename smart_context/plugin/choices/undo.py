@@ -234,7 +234,6 @@ def _change_in_words(before: FilterState, after: FilterState) -> str:
         "Filter switched off": before.embedding_search != after.embedding_search
         and after.embedding_search is False,
         "Filter switched on": before.embedding_search != after.embedding_search,
-        "Selection applied": before.is_urgent != after.is_urgent,
         "Files switched": before.file_tools != after.file_tools,
     }
     return next((words for words, has_changed in changes.items() if has_changed), UNKNOWN)

@@ -94,7 +94,7 @@ class RequestCosts:
         is_in = forecast.decision.selection.reasons.is_in
         price, of_all = self.model.price(cache.model), 0
         if price and last:
-            of_all = _next(forecast, head, np.ones_like(is_in)).unchanged(last.sent, last)[0]
+            of_all = _next(forecast, head, np.ones_like(is_in)).unchanged(last)[0]
         saved = forecast.left_out_tokens
         return cost_document(
             sent=sent,

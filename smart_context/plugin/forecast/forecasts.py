@@ -41,7 +41,7 @@ from smart_context.plugin.forecast.hidden_text import (
 from smart_context.plugin.notes.context_prompt import appended
 from smart_context.plugin.notes.file_tools import FileTools
 from smart_context.plugin.selection.chat_filter import ChatFilter, with_selection
-from smart_context.plugin.selection.last_request import Head, LastRequest, Waiting, head_of
+from smart_context.plugin.selection.last_request import Head, head_of
 from smart_context.plugin.selection.selector import (
     ChatView,
     ContextSelector,
@@ -191,7 +191,6 @@ class _Kept:
     stored: tuple[Message, ...]
     topics: object
     sidecar: ChatSidecar
-    last: LastRequest | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -209,7 +208,6 @@ class Forecasts:
     sidecars: Sidecars
     chat_filter: ChatFilter
     selector: ContextSelector
-    waiting: Waiting
     briefings: Briefings
     ledger: TokenLedger
     count_tokens: CountTokens
@@ -239,14 +237,12 @@ class Forecasts:
         key = chat_id, wanted, self.as_text()
         kept = self._kept.get(key)
         public = others.get("topics")
-        is_own = topics is None and threshold is None
-        last = await self.waiting.cached(chat_id) if is_own else None
-        is_same = kept and kept.stored is stored and kept.sidecar is sidecar and kept.last is last
+        is_same = kept and kept.stored is stored and kept.sidecar is sidecar
         if kept and is_same and kept.topics == public:
             return kept.forecast
         forecast = await self._decide(chat_id, wanted)
         if not forecast.decision.problem:  # else the next try may succeed
-            self._kept[key] = _Kept(forecast, stored, public, sidecar, last)
+            self._kept[key] = _Kept(forecast, stored, public, sidecar)
         return forecast
 
     async def briefing(
@@ -281,10 +277,7 @@ class Forecasts:
         view = await self.chat_filter.view(chat_id)
         if topics is not None:
             view = with_selection(view, topics)
-        if topics is None and threshold is None:
-            decision = await self.waiting.decide(view)
-        else:
-            decision = await self.selector.decide(view, threshold=threshold)
+        decision = await self.selector.decide(view, threshold=threshold)
         return await self.with_costs(view, decision)
 
 

@@ -9,15 +9,13 @@ from smart_context.base.config.endpoints import Prices
 from smart_context.base.values import CountTokens, JsonObject
 from smart_context.host.turn import Turn
 from smart_context.llm.models import NOTHING_USED, Usage
-from smart_context.plugin.receipts.receipt import Receipt
+from smart_context.plugin.receipts.receipt import Receipt, ReceiptRow
 from smart_context.plugin.selection.last_request import (
     Head,
     LastRequest,
     Next,
-    Paid,
     Shared,
     head_from,
-    paid_after,
 )
 from smart_context.plugin.settings import Cache
 from smart_context.relevance.reasons import OUT, ReasonKind
@@ -190,31 +188,23 @@ def with_costs(
         "head": [list(part) for part in head],
         "question": count_tokens(turn.message),
     }
-    last, cached = before.last, before.cached
     current = last_request_of(replace(made, for_next=told))
     if current is None:
         return made, None
-    sent = _next(current, current.sent)
-    filtered, everything = (
-        sent if ids is current.sent else _next(current, ids)
-        for ids in (current.filtered, current.everything)
-    )
-    paid = paid_after(
-        last.paid if last else Paid(), cached, (sent, filtered, everything), before.cache.share
-    )
-    paid = Paid(*[round(total, 1) for total in paid])
-    told["paid"] = list(paid)
-    shared = sent.shared(cached) if cached else Shared()
-    if cached and made.repeated_tokens is not None:
-        shared = shared._replace(unchanged=made.repeated_tokens)
+    cached, shared, of_all = before.cached, Shared(), 0
+    if cached:
+        shared = _request(made, head, _IN).shared(cached)
+        of_all = _request(made, head, _IN | {ReasonKind.BELOW}).unchanged(cached)[0]
+        if made.repeated_tokens is not None:
+            shared = shared._replace(unchanged=made.repeated_tokens)
     cost = {
         "sent": made.tokens,
         "unchanged": shared.unchanged,
         "reread": shared.reread,
         "saved": saved,
-        "unchanged_of_all": everything.unchanged(cached.sent, cached)[0] if cached else 0,
+        "unchanged_of_all": of_all,
     }
-    return replace(made, cost=cost, for_next=told), replace(current, paid=paid)
+    return replace(made, cost=cost, for_next=told), current
 
 
 def last_request_of(receipt: Receipt) -> LastRequest | None:
@@ -229,39 +219,24 @@ def last_request_of(receipt: Receipt) -> LastRequest | None:
 
 
 def _last_request(receipt: Receipt, told: Mapping[str, Any]) -> LastRequest:
-    rows, following = receipt.rows, []
-    kinds = {row.kind for row in rows}
-    if ReasonKind.CURRENT in kinds:
-        following = [row.id for row in rows if row.kind is ReasonKind.CURRENT]
-        rows = tuple(row for row in rows if row.kind is not ReasonKind.CURRENT)
-        kinds.discard(ReasonKind.CURRENT)
-    after = (receipt.question, *following)
-    by_kinds = {frozenset(kinds): (*[row.id for row in rows], *after)}
-
-    def ids(wanted: frozenset[ReasonKind]) -> tuple[str, ...]:
-        found = wanted & kinds  # mostly the same ones: few passes over ten thousand rows
-        if found not in by_kinds:
-            by_kinds[found] = (*[row.id for row in rows if row.kind in found], *after)
-        return by_kinds[found]
-
+    following = [row.id for row in receipt.rows if row.kind is ReasonKind.CURRENT]
     tokens = {row.id: row.tokens for row in receipt.rows}
     return LastRequest(
         asked_at=float(told["asked"]),
         model=receipt.models.get("chat", ""),
         head=head_from(told["head"]),
-        sent=ids(_IN),
-        filtered=ids(_IN - {ReasonKind.WAITING}),
-        everything=ids(_IN | {ReasonKind.BELOW}),
-        after=after,
+        sent=(*[row.id for row in _earlier(receipt, _IN)], receipt.question, *following),
         tokens={**tokens, receipt.question: int(told["question"])},
-        marked=(
-            frozenset(receipt.settings.get("pinned", ())),
-            frozenset(receipt.settings.get("hidden", ())),
-        ),
-        paid=Paid(*map(float, told.get("paid", ()))),
     )
 
 
-def _next(current: LastRequest, ids: Sequence[str]) -> Next:
-    ids = ids[: len(ids) - len(current.after)]
-    return Next(head=current.head, ids=ids, tokens=[current.tokens[each] for each in ids])
+def _request(receipt: Receipt, head: Head, kinds: frozenset[ReasonKind]) -> Next:
+    """The request without its question, if it sent the rows of these kinds."""
+    rows = _earlier(receipt, kinds)
+    return Next(head=head, ids=[row.id for row in rows], tokens=[row.tokens for row in rows])
+
+
+def _earlier(receipt: Receipt, kinds: frozenset[ReasonKind]) -> Sequence[ReceiptRow]:
+    """The rows of these kinds that came before the question."""
+    wanted = kinds - {ReasonKind.CURRENT}
+    return [row for row in receipt.rows if row.kind in wanted]

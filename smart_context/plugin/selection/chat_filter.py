@@ -17,7 +17,6 @@ from smart_context.plugin.choices.sidecars import ChatSidecar, Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.choices.undo import Undoable
 from smart_context.plugin.selection.documents import filter_result
-from smart_context.plugin.selection.last_request import Waiting
 from smart_context.plugin.selection.selector import ChatView, ContextSelector, Decision
 from smart_context.storage.ports import Chats
 from smart_context.topics.stored import counting, not_counting, public_topics
@@ -48,7 +47,6 @@ class ChatFilter:
     chats: Chats
     sidecars: Sidecars
     selector: ContextSelector
-    waiting: Waiting
     build_history: BuildHistory
     emit: Callable[[Event[Any], JsonObject, PersonId], None]
     undoable: Callable[[ChatId], Undoable]
@@ -124,7 +122,7 @@ class ChatFilter:
         """The topics and the filter of a chat; an unknown chat has no topics."""
         view = await self.shown(chat_id)
         return {
-            **await self._result(view, await self.waiting.decide(view)),
+            **await self._result(view, await self.selector.decide(view)),
             "topics": public_topics(view.topics),
             "embedding_search": self.selector.is_searching(view.sidecar.state),
         }
@@ -184,7 +182,7 @@ class ChatFilter:
             revision = self.sidecars.revision(chat_id)
             view = await self.shown(chat_id)
             with chosen(view.model):  # which the turn before may not have asked
-                decision = await self.waiting.decide(view)
+                decision = await self.selector.decide(view)
                 result = await self._result(view, decision)
                 for cost_of in self._costs:
                     result["cost"] = await cost_of(view, decision)
@@ -208,10 +206,6 @@ class FilterCommands:
     async def set_filter(self, chat_id: ChatId, topics: list[str]) -> FilterResult:
         """Select topics, by label; an empty list clears the filter."""
         return await self.chat_filter.change(chat_id, lambda s: s.select(topics))
-
-    async def apply_now(self, chat_id: ChatId) -> FilterResult:
-        """Apply the selection of a chat now, though sending all messages is cheaper."""
-        return await self.chat_filter.change(chat_id, lambda s: s.apply_now())
 
     async def get_topics(self, chat_id: ChatId) -> PanelResult:
         """The topics of a chat, the selected ones, and what is in context."""

@@ -53,8 +53,6 @@ def filter_result(
         "undo_words": undoable.words,
         "moved": [move.told for move in undoable.moves],
     }
-    if decision.waits:
-        result["waits"] = True
     return result
 
 
@@ -83,7 +81,6 @@ def _kept_by(decision: Decision) -> dict[str, list[str]]:
 SUMMARISED = "summed up"
 CLEARED = "before the clearing"
 OVER_WINDOW = "over the window"
-WAITS = "waits: cheaper to send all for now"
 
 _ENDINGS = (SUMMARISED, CLEARED, OVER_WINDOW)
 _OVER_BUDGET = KINDS.index(ReasonKind.OVER_BUDGET)
@@ -119,7 +116,7 @@ def _status(view: ChatView, decision: Decision, absent: Mapping[MessageId, Absen
     if decision.selection.fell_back:
         counted = f"all {total} messages in context" if sent == total else counted
         counted = f"No message matches; {counted}"
-    elif sent == total and (decision.waits or decision.selection.reasons.found is None):
+    elif sent == total and decision.selection.reasons.found is None:
         counted = "All messages in context"
     endings: Counter[str] = Counter()
     for absence, count in Counter(absent.values()).items():
@@ -128,7 +125,7 @@ def _status(view: ChatView, decision: Decision, absent: Mapping[MessageId, Absen
     words = [counted, *(f"{endings[e]} {e}" for e in _ENDINGS if endings[e])]
     if view.more_topics:
         words.append(f"{MOST_TOPICS} of {MOST_TOPICS + view.more_topics:,} topics")
-    return " · ".join([*words, WAITS] if decision.waits else words)
+    return " · ".join(words)
 
 
 def _ending(absence: Absence) -> str:

@@ -4,9 +4,8 @@ Providers charge less for the beginning that a request shares with one that they
 """
 
 import hashlib
-import time
 from bisect import bisect_left
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress, count
@@ -15,10 +14,6 @@ from typing import Any, NamedTuple
 
 from smart_context.base.config.endpoints import Price
 from smart_context.base.values import JsonObject
-from smart_context.chat.messages import ChatId
-from smart_context.plugin.selection.selector import ChatView, ContextSelector, Decision
-from smart_context.plugin.settings import Cache, FilterSettings
-from smart_context.relevance.reasons import KINDS, ReasonKind
 
 Head = tuple[tuple[str, int], ...]
 """What comes before the messages in order, each as a digest and its tokens.
@@ -35,14 +30,6 @@ class Shared(NamedTuple):
     place: int = 0  # index of the first message that is not unchanged
 
 
-class Paid(NamedTuple):
-    """What a chat's requests have cost by now, in tokens at the full price."""
-
-    sent: float = 0.0  # as they were sent
-    filtering: float = 0.0  # had each selection been applied at once
-    everything: float = 0.0  # had all messages been sent each time
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LastRequest:
     """What a provider read last of a chat."""
@@ -50,15 +37,8 @@ class LastRequest:
     asked_at: float  # when, in seconds since 1970
     model: str
     head: Head
-    sent: tuple[str, ...]  # the ids of its messages in order, its question among them
-    # the ids that it would have sent if the selection had been applied at once
-    filtered: tuple[str, ...]
-    everything: tuple[str, ...]  # the ids that it would have sent without a selection
-    after: tuple[str, ...]  # the question and what followed it, with which all three end
+    sent: tuple[str, ...]  # the ids of its messages in order, with its question and what followed
     tokens: Mapping[str, int]
-    # the messages that were pinned, and those that were hidden
-    marked: tuple[frozenset[str], frozenset[str]]
-    paid: Paid
 
     @cached_property
     def ids(self) -> frozenset[str]:
@@ -78,17 +58,8 @@ class Next:
     ids: Sequence[str]  # its messages in order, without the question
     tokens: Sequence[int]
 
-    @property
-    def total(self) -> int:
-        """All its tokens."""
-        return sum(self.tokens) + sum(tokens for _, tokens in self.head)
-
-    def unchanged(self, before: Sequence[str], last: LastRequest) -> tuple[int, int]:
-        """The tokens at the beginning of this request and of one of these messages.
-
-        Args:
-            before: The messages of the other request.
-            last: Tells the head of that request and the tokens of messages.
+    def unchanged(self, last: LastRequest) -> tuple[int, int]:
+        """The tokens at its beginning that the last request began with, too.
 
         Returns:
             The tokens, and the number of its messages among them.
@@ -97,48 +68,19 @@ class Next:
         found = sum(tokens for _, tokens in self.head[:same])
         if not same == len(self.head) == len(last.head):
             return found, 0
-        place = _same(before, self.ids)
+        place = _same(last.sent, self.ids)
         known = list(map(last.tokens.get, self.ids[:place]))
         place = _same(known, self.tokens[:place])  # an edited message is another one
         return found + sum(self.tokens[:place]), place
 
     def shared(self, last: LastRequest) -> Shared:
         """What it has in common with the last request."""
-        unchanged, place = self.unchanged(last.sent, last)
+        unchanged, place = self.unchanged(last)
         rest = zip(self.tokens[place:], map(last.ids.__contains__, self.ids[place:]), strict=True)
         reread = sum([tokens for tokens, was_sent in rest if was_sent])
         same, known = _same(last.head, self.head), {digest for digest, _ in last.head}
         reread += sum(tokens for digest, tokens in self.head[same:] if digest in known)
         return Shared(unchanged, reread, place)
-
-    def price(self, before: Sequence[str] | None, last: LastRequest | None, cached: float) -> float:
-        """What it costs, in tokens at the full price.
-
-        Args:
-            before: The messages of the previous request; `None` if the provider has none.
-            cached: The price of a cached token, as a share of the full one.
-        """
-        if before is None or last is None:
-            return float(self.total)
-        return self.total - (1 - cached) * self.unchanged(before, last)[0]
-
-
-def paid_after(
-    paid: Paid, cached: LastRequest | None, requests: tuple[Next, Next, Next], share: float
-) -> Paid:
-    """What a chat's requests have cost after one more.
-
-    Args:
-        cached: The last of them, if the provider still has it.
-        requests: As it is sent, with its selection, and with all messages.
-    """
-    known = (cached.sent, cached.filtered, cached.everything) if cached else (None, None, None)
-    return Paid(
-        *(
-            total + request.price(ids, cached, share)
-            for total, request, ids in zip(paid, requests, known, strict=True)
-        )
-    )
 
 
 def head_of(parts: Iterable[tuple[str, int]]) -> Head:
@@ -205,101 +147,3 @@ def shared_beginning(before: str, after: str) -> str:
 def _same(before: Sequence[object], after: Sequence[object]) -> int:
     """The number of equal entries at the beginning of both."""
     return next(compress(count(), map(ne, before, after)), min(len(before), len(after)))
-
-
-_BELOW = KINDS.index(ReasonKind.BELOW)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting:
-    """Decides whether a chat's next request sends its selection, or still all messages."""
-
-    selector: ContextSelector
-    settings: FilterSettings
-    last_request: Callable[[ChatId], Awaitable[LastRequest | None]]
-    tokens_of: Callable[[ChatView, Decision], Awaitable[Sequence[int]]]
-    cache_of: Callable[[ChatId], Awaitable[Cache]]
-    clock: Callable[[], float] = time.time  # seconds since 1970
-
-    async def decide(self, view: ChatView) -> Decision:
-        """What the chat's next request sends under its own choices, and why."""
-        decision = await self.selector.decide(view)
-        if view.sidecar.state.is_urgent:
-            return decision
-        held = await self._held(view.chat_id)
-        if held is None or _marked(view) != held[0].marked:
-            return decision
-        last, cache = held
-        everything = self.selector.sending_all(view, decision)
-        if everything is None:
-            return decision
-        requests = requests_of(decision, await self.tokens_of(view, decision), last)
-        return everything if is_cheaper_to_wait(*requests, last, cache.share) else decision
-
-    async def cached(self, chat_id: ChatId) -> LastRequest | None:
-        """A chat's last request, if selections wait and the provider still has it."""
-        held = await self._held(chat_id)
-        return held[0] if held else None
-
-    async def _held(self, chat_id: ChatId) -> tuple[LastRequest, Cache] | None:
-        """The same with the provider's cache."""
-        if self.settings.apply == "now":
-            return None
-        last, cache = await self.last_request(chat_id), await self.cache_of(chat_id)
-        if last and last.is_cached(now=self.clock(), ttl_s=cache.ttl_s, model=cache.model):
-            return last, cache
-        return None
-
-
-def requests_of(decision: Decision, tokens: Sequence[int], last: LastRequest) -> tuple[Next, Next]:
-    """The next request with the selection, and with all messages.
-
-    Args:
-        last: Tells the head, which is taken to be the same.
-    """
-    ids, kinds = decision.selection.reasons.ids, decision.selection.reasons.kinds
-    is_in = decision.selection.reasons.is_in
-    return (
-        _next(ids, tokens, is_in.tolist(), last),
-        _next(ids, tokens, (is_in | (kinds == _BELOW)).tolist(), last),
-    )
-
-
-def is_cheaper_to_wait(filtered: Next, everything: Next, last: LastRequest, cached: float) -> bool:
-    """True if the next request should still have all messages, though some are selected.
-
-    Applying a selection costs reading again what is not at the beginning any more; waiting costs
-    what is sent beyond it, each time. It is applied once waiting has cost as much, as a skier buys
-    skis once renting has. All messages are sent again once changes of the selection have cost half
-    of what reading all again does. No sequence of changes may cost more than twice what always
-    applying, or never, would have cost: that is why a way back is kept affordable.
-
-    Args:
-        cached: The price of a cached token, as a share of the full one.
-    """
-    paid = last.paid
-    filtering = paid.filtering + filtered.price(last.filtered, last, cached)
-    sending_all = paid.everything + (cost_of_all := everything.price(last.everything, last, cached))
-    now, later = (each.price(last.sent, last, cached) for each in (filtered, everything))
-    if last.sent != last.everything:
-        return filtering - sending_all > (later - cost_of_all) / 2
-    if paid.sent + later > 2 * filtering:
-        return False
-    way_back = (1 - cached) * everything.total
-    pays = sending_all >= filtering or later >= now
-    return not (pays and paid.sent + now + way_back <= 2 * sending_all)
-
-
-def _next(
-    ids: Sequence[str], tokens: Sequence[int], is_in: Sequence[bool], last: LastRequest
-) -> Next:
-    return Next(
-        head=last.head,
-        ids=tuple(compress(ids, is_in)),
-        tokens=tuple(compress(tokens, is_in)),
-    )
-
-
-def _marked(view: ChatView) -> tuple[frozenset[str], frozenset[str]]:
-    state = view.sidecar.state
-    return frozenset(state.pinned), frozenset(state.hidden)

@@ -29,7 +29,6 @@ from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.window_budget import WindowBudget, over_budget
 from smart_context.plugin.settings import FilterSettings
-from smart_context.relevance.reasons import KINDS, ReasonKind
 from smart_context.relevance.score import Scores, TopicQuery
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.relevance.select import Selection, select_messages
@@ -75,8 +74,6 @@ def _with_partners(messages: Sequence[Message], positions: Iterable[int]) -> Ite
             yield result
 
 
-_BELOW, _WAITING = (np.int8(KINDS.index(k)) for k in (ReasonKind.BELOW, ReasonKind.WAITING))
-
 PATIENCE_S = 20.0
 """How long a turn waits for the embedder before it uses the full history."""
 
@@ -117,8 +114,6 @@ class Decision:
     candidates: tuple[Message, ...]  # the messages that were decided about, chronological
     problem: str = ""  # why the filter could not be applied, for people; empty when it was
     is_cut: bool = False  # messages were left out because they don't fit into the model's window
-    # a selection was made, but all messages are sent as long as that is cheaper
-    waits: bool = False
 
     def without(self, left_out: Collection[MessageId]) -> "Decision":
         """The decision without messages that do not fit into the model's window."""
@@ -246,24 +241,6 @@ class ContextSelector:
         if not problem:  # else the next try may succeed
             self._kept[key] = chosen
         return chosen
-
-    def sending_all(self, view: ChatView, decision: Decision) -> Decision | None:
-        """The decision while its selection waits; `None` if nothing waits, or all do not fit."""
-        selection, candidates = decision.selection, decision.candidates
-        kinds = selection.reasons.kinds
-        waits = kinds == _BELOW
-        if decision.is_cut or not waits.any():
-            return None
-        everything = replace(
-            selection,
-            reasons=replace(selection.reasons, kinds=np.where(waits, _WAITING, kinds)),
-        )
-        everything = replace(everything, kept=everything.reasons.kept)
-        if self._fitting(view, everything, candidates) is not everything:
-            return None
-        kept = frozenset(everything.kept)
-        messages = tuple([message for message in candidates if message.id in kept])
-        return replace(decision, messages=messages, selection=everything, waits=True)
 
     def _fitting(
         self, view: ChatView, selection: Selection, candidates: tuple[Message, ...]

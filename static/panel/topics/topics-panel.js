@@ -131,7 +131,6 @@ export class TopicsPanel {
     this.#find(".always-count").textContent = state.stickyCount ? messagesCounted(state.stickyCount) : "none yet";
     this.#find(".cloud").toggleAttribute("disabled", !state.isOn);
     for (const name of ["clear", "more"]) this.#find(`[data-panel=${name}]`).hidden = state.active.length === 0;
-    this.#find("[data-panel=apply]").hidden = !state.waits;
     const similarity = /** @type {HTMLInputElement} */ (this.#find("[data-panel=similarity]"));
     similarity.checked = state.isOn;
     this.#find(".switch-row").title = state.isOn ? "Picked topics decide what is sent" : "Off: everything is sent";
@@ -192,7 +191,6 @@ export class TopicsPanel {
       const gone = target?.closest("[data-remove]")?.closest("[data-label]");
       if (gone instanceof HTMLElement) this.pick(this.state.active.filter((label) => label !== gone.dataset.label));
       if (target?.closest("[data-panel=clear]")) this.pick([]);
-      if (target?.closest("[data-panel=apply]")) this.#change("apply_now", {}, {});
       const opener = target?.closest(".bubble-open")?.closest(".bubble");
       if (opener instanceof HTMLElement) this.#open(opener.dataset.topic ?? "");
       if (target?.closest("[data-panel=outside]")) this.#open("");

@@ -7,7 +7,7 @@ import pytest
 from smart_context.plugin.receipts import recording
 from smart_context.plugin.receipts.receipt import Receipt
 from smart_context.plugin.receipts.recording import MAX_CHATS, StoredReceipts
-from smart_context.plugin.selection.last_request import LastRequest, Paid
+from smart_context.plugin.selection.last_request import LastRequest
 from tests.storage.memory import MemoryLog, memory_storage
 
 pytestmark = pytest.mark.anyio
@@ -40,15 +40,12 @@ def receipt():
 
 def last_request(length):
     ids = tuple(f"m{number}" for number in range(length))
-    lists = {"sent": ids, "filtered": ids, "everything": ids, "after": ()}
     return LastRequest(
         asked_at=1.0,
         model="m",
         head=(),
-        **lists,
+        sent=ids,
         tokens=dict.fromkeys(ids, 1),
-        marked=(frozenset(), frozenset()),
-        paid=Paid(),
     )
 
 

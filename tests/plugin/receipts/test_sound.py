@@ -52,7 +52,7 @@ def full_receipt():
         seconds=1.5,
         cost={"sent": 65, "unchanged": 12, "reread": 0, "saved": 9, "unchanged_of_all": 0},
         spent={"sent": 70, "unchanged": 12, "answered": 3, "requests": 1, "counted": 1},
-        for_next={"asked": 1.0, "head": [["x", 3]], "question": 5, "paid": [1, 2, 3]},
+        for_next={"asked": 1.0, "head": [["x", 3]], "question": 5},
     )
 
 
