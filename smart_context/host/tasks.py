@@ -92,6 +92,11 @@ class TaskOwner:
         task.add_done_callback(lambda done: self._forget(key, done))
         return task
 
+    async def settled(self, key: Hashable) -> None:
+        """Wait until no work of a key is left, nor any that has taken its place meanwhile."""
+        while left := [task for task in self._unfinished.get(key, ()) if not task.done()]:
+            await asyncio.wait(left)
+
     async def close(self, timeout_s: float = CLOSE_TIMEOUT_S) -> None:
         """Cancel all work and wait for its end, within the time given."""
         self._closed = True

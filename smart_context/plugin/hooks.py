@@ -186,14 +186,12 @@ class Hooks:
         await self.belongings.bring(source, target, ids, picked=payload["topics"])
 
     async def chat_opened(self, payload: ChatChanged) -> None:
-        """Get ready for a pick, and find topics where there are none, if no endpoint is asked."""
-        chat_id, models = ChatId(payload["chat_id"]), self.models()
-        if not models.embedder_is_embedded and models.fast is not None:
-            return
+        """Get ready for a pick, and find topics where there are none; no chat model is asked."""
+        chat_id = ChatId(payload["chat_id"])
         view = await self.chat_filter.shown(chat_id)
-        if models.embedder_is_embedded and view.topics:
-            self.latest(("warm", chat_id), self._warm(view))
-        if models.fast is not None:
-            return
-        if len(view.messages) > 1 and not view.topics:
-            self.latest(("topics", chat_id), self.topics.update(chat_id))
+        if view.topics:
+            if self.models().embedder_is_embedded:
+                self.latest(("warm", chat_id), self._warm(view))
+        elif len(view.messages) > 1 and not self.topics.is_running(chat_id):
+            grouping = self.topics.update(chat_id, asks_model=False)
+            self.latest(("topics", chat_id), grouping)

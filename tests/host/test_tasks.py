@@ -242,3 +242,23 @@ async def test_work_that_is_replaced_again_and_again_is_not_kept():
     gc.collect()
     assert len(replaced) <= 3
     await owner.close()
+
+
+async def test_work_has_settled_when_what_took_its_place_has_ended_too():
+    owner = TaskOwner("test")
+    may_end, ended = asyncio.Event(), []
+
+    async def work(name):
+        await may_end.wait()
+        ended.append(name)
+
+    owner.latest("key", work("first"))
+    settled = asyncio.create_task(owner.settled("key"))
+    await asyncio.sleep(0)
+    owner.latest("key", work("second"))
+    await asyncio.sleep(0)
+    assert not settled.done()
+    may_end.set()
+    await settled
+    assert ended == ["second"]
+    await owner.settled("key")

@@ -318,6 +318,10 @@ class PluginContext:
         """
         return self._tasks.latest(key, work)
 
+    async def settled(self, key: Hashable) -> None:
+        """Wait until no work of a key is left that `latest` began, by whomever."""
+        await self._tasks.settled(key)
+
     async def build_history(self, messages: Sequence[Message]) -> list[Message]:
         """The messages that a turn would send, from stored ones, the current one last."""
         return await self._services.build_history(messages)

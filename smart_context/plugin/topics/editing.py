@@ -1,7 +1,7 @@
 """Commands that find and edit topics, set the threshold, and undo the last choice."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -210,6 +210,7 @@ class ExtractionCommands:
     chat_filter: ChatFilter
     selector: ContextSelector
     latest: Callable[[Hashable, Coroutine[Any, Any, None]], asyncio.Task[None]]
+    settled: Callable[[Hashable], Awaitable[None]]
 
     async def refresh_topics(
         self, chat_id: ChatId, wait: bool = False, regroup: bool = False
@@ -223,9 +224,10 @@ class ExtractionCommands:
             with waited_for() if wait else nullcontext():
                 await self.topics.update(chat_id, regroup=regroup)
 
-        task = self.latest(("topics", chat_id), update())
+        key = ("topics", chat_id)
+        self.latest(key, update())
         if wait:
-            await asyncio.wait([task])  # a newer extraction may cancel it
+            await self.settled(key)  # a newer extraction, as after a turn, may take its place
             return await self.chat_filter.topics(chat_id)
         return {"state": "running"}
 

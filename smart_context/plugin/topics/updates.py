@@ -106,6 +106,7 @@ class TopicUpdates:
     leases: Leases  # keep two servers from extracting the topics of one chat at once
     _newest: dict[ChatId, object] = field(init=False, default_factory=dict)
     _under_way: set[ChatId] = field(init=False, default_factory=set)
+    _to_regroup: set[ChatId] = field(init=False, default_factory=set)
 
     def is_running(self, chat_id: ChatId) -> bool:
         """True while an extraction of the chat runs."""
@@ -129,18 +130,25 @@ class TopicUpdates:
             if self._newest.get(chat_id) is token:
                 del self._newest[chat_id]
 
-    async def update(self, chat_id: ChatId, *, regroup: bool = False) -> None:
+    async def update(
+        self, chat_id: ChatId, *, regroup: bool = False, asks_model: bool = True
+    ) -> None:
         """Extract the topics of a chat, store them and tell the clients.
 
-        `regroup` groups the whole chat again.
+        Args:
+            regroup: Group the whole chat again. A newer extraction that takes the place of this
+                one does so, too.
+            asks_model: Let a model name and judge the groups, if one is set.
 
         Ends with exactly one `smart_context.extraction` event: `done`, `failed` or `superseded`.
         """
         token = self._newest[chat_id] = object()
+        if regroup:
+            self._to_regroup.add(chat_id)
         self._tell(chat_id, "running")
         try:
             async with self._alone(chat_id):
-                await self._extract_and_store(chat_id, token, regroup=regroup)
+                await self._extract_and_store(chat_id, token, asks_model=asks_model)
             await self.announce(chat_id)
         except asyncio.CancelledError:
             self._tell(chat_id, "superseded")
@@ -148,6 +156,7 @@ class TopicUpdates:
         except OutOfDate:
             self._tell(chat_id, "superseded")
         except SmartContextError as failure:
+            self._to_regroup.discard(chat_id)
             self._tell(chat_id, "failed", str(failure))
         except Exception:
             self._tell(chat_id, "failed", "The topics could not be found; see the log.")
@@ -196,10 +205,9 @@ class TopicUpdates:
         self.emit(TOPICS_UPDATED, payload)
         await self.announce(chat_id)
 
-    async def _extract_and_store(
-        self, chat_id: ChatId, token: object, *, regroup: bool = False, asks_model: bool = True
-    ) -> None:
+    async def _extract_and_store(self, chat_id: ChatId, token: object, *, asks_model: bool) -> None:
         """Group the chat, store that at once, then let a model name and judge the groups."""
+        regroup = chat_id in self._to_regroup
         messages, others = await self.chats.snapshot(chat_id)
         sidecar = await self.sidecars.of(chat_id)
         embedder = ChatEmbedder(self.cache, chat_id, tuple(filter(is_readable, messages)))
@@ -254,6 +262,7 @@ class TopicUpdates:
             return to_stored(extraction, sticky, present)
 
         payload = await store_topics(self.chats, chat_id, stored)
+        self._to_regroup.discard(chat_id)
         if found.title and not others.get("title"):
             await self._give_title(chat_id, found.title)
         hidden = [topic for topic in found.topics if topic.label in sidecar.state.edits.deleted]

@@ -9,8 +9,8 @@ from smart_context.base.errors import ModelFailed
 from smart_context.topics.stored import MOST_TOPICS, to_assignments
 from smart_context.topics.values import Topic
 from tests.host.conftest import until
-from tests.scripted import Scripted, ScriptedChatModel
-from tests.vaults import about, read_chat, write_chat
+from tests.scripted import Scripted, ScriptedChatModel, ScriptedEmbedder
+from tests.vaults import about, read_chat, write_boats_and_knots, write_chat
 
 pytestmark = pytest.mark.anyio
 
@@ -20,6 +20,23 @@ HELLO = {"id": "m", "role": "user", "content": "How do I tie a bowline?"}
 BREAD = "sourdough starter flour bread oven"
 PYTHON = "python asyncio event loop tasks"
 TWO = about(*[f"{words} {n}" for words in (BREAD, PYTHON) for n in range(8)])
+
+
+class Gate(ScriptedEmbedder):
+    """An embedder that answers while it is opened."""
+
+    def __init__(self):
+        super().__init__()
+        self.opened, self.reached = asyncio.Event(), asyncio.Event()
+
+    def close(self):
+        self.opened.clear()
+        self.reached.clear()
+
+    async def embed(self, texts):
+        self.reached.set()
+        await self.opened.wait()
+        return await super().embed(texts)
 
 
 def names(*given, **others):
@@ -194,3 +211,66 @@ async def test_undoing_an_edit_keeps_what_an_extraction_has_found_since_then(vau
         undone = await running.call("undo", chat_id="c")
         assert set(labels(undone["topics"])) == {stays, gone}
         assert undone["sticky"] == ["n"]
+
+
+async def test_a_chat_without_topics_gets_them_when_it_is_opened_and_no_model_is_asked(
+    vault, served
+):
+    write_chat(vault, "c", TWO)
+    fast = ScriptedChatModel(by_subject)
+    async with served(fast=fast) as running:
+        await running.call("chat.open", chat_id="c")
+        await until(lambda: len(running.named("smart_context.extraction")) == 2)
+        shown = (await running.call("get_topics", chat_id="c"))["topics"]
+        assert [topic["count"] for topic in shown] == [8, 8]
+        assert not fast.asked
+        named = await running.call("refresh_topics", chat_id="c", wait=True)
+        assert set(labels(named["topics"])) == {"Starter for Bread", "Event Loop of Python"}
+
+
+async def test_opening_a_chat_does_not_begin_anew_what_is_under_way(vault, served):
+    write_chat(vault, "c", TWO)
+    gate = Gate()
+    async with served(embedder=gate, fast=ScriptedChatModel(by_subject)) as running:
+        waiting = asyncio.create_task(running.call("refresh_topics", chat_id="c", wait=True))
+        await gate.reached.wait()
+        await running.call("chat.open", chat_id="c")
+        gate.opened.set()
+        found = await waiting
+        assert set(labels(found["topics"])) == {"Starter for Bread", "Event Loop of Python"}
+
+
+async def superseded_by_a_turn(running, gate, messages, **refresh):
+    """What a waiting refresh gives if a turn ends while the messages are embedded."""
+    await running.call("memory.save_chat", chat_id="c", data={"messages": messages})
+    gate.close()
+    refresh = running.call("refresh_topics", chat_id="c", wait=True, **refresh)
+    waiting = asyncio.create_task(refresh)
+    await gate.reached.wait()
+    await running.call("chat.send", chat_id="c", message="And now?", stream=False)
+    gate.opened.set()
+    return (await waiting)["topics"]
+
+
+async def test_who_waits_while_a_turn_ends_gets_the_topics_of_its_messages_too(vault, served):
+    write_chat(vault, "c", TWO[:8])
+    gate = Gate()
+    gate.opened.set()
+    async with served(embedder=gate) as running:
+        await running.call("refresh_topics", chat_id="c", wait=True)
+        found = await superseded_by_a_turn(running, gate, TWO)
+        assert len([topic for topic in found if topic["count"] >= 8]) == 2
+
+
+async def test_a_wish_to_group_a_chat_again_outlives_a_turn_that_ends_meanwhile(vault, served):
+    ids = {"Boats": "q1 a1 q2 a2 q3 a3", "Knots": "q4 a4 q5 a5 q6 a6 q7 a7"}
+    write_boats_and_knots(vault, "c", **ids)  # q5 and its answer are about boats
+    messages = read_chat(vault, "c")["messages"]
+    gate = Gate()
+    gate.opened.set()
+    async with served(embedder=gate) as running:
+        await running.call("rename_topic", chat_id="c", label="Knots", new_label="Tying Knots")
+        new = {"id": "new", "role": "user", "content": "One more word"}
+        await superseded_by_a_turn(running, gate, [*messages, new], regroup=True)
+        (told,) = running.named("smart_context.topics_updated")[-1]["moved"]
+        assert told["why"] == "You had the topics found again."
