@@ -8,7 +8,13 @@ from types import MappingProxyType
 from typing import Any, Literal
 from urllib.parse import quote
 
-from smart_context.base.text.names import fence_for, json_shown, one_line, without_unseen
+from smart_context.base.text.names import (
+    fence_for,
+    json_shown,
+    one_line,
+    storable,
+    without_unseen,
+)
 from smart_context.base.values import JsonObject, text_in
 from smart_context.chat.documents.branches import Versions, branches_of
 from smart_context.chat.files.attached_file import (
@@ -71,6 +77,16 @@ def exported(
         render: Makes safe HTML of a message's Markdown, for the form of that name.
         attached: Where the attached files are that Markdown and HTML show; of others the name.
     """
+    return storable(_written(chat_id, document, form, render, attached))
+
+
+def _written(
+    chat_id: str,
+    document: JsonObject,
+    form: Form,
+    render: Callable[[str], str],
+    attached: Attached,
+) -> str:
     if form == "json":
         marked = {MARK: {"export": 1, "chat_id": chat_id}, **unmarked(document)}
         return json.dumps(marked, ensure_ascii=False, indent=2) + "\n"

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from smart_context.base.asking import person_tag, whoever_asks
-from smart_context.base.text.names import storable
+from smart_context.base.text.names import storable, storable_value
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId, MessageId, Role, messages_of
@@ -340,7 +340,7 @@ def message_id(chat: FoundChat, message: FoundMessage) -> MessageId:
 
 def entry_of(chat: FoundChat, message: FoundMessage) -> JsonObject:
     """The message as a chat document has it, without its files."""
-    parts = [_clean(part) for part in message.parts]
+    parts = storable_value(message.parts)
     plain = len(parts) == 1 and parts[0].get("type") == "text"
     entry: JsonObject = {
         "id": message_id(chat, message),
@@ -350,23 +350,10 @@ def entry_of(chat: FoundChat, message: FoundMessage) -> JsonObject:
     if message.created_at:
         entry["created_at"] = message.created_at
     if message.model:
-        entry["model"] = message.model
+        entry["model"] = storable(message.model)
     if message.is_summary:
         entry["is_summary"] = True
     return entry
-
-
-def _clean(value: Any) -> Any:
-    """A JSON value that can be stored: half characters are replaced."""
-    if isinstance(value, str):
-        return storable(value)
-    if isinstance(value, Mapping):
-        return {storable(str(key)): _clean(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_clean(inner) for inner in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def text_part(text: str) -> JsonObject:

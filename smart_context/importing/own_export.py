@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from smart_context.base.errors import ChatIdInvalid
+from smart_context.base.text.names import storable_value
 from smart_context.chat.documents.branches import BRANCHES, VERSION_ORDER
 from smart_context.chat.exported import MARK, NOT_IN_NAMES, unmarked
 from smart_context.chat.ids import check_chat_id
@@ -59,7 +60,7 @@ def own_chat(item: Mapping[str, Any], stem: str) -> OwnChat:
     if not isinstance(item.get("messages"), list):
         raise NotReadable("expected a list of messages, found none")
     told = text_of(mapping(item.get(MARK)).get("chat_id")) or _id_in(stem, item)
-    return OwnChat(id=told if _is_id(told) else "", document=unmarked(item))
+    return OwnChat(id=told if _is_id(told) else "", document=storable_value(unmarked(item)))
 
 
 def _id_in(stem: str, document: Mapping[str, Any]) -> str:

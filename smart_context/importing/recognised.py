@@ -1,13 +1,10 @@
 """Recognises by its content whose chats a file holds, and reads them one by one."""
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import accumulate, islice
-from typing import IO, Any, TypeVar
-
-import ijson  # type: ignore[import-untyped] # it brings no types
+from itertools import islice
+from typing import Any, TypeVar
 
 from smart_context.base.values import parsed
 from smart_context.importing.found import (
@@ -20,6 +17,7 @@ from smart_context.importing.found import (
     tell_thoughts,
     text_of,
 )
+from smart_context.importing.json_lists import NOT_UTF8, values_in
 from smart_context.importing.own_export import is_marked, is_older_export, own_chat
 from smart_context.importing.program import Form, Program, Session
 from smart_context.importing.programs import OWN, PROGRAMS
@@ -35,14 +33,9 @@ _LONGEST_LINE = 256 << 20
 _PEEKED = 64 << 10
 _PEEKED_OF_PAGES = 1 << 20
 _MOST_UNKNOWN = 1_000
-_DEEPEST = 4_000
 _MARK = b"\xef\xbb\xbf"
-_ESCAPED = re.compile(rb"\\.", re.DOTALL)
-_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _SIGNS = tuple(sign for program in PROGRAMS for sign in program.signs)
 """A file that begins with one of them is a known program's, though damaged."""
-
-_NOT_UTF8 = "expected UTF-8, found another encoding; save the file as UTF-8"
 
 _CHAT_KEYS = frozenset(("chat", "messages", "mapping", "chat_messages", "conversations"))
 """How a line shows that it is a chat, and not one of the lines of a chat."""
@@ -162,7 +155,7 @@ def _is_lines(start: bytes, source: Source) -> bool:
 def _listed(source: Source, wanted: str) -> Iterator[Found | Broken]:
     """The chats of a file that is one list, without reading it whole."""
     with source.opened() as stream:
-        items = _items(stream)
+        items = values_in(stream)
         first = next(items, None)
         if first is None:
             return
@@ -188,53 +181,6 @@ def _listed(source: Source, wanted: str) -> Iterator[Found | Broken]:
 def _chained(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
     yield first
     yield from rest
-
-
-def _items(stream: IO[bytes]) -> Iterator[Any]:
-    try:
-        yield from ijson.items(_Nested(stream), "item", use_float=True)
-    except (ijson.JSONError, UnicodeDecodeError, RecursionError, ValueError) as error:
-        if "UTF8" in str(error):
-            raise NotReadable(_NOT_UTF8) from error
-        raise NotReadable(f"the file is damaged: {_short(error)}") from error
-
-
-class _Nested:
-    """A file of JSON that ends in an error where it nests so deeply that no memory would do.
-
-    Args:
-        stream: The file.
-    """
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self._stream = stream
-        self._before = b""  # a backslash whose character comes next
-        self._is_in_text = False
-        self._depth = 0
-        self._is_begun = False
-
-    def read(self, size: int = -1) -> bytes:
-        """The next bytes, without a byte order mark.
-
-        Raises:
-            NotReadable: If they nest too deeply.
-        """
-        chunk = self._stream.read(size)
-        if size and not self._is_begun:
-            self._is_begun, chunk = True, chunk.removeprefix(_MARK)
-        plain = _ESCAPED.sub(b"", self._before + chunk)
-        self._before = b"\\" if plain.endswith(b"\\") else b""
-        parts = plain.split(b'"')
-        outside = b"".join(parts[self._is_in_text :: 2])
-        self._is_in_text ^= len(parts) % 2 == 0
-        brackets = outside.translate(None, _NO_BRACKETS)
-        opened = brackets.count(b"[") + brackets.count(b"{")
-        if self._depth + opened > _DEEPEST:  # seldom: only then each is looked at
-            steps = (1 if byte in b"[{" else -1 for byte in brackets)
-            if max(accumulate(steps, initial=self._depth)) > _DEEPEST:
-                raise NotReadable(f"nests more than {_DEEPEST:,} levels deep, which no export does")
-        self._depth += 2 * opened - len(brackets)
-        return chunk
 
 
 def _lined(source: Source, wanted: str) -> Iterator[Found | Broken]:
@@ -348,9 +294,9 @@ def _whole(source: Source) -> object:
             f"is one object of {source.size:,} bytes; at most {_MOST_WHOLE:,} are read"
         )
     try:
-        return json.loads(_bytes(source).decode("utf-8-sig"))
+        return json.loads(_bytes(source).decode("utf-8-sig", "surrogatepass"))
     except UnicodeDecodeError as error:
-        raise NotReadable(_NOT_UTF8) from error
+        raise NotReadable(NOT_UTF8) from error
     except (ValueError, RecursionError) as error:
         raise NotReadable(f"expected JSON, found something else: {_short(error)}") from error
 

@@ -438,7 +438,7 @@ def _document(
         document["title"] = found.title
     if found.created_at:
         document["created_at"] = found.created_at
-    document[SOURCE] = {"client": found.client, "id": found.id}
+    document[SOURCE] = {"client": found.client, "id": storable(found.id)}
     document[IMPORTED] = _ids(entries, branches)
     if folder := folder_of(folder):
         document["folder"] = folder

@@ -206,3 +206,11 @@ def test_a_title_of_a_link_or_file_is_no_markdown():
     page = Markdown().render(exported("c", {"messages": [message]}, "markdown"))
     assert "<img" not in page
     assert 'href="javascript' not in page
+
+
+@pytest.mark.parametrize("form", ["markdown", "json", "openai", "html"])
+def test_half_a_character_stops_no_export(form):
+    said = [{"id": "m1\ud800", "role": "user", "content": "Hello\ud800"}]
+    text = exported("c1", {"title": "Boats\ud800", "messages": said}, form)
+    assert "Hello\ufffd" in text
+    assert text.encode()

@@ -409,6 +409,36 @@ async def test_what_is_odd_is_told_wherever_it_stands(storage, tmp_path):
     assert "line 2" in account["failed"][0]["error"]
 
 
+@pytest.mark.parametrize("client", sorted({*SAMPLES} - {"aider"}))  # which writes no JSON
+async def test_half_a_character_is_replaced_and_all_else_comes_in(storage, tmp_path, client):
+    name, content = SAMPLES[client]
+    for word in (b"Hello", b"Second", b"Boats"):
+        content = content.replace(word, word + rb"\ud800")
+    (tmp_path / name).write_bytes(content)
+    with zipfile.ZipFile(tmp_path / "packed.zip", "w") as archive:
+        archive.writestr(name, content)
+    account = await taken(storage, tmp_path / name, tmp_path / "packed.zip")
+    assert (account["new"], account["unchanged"], account["failed"]) == (1, 1, [])
+    told = json.dumps(await only_chat(storage), ensure_ascii=False)
+    assert "Hello\ufffd" in told
+    assert told.encode()  # nothing that can't be written
+
+
+async def test_half_a_character_in_a_chat_exported_from_here_is_replaced(storage, tmp_path):
+    half, marked = "\ud800", {"export": 1, "chat_id": "c1"}
+    parts = [{"type": "text", "text": f"Hello{half}", f"more{half}": [half]}]
+    said = [{"id": f"m1{half}", "role": "user", "content": parts, "model": half}]
+    document = {"title": f"Boats{half}", "messages": said, "smart_context": marked}
+    written = json.dumps(document, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    for name, content in (("a.json", json.dumps(document).encode()), ("b.json", written)):
+        (tmp_path / name).write_bytes(content)
+    account = await taken(storage, tmp_path / "a.json", tmp_path / "b.json")
+    assert (account["new"], account["unchanged"], account["failed"]) == (1, 1, [])
+    _, found = await only_chat(storage)
+    assert (found["title"], texts(found)) == ("Boats\ufffd", ["Hello\ufffd"])
+    assert json.dumps(found, ensure_ascii=False).encode()
+
+
 async def test_circles_and_missing_parents_end(storage, tmp_path):
     asked = {"author": {"role": "user"}, "content": {"content_type": "text", "parts": ["Hello"]}}
     nodes = {

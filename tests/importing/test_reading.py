@@ -82,7 +82,7 @@ async def test_what_comes_before_an_entry_that_takes_too_much_to_parse_is_read(
     monkeypatch.setattr(reading, "_STEP_S", 0.4)
     monkeypatch.setattr(reading, "_STEP_S_FOR_EACH_MIB", 0)
     path = tmp_path / "activity.json"
-    path.write_text(json.dumps([activity(1, "<p>Short"), {"nested": [[]] * 1_500_000}]))
+    path.write_text(json.dumps([activity(1, "<p>Short"), {"nested": [[]] * 3_000_000}]))
     account = await taken(path)
     assert account["new"] == 1
     assert "the rest was not read: it takes longer" in account["failed"][0]["error"]

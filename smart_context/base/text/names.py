@@ -4,9 +4,11 @@ Terminals obey control characters, and readers trust what they see. Dangerous ch
 escapes as in Python; words of all languages and emoji stay as they are.
 """
 
+import math
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 MAX_NAME = 240
 """Most characters of a name that are shown."""
@@ -85,6 +87,19 @@ def storable(text: str) -> str:
     if text.isascii():
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def storable_value(value: Any) -> Any:
+    """The same JSON value with every text storable; `None` for numbers that JSON doesn't have."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, Mapping):
+        return {storable(str(key)): storable_value(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [storable_value(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
 
 
 def _visible(text: str) -> Iterator[str]:

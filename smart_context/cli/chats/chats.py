@@ -13,7 +13,7 @@ import click
 from smart_context.app.composition import open_storage
 from smart_context.base.asking import whoever_asks
 from smart_context.base.errors import ChatIdInvalid, CommandFailed, SmartContextError, StoreFailed
-from smart_context.base.text.names import shown
+from smart_context.base.text.names import shown, storable_value
 from smart_context.base.text.scores import counted
 from smart_context.base.values import JsonObject
 from smart_context.chat.documents.branches import show_version, versions_of
@@ -399,7 +399,7 @@ def _imported(file: Path) -> dict[str, Any]:
     if file.stat().st_size > MAX_IMPORT_BYTES:
         raise CommandFailed(f"{shown(file)}: larger than {MAX_IMPORT_BYTES} bytes; split it first.")
     try:
-        content = json.loads(file.read_bytes())
+        content = storable_value(json.loads(file.read_bytes()))
     except (ValueError, RecursionError) as error:
         found = f"{shown(file)}: expected JSON, found something else ({error})."
         raise CommandFailed(found) from error

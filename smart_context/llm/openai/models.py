@@ -29,7 +29,7 @@ import numpy as np
 from smart_context.base.asking import is_waited_for
 from smart_context.base.config import EndpointSettings
 from smart_context.base.errors import ModelFailed
-from smart_context.base.text.names import storable
+from smart_context.base.text.names import storable, storable_value
 from smart_context.llm.echoes import Echoes, EchoStream
 from smart_context.llm.failures import (
     AnswerNotUnderstood,
@@ -304,7 +304,7 @@ class OpenAIChatModel:
         """All fields of a request's body but `messages`; those that were refused are left out."""
         fields: dict[str, Any] = {"model": self._endpoint.settings.model}
         if tools:
-            fields["tools"] = [encodable(tool) for tool in tools]
+            fields["tools"] = storable_value(tools)
         if streamed:
             fields |= {"stream": True, "stream_options": {"include_usage": True}}
         return dict(self._endpoint.accepted(fields))
@@ -513,7 +513,7 @@ class OpenAIEmbedder:
     async def _ask(self, texts: Sequence[str]) -> Matrix:
         body = {
             "model": self._endpoint.settings.model,
-            "input": [encodable(beginning(text, self._most_tokens)) for text in texts],
+            "input": [storable(beginning(text, self._most_tokens)) for text in texts],
             "encoding_format": "base64",
         }
         most_bytes = LARGEST_BODY + len(texts) * _LARGEST_VECTOR
@@ -524,17 +524,6 @@ class OpenAIEmbedder:
 def _check_ended(reader: StreamReader) -> None:
     if not reader.ended:
         raise RequestFailed(EndpointFailure(trouble="broken"))
-
-
-def encodable(value: Any) -> Any:
-    """The same JSON value with every text storable."""
-    if isinstance(value, str):
-        return storable(value)
-    if isinstance(value, dict):
-        return {key: encodable(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [encodable(entry) for entry in value]
-    return value
 
 
 def _batches(texts: Sequence[str]) -> list[list[str]]:
