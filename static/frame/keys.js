@@ -1,6 +1,8 @@
 // @ts-check
 /** The keys of the whole page; each does one thing wherever the focus is. */
 
+import { toast } from "../lib/toasts.js";
+
 const HOLD_MS = 350;
 const WRITES = "textarea, select, [contenteditable], input:not([type=checkbox], [type=radio], [type=range], [type=button])";
 
@@ -47,7 +49,8 @@ export function startKeys({ openPalette = () => {}, openKeys = () => {}, close =
     if (close()) return;
     const { target } = event;
     if (target instanceof HTMLInputElement && isWriting(target) && target.value) return;
-    if (panel?.state.active.length) panel.pick([]);
+    const isTyped = target instanceof HTMLTextAreaElement && target.value !== "";
+    if (panel?.state.active.length && !isTyped) clear(panel);
     else if (target instanceof HTMLElement && isWriting(target)) target.blur();
   };
 
@@ -69,6 +72,13 @@ export function startKeys({ openPalette = () => {}, openKeys = () => {}, close =
     event.preventDefault();
     input.click();
   };
+}
+
+/** Releases what is picked, and offers it again, since the next message sends more now. @param {import("../panel/topics/topics-panel.js").TopicsPanel} panel */
+function clear(panel) {
+  const before = panel.state.active;
+  panel.pick([]);
+  toast("No topic is picked now.", { label: "Undo", act: () => panel.pick([...before]) });
 }
 
 /** @param {EventTarget | null} target */

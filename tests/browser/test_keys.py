@@ -179,6 +179,29 @@ def test_escape_closes_what_is_open_before_it_clears_the_filter(new_page, server
     expect(status(page)).to_have_text("All messages in context")
 
 
+def test_escape_in_a_box_with_text_leaves_the_box_and_keeps_what_is_picked(new_page, server):
+    page = open_chat(new_page, server)
+    pick(page, "cats sleep")
+    box_of(page).fill("how long do they sleep?")
+    page.keyboard.press("Escape")
+    expect(box_of(page)).not_to_be_focused()
+    expect(box_of(page)).to_have_value("how long do they sleep?")
+    expect(bubble(page, "cats sleep")).to_be_checked()
+    expect(status(page)).to_have_text("3 of 6 messages in context")
+
+
+def test_what_escape_released_can_be_picked_again_from_its_notice(new_page, server):
+    page = open_chat(new_page, server)
+    pick(page, "cats sleep")
+    box_of(page).focus()
+    page.keyboard.press("Escape")
+    expect(status(page)).to_have_text("All messages in context")
+    notice = page.get_by_role("status").filter(has_text="No topic is picked now.")
+    notice.get_by_role("button", name="Undo").click()
+    expect(bubble(page, "cats sleep")).to_be_checked()
+    expect(status(page)).to_have_text("3 of 6 messages in context")
+
+
 def test_escape_cancels_an_edit_and_keeps_the_filter(new_page, server):
     page = open_chat(new_page, server)
     pick(page, "cats sleep")
