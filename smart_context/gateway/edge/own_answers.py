@@ -11,6 +11,7 @@ from typing import Any
 from starlette.types import Send
 
 from smart_context.base.errors import ChatBusy, ChatIdInvalid, ModelFailed, SmartContextError
+from smart_context.base.text.names import storable
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message
 from smart_context.gateway.answers import Gathered
@@ -41,6 +42,12 @@ DONE = b"data: [DONE]\n\n"
 _LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 """What JSON leaves as it is, and some clients split lines at."""
 
+_REASONS = {
+    "cut_off": ("length", "max_output_tokens"),
+    "filtered": ("content_filter", "content_filter"),
+}
+"""Why an answer ended early, in the words of both APIs, by what a stored answer says of it."""
+
 
 @dataclass(slots=True, kw_only=True)
 class OwnAnswer:
@@ -50,6 +57,8 @@ class OwnAnswer:
     model: str  # the model that answers
     created: int  # in seconds since 1970
     id: str = field(init=False)  # names the response
+    # what the stored answer says of how it ended early; empty if it did not
+    ending: str = field(default="", init=False)
     _message_id: str = field(init=False)
     _number: int = field(default=0, init=False)
 
@@ -60,9 +69,9 @@ class OwnAnswer:
     def whole(self, text: str, usage: tuple[int, int]) -> bytes:
         """The answer as one body."""
         if self.kind == "responses":
-            return _json(self._response("completed", text, usage))
+            return _json(self._response(self._status, text, usage))
         message = {"role": "assistant", "content": text, "refusal": None}
-        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": self._reason}
         return _json({**self._completion("chat.completion"), "choices": [choice]} | _used(usage))
 
     def begin(self) -> bytes:
@@ -89,7 +98,7 @@ class OwnAnswer:
     def end(self, text: str, usage: tuple[int, int], *, with_usage: bool) -> Iterator[bytes]:
         """The last events of a stream."""
         if self.kind == "chat":
-            yield self._chunk({}, "stop")
+            yield self._chunk({}, self._reason)
             if with_usage:
                 chunk = self._completion("chat.completion.chunk")
                 yield _data({**chunk, "choices": []} | _used(usage))
@@ -97,9 +106,18 @@ class OwnAnswer:
             return
         yield self._event("response.output_text.done", **self._at(), text=text, logprobs=[])
         yield self._event("response.content_part.done", **self._at(), part=_part(text))
-        item = self._item("completed", text)
+        status = self._status
+        item = self._item(status, text)
         yield self._event("response.output_item.done", output_index=0, item=item)
-        yield self._event("response.completed", response=self._response("completed", text, usage))
+        yield self._event(f"response.{status}", response=self._response(status, text, usage))
+
+    @property
+    def _reason(self) -> str:
+        return _REASONS[self.ending][0] if self.ending else "stop"
+
+    @property
+    def _status(self) -> str:
+        return "incomplete" if self.ending else "completed"
 
     def _completion(self, kind: str) -> dict[str, Any]:
         return {"id": self.id, "object": kind, "created": self.created, "model": self.model}
@@ -117,11 +135,13 @@ class OwnAnswer:
             "created_at": self.created,
             "status": status,
             "error": None,
-            "incomplete_details": None,
+            "incomplete_details": (
+                {"reason": _REASONS[self.ending][1]} if status == "incomplete" else None
+            ),
             "instructions": None,
             "metadata": {},
             "model": self.model,
-            "output": [] if text is None else [self._item("completed", text)],
+            "output": [] if text is None else [self._item(status, text)],
             "parallel_tool_calls": True,
             "temperature": None,
             "tool_choice": "auto",
@@ -167,7 +187,7 @@ def _response_usage(usage: tuple[int, int]) -> dict[str, Any]:
 
 def _json(value: Any) -> bytes:
     text = json.dumps(value, ensure_ascii=False).translate(_LINE_ENDS)
-    return text.encode("utf-8", "replace")  # half characters
+    return storable(text).encode()
 
 
 def _data(value: Any) -> bytes:
@@ -248,7 +268,7 @@ class OwnAnswers:
             raise GatewayError(400, "There is no user message to answer.", param=param)
         own = OwnAnswer(kind=incoming.kind, model=incoming.model, created=int(time.time()))
         begun = _BegunTurn(chat_id, incoming)
-        pieces = self._turn_pieces(caller, chat_id, text, is_stream=incoming.is_stream)
+        pieces = self._turn_pieces(caller, chat_id, text, own, is_stream=incoming.is_stream)
         unsubscribe = self._host.bus.subscribe(PIPELINE_START, begun.note)
         try:
             asked = count_tokens(text)
@@ -275,9 +295,9 @@ class OwnAnswers:
         )
 
     async def _turn_pieces(
-        self, caller: Caller, chat_id: str, text: str, *, is_stream: bool
+        self, caller: Caller, chat_id: str, text: str, own: OwnAnswer, *, is_stream: bool
     ) -> AsyncIterator[str]:
-        """The text of a turn's answer, piece by piece."""
+        """The text of a turn's answer, piece by piece; `own` gets how it ended."""
         arrived: asyncio.Queue[str | None] = asyncio.Queue()
 
         def listen(event: str, payload: Mapping[str, Any], _audience: Audience) -> None:
@@ -297,6 +317,8 @@ class OwnAnswers:
             result = await turn
             stored = await self._host.reading.messages(caller, chat_id)
             answer = next((m for m in stored if m.id == result["message_ids"][-1]), None)
+            if answer is not None:
+                own.ending = next(filter(answer.extra.get, _REASONS), "")
             rest = _rest(answer, said if is_stream else "")
             if rest:
                 yield rest

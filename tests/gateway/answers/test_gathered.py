@@ -134,10 +134,24 @@ def test_our_own_answers_are_read_as_a_providers():
         assert streamed.answer.is_whole
 
 
+@pytest.mark.parametrize("kind", ["chat", "responses"])
+@pytest.mark.parametrize("ending", ["cut_off", "filtered", ""])
+def test_our_own_answers_say_how_they_ended_early_as_a_provider_does(kind, ending):
+    own = OwnAnswer(kind=kind, model="m", created=1)
+    own.ending = ending
+    whole, streamed = BodyGatherer(), StreamGatherer()
+    whole.feed(own.whole("Half", (3, 2)))
+    whole.close()
+    for event in (own.begin(), own.piece("Half"), *own.end("Half", (3, 2), with_usage=False)):
+        streamed.feed(event)
+    assert [answer.first.ending for answer in (whole.answer, streamed.answer)] == [ending] * 2
+    assert streamed.answer.is_whole
+
+
 def test_half_a_character_leaves_our_own_answers_readable():
     own = OwnAnswer(kind="chat", model="m", created=1)
     said = json.loads(own.whole("a\ud800b", (1, 1)))
-    assert said["choices"][0]["message"]["content"] == "a?b"
+    assert said["choices"][0]["message"]["content"] == "a\ufffdb"
     assert own.piece("\ud800").decode()
 
 

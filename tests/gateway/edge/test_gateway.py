@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from smart_context.gateway.answers import BodyGatherer, StreamGatherer
 from tests.fake_openai import Reply, failure, held
 from tests.gateway.asking import ApiClient, provided_vault
 from tests.gateway.saying import assistant, system, user
@@ -346,6 +347,22 @@ def test_a_chat_of_the_vault_is_a_model(client, server, provider):
     texts = [m["content"] for m in server.ask("memory.load_chat", chat_id="own")["messages"]]
     assert texts == ["x", "Go on", "An answer in our own chat"]
     assert client.chat(user("x"), model="chat:nobody").status == 404
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("reason", ["content_filter", "length", "stop"])
+def test_an_answer_in_a_chat_of_the_vault_says_how_it_ended(
+    client, server, provider, reason, stream
+):
+    chat = f"ended-{reason}-{stream}"
+    server.ask("memory.save_chat", chat_id=chat, data={"messages": [{"id": "a", **user("x")}]})
+    provider.reply_with(Reply(text="Half an", finish_reason=reason))
+    answer = client.chat(user("Go on"), model=f"chat:{chat}", stream=stream)
+    gathered = StreamGatherer() if stream else BodyGatherer()
+    gathered.feed(answer.raw)
+    gathered.close()
+    assert f'"finish_reason": "{reason}"'.encode() in answer.raw
+    assert gathered.answer.first.text == "Half an"
 
 
 @pytest.mark.parametrize("stream", [False, True])
