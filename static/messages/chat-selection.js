@@ -148,8 +148,9 @@ export class ChatSelection {
     await this.#arrange([...this.#ids], { folder: field.value.trim() });
   }
 
+  /** Those that can be selected; others' chats can't. */
   get #entries() {
-    return /** @type {HTMLElement[]} */ ([...this.#nav.querySelectorAll(".chat-entry")]);
+    return /** @type {HTMLElement[]} */ ([...this.#nav.querySelectorAll(".chat-entry:has([data-chat-action=select])")]);
   }
 
   get #selected() {

@@ -76,6 +76,29 @@ def test_what_of_a_shared_chat_is_its_persons_is_shown_to_others_as_theirs(proxi
     assert "Set by whoever shared this chat" not in hers
 
 
+def test_nobody_is_offered_what_only_another_may_do(proxied):
+    with (
+        as_person(proxied, ("X-User", "alice")) as alice,
+        as_person(proxied, ("X-User", "bob")) as bob,
+    ):
+        for person, chat in ((alice, "hers"), (alice, "hers-shared"), (bob, "his")):
+            call(person, "memory.save_chat", chat_id=chat, data={"title": "Plans"})
+        call(alice, "memory.share_chat", chat_id="hers-shared", shared=True)
+        hers, his = (each.get("/chats", headers=PAGE).text for each in (alice, bob))
+        page = bob.get("/chats/his", headers=PAGE).text
+        for person, chat in ((alice, "hers"), (alice, "hers-shared"), (bob, "his")):
+            call(person, "memory.delete_chat", chat_id=chat)
+    offered = [
+        re.findall(r'data-chat-id="([^"]*)"(?:(?!</li>).)*data-chat-action', listed, re.DOTALL)
+        for listed in (hers, his)
+    ]
+    assert [set(ids) >= {"hers", "hers-shared"} for ids in offered] == [True, False]
+    assert "his" in offered[1]
+    assert 'data-chat-id="hers-shared"' in his
+    assert "hers-shared" not in offered[1]
+    assert "data-guest" in page
+
+
 def test_settings_that_are_not_ones_own_are_refused_in_words(proxied):
     with as_person(proxied, ("X-User", "alice")) as alice:
         page = alice.get("/settings", headers=PAGE)

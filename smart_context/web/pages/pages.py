@@ -42,7 +42,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from smart_context.base.errors import ChatIdInvalid, SmartContextError
 from smart_context.base.processes.child import Child
 from smart_context.base.resources import asset
-from smart_context.base.values import JsonObject, PersonId
+from smart_context.base.values import OWNER, JsonObject, PersonId
 from smart_context.chat.clients import is_of_client
 from smart_context.chat.documents.branches import branches_of, unreachable, versions_of
 from smart_context.chat.exported import ENDINGS, Form, embedded, exported, file_name
@@ -325,7 +325,13 @@ class _Pages:
             return await self._failed(problem)
         panel = await plugin.panel(chat_id, document.get("topics"))
         system = await plugin.ask("system.status", {})
-        return await self._page("pages/panel.html", chat_id=chat_id, panel=panel, system=system)
+        return await self._page(
+            "pages/panel.html",
+            chat_id=chat_id,
+            panel=panel,
+            system=system,
+            is_guest=_is_guest(request),
+        )
 
     async def contexts(self, request: Request) -> Response:
         asked = request.query_params.get("chat", "")
@@ -369,6 +375,7 @@ class _Pages:
         return {
             "system": await plugin.ask("system.status", {}),
             "trust": await plugin.ask("system.trust", {}),
+            "is_guest": _is_guest(request),
         }
 
     async def _listing(self, request: Request, chats: Sequence[ChatRow]) -> dict[str, Any]:
@@ -439,6 +446,11 @@ async def _or_why(
 
 def _caller(request: Request) -> Caller:
     return Caller(admitted(request.scope).person)
+
+
+def _is_guest(request: Request) -> bool:
+    """True for others than the owner of the installation, who may not change its settings."""
+    return _caller(request).person != OWNER
 
 
 def _me(request: Request) -> dict[str, Any] | None:
