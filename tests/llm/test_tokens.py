@@ -10,16 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.llm.models import Usage
 from smart_context.llm.tokens import (
     COUNTED_ONE_BY_ONE,
     MARGIN,
     TokenCounter,
-    beginning,
     count_tokens,
     counting,
     encoding_name,
-    estimate,
     utf8_bytes,
 )
 
@@ -59,20 +56,6 @@ def test_openai_models_are_counted_exactly(text, o200k, cl100k):
     assert count_tokens(text, "gpt-4") == cl100k
 
 
-@pytest.mark.parametrize(
-    ("text", "tokens"),
-    [
-        pytest.param("", 0, id="empty"),
-        pytest.param("x", 1, id="rounded up"),
-        pytest.param("x" * 400, 100, id="four ascii characters"),
-        pytest.param("语" * 160, 100, id="1.6 others"),
-        pytest.param("x" * 400 + "é" * 160, 200, id="both"),
-    ],
-)
-def test_other_models_are_estimated_by_script(text, tokens):
-    assert count_tokens(text, "llama3") == estimate(text) == tokens
-
-
 @pytest.mark.parametrize("character", ["a", "语", "=", " ", "\u0e01"])
 def test_a_long_run_without_a_break_is_counted_quickly_and_closely(character):
     assert 0 < count_tokens(character * 50_000, "gpt-4o") <= 50_000
@@ -81,15 +64,6 @@ def test_a_long_run_without_a_break_is_counted_quickly_and_closely(character):
 def test_a_huge_text_is_counted_by_samples_within_a_hundredth():
     text = "The quick brown fox jumps over the lazy dog. " * 5_000
     assert abs(count_tokens(text, "gpt-4o") - 50_001) < 500
-
-
-@given(ANY_TEXT, st.integers(0, 50))
-def test_a_beginning_is_within_its_tokens_and_cannot_be_longer(text, most):
-    head = beginning(text, most)
-    assert text.startswith(head)
-    assert estimate(head) <= most
-    longer = text[: len(head) + 1]
-    assert longer == head or estimate(longer) > most
 
 
 @given(ANY_TEXT)
@@ -106,16 +80,15 @@ def test_an_estimate_learns_from_what_the_endpoint_counts():
     counter = TokenCounter("llama3")
     messages = prompt("x" * 4_000)
     before = counter.count_prompt(messages)
-    for _ in range(10):
-        counter.calibrate(messages, Usage(prompt_tokens=1_507, completion_tokens=1))
-    assert before == 1_007
-    assert counter.count_prompt(messages) == pytest.approx(1_507, abs=3)
+    counter.calibrate(messages, 2 * before)
+    assert counter.count_prompt(messages) == pytest.approx(2 * before, abs=3)
 
 
 def test_one_odd_count_does_little():
     counter = TokenCounter("llama3")
-    counter.calibrate(prompt("x" * 400), Usage(prompt_tokens=1_000_000, completion_tokens=1))
-    assert counter.count("x" * 400) <= 175
+    before = counter.count("x" * 400)
+    counter.calibrate(prompt("x" * 400), 1_000_000)
+    assert counter.count("x" * 400) <= 2.5 * before
 
 
 @pytest.mark.parametrize(
@@ -127,13 +100,14 @@ def test_one_odd_count_does_little():
 )
 def test_a_prompt_without_text_teaches_nothing(messages):
     counter = TokenCounter("llama3")
-    counter.calibrate(messages, Usage(prompt_tokens=500, completion_tokens=1))
-    assert counter.count("x" * 400) == 100
+    before = counter.count("x" * 400)
+    counter.calibrate(messages, 500)
+    assert counter.count("x" * 400) == before
 
 
 def test_an_exact_count_is_not_corrected():
     counter = TokenCounter("gpt-4o")
-    counter.calibrate(prompt("hello world"), Usage(prompt_tokens=900, completion_tokens=1))
+    counter.calibrate(prompt("hello world"), 900)
     assert counter.is_exact
     assert counter.count("hello world") == 2
 

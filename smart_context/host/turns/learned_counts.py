@@ -7,7 +7,6 @@ too short could merely have been longer.
 from smart_context.base.values import CountTokens
 from smart_context.host.request.request import schemas_text
 from smart_context.host.turn import Turn
-from smart_context.llm.models import Usage
 from smart_context.llm.tokens import TokenCounter, count_tokens
 
 LEAST_COUNTED = 1_000
@@ -40,5 +39,5 @@ class TokenCounts:
         prompt = [*turn.sent, tools]
         if counter.is_exact or counter.count_prompt(prompt) < LEAST_COUNTED:
             return
-        counter.calibrate(prompt, Usage(prompt_tokens=prompt_tokens, completion_tokens=0))
+        counter.calibrate(prompt, prompt_tokens)
         self._counters[model] = counter

@@ -31,6 +31,7 @@ from smart_context.base.config import EndpointSettings
 from smart_context.base.errors import ModelFailed
 from smart_context.base.text.names import storable, storable_value
 from smart_context.llm.echoes import Echoes, EchoStream
+from smart_context.llm.estimating import beginning
 from smart_context.llm.failures import (
     AnswerNotUnderstood,
     EndpointFailure,
@@ -50,7 +51,6 @@ from smart_context.llm.models import (
 )
 from smart_context.llm.openai.connection import EndpointClient, bounded, decoded
 from smart_context.llm.openai.replies import ObjectEnd, StreamReader, read_completion, read_vectors
-from smart_context.llm.tokens import beginning
 
 T = TypeVar("T")
 Route = Literal["/chat/completions", "/embeddings", "/models"]

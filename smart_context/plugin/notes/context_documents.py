@@ -8,7 +8,7 @@ from smart_context.base.values import CountTokens, JsonObject
 from smart_context.contexts import SmartContext, SmartContexts, Snapshot, Stats
 from smart_context.contexts.render import path_of
 from smart_context.host.access import EVERYBODY, Audience, Names, Owned
-from smart_context.llm.tokens import estimate
+from smart_context.llm.estimating import estimate
 from smart_context.plugin.notes.context_prompt import MAX_CHARACTERS, ContextShare, bounded
 from smart_context.vault.guarded.files import Unreadable, read_text
 from smart_context.vault.guarded.paths import confine

@@ -13,7 +13,7 @@ from smart_context.base.text.names import one_line
 from smart_context.base.values import CountTokens
 from smart_context.contexts import ContextOptions, SmartContext, SmartContexts, Snapshot, Template
 from smart_context.contexts.render import WHOLE, file_tree, path_of
-from smart_context.llm.tokens import beginning, estimate
+from smart_context.llm.estimating import beginning, estimate
 from smart_context.vault.assigns import build_here_doc_token
 
 _HOPELESS = 3  # if the estimate exceeds the room this many times, no exact count is needed

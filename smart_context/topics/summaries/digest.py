@@ -17,8 +17,8 @@ from typing import Any
 from smart_context.base.errors import ModelFailed
 from smart_context.base.text.words import UNSPACED_RUN, content_words
 from smart_context.chat.messages import Message
+from smart_context.llm.estimating import beginning
 from smart_context.llm.models import ChatModel
-from smart_context.llm.tokens import beginning
 from smart_context.topics.prompting import (
     LINE_TOKENS,
     cut,

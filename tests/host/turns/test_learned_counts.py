@@ -13,14 +13,14 @@ from tests.scripted import Scripted
 
 pytestmark = pytest.mark.anyio
 
-TEXT = "word " * 1_200  # 1,500 tokens by the estimate
+TEXT = "word " * 1_200  # 1,201 tokens by the estimate
 
 
 def window(model="local"):
     return Window(tokens=4_000, model=model, count=len)
 
 
-def turn(prompt_tokens, text=TEXT, model="local", **more):
+def turn(text=TEXT, model="local", **more):
     question = Message(id=MessageId("q"), role="user", content=text)
     turn = Turn(
         id="t",
@@ -31,26 +31,33 @@ def turn(prompt_tokens, text=TEXT, model="local", **more):
         request=Request(message=text, **more),
     )
     turn.sent = turn.request.messages()
-    turn.usage = Usage(prompt_tokens=prompt_tokens, completion_tokens=1)
     turn.window = window(model)
     return turn
 
 
 @pytest.mark.parametrize(
-    ("model", "over", "least", "most"),
+    ("model", "over", "counted", "least", "most"),
     [
-        pytest.param("local", turn(3_000), 2_100, 2_300, id="too few: halfway up at once"),
-        pytest.param("local", turn(500), 1_500, 1_500, id="too many stay: rather too short"),
-        pytest.param("local", turn(900, "short " * 60), 1_500, 1_500, id="a short request"),
-        pytest.param("local", turn(3_000, images={"k": "data:"}), 1_500, 1_500, id="with images"),
-        pytest.param("gpt-4o", turn(5_000, model="gpt-4o"), 1_200, 1_202, id="an exact tokenizer"),
+        pytest.param("local", turn(), 2_400, 2_380, 2_402, id="too few"),
+        pytest.param("local", turn(), 700, 1_201, 1_201, id="too many stay: rather too short"),
+        pytest.param("local", turn("short " * 60), 900, 1_201, 1_201, id="a short request"),
+        pytest.param("local", turn(images={"k": "data:"}), 2_400, 1_201, 1_201, id="with images"),
+        pytest.param("gpt-4o", turn(model="gpt-4o"), 5_000, 1_200, 1_202, id="an exact tokenizer"),
     ],
 )
-def test_what_an_endpoint_counts_raises_later_counts(model, over, least, most):
+def test_what_an_endpoint_counts_raises_later_counts(model, over, counted, least, most):
     counts = TokenCounts()
-    counts.learn(over, over.usage.prompt_tokens)
+    counts.learn(over, counted)
     assert least <= counts.count(TEXT, model) <= most
-    assert counts.count(TEXT, "another") == 1_500
+    assert counts.count(TEXT, "another") == 1_201
+
+
+def test_what_is_learned_of_one_kind_of_text_leaves_the_others_alone():
+    counts, numbers = TokenCounts(), "17.25;" * 400
+    before = counts.count(numbers, "local")
+    counts.learn(turn(numbers), 2 * before)
+    assert counts.count(numbers, "local") == pytest.approx(2 * before, rel=0.02)
+    assert counts.count(TEXT, "local") == 1_201
 
 
 async def test_the_next_request_is_shorter_for_it(make_bench, running):

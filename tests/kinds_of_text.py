@@ -1,0 +1,94 @@
+"""Real text of eight kinds, the same at each call, and what a real tokenizer counts of it."""
+
+import hashlib
+import json
+import random
+from collections.abc import Iterator
+
+_PROSE = """\
+I have been thinking about the solar panels on our roof. The installer told us that the inverter
+needs to be replaced after ten years, which seems rather soon to me. What would you suggest we ask
+before signing the contract? Perhaps we should compare two or three offers first, and look at the
+guarantees in detail. My neighbour, who had hers installed in spring, is quite happy with them.
+"""
+_CODE = """\
+class Invoice:
+    def __init__(self, rows, *, currency="EUR", rounds_up=False):
+        self._rows = list(rows)
+        self.currency = currency
+
+    def total(self):
+        amounts = [row.amount * (1 - row.discount) for row in self._rows if not row.is_void]
+        return round(sum(amounts), 2) if amounts else 0.0
+
+const byName = new Map(rows.map((row) => [row.name, { ...row, seen: row.count > 0 }]));
+for (const [name, { count }] of byName) { if (!count) console.warn(`${name}: none`); }
+"""
+_CHINESE = (
+    "今天我们讨论了如何在家里做豆腐。首先需要把黄豆泡一个晚上，然后磨成豆浆，再用石膏点卤。"
+    "宽带安装的师傅说明天上午九点到下午三点之间会来，请提前准备好身份证和房产证。"
+    "青城山旅行的计划是坐高铁到成都，住一晚，第二天早上爬山。"
+)
+
+
+def _code(_rng: random.Random) -> str:
+    return _CODE * 4
+
+
+def _csv(rng: random.Random) -> str:
+    rows = (
+        f"{rng.randint(1_000, 99_999)},{rng.choice(['Alice', 'Bob', 'Carol'])},"
+        f"{rng.random() * 1_000:.2f},2024-05-{rng.randint(1, 28):02d},{rng.random():.6f}"
+        for _ in range(60)
+    )
+    return "id,name,amount,date,ratio\n" + "\n".join(rows)
+
+
+def _json(rng: random.Random) -> str:
+    rows = [
+        {
+            "id": rng.randint(1, 99_999),
+            "tags": ["red", "blue"],
+            "price": round(rng.random() * 100, 2),
+            "active": True,
+            "at": {"lat": rng.random() * 90, "lon": rng.random() * 180},
+        }
+        for _ in range(30)
+    ]
+    return json.dumps(rows, indent=1)
+
+
+def _hex(rng: random.Random) -> str:
+    return "\n".join(hashlib.sha256(rng.randbytes(8)).hexdigest() for _ in range(40))
+
+
+def _log(rng: random.Random) -> str:
+    return "\n".join(
+        f"2024-05-{rng.randint(1, 28):02d}T10:12:{rng.randint(0, 59):02d}.410Z INFO "
+        f"[worker-{rng.randint(1, 16)}] id={rng.getrandbits(64):016x} "
+        f"GET /api/v1/items/{rng.randint(1, 9_999)} status=200 took={rng.randint(1, 900)}ms"
+        for _ in range(40)
+    )
+
+
+def _mixed(rng: random.Random) -> str:
+    return f"{_PROSE}\n```csv\n{_csv(rng)}\n```\n\n{_CHINESE}\n"
+
+
+KINDS = {
+    "prose": lambda _: _PROSE * 4,
+    "code": _code,
+    "csv": _csv,
+    "json": _json,
+    "hex": _hex,
+    "log": _log,
+    "chinese": lambda _: _CHINESE * 4,
+    "mixed": _mixed,
+}
+"""By name, what makes the text with a generator of numbers."""
+
+
+def texts_by_kind(seed: int = 7) -> Iterator[tuple[str, str]]:
+    """The texts with their kinds."""
+    for name, make in KINDS.items():
+        yield name, make(random.Random(seed))
