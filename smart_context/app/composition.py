@@ -47,13 +47,13 @@ from smart_context.host.request.window import (
     Window,
     window_of,
 )
+from smart_context.llm.estimating import utf8_bytes
 from smart_context.llm.models import ChatModel, Embedder
 from smart_context.llm.offline.every_language import EveryLanguageEmbedder
 from smart_context.llm.offline.responder import PassageResponder
 from smart_context.llm.openai.asking import ServerInformant
 from smart_context.llm.openai.connection import EndpointClient
 from smart_context.llm.openai.models import OpenAIChatModel, OpenAIEmbedder
-from smart_context.llm.tokens import utf8_bytes
 from smart_context.storage.files.caches import FileCaches
 from smart_context.storage.files.storage import file_storage
 from smart_context.storage.guarded.storage import People, guarded

@@ -62,12 +62,10 @@ from smart_context.host.request.window import Window
 from smart_context.host.tasks import Stops, TaskOwner
 from smart_context.host.turn import Turn
 from smart_context.host.turns.answering import TurnParts
-from smart_context.host.turns.learned_counts import TokenCounts
 from smart_context.host.turns.pipeline import Pipeline
 from smart_context.host.turns.repair import Repair
 from smart_context.host.turns.turns import Turns
 from smart_context.host.turns.unsaved import UnsavedAnswers
-from smart_context.llm.tokens import count_tokens
 from smart_context.storage.guarded.storage import People
 from smart_context.storage.ports import Storage
 from smart_context.vault.followed import FollowedVault
@@ -146,15 +144,12 @@ class Host:
     ) -> None:
         self._options = options = options or HostOptions()
         self._current = CurrentSettings(config=config, models=models)
-        self._counts = TokenCounts()
         self.faults: list[str] = []
         self.access = access = _access_of(options)
         self.has_people = options.people is not None
         bus = EventBus(handler_timeout_s=options.handler_timeout_s)
         self._known = KnownModels(storage.caches, options.informant)
-        completion = RequestCompletion(
-            storage.blobs, lambda: self.config.chat, self._counts.of, self._known
-        )
+        completion = RequestCompletion(storage.blobs, lambda: self.config.chat, self._known)
         self.services = services = Services(
             current=self._current,
             bus=bus,
@@ -166,9 +161,7 @@ class Host:
             notes=notes or FollowedVault(config.root, config.memory_dir, caches=storage.caches),
             children=options.children,
             trust=trust,
-            pipeline=Pipeline(
-                bus, lambda: self.models, ToolSupport(), completion, self._counts.learn
-            ),
+            pipeline=Pipeline(bus, lambda: self.models, ToolSupport(), completion),
             build_history=build_history,
             digest=options.digest or no_summaries,
             stops=Stops(),
@@ -197,7 +190,7 @@ class Host:
             digest=self._digest,
             window=lambda: completion.window,
             build_history=build_history,
-            count=lambda text: count_tokens(text, self.models.chat.name),
+            count=self.count_tokens,
             tell_plugins=lambda summed: bus.publish(CHAT_SUMMED, summed),
         )
         self._tasks = TaskOwner("host")
@@ -223,6 +216,10 @@ class Host:
     def window_of(self, endpoint: EndpointSettings | None) -> Window | None:
         """A model's window: as set, as its server told, or from a table; `None` if unknown."""
         return self.pipeline.completion.window_of(endpoint)
+
+    def count_tokens(self, text: str) -> int:
+        """The tokens of a text for the current chat model."""
+        return self._known.counter(self.models.chat.name)(text)
 
     async def start(self) -> None:
         """Register the host's commands, start the plugins and watch the chats."""
@@ -374,7 +371,7 @@ class Host:
 
     def _after(self, turn: Turn) -> None:
         if turn.usage is not None:
-            self._counts.learn(turn, turn.usage.prompt_tokens)
+            self.pipeline.completion.learn_counts(turn.request, turn.sent, turn.usage.prompt_tokens)
         if self.config.chat is not None:
             self._known.ask_again(self.config.chat)
         self.compactions.after(turn)

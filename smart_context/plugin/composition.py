@@ -103,7 +103,7 @@ class _Parts:
         scorer = RelevanceScorer(self.cache, mode=self.settings.relevance, scale=scale, judge=judge)
         self.selector = ContextSelector(scorer, self.settings, context.logger, self.budget)
         self.count_tokens = self.model.count_tokens
-        self.ledger = TokenLedger(self.count_tokens)
+        self.ledger = TokenLedger(self.model.counter)
         self.role_sources = RoleSources(context.trust, lambda: context.user_roles)
         self.changes = ContextChanges(context.emit)
         self.notes = VaultNotes(

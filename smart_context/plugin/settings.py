@@ -8,7 +8,7 @@ from smart_context.base.config.endpoints import Price
 from smart_context.host.models import Models
 from smart_context.host.plugins.api import PluginContext
 from smart_context.host.request.window import Window
-from smart_context.llm.tokens import count_tokens
+from smart_context.llm.tokens import TokenCounter
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +35,6 @@ class FilterSettings:
         known = {name: settings[name] for name in cls.__dataclass_fields__ if name in settings}
         return cls(**known)
 
-
-_SAMPLE = "word " * 200
 
 _MAY_CUT = (
     "Its server may cut a longer request without a word: set context_window to the tokens that it "
@@ -97,10 +95,11 @@ class ModelInUse:
         """What people should know of its window before they send; mostly empty."""
         return _MAY_CUT if self.context.requests.may_be_cut else ""
 
-    def correction(self, window: Window) -> float:
-        """How many tokens the model's endpoint counts for one of ours, as far as it was learned."""
-        return window.count(_SAMPLE) / count_tokens(_SAMPLE, window.model)
+    def counter(self, model: str | None = None) -> TokenCounter:
+        """The token counter of a model, by default the chat model; as of now, since it learns."""
+        window = self.window()
+        return self.context.requests.counter(model or (window.model if window else self.name()))
 
     def count_tokens(self, text: str) -> int:
-        """The number of tokens of a text for that model."""
-        return count_tokens(text, self.name())
+        """The number of tokens of a text for the chat model."""
+        return self.counter()(text)

@@ -1,55 +1,88 @@
-"""Tokens by what a text is made of, beside the counts of a real tokenizer."""
+"""Tokens by what a text is made of, beside the counts of real tokenizers."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.llm.estimating import beginning, estimate, kind_of
-from smart_context.llm.tokens import utf8_bytes
-from tests.kinds_of_text import texts_by_kind
+from smart_context.llm.estimating import (
+    AS_ESTIMATED,
+    SAMPLES,
+    Parts,
+    beginning,
+    estimate,
+    factors_after,
+    factors_by,
+    parts_of,
+    tokens_in,
+    utf8_bytes,
+)
+from tests.kinds_of_text import COUNTED, texts_by_kind
 
 ANY_TEXT = st.text(st.characters(codec=None, categories=None))
 TEXTS = dict(texts_by_kind())
-COUNTED = {
-    "prose": 344,
-    "code": 556,
-    "csv": 2097,
-    "json": 2945,
-    "hex": 2303,
-    "log": 2780,
-    "chinese": 288,
-    "mixed": 2261,
-}
-"""What the tokenizer of Qwen 2.5, which takes each digit for a token, counts of them."""
-KINDS = {
-    "prose": "prose",
-    "code": "code",
-    "csv": "numbers",
-    "json": "numbers",
-    "hex": "numbers",
-    "log": "numbers",
-    "chinese": "other script",
-}
+OTHERS = dict(texts_by_kind(99))
+by_tokenizer = pytest.mark.parametrize("tokenizer", COUNTED)
+by_kind = pytest.mark.parametrize("kind", TEXTS)
 
 
-@pytest.mark.parametrize("name", COUNTED)
-def test_each_kind_of_text_is_estimated_near_a_real_tokenizer_and_hardly_below(name):
-    assert 0.95 <= estimate(TEXTS[name]) / COUNTED[name] <= 1.25
+def counted(tokenizer, kind):
+    return dict(zip(TEXTS, COUNTED[tokenizer]["kinds"], strict=True))[kind]
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_the_kind_of_a_text_is_known(name):
-    assert kind_of(TEXTS[name]) == KINDS[name]
+@by_kind
+@by_tokenizer
+def test_an_estimate_is_not_below_what_a_real_tokenizer_counts(tokenizer, kind):
+    assert estimate(TEXTS[kind]) >= counted(tokenizer, kind)
+
+
+@by_kind
+@by_tokenizer
+def test_with_a_servers_tokenizer_each_kind_of_text_is_counted_nearly_as_it_counts(tokenizer, kind):
+    factors = factors_by(COUNTED[tokenizer]["samples"])
+    assert 0.95 <= tokens_in(parts_of(TEXTS[kind]), factors) / counted(tokenizer, kind) <= 1.25
+
+
+@by_kind
+@by_tokenizer
+def test_after_one_answer_more_text_of_its_kind_is_counted_nearly_as_the_endpoint_counts(
+    tokenizer, kind
+):
+    factors = factors_after(AS_ESTIMATED, parts_of(TEXTS[kind]), counted(tokenizer, kind))
+    before = estimate(TEXTS[kind]) / estimate(OTHERS[kind])
+    after = tokens_in(parts_of(OTHERS[kind]), factors)
+    assert 0.95 <= after * before / counted(tokenizer, kind) <= 1.25
+
+
+def test_a_count_that_is_near_enough_or_far_off_teaches_nothing():
+    parts = parts_of(TEXTS["prose"])
+    shown = tokens_in(parts)
+    for told in (shown, shown / 1.1, 10 * shown, shown / 10):
+        assert factors_after(AS_ESTIMATED, parts, int(told)) == AS_ESTIMATED
+    assert factors_after(AS_ESTIMATED, Parts(), 100) == AS_ESTIMATED
+
+
+def test_plain_words_are_estimated_at_a_token_for_four_characters_and_more():
+    assert estimate("word " * 1_200) == 1_500
+    assert estimate(TEXTS["prose"]) >= len(TEXTS["prose"]) / 4
 
 
 def test_letters_that_form_no_words_are_no_words():
     assert estimate("aGVsbG8gd29ybGQgaG93IGFyZSB5b3U" * 10) > 2 * estimate("something " * 31)
 
 
+def test_each_sample_is_mostly_of_its_part_or_of_earlier_ones():
+    known = set()
+    for name, text in SAMPLES.items():
+        known.add(name)
+        parts = parts_of(text)._asdict()
+        assert sum(parts[part] for part in known) > 0.8 * sum(parts.values())
+        assert parts[name] > 0.1 * sum(parts.values())
+
+
 @given(ANY_TEXT)
 def test_no_text_has_more_tokens_than_bytes(text):
     assert (estimate(text) > 0) == bool(text)
-    assert estimate(text) <= max(utf8_bytes(text), 1)
+    assert estimate(text) <= utf8_bytes(text)
 
 
 @given(ANY_TEXT, ANY_TEXT)

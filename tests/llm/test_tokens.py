@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from smart_context.llm.estimating import utf8_bytes
 from smart_context.llm.tokens import (
     COUNTED_ONE_BY_ONE,
     MARGIN,
@@ -17,7 +18,6 @@ from smart_context.llm.tokens import (
     count_tokens,
     counting,
     encoding_name,
-    utf8_bytes,
 )
 
 ANY_TEXT = st.text(st.characters(codec=None, categories=None))
@@ -72,50 +72,30 @@ def test_any_text_can_be_counted(text):
     assert count_tokens(text, None) >= 0
 
 
-def prompt(text):
-    return [{"role": "user", "content": text}]
-
-
-def test_an_estimate_learns_from_what_the_endpoint_counts():
+def test_a_counter_learns_from_what_the_endpoint_counts():
     counter = TokenCounter("llama3")
-    messages = prompt("x" * 4_000)
-    before = counter.count_prompt(messages)
-    counter.calibrate(messages, 2 * before)
-    assert counter.count_prompt(messages) == pytest.approx(2 * before, abs=3)
+    text = "id,17.25,2024\n" * 100
+    before = counter(text)
+    learned = counter.after([text], before // 2)
+    assert before / 2 <= learned(text) < 0.6 * before
+    assert counter(text) == before
 
 
-def test_one_odd_count_does_little():
+def test_a_request_without_text_teaches_nothing():
     counter = TokenCounter("llama3")
-    before = counter.count("x" * 400)
-    counter.calibrate(prompt("x" * 400), 1_000_000)
-    assert counter.count("x" * 400) <= 2.5 * before
-
-
-@pytest.mark.parametrize(
-    "messages",
-    [
-        pytest.param(prompt(""), id="nothing to compare"),
-        pytest.param([], id="no messages"),
-    ],
-)
-def test_a_prompt_without_text_teaches_nothing(messages):
-    counter = TokenCounter("llama3")
-    before = counter.count("x" * 400)
-    counter.calibrate(messages, 500)
-    assert counter.count("x" * 400) == before
+    assert counter.after([""], 500) == counter.after([], 500) == counter
 
 
 def test_an_exact_count_is_not_corrected():
     counter = TokenCounter("gpt-4o")
-    counter.calibrate(prompt("hello world"), 900)
     assert counter.is_exact
-    assert counter.count("hello world") == 2
+    assert counter.after(["hello world"], 900)("hello world") == 2
 
 
-def test_messages_in_parts_are_counted_by_their_texts():
-    parts = [{"type": "text", "text": "hello world"}, {"type": "image_url", "image_url": {}}]
-    counted = TokenCounter("gpt-4o").count_prompt([{"role": "user", "content": parts}])
-    assert counted == TokenCounter("gpt-4o").count_prompt(prompt("hello world\n"))
+def test_a_huge_text_is_estimated_by_samples_in_all_its_parts():
+    counter = TokenCounter("llama3").after(["4 711 " * 100], 300)
+    text = "4 711 and some words; " * 20_000
+    assert counter(text) == pytest.approx(2_000 * counter(text[:220]), rel=0.05)
 
 
 def test_long_texts_that_were_counted_do_not_fill_the_memory():

@@ -40,8 +40,9 @@ from smart_context.host.request.window import COMPACTION_SHARE, KEPT_SHARE, Wind
 from smart_context.host.tasks import TaskOwner
 from smart_context.host.turn import Turn
 from smart_context.host.turns.turns import Turns
+from smart_context.llm.estimating import utf8_bytes
 from smart_context.llm.models import PromptMessage
-from smart_context.llm.tokens import counting, utf8_bytes
+from smart_context.llm.tokens import counting
 from smart_context.storage.ports import Storage
 
 T = TypeVar("T")

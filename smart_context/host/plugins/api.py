@@ -35,6 +35,7 @@ from smart_context.host.tasks import Stops, TaskOwner
 from smart_context.host.turn import Turn
 from smart_context.host.turns.pipeline import Pipeline
 from smart_context.host.turns.rounds import Heard
+from smart_context.llm.tokens import TokenCounter
 from smart_context.storage.ports import Storage
 from smart_context.vault.followed import FollowedVault
 from smart_context.vault.trust.vault import VaultTrust
@@ -79,6 +80,10 @@ class Requests:
     def may_be_cut(self) -> bool:
         """True if the chat model's server may cut requests without a word."""
         return self._services.pipeline.completion.may_be_cut
+
+    def counter(self, model: str) -> TokenCounter:
+        """The token counter of a model."""
+        return self._services.pipeline.completion.counter(model)
 
     @property
     def takes_tools(self) -> bool:

@@ -21,7 +21,9 @@ from smart_context.host.request.request import Request, schemas_text
 from smart_context.host.request.speaking_order import SpeakingOrder
 from smart_context.host.request.tokens import message_tokens, prompt_tokens, texts_of
 from smart_context.host.request.window import NEWEST_RESULTS_SHARE, RESULTS_SHARE, Window, window_of
-from smart_context.llm.tokens import counting, utf8_bytes
+from smart_context.llm.estimating import utf8_bytes
+from smart_context.llm.models import PromptMessage
+from smart_context.llm.tokens import TokenCounter, counting
 from smart_context.storage.ports import Blobs
 
 MAX_IMAGES = 8
@@ -34,7 +36,6 @@ class RequestCompletion:
 
     files: Blobs
     endpoint: Callable[[], EndpointSettings | None]  # the current chat model, if one is configured
-    counter: Callable[[str], CountTokens]  # the token counter of a model
     known: KnownModels  # what their servers tell
 
     @property
@@ -47,6 +48,17 @@ class RequestCompletion:
         if endpoint is None:
             return None
         return window_of(endpoint, self.counter(endpoint.model), self.known.window)
+
+    def counter(self, model: str) -> TokenCounter:
+        """The token counter of a model."""
+        return self.known.counter(model)
+
+    def learn_counts(self, request: Request, sent: Sequence[PromptMessage], counted: int) -> None:
+        """Learn from the tokens that the chat model's endpoint counted in a request."""
+        endpoint = self.endpoint()
+        if endpoint is not None and not request.images:
+            tools = schemas_text(request.offered())
+            self.known.learn_counts(endpoint, sent, tools, counted)
 
     @property
     def may_be_cut(self) -> bool:

@@ -1,13 +1,13 @@
 """What is known of models from the servers that run them, kept on this machine.
 
 A server is asked once, in the background, when a model of it is first used; what it refuses as too
-long teaches as well.
+long teaches as well, and so do the tokens that it counts in requests.
 """
 
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -19,9 +19,13 @@ from smart_context.base.config import EndpointSettings
 from smart_context.base.config.endpoints import is_loopback
 from smart_context.base.errors import StoreFailed
 from smart_context.host.request.speaking_order import SpeakingOrder
+from smart_context.host.request.tokens import prompt_tokens, texts_of
 from smart_context.host.request.window import stated_window
 from smart_context.host.tasks import TaskOwner
+from smart_context.llm.estimating import AS_ESTIMATED, Parts
 from smart_context.llm.failures import RequestFailed
+from smart_context.llm.models import PromptMessage
+from smart_context.llm.tokens import TokenCounter
 from smart_context.llm.told import LEAST_WINDOW, MOST_WINDOW, Told
 
 CACHE_NAME = "models.json"
@@ -32,6 +36,9 @@ WAIT_S = 2.0
 _AGAIN_S = 600.0
 _AGAIN_AFTER_FAILURE_S = 30.0
 _MOST_KEPT = 500
+
+LEAST_COUNTED = 400
+"""Smallest request to learn from; in shorter ones the endpoint's own words weigh too much."""
 
 _log = logging.getLogger(__name__)
 
@@ -52,6 +59,8 @@ class Known:
     refused_above: int | None = None
     # how it wants the messages of a request, as it said when it refused one
     order: SpeakingOrder = SpeakingOrder.ANY
+    # how it counts tokens, by its tokenizer and by requests that it has answered
+    factors: Parts = AS_ESTIMATED
 
     @property
     def window(self) -> int | None:
@@ -61,9 +70,15 @@ class Known:
     def with_told(self, told: Told) -> "Known":
         """What is known after its server has told this; a changed window outdates refusals."""
         is_same = told.window in (None, self.told.window)
+        is_new = told.factors not in (None, self.told.factors)
         if told.window is None and told.program == self.told.program:
-            told = self.told
-        return replace(self, told=told, refused_above=self.refused_above if is_same else None)
+            told = replace(self.told, factors=told.factors)
+        return replace(
+            self,
+            told=told,
+            refused_above=self.refused_above if is_same else None,
+            factors=told.factors if told.factors and is_new else self.factors,
+        )
 
 
 _KNOWN = TypeAdapter(dict[str, Known])
@@ -88,6 +103,7 @@ class KnownModels:
         self._informant = informant
         self._clock = clock
         self._known: dict[str, Known] = {}
+        self._counters: dict[str, TokenCounter] = {}
         self._is_unwritten = False
         self._asked_at: dict[str, float] = {}
         self._asking: dict[str, asyncio.Task[None]] = {}
@@ -96,6 +112,9 @@ class KnownModels:
     async def load(self) -> None:
         """Read what was learned before."""
         self._known = {**await asyncio.to_thread(self._read), **self._known}
+        for key, known in self._known.items():
+            model = key.partition("|")[2]
+            self._counters.setdefault(model, TokenCounter(model, known.factors))
 
     async def close(self) -> None:
         """Ask no longer; keep what had no place before, since the vault had no chat."""
@@ -111,6 +130,37 @@ class KnownModels:
     def may_cut_silently(self, endpoint: EndpointSettings) -> bool:
         """True if the server may cut requests without a word, because its window is unknown."""
         return endpoint.context_window is None and self._of(endpoint).told.may_cut_silently
+
+    def counter(self, model: str) -> TokenCounter:
+        """The one counter of a model's tokens: previews, requests and receipts all ask it."""
+        return self._counters.get(model) or TokenCounter(model)
+
+    def learn_counts(
+        self,
+        endpoint: EndpointSettings,
+        messages: Sequence[PromptMessage],
+        tools: str,
+        counted: int,
+    ) -> None:
+        """Learn from the tokens that an endpoint counted in a request.
+
+        A server that cuts silently counts what is left: then only a higher count says something.
+
+        Args:
+            tools: The schemas of the tools that it offered.
+        """
+        before = self.counter(endpoint.model)
+        around = prompt_tokens(messages, lambda _: 0)
+        texts = [tools, *(text for message in messages for text in texts_of(message))]
+        expected = sum(map(before, texts))
+        is_cut = counted < expected and self.may_cut_silently(endpoint)
+        if not is_cut and expected >= LEAST_COUNTED and counted > around:
+            after = before.after(texts, counted - around)
+            known = replace(self._of(endpoint), factors=after.factors)
+            self._counters[endpoint.model] = after
+            if self._take(endpoint, known):
+                self._is_unwritten = True
+                self._tasks.spawn(asyncio.to_thread(self._write))
 
     async def ask(self, endpoint: EndpointSettings | None) -> None:
         """Let a model's server be asked in the background, if it has not been lately.
@@ -154,23 +204,28 @@ class KnownModels:
             _log.info("%s tells nothing of its models: %s", endpoint.base_url, error)
             self._asked_at[_key(endpoint)] = self._clock() + _AGAIN_AFTER_FAILURE_S
             return
-        await self._note(endpoint, self._of(endpoint).with_told(told))
+        known = self._of(endpoint).with_told(told)
+        self._counters[endpoint.model] = TokenCounter(endpoint.model, known.factors)
+        await self._note(endpoint, known)
 
     def _is_worth_asking(self, endpoint: EndpointSettings) -> bool:
-        """False where settings or the table say it: of a server on this machine, settings alone."""
-        return endpoint.context_window is None and (
-            _is_here(endpoint) or stated_window(endpoint) is None
-        )
+        """False where the window is known and there is no tokenizer that could be asked."""
+        return _is_here(endpoint) or stated_window(endpoint) is None
 
     def _of(self, endpoint: EndpointSettings) -> Known:
         return self._known.get(_key(endpoint), _NOTHING)
 
     async def _note(self, endpoint: EndpointSettings, known: Known) -> None:
+        if self._take(endpoint, known):
+            await asyncio.to_thread(self._write)
+
+    def _take(self, endpoint: EndpointSettings, known: Known) -> bool:
+        """Note what is known now; False if it was known."""
         if known == self._of(endpoint):
-            return
+            return False
         self._known.pop(_key(endpoint), None)  # the newest ones are kept
         self._known[_key(endpoint)] = known
-        await asyncio.to_thread(self._write)
+        return True
 
     def _read(self) -> Mapping[str, Known]:
         try:

@@ -46,8 +46,6 @@ class Pipeline:
     models: Callable[[], Models]  # gives the current models; they may change between turns
     support: ToolSupport
     completion: RequestCompletion
-    # takes in the tokens that the endpoint counted of the last request of a turn
-    learn_counts: Callable[[Turn, int], None]
 
     async def ask(self, turn: Turn, heard: Heard) -> None:
         """Run the phases up to the model's answer, which goes to `turn.response`.
@@ -84,11 +82,9 @@ class Pipeline:
 
     async def learn_window(self, turn: Turn, too_long: TooLong) -> Window | None:
         """The window that is known after the model has refused a turn's request as too long."""
-        window = await self.completion.learn_window(too_long)
         if too_long.asked:
-            turn.window = window
-            self.learn_counts(turn, too_long.asked)
-        return window
+            self.completion.learn_counts(turn.request, turn.sent, too_long.asked)
+        return await self.completion.learn_window(too_long)
 
     @property
     def has_no_model(self) -> bool:

@@ -1,4 +1,4 @@
-"""Asks a server what it can tell of a model: its window.
+"""Asks a server what it can tell of a model: its window, and how its tokenizer counts.
 
 `/models` belongs to the API and is asked anywhere. What else llama.cpp, vLLM, LM Studio and Ollama
 tell is asked on this machine alone, at the endpoint's own origin, and of a server that looks like
@@ -14,14 +14,23 @@ from urllib.parse import urlsplit, urlunsplit
 
 from smart_context.base.config import EndpointSettings
 from smart_context.base.config.endpoints import is_loopback
+from smart_context.llm.estimating import SAMPLES, Parts, factors_by
 from smart_context.llm.failures import EndpointFailure, RequestFailed
 from smart_context.llm.openai.connection import EndpointClient, bounded, decoded
-from smart_context.llm.told import Told, from_listing, from_lm_studio, from_ollama, from_props
+from smart_context.llm.told import (
+    Told,
+    from_listing,
+    from_lm_studio,
+    from_ollama,
+    from_props,
+    from_tokenizer,
+)
 
 LONGEST_S = 15.0
 """Longest wait for one answer: nobody waits for these."""
 
 _LARGEST = 8 << 20
+_WITH_TOKENIZER = frozenset({"llama.cpp", "vLLM"})
 
 
 class ServerInformant:
@@ -41,8 +50,9 @@ class ServerInformant:
         try:
             more = await self._more(server, told)
         except RequestFailed:
-            return told
-        return more if more.window is None else replace(more, program=told.program)
+            more = told
+        found = more if more.window is None else replace(more, program=told.program)
+        return replace(found, factors=await self._factors(server, found))
 
     async def _more(self, server: EndpointSettings, told: Told) -> Told:
         """What the program itself says beyond the API."""
@@ -56,6 +66,24 @@ class ServerInformant:
             shown = await self._asked(server, "/api/show", {"model": model})
             return from_ollama(running, shown, model)
         return told
+
+    async def _factors(self, server: EndpointSettings, told: Told) -> Parts | None:
+        """How the tokenizer of llama.cpp or vLLM counts."""
+        if told.program not in _WITH_TOKENIZER and (told.program or not told.is_in_use):
+            return None
+        counts: list[int] = []
+        for text in SAMPLES.values():
+            # each program reads its own fields
+            body = {"model": server.model, "content": text, "prompt": text}
+            no_more = {"add_special": False, "add_special_tokens": False}
+            try:
+                count = from_tokenizer(await self._asked(server, "/tokenize", {**body, **no_more}))
+            except RequestFailed:
+                return None
+            if count is None:
+                return None
+            counts.append(count)
+        return factors_by(counts)
 
     async def _asked(self, server: EndpointSettings, path: str, body: Any = None) -> Any:
         """The parsed answer to one request; `None` if it is not JSON."""

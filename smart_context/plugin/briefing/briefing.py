@@ -9,7 +9,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Annotated, Literal
 
 from smart_context.base.errors import CommandFailed, InvalidParams, SmartContextError
@@ -18,7 +17,6 @@ from smart_context.base.threads import in_daemon_thread
 from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.messages import INSTRUCTIONS, ChatId, instructions_in
 from smart_context.contexts import SmartContexts
-from smart_context.llm.tokens import count_tokens
 from smart_context.plugin.briefing.chat_recalls import ChatRecalls
 from smart_context.plugin.briefing.chat_roles import NO_ROLE, ChatRoles, RolePart
 from smart_context.plugin.briefing.recall_prompt import RecallsPrompt
@@ -298,7 +296,7 @@ class Briefings:
 
     chats: Chats
     general: Callable[[], str]  # gives the instructions for every chat
-    count_tokens: Callable[[str], int]
+    model: ModelInUse
     roles: ChatRoles
     contexts: ChatContexts
     recalls: ChatRecalls
@@ -321,10 +319,10 @@ class Briefings:
             budget: Overrides the settings: the maximum tokens of the contexts.
             model: Another model than the chat model.
         """
-        count = self.count_tokens if model is None else partial(count_tokens, model=model)
+        count = self.model.counter(model)
         text = await self._instructions(chat_id) if told is None else told
         part, contexts, recalls = await asyncio.gather(
-            self.roles.part(state, count, model),
+            self.roles.part(state, count),
             self.contexts.assemble(chat_id, state.contexts, budget=budget, count_tokens=count),
             self.recalls.assemble(chat_id, state.recalls, count_tokens=count),
         )
@@ -350,7 +348,7 @@ class Briefings:
         if briefing.chat_id:
             text = await self._instructions(briefing.chat_id)
             if text != briefing.instructions.text:
-                told = _instructions(text, self.count_tokens)
+                told = _instructions(text, self.model.count_tokens)
                 briefing = replace(briefing, instructions=told)
         return await self._worded(briefing, message)
 

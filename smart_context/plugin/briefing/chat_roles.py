@@ -190,7 +190,6 @@ class RolePacking:
         targets: tuple[str, ...] = (),
         *,
         budget: Callable[[int], int],
-        model: str,
         count_tokens: CountTokens,
     ) -> RolePart:
         """What a role adds to a turn; a faulty role adds only a problem.
@@ -210,7 +209,7 @@ class RolePacking:
         if role is None:
             return RolePart(name=name, problems=usable.problems)
         limit = budget(role.token_budget)
-        key = (name, repr(usable), targets, limit, model)
+        key = (name, repr(usable), targets, limit, count_tokens)
         with self._one_at_a_time:
             state = self._state(role, targets)
             known = self._packed.get(key)
@@ -323,14 +322,8 @@ class ChatRoles:
         if role:
             await in_daemon_thread(lambda: _check(self.sources, role), name="roles")
 
-    async def part(
-        self, state: FilterState, count_tokens: CountTokens, model: str | None = None
-    ) -> RolePart:
-        """What a chat's role adds to a turn; never fails.
-
-        Args:
-            model: Another model than the chat model.
-        """
+    async def part(self, state: FilterState, count_tokens: CountTokens) -> RolePart:
+        """What a chat's role adds to a turn; never fails."""
         if not state.role:
             return NO_ROLE
         try:
@@ -340,7 +333,6 @@ class ChatRoles:
                         state.role,
                         state.role_targets,
                         budget=self.within,
-                        model=model or self.model.name(),
                         count_tokens=count_tokens,
                     ),
                     name="roles",

@@ -334,8 +334,7 @@ class PreviewCommands:
         if window is None:
             return False
         parts = forecast.with_briefing(briefing, self.model.count_tokens, attached, added)
-        tokens = (parts.total + forecast.around) * self.model.correction(window)
-        return tokens > window.tokens * _NEAR
+        return parts.total + forecast.around > window.tokens * _NEAR
 
     async def _settled(
         self, tokens: TokensByPart, planned: PlannedRequest | None

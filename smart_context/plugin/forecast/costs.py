@@ -4,7 +4,7 @@ A preview is asked for at each keystroke, and a long chat has ten thousand messa
 """
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import compress, count
 from operator import is_not
@@ -115,15 +115,19 @@ class _Counted:
     hidden_text: tuple[HiddenText, ...]
 
 
-_Key = tuple[ChatId, bool]
-"""A chat, and whether its model is given calls and results in plain text."""
+_Key = tuple[ChatId, bool, CountTokens]
+"""A chat, whether its model is given calls and results in plain text, and what counts tokens."""
 
 
 class TokenLedger:
-    """Remembers the costs of the messages of the last chats."""
+    """Remembers the costs of the messages of the last chats.
 
-    def __init__(self, count_tokens: CountTokens) -> None:
-        self._count_tokens = count_tokens
+    Args:
+        counter: Gives the counter of now: another one when the model is another, or has learned.
+    """
+
+    def __init__(self, counter: Callable[[], CountTokens]) -> None:
+        self._counter = counter
         self._chats: LRUCache[_Key, dict[MessageId, _Counted]] = LRUCache(MAX_CHATS)
         self._last: LRUCache[_Key, tuple[Sequence[Message], Costs]] = LRUCache(MAX_CHATS)
         self._lock = threading.Lock()  # `costs` runs in threads
@@ -132,7 +136,7 @@ class TokenLedger:
         self, chat_id: ChatId, messages: Sequence[Message], *, as_text: bool = False
     ) -> int:
         """The number of characters that `costs` would have to count."""
-        key = chat_id, as_text
+        key = chat_id, as_text, self._counter()
         with self._lock:
             known = self._chats.get(key, {})
             last = self._last.get(key)
@@ -147,12 +151,13 @@ class TokenLedger:
         Args:
             as_text: The model is given calls and results in plain text.
         """
-        key = chat_id, as_text
+        count_tokens = self._counter()
+        key = chat_id, as_text, count_tokens
         with self._lock:
             known = self._chats.setdefault(key, {})
             last, before = self._last.get(key) or ((), _no_costs())
         same = _same_beginning(last, messages)
-        counted = [_known(known, m) or self._count(m, as_text=as_text) for m in messages[same:]]
+        counted = [_known(known, m) or _counted(m, count_tokens, as_text) for m in messages[same:]]
         if len(known) > 2 * len(messages) + 100:
             known.clear()  # most of these messages have been deleted
         known.update((one.message.id, one) for one in counted)
@@ -164,13 +169,14 @@ class TokenLedger:
     def forget(self, chat_id: ChatId) -> None:
         """Forget a deleted chat."""
         with self._lock:
-            for as_text in (False, True):
-                self._chats.pop((chat_id, as_text), None)
-                self._last.pop((chat_id, as_text), None)
+            for key in [key for key in (*self._chats, *self._last) if key[0] == chat_id]:
+                self._chats.pop(key, None)
+                self._last.pop(key, None)
 
-    def _count(self, message: Message, *, as_text: bool) -> _Counted:
-        tokens = sum(map(self._count_tokens, texts_as_sent(message, as_text=as_text)))
-        return _Counted(message, tokens, _part(message), find_hidden_text(sent_text(message)))
+
+def _counted(message: Message, count_tokens: CountTokens, as_text: bool) -> _Counted:
+    tokens = sum(map(count_tokens, texts_as_sent(message, as_text=as_text)))
+    return _Counted(message, tokens, _part(message), find_hidden_text(sent_text(message)))
 
 
 def history_tokens(

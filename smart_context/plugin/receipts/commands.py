@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Annotated, Any, Literal
 
 from smart_context.base.config.endpoints import Prices
@@ -15,7 +14,6 @@ from smart_context.host.commands.registry import Caller
 from smart_context.host.request.request import Request, attached_to
 from smart_context.host.request.tokens import tokens_by_message
 from smart_context.llm.models import PromptMessage
-from smart_context.llm.tokens import count_tokens
 from smart_context.plugin.briefing.briefing import Briefing, Briefings
 from smart_context.plugin.choices.state import FilterState, check_threshold
 from smart_context.plugin.forecast.costs import TokenLedger
@@ -33,7 +31,7 @@ from smart_context.plugin.receipts.recording import StoredReceipts
 from smart_context.plugin.receipts.spent import By, Spent, Sum, summed
 from smart_context.plugin.selection.chat_filter import BuildHistory, ChatFilter
 from smart_context.plugin.selection.selector import ChatView, ContextSelector, protected_ids
-from smart_context.plugin.settings import FilterSettings
+from smart_context.plugin.settings import FilterSettings, ModelInUse
 from smart_context.storage.ports import Chats
 
 _OF_SETTINGS: Mapping[str, str] = {
@@ -63,6 +61,7 @@ class Replays:
     chats: Chats
     chat_filter: ChatFilter
     selector: ContextSelector
+    model: ModelInUse
     briefings: Briefings
     build_history: BuildHistory
     planner: RequestPlanner
@@ -91,9 +90,9 @@ class Replays:
             planned.left_out, planned.added, lacks_attached=planned.lacks_attached
         )
 
-        count, view = partial(count_tokens, model=model), pending.view
+        count, view = self.model.counter(model), pending.view
         as_text = self.planner.gives_tools_as_text() and not view.is_of_client
-        ledger = TokenLedger(count)
+        ledger = TokenLedger(lambda: count)
         forecast = await with_costs(ledger, view, pending.decision, count, as_text=as_text)
         made = receipt_of_replay(
             pending, forecast, planned.body, original=receipt, count_tokens=count

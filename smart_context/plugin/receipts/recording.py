@@ -19,7 +19,6 @@ from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId
 from smart_context.host.turn import Turn
-from smart_context.llm.tokens import count_tokens
 from smart_context.plugin.briefing.briefing import Briefing
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.forecast.forecasts import Forecasts
@@ -343,7 +342,7 @@ class ReceiptRecorder:
             seconds=round(now - pending.asked_at, 2) if pending else None,
         )
 
-        counted = partial(count_tokens, model=name)
+        counted = self.model.counter(name)
         written = self._written.get(turn.chat_id, WrittenRows())
 
         def made() -> Made:

@@ -11,7 +11,8 @@ from smart_context.chat.messages import CUT, Message, MessageId, standing_for, s
 from smart_context.chat.tool_pairs import has_tool_calls
 from smart_context.host.request.tokens import PER_MESSAGE, message_tokens
 from smart_context.host.request.window import Window
-from smart_context.llm.tokens import counting, utf8_bytes
+from smart_context.llm.estimating import utf8_bytes
+from smart_context.llm.tokens import counting
 from smart_context.plugin.choices.state import FilterState
 from smart_context.relevance.reasons import KINDS, Reason, ReasonKind
 from smart_context.relevance.select import Selection

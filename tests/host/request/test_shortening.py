@@ -19,6 +19,9 @@ from smart_context.host.request.request import Request
 from smart_context.host.request.tokens import PER_IMAGE, prompt_tokens
 from smart_context.host.request.tools import Tool
 from smart_context.host.request.window import Window
+from smart_context.llm.estimating import factors_by
+from smart_context.llm.tokens import TokenCounter
+from tests.kinds_of_text import COUNTED, texts_by_kind
 
 
 def window(tokens, count=len):
@@ -313,3 +316,31 @@ def test_whatever_comes_the_window_holds_and_the_order_stays(
     asked = [c["id"] for m in less.messages() for c in m.get("tool_calls", ())]
     answered = [m["tool_call_id"] for m in less.messages() if m["role"] == "tool"]
     assert asked == answered
+
+
+KINDS = dict(texts_by_kind())
+TOLD = {
+    tokenizer: TokenCounter("local", factors_by(counted["samples"]))
+    for tokenizer, counted in COUNTED.items()
+    if tokenizer != "Llama 2"  # it has so few signs of Chinese that its count depends on the text
+}
+
+
+@given(
+    st.lists(st.sampled_from(list(KINDS)), max_size=30),
+    st.sampled_from(list(COUNTED)),
+    st.booleans(),
+    st.integers(4_000, 60_000),
+)
+def test_no_request_of_real_text_fills_more_than_nine_tenths_of_the_window(
+    kinds, tokenizer, is_told, tokens
+):
+    true = dict(zip(KINDS.values(), COUNTED[tokenizer]["kinds"], strict=True))
+    count = TOLD.get(tokenizer, TokenCounter("local")) if is_told else TokenCounter("local")
+    past = tuple(
+        Message(id=MessageId(f"m{n}"), role="user", content=KINDS[kind])
+        for n, kind in enumerate(kinds)
+    )
+    less = fitted(Request(message="And now?", history=past), window(tokens, count))
+    assert prompt_tokens(less.messages(), lambda text: true.get(text, 3)) <= 0.9 * tokens
+    assert less.history == past[len(past) - len(less.history) :]

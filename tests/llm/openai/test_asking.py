@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from smart_context.base.config import EndpointSettings
+from smart_context.llm.estimating import SAMPLES, factors_by
 from smart_context.llm.openai.asking import ServerInformant
 from smart_context.llm.openai.connection import EndpointClient
 from smart_context.llm.told import Told
@@ -87,7 +88,7 @@ async def told(base_url):
                 "/props": {"default_generation_settings": {"n_ctx": 2_048}},
             },
             Told(window=2_048, is_in_use=True, program="llama.cpp"),
-            ["/v1/models", "/props"],
+            ["/v1/models", "/props", "/tokenize"],
             id="an older llama.cpp",
         ),
         pytest.param(
@@ -108,3 +109,27 @@ async def test_a_program_on_this_machine_is_asked_by_its_own_api(answers, expect
     with server(**answers) as (base_url, asked):
         assert await told(base_url) == expected
     assert asked == paths
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param({"owned_by": "llamacpp", "meta": {"n_ctx": 2_048}}, id="llama.cpp"),
+        pytest.param({"owned_by": "vllm", "max_model_len": 2_048}, id="vLLM"),
+        pytest.param({"meta": {"n_ctx": 2_048}}, id="one that tells the window it runs with"),
+    ],
+)
+@pytest.mark.parametrize("answer", [{"tokens": [7] * 60}, {"count": 60, "max_model_len": 2_048}])
+async def test_a_servers_tokenizer_is_asked_for_samples(row, answer):
+    with server(**{"/v1/models": listed(**row), "/tokenize": answer}) as (base_url, asked):
+        found = await told(base_url)
+    assert found.factors == factors_by([60] * len(SAMPLES))
+    assert asked == ["/v1/models", *["/tokenize"] * len(SAMPLES)]
+
+
+@pytest.mark.parametrize("answer", [{"tokens": "?"}, {"count": -1}, [], {"error": "no"}])
+async def test_a_tokenizer_that_makes_no_sense_is_not_believed(answer):
+    listing = listed(owned_by="vllm", max_model_len=2_048)
+    with server(**{"/v1/models": listing, "/tokenize": answer}) as (base_url, asked):
+        assert (await told(base_url)).factors is None
+    assert asked == ["/v1/models", "/tokenize"]

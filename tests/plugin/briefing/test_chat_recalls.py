@@ -224,7 +224,7 @@ async def test_the_same_recall_again_takes_the_place_of_the_first(served):
     async with served() as running:
         await two_chats(running)
         first = await running.call("recall", chat_id="new", from_chat="rome")
-        again = await running.call("recall", chat_id="new", from_chat="rome", max_tokens=90)
+        again = await running.call("recall", chat_id="new", from_chat="rome", max_tokens=120)
         assert again["recall_id"] == first["recall_id"]
         assert again["messages"] < first["messages"]
         assert again["left_out"] == 1

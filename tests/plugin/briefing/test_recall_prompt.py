@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smart_context.chat.messages import ChatId, MessageId
-from smart_context.llm.tokens import estimate
+from smart_context.llm.estimating import estimate
 from smart_context.plugin.briefing.recall_prompt import (
     RecallContent,
     RecalledMessage,

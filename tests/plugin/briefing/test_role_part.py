@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from smart_context.llm.tokens import estimate
+from smart_context.llm.tokens import TokenCounter
 from smart_context.packing.role_sources import RoleSources
 from smart_context.plugin.briefing.chat_roles import MAX_PACKED, RolePacking
 from smart_context.vault.trust.vault import TrustRecord, VaultTrust
@@ -46,8 +46,7 @@ def part(packing, name="sailor", targets=(), model="m", window=10_000):
         name,
         targets,
         budget=lambda wanted: min(wanted, window),
-        model=model,
-        count_tokens=estimate,
+        count_tokens=TokenCounter(model),
     )
 
 

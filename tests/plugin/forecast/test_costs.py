@@ -42,7 +42,7 @@ def count():
 
 @pytest.fixture
 def ledger(count):
-    return TokenLedger(count)
+    return TokenLedger(lambda: count)
 
 
 def test_a_message_is_counted_once(ledger, count):

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smart_context.base.text.names import one_line
-from smart_context.llm.tokens import estimate
+from smart_context.llm.estimating import estimate
 from smart_context.plugin.notes.context_prompt import (
     ContextContent,
     NoteExcerpt,
