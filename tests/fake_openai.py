@@ -47,6 +47,8 @@ class Reply:
     Attributes:
         text: The answer; streamed in one piece a word, a long one in a few hundred pieces.
         pieces: The pieces to stream instead of words; joined when the request does not stream.
+        reading: Each `(total, cache, processed)` that llama.cpp says before the first word, where
+            the request asks for it.
         reasoning: What the model thinks aloud before; streamed before the text.
         tool_calls: Each `(id, name, arguments)`; streamed in fragments.
         usage: `(prompt_tokens, completion_tokens)`; `None` sends none.
@@ -66,6 +68,7 @@ class Reply:
 
     text: str = ""
     pieces: tuple[str, ...] = ()
+    reading: tuple[tuple[int, int, int], ...] = ()
     reasoning: tuple[str, ...] = ()
     tool_calls: tuple[tuple[str, str, str], ...] = ()
     usage: tuple[int, int] | None = (7, 3)
@@ -495,13 +498,25 @@ def _events(body: Mapping[str, Any], reply: Reply) -> list[dict[str, Any]]:
         for start in range(0, len(arguments), 5):
             fragment = {"arguments": arguments[start : start + 5]}
             deltas.append({"tool_calls": [{"index": index, "function": fragment}]})
-    events = [_event(body, [{"index": 0, "delta": delta}]) for delta in deltas]
+    events = _progress(body, reply)
+    events += [_event(body, [{"index": 0, "delta": delta}]) for delta in deltas]
     last = {"index": 0, "delta": {}, "finish_reason": reply.finish_reason}
     events.append(_event(body, [last]))
     wants_usage = (body.get("stream_options") or {}).get("include_usage")
     if wants_usage and reply.usage is not None:
         events.append({**_event(body, []), "usage": _usage_body(reply)})
     return events
+
+
+def _progress(body: Mapping[str, Any], reply: Reply) -> list[dict[str, Any]]:
+    if not body.get("return_progress"):
+        return []
+    nothing = _event(body, [{"index": 0, "delta": {"role": "assistant", "content": None}}])
+    told = [
+        {"total": total, "cache": cache, "processed": done, "time_ms": 10 * done}
+        for total, cache, done in reply.reading
+    ]
+    return [{**nothing, "prompt_progress": progress} for progress in told]
 
 
 def _event(body: Mapping[str, Any], choices: list[dict[str, Any]]) -> dict[str, Any]:

@@ -68,6 +68,29 @@ NOTHING_USED = Usage(prompt_tokens=0, completion_tokens=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How far a server has read a request."""
+
+    tokens: int  # those that it has to read; what it knew from before is not among them
+    percent: int | None = None  # how many of them it has read, in 0 to 100; `None` if unknown
+
+    @classmethod
+    def from_dict(cls, progress: object) -> "Reading | None":
+        """llama.cpp's `prompt_progress`; `None` if it is none."""
+        if not isinstance(progress, Mapping):
+            return None
+        total, known, done = (progress.get(name) for name in ("total", "cache", "processed"))
+        if not (isinstance(total, int) and isinstance(done, int)):
+            return None
+        known = known if isinstance(known, int) else 0
+        tokens = total - known
+        if tokens <= 0 or known < 0:
+            return None
+        share = (done - known) / tokens
+        return cls(tokens=tokens, percent=int(100 * min(max(share, 0.0), 1.0)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
     """A model's request to call a tool."""
 
@@ -83,6 +106,7 @@ class Piece:
     Attributes:
         reasoning: What a model thinks before it answers; it is not part of the answer.
         takes_back: All text of the answer before this piece was thought, too.
+        reading: How far the server has read the request, where it says so; before all text.
         is_cut_off: The model reached the most tokens that an answer may have.
         is_filtered: The provider's filter ended the answer.
     """
@@ -90,6 +114,7 @@ class Piece:
     text: str = ""
     reasoning: str = ""
     takes_back: bool = False
+    reading: Reading | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     usage: Usage | None = None
     is_cut_off: bool = False

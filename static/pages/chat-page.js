@@ -10,7 +10,8 @@ import { startAskTwice } from "../compare/ask-twice.js";
 import { startChatMenu } from "../messages/chat-menu.js";
 import { ChatList } from "../messages/chat-list.js";
 import { Compaction, markCompacted } from "../messages/list/compaction.js";
-import { markWriting, startNoticesOfEnd, tellOfEnd } from "../messages/answers/done-notice.js";
+import { watchAnswers } from "../messages/answers/answer-state.js";
+import { markAnswering, startNoticesOfEnd, tellOfEnd } from "../messages/answers/done-notice.js";
 import { startContinueHere } from "../messages/answers/continue-here.js";
 import { Composer } from "../composer/composer.js";
 import { pageWire } from "../frame/connection.js";
@@ -36,7 +37,7 @@ import { startReceipts } from "../panel/receipts-list.js";
 import { ReceiptLinks } from "../receipts/receipt-links.js";
 import { Scroll } from "../messages/reading/scroll.js";
 import { SidePanels } from "../panel/side-panels.js";
-import { reasonOf } from "../lib/text.js";
+import { counted, reasonOf } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 import { startInstructions } from "../frame/instructions.js";
 import { startChatImport } from "../messages/chat-import.js";
@@ -53,7 +54,6 @@ import { TopicDeeds } from "../panel/topics/topic-deeds.js";
 import { startTopicMenu } from "../panel/topics/topic-menu.js";
 import { TopicsPanel } from "../panel/topics/topics-panel.js";
 import { countDown } from "../messages/answers/try-again.js";
-import { watchSilence } from "../messages/answers/silence.js";
 import { startTrust } from "../frame/trust.js";
 import { VaultPicker } from "../composer/vault-picker.js";
 
@@ -128,10 +128,13 @@ async function send(text, attached) {
   }
 }
 
+/** The answer of which it was said how much the model reads for it. */
+let saidOfReading = "";
+
 /** @param {boolean} isAnswering */
 function setAnswering(isAnswering) {
   composer.setAnswering(isAnswering);
-  markWriting(isAnswering);
+  markAnswering(isAnswering);
 }
 
 /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -181,12 +184,19 @@ function onOurs(event, listener) {
 onOurs("memory.chat_changed", syncSoon);
 onOurs("chat.started", async ({ message_id: id }) => {
   setAnswering(true);
-  announce("The answer begins.");
   await sync();
   clearPending(measure);
   messages.begin(id);
 });
-onOurs("chat.token", (piece) => messages.add(piece).catch((error) => toast(reasonOf(error))));
+onOurs("chat.token", (piece) => {
+  if (piece.offset === 0 && piece.text) announce("The answer begins.");
+  messages.add(piece).catch((error) => toast(reasonOf(error)));
+});
+onOurs("chat.reading", (news) => {
+  if (saidOfReading !== news.message_id) announce(`The model reads ${counted(news.tokens, "token")}.`);
+  saidOfReading = news.message_id; // once for each answer: the percents would drown all else
+  messages.read(news).catch(() => {});
+});
 onOurs("chat.thought", (thought) => messages.think(thought).catch(() => {})); // the stored answer has it, too
 onOurs("chat.was_thought", (piece) => messages.takeBack(piece).catch(() => {}));
 onOurs("chat.waiting", ({ message_id: id, seconds }) => messages.hold(id, seconds).catch(() => {}));
@@ -295,7 +305,7 @@ startPageKeys({
   run: (command) => run(command).catch((error) => toast(reasonOf(error))),
 });
 composer.start();
-watchSilence(measure);
+watchAnswers(measure);
 compaction.start();
 if (!isDetached) startWays(find("main"), attachments);
 if (panel) new VaultPicker(wire, chatId, attachments).start();

@@ -102,7 +102,7 @@ def test_a_message_waits_for_the_answer_before_it_and_a_silence_is_told(
     expect(answer(page).locator("strong")).to_have_text("bowline")
     page.clock.run_for(8_000)
     expect(answer(page).locator(".writing")).to_contain_text(re.compile(r"No text for \d+ s"))
-    expect(page).to_have_title(re.compile(r"^\(writing\) Cats and boats"))
+    expect(page).to_have_title(re.compile(r"^\(answering\) Cats and boats"))
     waiting = page.get_by_role("list", name="Sent after this answer")
     for text in ("And a sheet bend?", "Never mind", "And a clove hitch?"):
         write(page, text)
@@ -119,6 +119,23 @@ def test_a_message_waits_for_the_answer_before_it_and_a_silence_is_told(
     expect(page).to_have_title(re.compile("^Cats and boats"))
     # an answer's end takes no one from what they do
     expect(page.get_by_role("searchbox", name="Search chats")).to_be_focused()
+
+
+def test_what_a_model_reads_before_it_writes_is_told(new_page, server, endpoint, gate):
+    endpoint.said_of_models = {"owned_by": "llamacpp"}
+    page = open_chat(new_page, server)
+    page.clock.install()
+    told = ((9_990, 1_000, 1_000), (9_990, 1_000, 4_596))
+    endpoint.reply_with(Reply(text="A bowline.", reading=told, gate=gate, hold_after=len(told)))
+    send(page, "How do I tie a knot?")
+    state = answer(page).locator(".writing")
+    expect(page.locator("[data-reads]")).to_have_count(1)
+    page.clock.run_for(28_000)
+    expect(state).to_have_text(re.compile(r"Reading 40 % of 8,990 tokens · \d+ s$"))
+    expect(page.locator("#announcer")).to_have_text("The model reads 8,990 tokens.")
+    gate.set()
+    expect(answer(page).locator(".body")).to_have_text("A bowline.")
+    expect(answer(page)).not_to_have_attribute("data-reads", re.compile("."))
 
 
 def test_two_tabs_of_a_chat_have_one_draft_and_lose_nothing_that_waits(

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { behindInWords } from "../../static/cloud/cloud-view.js";
 import { fit, roomFor } from "../../static/cloud/fit.js";
 import { coloursOf, fnv1a, hueOf } from "../../static/cloud/hues.js";
-import { silenceInWords } from "../../static/messages/answers/silence.js";
+import { stateInWords } from "../../static/messages/answers/answer-state.js";
 import { tryAgainInWords } from "../../static/messages/answers/try-again.js";
 import { possibleWidth } from "../../static/frame/side-width.js";
 import { writesAnswers } from "../../static/lib/model-list.js";
@@ -99,7 +99,15 @@ test("a bubble grows for its label, but not for ever", () => {
 });
 
 test("a silence is told once it is noteworthy", () => {
-  assert.deepEqual([0, 4, 5, 8].map((seconds) => silenceInWords(seconds)), ["Writing", "Writing", "No text for 5 s", "No text for 8 s"]);
+  assert.deepEqual([0, 4, 5, 8].map((seconds) => stateInWords({ seconds })), ["Writing", "Writing", "No text for 5 s", "No text for 8 s"]);
+});
+
+test("a model reads before it writes, and it is told how much, how far and for how long", () => {
+  assert.equal(stateInWords({ seconds: 0, reads: true }), "Reading");
+  assert.equal(stateInWords({ seconds: 7, reads: true }), "Reading · 7 s");
+  assert.equal(stateInWords({ seconds: 28, reads: true, tokens: 899 }), "Reading 899 tokens · 28 s");
+  assert.equal(stateInWords({ seconds: 28, reads: true, tokens: 8990, percent: 40 }), "Reading 40 % of 8,990 tokens · 28 s");
+  assert.equal(stateInWords({ seconds: 2, reads: true, wait: 3 }), "The model is busy; trying again in 3 s");
 });
 
 test("the button counts down to when it makes sense", () => {

@@ -103,6 +103,8 @@ CHAT_WAS_THOUGHT: Event[JsonObject] = Event("chat.was_thought")
 """The last piece of it before character `until`, from `since` on, was thought, not said."""
 CHAT_WAITING: Event[JsonObject] = Event("chat.waiting")
 """The model is busy, and is asked again after `seconds`."""
+CHAT_READING: Event[JsonObject] = Event("chat.reading")
+"""The model has read for `seconds` in `tokens`, and `percent` of them where its server says so."""
 CHAT_TOOL: Event[JsonObject] = Event("chat.tool")
 """The model called a tool; `call` is the answer's part with the result, or an error."""
 CHAT_UNSAVED: Event[JsonObject] = Event("chat.unsaved")

@@ -8,6 +8,7 @@ from smart_context.chat.messages import ChatId, MessageId, Part
 from smart_context.host.events.events import (
     CHAT_FAILED,
     CHAT_FINISHED,
+    CHAT_READING,
     CHAT_STARTED,
     CHAT_THOUGHT,
     CHAT_TOKEN,
@@ -20,6 +21,7 @@ from smart_context.host.events.events import (
 )
 from smart_context.host.turn import Turn
 from smart_context.host.turns.rounds import Heard
+from smart_context.llm.models import Reading
 from smart_context.storage.ports import AnswerJournal
 
 
@@ -90,6 +92,7 @@ class ArrivingAnswer:
             text=self._add_text,
             steps=self._add_steps,
             thought=self._tell_thought,
+            reading=self._tell_reading,
             was_thought=self._take_back,
         )
 
@@ -114,6 +117,11 @@ class ArrivingAnswer:
     def _tell_thought(self, text: str) -> None:
         """Show clients what the model thinks; it is kept once it is whole, as a step."""
         self.news.tell(CHAT_THOUGHT, text=text)
+
+    def _tell_reading(self, reading: Reading, seconds: float) -> None:
+        """Tell clients how much the model reads before it answers, and how far it is."""
+        told = {"tokens": reading.tokens, "percent": reading.percent}
+        self.news.tell(CHAT_READING, **told, seconds=round(seconds, 1))
 
     def _take_back(self, text: str) -> None:
         """Tell clients that what they show of the answer was thought; it becomes a step."""

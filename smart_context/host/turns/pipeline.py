@@ -77,6 +77,7 @@ class Pipeline:
             heard=heard,
             learn_order=self.completion.learn_order,
             learn_window=self.learn_window,
+            count=self.completion.counter(models.chat.name),
         )
         turn.response = await rounds.answer()
 

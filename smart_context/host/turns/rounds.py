@@ -5,20 +5,31 @@ A model may call tools `MAX_ROUNDS` times; then it is asked once more, without t
 
 import logging
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 from smart_context.base.errors import ModelFailed, TooLong
+from smart_context.base.values import CountTokens
 from smart_context.chat.messages import Part
 from smart_context.host.request.completion import within
 from smart_context.host.request.request import Request, added_texts, request_body
 from smart_context.host.request.speaking_order import SpeakingOrder, order_wanted
+from smart_context.host.request.tokens import prompt_tokens
 from smart_context.host.request.tools import Tool, ToolSupport, answered, part_of, requests_in
 from smart_context.host.request.window import Window
 from smart_context.host.turn import Turn
-from smart_context.llm.models import NOTHING_USED, ChatModel, Completion, Piece, ToolCall, Usage
+from smart_context.host.turns.reading import SlowReading
+from smart_context.llm.models import (
+    NOTHING_USED,
+    ChatModel,
+    Completion,
+    Piece,
+    Reading,
+    ToolCall,
+    Usage,
+)
 
 MAX_ROUNDS = 5
 MAX_CALLS = 16
@@ -31,6 +42,10 @@ def _ignored(_arrived: Any) -> None:
     """What nobody hears."""
 
 
+def _ignore_reading(_reading: Reading, _seconds: float) -> None:
+    """What nobody hears of a model that reads."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heard:
     """Who hears of an answer as it arrives."""
@@ -40,6 +55,8 @@ class Heard:
     # gets all steps of the turn when there are more of them; they include the text so far
     steps: Callable[[Sequence[Part]], None] = _ignored
     thought: Callable[[str], None] = _ignored  # gets what a model thinks, if the turn is streaming
+    # gets how much the model reads, or how far it is, and after how many seconds; if it takes long
+    reading: Callable[[Reading, float], None] = _ignore_reading
     # called with all text of this request's answer so far, when it turns out to be a thought
     was_thought: Callable[[str], None] = _ignored
 
@@ -59,6 +76,7 @@ class Rounds:
     learn_order: Callable[[SpeakingOrder], Awaitable[None]]
     # takes in how much too long a request was, and gives the window that is then known
     learn_window: LearnWindow
+    count: CountTokens  # counts the tokens of a text for the model
 
     async def answer(self) -> str:
         """The text of the answer.
@@ -180,7 +198,7 @@ class Rounds:
         texts: list[str] = []
         calls: list[ToolCall] = []
         try:
-            async with _closing(self.model.stream(self.turn.sent, tools=offered)) as pieces:
+            async with aclosing(self._arriving(offered)) as pieces:
                 async for piece in pieces:
                     self.turn.usage = piece.usage or self.turn.usage
                     self.turn.is_cut_off |= piece.is_cut_off
@@ -200,6 +218,19 @@ class Rounds:
         finally:
             self._keep_thoughts(thoughts)
         return Completion(text="".join(texts), tool_calls=tuple(calls))
+
+    async def _arriving(self, offered: Sequence[dict[str, object]]) -> AsyncGenerator[Piece]:
+        """The pieces of an answer; tells meanwhile how far the model has read the request."""
+        sent = self.turn.sent
+        slow = SlowReading(lambda: prompt_tokens(sent, self.count), self.heard.reading)
+        async with _closing(self.model.stream(sent, tools=offered)) as pieces:
+            with slow:
+                async for piece in pieces:
+                    if piece.reading is not None:
+                        slow.told(piece.reading)
+                    else:
+                        slow.end()
+                        yield piece
 
     async def _whole(self, offered: Sequence[dict[str, object]]) -> Completion:
         said = await self.model.complete(self.turn.sent, tools=offered)

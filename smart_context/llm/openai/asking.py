@@ -44,6 +44,7 @@ class ServerInformant:
         hurried = replace(endpoint, timeout_s=min(endpoint.timeout_s, LONGEST_S))
         listing = await self._asked(hurried, "/models")
         told = from_listing(listing, endpoint.model, endpoint.base_url)
+        self._client.programs[endpoint.base_url] = told.program
         if not _is_here(endpoint):
             return told
         server = replace(hurried, base_url=_origin(endpoint.base_url))

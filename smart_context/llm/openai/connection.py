@@ -39,6 +39,7 @@ from smart_context.llm.failures import (
     system_words,
 )
 from smart_context.llm.models import tell_wait
+from smart_context.llm.told import Program
 from smart_context.llm.traffic import Traffic
 
 T = TypeVar("T")
@@ -157,6 +158,7 @@ class EndpointClient:
     Attributes:
         withheld: The addresses that nothing more is sent to, whatever is under way.
         traffic: Lets persons' requests go before those of the background.
+        programs: What servers are, by the address of their endpoint, as far as they told.
     """
 
     def __init__(
@@ -168,6 +170,7 @@ class EndpointClient:
     ) -> None:
         self.withheld: frozenset[str] = frozenset()
         self.traffic = traffic or Traffic()
+        self.programs: dict[str, Program] = {}
         self._sleep, self._jitter = sleep, jitter
         self._clients: dict[tuple[bool, bool], httpx2.AsyncClient] = {}
         self._connecting = asyncio.Lock()

@@ -46,6 +46,7 @@ from smart_context.llm.models import (
     Matrix,
     Piece,
     PromptMessage,
+    Reading,
     ToolCall,
     unit_rows,
 )
@@ -69,6 +70,7 @@ _OPTIONAL: Mapping[str, tuple[str, ...]] = {
         *("json_schema", "schema", "grammar"),
     ),
     "encoding_format": ("encoding_format", "base64"),
+    "return_progress": ("return_progress",),
 }
 """Optional fields of a request, and how a refusal names them."""
 
@@ -133,6 +135,11 @@ class Endpoint:
     def explained(self, failure: EndpointFailure) -> ModelFailed:
         """The error to show to the user."""
         return explained(failure, self.settings, self._kind)
+
+    @property
+    def tells_progress(self) -> bool:
+        """True if the server is known to say how far it has read, when it is asked to."""
+        return self._client.programs.get(self.settings.base_url) == "llama.cpp"
 
     def ahead(self) -> AbstractAsyncContextManager[None]:
         """A block that goes before what is asked in the background."""
@@ -235,6 +242,7 @@ class Silence:
         self._patience_s, self._timeout_s = patience_s, timeout_s
         self._clock = clock
         self._heard, self._characters = clock(), 0
+        self._reading: Reading | None = None
 
     async def next(self, chunks: AsyncIterator[bytes]) -> bytes | None:
         """What comes next; `None` at the end.
@@ -251,14 +259,15 @@ class Silence:
         except TimeoutError:
             raise self._failed("nothing came", longest_s) from None
 
-    def check(self, characters: int) -> None:
-        """Record the number of characters so far.
+    def check(self, characters: int, reading: Reading | None = None) -> None:
+        """Record the number of characters so far, and how far the request is read.
 
         Raises:
-            RequestFailed: If it has not grown for too long.
+            RequestFailed: If neither has grown for too long.
         """
         now = self._clock()
-        if characters > self._characters:
+        if characters > self._characters or reading != self._reading:
+            self._reading = reading
             self._heard, self._characters = now, characters
         elif now - self._heard > self._patience_s:
             words = "no more text came" if self._characters else "the connection was kept open"
@@ -307,6 +316,8 @@ class OpenAIChatModel:
             fields["tools"] = storable_value(tools)
         if streamed:
             fields |= {"stream": True, "stream_options": {"include_usage": True}}
+        if streamed and self._endpoint.tells_progress:
+            fields["return_progress"] = True
         return dict(self._endpoint.accepted(fields))
 
     async def stream(
@@ -331,7 +342,7 @@ class OpenAIChatModel:
                 while (chunk := await silence.next(chunks)) is not None:
                     for piece in clean.of(reader.feed(chunk)):
                         yield piece
-                    silence.check(reader.characters)
+                    silence.check(reader.characters, reader.reading)
                 for piece in clean.of(reader.last()):
                     yield piece
                 for piece in clean.last():

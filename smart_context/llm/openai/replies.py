@@ -21,7 +21,7 @@ from smart_context.llm.failures import (
     RequestFailed,
     vendor_words,
 )
-from smart_context.llm.models import Completion, Matrix, Piece, ToolCall, Usage
+from smart_context.llm.models import Completion, Matrix, Piece, Reading, ToolCall, Usage
 from smart_context.llm.thoughts import Thinking, Told, joined, split_thoughts
 
 _MOST_CALLS = 128
@@ -127,7 +127,7 @@ def read_completion(body: bytes) -> Completion:
         text=text,
         reasoning=_reasoning(message) + thoughts,
         tool_calls=calls.whole,
-        usage=Usage.from_dict(answer.get("usage")),
+        usage=_usage(answer),
         is_cut_off=choice is not None and choice.get("finish_reason") == _AT_ITS_LIMIT,
         is_filtered=choice is not None and choice.get("finish_reason") == _FILTERED,
     )
@@ -204,11 +204,13 @@ class StreamReader:
     Attributes:
         ended: True if the endpoint marked the end; otherwise the answer was cut off.
         characters: The characters of text, reasoning and tool calls so far.
+        reading: How far the server has read the request, as it said last.
     """
 
     def __init__(self) -> None:
         self.ended = False
         self.characters = 0
+        self.reading: Reading | None = None
         self._rest = bytearray()
         self._calls = ToolCalls()
         self._thinking = Thinking()
@@ -230,7 +232,10 @@ class StreamReader:
             lines[0] = bytes(self._rest + lines[0])
             self._rest.clear()
         self._rest += rest
+        before = self.reading
         said, failure = self._said(lines)
+        if self.reading != before:
+            yield Piece(reading=self.reading)
         for told in said:
             if told != _NOTHING:
                 yield _piece(told)
@@ -301,7 +306,8 @@ class StreamReader:
         return self._event(_json_object(payload)) if payload else _NOTHING
 
     def _event(self, event: Mapping[str, Any]) -> Told:
-        self._usage = Usage.from_dict(event.get("usage")) or self._usage
+        self._usage = _usage(event) or self._usage
+        self.reading = Reading.from_dict(event.get("prompt_progress")) or self.reading
         choice = _first_choice(event)
         if choice is None:
             return _NOTHING
@@ -318,6 +324,16 @@ class StreamReader:
         if self.characters > MOST_CHARACTERS:
             raise RequestFailed(EndpointFailure(trouble="endless"))
         return told
+
+
+def _usage(answer: Mapping[str, Any]) -> Usage | None:
+    """What an answer, or the last event of one, says of its tokens."""
+    usage, timings = Usage.from_dict(answer.get("usage")), answer.get("timings")
+    if usage is None or usage.cached_tokens is not None or not isinstance(timings, Mapping):
+        return usage
+    known = timings.get("cache_n")  # llama.cpp's
+    is_told = isinstance(known, int) and 0 <= known <= usage.prompt_tokens
+    return replace(usage, cached_tokens=known) if is_told else usage
 
 
 def _piece(told: Told) -> Piece:

@@ -5,18 +5,18 @@ import { recall, remember } from "../../lib/memory.js";
 import { toast } from "../../lib/toasts.js";
 
 const WANTED = "notify";
-const WRITING = "(writing) ";
+const ANSWERING = "(answering) ";
 const DONE = "● ";
 
 /** Marks the title of a tab. @param {string} mark */
 function mark(mark) {
-  document.title = mark + document.title.replace(WRITING, "").replace(DONE, "");
+  document.title = mark + document.title.replace(ANSWERING, "").replace(DONE, "");
 }
 
-/** Shows in the tab that an answer is being written, or no longer. @param {boolean} isAnswering */
-export function markWriting(isAnswering) {
-  if (isAnswering) mark(WRITING);
-  else if (document.title.startsWith(WRITING)) mark("");
+/** Shows in the tab that an answer is awaited or being written, or no longer. @param {boolean} isAnswering */
+export function markAnswering(isAnswering) {
+  if (isAnswering) mark(ANSWERING);
+  else if (document.title.startsWith(ANSWERING)) mark("");
 }
 
 /** Says in the background how an answer ended. @param {string} words */
@@ -36,7 +36,7 @@ export function tellOfEnd(words) {
 export function startNoticesOfEnd() {
   const button = document.querySelector("[data-notify]");
   const show = () => button?.setAttribute("aria-pressed", String(isWanted()));
-  document.addEventListener("visibilitychange", () => document.hidden || mark(document.title.startsWith(WRITING) ? WRITING : ""));
+  document.addEventListener("visibilitychange", () => document.hidden || mark(document.title.startsWith(ANSWERING) ? ANSWERING : ""));
   button?.addEventListener("click", async () => {
     const wants = !isWanted();
     remember("localStorage", WANTED, wants ? "yes" : "");

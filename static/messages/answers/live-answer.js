@@ -43,7 +43,7 @@ export class LiveAnswer {
     this.#pieces = withPiece(this.#pieces, offset, text);
     this.#moveThought();
     this.#isDue = true;
-    if (text) this.#message.dataset.heard = String(Date.now());
+    if (text) this.#hears();
     // A notice of the program comes at once, and is stored in words for clients.
     if (!this.#isBusy && !("extracted" in this.#message.dataset)) this.#showAll();
     return hasGap(this.#pieces);
@@ -53,9 +53,26 @@ export class LiveAnswer {
   think(text) {
     this.#thoughts ??= clone("thoughts-template");
     this.#thoughts.querySelector(".prose")?.append(visible(text));
-    this.#message.dataset.heard = String(Date.now());
+    this.#hears();
     this.#message.dataset.thinks = "";
     if (!this.#thoughts.isConnected) this.#message.querySelector(".body")?.replaceChildren(this.#thoughts);
+  }
+
+  /** Something of the answer has come: the request is read. */
+  #hears() {
+    this.#message.dataset.heard = String(Date.now());
+    delete this.#message.dataset.reads;
+  }
+
+  /**
+   * The model reads the request.
+   * @param {number} tokens  Those that it has to read.
+   * @param {number | null} percent  How many of them it has read; null if its server does not say.
+   * @param {number} seconds  Since it began.
+   */
+  read(tokens, percent, seconds) {
+    const begun = Date.now() - 1000 * seconds;
+    Object.assign(this.#message.dataset, { reads: JSON.stringify({ tokens, percent }), heard: String(begun) });
   }
 
   /** What came from `since` to `until` was thought, not said. @param {number} since @param {number} until */

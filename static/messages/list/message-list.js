@@ -138,6 +138,12 @@ export class MessageList {
     this.#liveAnswer(id)?.think(text);
   }
 
+  /** The model reads before it answers. @param {{ message_id: string, tokens: number, percent: number | null, seconds: number }} news */
+  async read({ message_id: id, tokens, percent, seconds }) {
+    if (!this.#liveAnswer(id)) await this.sync();
+    this.#liveAnswer(id)?.read(tokens, percent, seconds);
+  }
+
   /** Handles that a piece of an answer was thought. @param {{ message_id: string, since: number, until: number }} piece */
   async takeBack({ message_id: id, since, until }) {
     if (!this.#liveAnswer(id)) await this.sync();

@@ -9,9 +9,12 @@ import pytest
 
 from smart_context.base.config import EndpointSettings
 from smart_context.llm.estimating import SAMPLES, factors_by
+from smart_context.llm.models import Reading
 from smart_context.llm.openai.asking import ServerInformant
 from smart_context.llm.openai.connection import EndpointClient
+from smart_context.llm.openai.models import OpenAIChatModel
 from smart_context.llm.told import Told
+from tests.fake_openai import FakeOpenAI, Reply
 
 pytestmark = pytest.mark.anyio
 
@@ -133,3 +136,36 @@ async def test_a_tokenizer_that_makes_no_sense_is_not_believed(answer):
     with server(**{"/v1/models": listing, "/tokenize": answer}) as (base_url, asked):
         assert (await told(base_url)).factors is None
     assert asked == ["/v1/models", "/tokenize"]
+
+
+async def test_progress_is_asked_of_a_server_that_is_known_to_tell_it_and_of_no_other():
+    for owner, asks in (("llamacpp", True), ("vllm", False), ("", False)):
+        with FakeOpenAI() as endpoint:
+            endpoint.said_of_models = {"owned_by": owner}
+            settings = EndpointSettings(base_url=endpoint.base_url, model="gpt-4o")
+            client = EndpointClient()
+            model = OpenAIChatModel(settings, client)
+            assert "return_progress" not in model.parameters(streamed=True)
+            await ServerInformant(client).told(settings)
+            assert ("return_progress" in model.parameters(streamed=True)) is asks
+            assert "return_progress" not in model.parameters(streamed=False)
+            endpoint.reply_with(Reply(text="Aye", reading=((900, 100, 420), (900, 100, 900))))
+            pieces = [piece async for piece in model.stream([{"role": "user", "content": "Hi"}])]
+            await client.aclose()
+            told = [piece.reading for piece in pieces if piece.reading]
+            assert "".join(piece.text for piece in pieces) == "Aye"
+            assert told == [Reading(tokens=800, percent=p) for p in (40, 100) if asks]
+
+
+async def test_a_server_that_refuses_to_tell_progress_is_asked_without():
+    with FakeOpenAI() as endpoint:
+        endpoint.said_of_models = {"owned_by": "llamacpp"}
+        endpoint.unknown_fields = {"return_progress"}
+        settings = EndpointSettings(base_url=endpoint.base_url, model="gpt-4o")
+        client = EndpointClient()
+        await ServerInformant(client).told(settings)
+        model = OpenAIChatModel(settings, client)
+        pieces = [piece async for piece in model.stream([{"role": "user", "content": "Hi"}])]
+        await client.aclose()
+        assert pieces[0].text
+        assert "return_progress" not in model.parameters(streamed=True)

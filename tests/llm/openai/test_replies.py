@@ -197,6 +197,23 @@ def test_usage_that_says_nothing_is_none(usage):
     assert read_completion(body).usage is None
 
 
+@pytest.mark.parametrize(
+    ("timings", "details", "cached"),
+    [
+        ({"cache_n": 236, "prompt_n": 1}, None, 236),
+        ({"cache_n": 236, "prompt_n": 1}, {"cached_tokens": 200}, 200),
+        ({"cache_n": 999}, None, None),
+        ("soon", None, None),
+    ],
+)
+def test_what_llama_cpp_knew_of_a_request_is_read_from_its_timings(timings, details, cached):
+    usage = {"prompt_tokens": 237, "completion_tokens": 3}
+    usage |= {"prompt_tokens_details": details} if details else {}
+    event = {"choices": [], "usage": usage, "timings": timings}
+    _, pieces = read([f"data: {json.dumps(event)}\n\ndata: [DONE]\n\n".encode()])
+    assert pieces[-1].usage.cached_tokens == cached
+
+
 def test_an_error_with_status_200_is_an_error():
     with pytest.raises(VendorError, match="out of memory"):
         read_completion(b'{"error": {"message": "out of memory"}}')

@@ -6,6 +6,7 @@ import math
 import pytest
 
 from smart_context.llm.failures import RequestFailed
+from smart_context.llm.models import Reading
 from smart_context.llm.openai.models import Silence
 
 
@@ -15,6 +16,17 @@ def test_what_is_said_breaks_the_silence():
     for number in range(10):
         now += 599
         silence.check(number + 1)
+
+
+def test_a_server_that_says_that_it_reads_on_may_take_as_long_as_it_needs():
+    now = 0.0
+    silence = Silence(600, 60, lambda: now)
+    for percent in range(10):
+        now += 599
+        silence.check(0, Reading(tokens=90_000, percent=percent))
+    now += 601
+    with pytest.raises(RequestFailed):
+        silence.check(0, Reading(tokens=90_000, percent=9))
 
 
 @pytest.mark.parametrize(
