@@ -45,6 +45,9 @@ STAYS = "stays"
 EXTRACTED = "extracted"
 """Marks a notice of the program in place of an answer: no model was asked, passages are quoted."""
 
+OFF_PICK = "off_pick"
+"""Marks a question that was sent though it is about none of the topics picked at that time."""
+
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _WRITTEN_WHEN_SET = ("created_at", "generating", "error", "error_code", "is_summary")
 _USUAL = frozenset({"id", "role", "content", "created_at"})

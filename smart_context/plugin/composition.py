@@ -265,7 +265,7 @@ class _Parts:
         yield from (filters.suggest_topics, filters.set_similarity_mode, filters.set_file_tools)
         yield from (filters.pin, filters.hide, filters.release)
         yield from (editing.rename_topic, editing.merge_topics, editing.delete_topic)
-        yield from (editing.add_topic, editing.set_threshold, editing.undo)
+        yield from (editing.add_topic, editing.assign, editing.set_threshold, editing.undo)
         yield from (atlas.atlas, atlas.atlas_messages, atlas.pause_atlas)
         extraction = self._made(ExtractionCommands)
         yield from (extraction.refresh_topics, extraction.topic_map)

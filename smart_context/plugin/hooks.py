@@ -1,17 +1,20 @@
 """The plugin's part in the host's events: the phases of a turn, and changes of chats."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine, Hashable
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any
 
 from smart_context.base.errors import StoreFailed
-from smart_context.base.values import JsonObject
-from smart_context.chat.messages import ChatId, MessageId
+from smart_context.base.values import JsonObject, text_in
+from smart_context.chat.messages import OFF_PICK, ChatId, MessageId
 from smart_context.host.events.events import ChatChanged, ChatCopied, ChatSummed
 from smart_context.host.models import Models
 from smart_context.host.turn import Turn
 from smart_context.plugin.briefing.briefing import Briefings
+from smart_context.plugin.choices.message_topics import TopicName
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.choices.undo import Step, Summary, UndoSteps
@@ -55,6 +58,7 @@ class Hooks:
     briefings: Briefings
     receipts: ReceiptRecorder
     belongings: Belongings
+    logger: logging.Logger
 
     async def narrow_history(self, turn: Turn) -> None:
         """Leave out of the history what the filter leaves out.
@@ -75,6 +79,26 @@ class Hooks:
         turn.was_cut = decision.is_cut
         settings = self.selector.settings_of(view.sidecar.state)
         self.receipts.decided(turn, view, decision, settings)
+        await self._note_said(turn, view)
+
+    async def _note_said(self, turn: Turn, view: ChatView) -> None:
+        """Keep with the picked topics what is said while they are picked, its answer included.
+
+        What follows the last answer of another program's chat is said with its question.
+        """
+        picked = view.sidecar.state.active_topics
+        if not picked or turn.question.extra.get(OFF_PICK) is True:
+            return
+        ids = {topic.get("label"): text_in(topic.get("id")) for topic in view.topics}
+        names = [TopicName(ids.get(label, ""), label) for label in picked]
+        asked = takewhile(lambda message: message.role == "user", reversed(view.messages))
+        before = [message.id for message in asked] if turn.client else []
+        try:
+            await self.sidecars.keep_state(turn.chat_id)
+            said = [*before, turn.question.id, turn.answer_id]
+            await self.sidecars.note_said(turn.chat_id, said, names)
+        except StoreFailed as error:  # the turn goes on: its question is kept
+            self.logger.warning("chat %s: not noted what was picked: %s", turn.chat_id, error)
 
     async def brief(self, turn: Turn) -> None:
         """Add the chat's role and contexts to the system prompt."""

@@ -1,7 +1,7 @@
 """Why each message is in or out of context, as values and in words."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from itertools import compress
@@ -24,10 +24,12 @@ class ReasonKind(StrEnum):
     STICKY = "sticky"
     TOPIC = "topic"
     MEMBER = "member"
+    SAID = "said"
     RECENT = "recent"
     TOOL = "tool"
     QUESTION = "question"
     BELOW = "below"
+    APART = "apart"
     HIDDEN = "hidden"
     HIDDEN_TOOL = "hidden_tool"
     ADDED = "added"
@@ -46,12 +48,18 @@ OUT = frozenset(
     {
         *(ReasonKind.BELOW, ReasonKind.HIDDEN, ReasonKind.HIDDEN_TOOL, ReasonKind.TAKEN_OUT),
         *(ReasonKind.FAILED, ReasonKind.SUMMARISED, ReasonKind.OVER_BUDGET, ReasonKind.OLD_TOOL),
-        *(ReasonKind.EMPTY, ReasonKind.NOTICE),
+        *(ReasonKind.EMPTY, ReasonKind.NOTICE, ReasonKind.APART),
     }
 )
+FILTERED = frozenset({ReasonKind.BELOW, ReasonKind.APART})
+"""The rules by which a selection leaves messages out that would go without it."""
+
 KINDS: tuple[ReasonKind, ...] = tuple(ReasonKind)
 IS_IN: NDArray[np.bool_] = np.array([kind not in OUT for kind in KINDS])
 """For each of `KINDS`, True if it keeps a message in context."""
+
+IS_FILTERED: NDArray[np.bool_] = np.array([kind in FILTERED for kind in KINDS])
+"""For each of `KINDS`, True if it is one of `FILTERED`."""
 
 
 class Reason(NamedTuple):
@@ -84,6 +92,10 @@ class Reason(NamedTuple):
                 cause = f"{self.topic or 'match'} ({self._own})"
             case ReasonKind.MEMBER:
                 cause = f"belongs to {self.topic or 'the topic'} ({self._own})"
+            case ReasonKind.SAID:
+                cause = self._said
+            case ReasonKind.APART:
+                cause = self._apart
             case ReasonKind.BELOW:
                 cause = f"weak match ({self._own})"
             case _:
@@ -105,6 +117,10 @@ class Reason(NamedTuple):
                 cause = said if self.cut is None else self._decision
             case ReasonKind.MEMBER:
                 cause = f"belongs to topic {self.topic}" if self.topic else "belongs to the topic"
+            case ReasonKind.SAID:
+                cause = self._said
+            case ReasonKind.APART:
+                cause = self._apart
             case ReasonKind.RECENT if self.recent > 1:
                 cause = f"one of the {self.recent} newest"
             case ReasonKind.SUMMARISED if self.detail:
@@ -112,6 +128,14 @@ class Reason(NamedTuple):
             case _:
                 cause = _CAUSES[self.kind]
         return cause
+
+    @property
+    def _said(self) -> str:
+        return f"said while {self.topic or 'the topic'} was picked"
+
+    @property
+    def _apart(self) -> str:
+        return f"not about {self.topic or 'the topic'}, as you said"
 
     @property
     def _decision(self) -> str:
@@ -176,6 +200,8 @@ class Reasons(Mapping[MessageId, Reason]):
     # the score from which messages are kept at it; `None` if no filter is active
     cut: float | None = None
     recent: int  # the number of newest messages that are always kept
+    # the selected topic that was picked when a message was said
+    said: Mapping[MessageId, str] = field(default_factory=dict)
 
     def __getitem__(self, message_id: MessageId) -> Reason:
         """The reason of one message; raises `KeyError` if the chat has no such message."""
@@ -234,4 +260,6 @@ class Reasons(Mapping[MessageId, Reason]):
         own = np.flatnonzero(kinds == KINDS.index(ReasonKind.MEMBER))
         for place, owner in zip(own.tolist(), self.found.owners_of(positions[own]), strict=True):
             topics[place] = owner
+        for place in np.flatnonzero(kinds == KINDS.index(ReasonKind.SAID)).tolist():
+            topics[place] = self.said[self.ids[positions[place]]]
         return named, self.found.best[positions].tolist(), topics

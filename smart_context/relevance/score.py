@@ -127,6 +127,15 @@ class Scores:
             others=None if self.others is None else self.others[columns] & ~absent,
         )
 
+    def without(self, apart: Mask) -> "Scores":
+        """The scores where messages are not about topics: these neither match nor belong.
+
+        Args:
+            apart: Shape (k, n).
+        """
+        members = None if self.members is None else self.members & ~apart
+        return replace(self, values=np.where(apart, np.float32(0), self.values), members=members)
+
     @property
     def _rows(self) -> NDArray[np.intp]:
         if self.mentioned is None or not self.mentioned.any():

@@ -1,6 +1,6 @@
 """Selects the messages of a chat that stay in context; see docs/filter.md."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from smart_context.chat.messages import Message, MessageId
 from smart_context.chat.tool_pairs import NOBODY, find_tool_pairs
-from smart_context.relevance.reasons import IS_IN, KINDS, ReasonKind, Reasons
+from smart_context.relevance.reasons import IS_FILTERED, IS_IN, KINDS, ReasonKind, Reasons
 from smart_context.relevance.score import Scores
 
 Mask = NDArray[np.bool_]
@@ -19,6 +19,7 @@ Group = list[int]
 
 _CODE = {kind: np.int8(code) for code, kind in enumerate(KINDS)}
 _NOBODY: frozenset[MessageId] = frozenset()
+_NOT_SAID: Mapping[MessageId, str] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,10 +36,13 @@ class Selection:
         if found is None or self.fell_back:
             return []
         kinds = self.reasons.kinds
+        said, ids = self.reasons.said, self.reasons.ids
         matching = np.flatnonzero(kinds == _CODE[ReasonKind.TOPIC])
         own = np.flatnonzero(kinds == _CODE[ReasonKind.MEMBER])
         named = dict(zip(matching.tolist(), found.topics_of(matching), strict=True))
         named.update(zip(own.tolist(), found.owners_of(own), strict=True))
+        spoken = np.flatnonzero(kinds == _CODE[ReasonKind.SAID]).tolist()
+        named.update((place, said[ids[place]]) for place in spoken)
         return sorted(named.items())
 
 
@@ -51,6 +55,8 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule
     pinned: AbstractSet[MessageId] = _NOBODY,
     hidden: AbstractSet[MessageId] = _NOBODY,
     belonging: AbstractSet[MessageId] = _NOBODY,
+    said: Mapping[MessageId, str] = _NOT_SAID,
+    apart: AbstractSet[MessageId] = _NOBODY,
     recent: int = 0,
     keep_pairs: bool = False,
 ) -> Selection:
@@ -68,7 +74,10 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule
         sticky: Standing instructions.
         pinned: Forced in by the user.
         hidden: Forced out by the user, with their whole tool exchange, against all other rules.
-        belonging: Messages of a selected topic that stay whatever they score: its summaries.
+        belonging: Messages of a selected topic that stay whatever they score: its summaries, and
+            those that a person has put there.
+        said: Messages that were said while a selected topic was picked, with its label; they stay.
+        apart: Messages that a person has put elsewhere, and no selected topic keeps.
         recent: The number of newest messages that stay.
         keep_pairs: A kept answer brings the question before it.
 
@@ -88,22 +97,36 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule
         kinds = np.full(len(ids), _CODE[ReasonKind.NO_FILTER])
     else:
         cut = found.cut(threshold)
-        is_relevant = found.best >= cut
-        is_member = found.kept_members(threshold) | _marks(ids, belonging)
-        fell_back = not ((is_relevant | is_member) & ~is_sticky).any()
+        is_apart, was_said = _marks(ids, apart), _marks(ids, said.keys())
+        is_relevant = (found.best >= cut) & ~is_apart
+        is_member = (found.kept_members(threshold) | _marks(ids, belonging)) & ~is_apart
+        fell_back = not ((is_relevant | is_member | was_said) & ~is_sticky).any()
         kinds = np.full(len(ids), _CODE[ReasonKind.FALLBACK if fell_back else ReasonKind.BELOW])
         if not fell_back:
-            _set(kinds, _newest(len(ids), recent), ReasonKind.RECENT)
-            _set(kinds, is_member, ReasonKind.MEMBER)
-            _set(kinds, is_relevant, ReasonKind.TOPIC)
-            _set(kinds, is_sticky, ReasonKind.STICKY)
-            _set(kinds, _marks(ids, pinned), ReasonKind.PINNED)
-            _set(kinds, is_hidden, ReasonKind.HIDDEN)
+            for mask, kind in (  # a later rule counts before an earlier one
+                (is_apart, ReasonKind.APART),
+                (_newest(len(ids), recent), ReasonKind.RECENT),
+                (is_member, ReasonKind.MEMBER),
+                (is_relevant, ReasonKind.TOPIC),
+                (was_said, ReasonKind.SAID),
+                (is_sticky, ReasonKind.STICKY),
+                (_marks(ids, pinned), ReasonKind.PINNED),
+                (is_hidden, ReasonKind.HIDDEN),
+            ):
+                _set(kinds, mask, kind)
             _bring_companions(kinds, messages, groups, keep_pairs=keep_pairs)
     _set(kinds, is_hidden, ReasonKind.HIDDEN_TOOL)
     _set(kinds, by_user, ReasonKind.HIDDEN)
     return _selection(
-        Reasons(ids=ids, kinds=kinds, found=found, threshold=threshold, cut=cut, recent=recent),
+        Reasons(
+            ids=ids,
+            kinds=kinds,
+            found=found,
+            threshold=threshold,
+            cut=cut,
+            recent=recent,
+            said=said,
+        ),
         fell_back=fell_back,
     )
 
@@ -170,8 +193,8 @@ def _bring_companions(
 
 
 def _bring_along(kinds: Kinds, kind: ReasonKind, mask: Mask) -> None:
-    """Keep the messages of `mask` that are out only because of their score."""
-    _set(kinds, mask & (kinds == _CODE[ReasonKind.BELOW]), kind)
+    """Keep the messages of `mask` that are out only because of what they are about."""
+    _set(kinds, mask & IS_FILTERED[kinds], kind)
 
 
 def _is_in(kinds: Kinds) -> Mask:

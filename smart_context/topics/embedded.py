@@ -29,7 +29,7 @@ from smart_context.topics.clusters.grouping import (
     subjects_of,
 )
 from smart_context.topics.clusters.keywords import Keywords
-from smart_context.topics.clusters.units import at_unit_length
+from smart_context.topics.clusters.units import at_unit_length, unit_rows, units_of
 from smart_context.topics.extraction import (
     NOTHING_BEFORE,
     ExtractionFailed,
@@ -37,11 +37,12 @@ from smart_context.topics.extraction import (
     with_keywords,
 )
 from smart_context.topics.growing import Group, grown_groups, is_grown, kept_labels
+from smart_context.topics.holding import centres_of, nearest_label, with_held
 from smart_context.topics.naming.acceptance import is_courtesy
 from smart_context.topics.naming.naming import NAMELESS, Talk, labels_of
 from smart_context.topics.standing.personal import standing_facts
 from smart_context.topics.standing.standing import standing_instructions
-from smart_context.topics.values import MOST_READ, MOST_TOPICS, Extraction, Previous, Topic
+from smart_context.topics.values import MOST_READ, MOST_TOPICS, Extraction, Held, Previous, Topic
 
 _SMALLEST_SHARE, _SMALLEST = 0.03, 3
 _READ_FOR_LANGUAGE, _MOST_READ = 300, 200
@@ -93,7 +94,7 @@ class EmbeddedTopicExtractor:
             named = await self._named(talk, groups, labels, hints)
         except ModelFailed as failure:
             raise ExtractionFailed(f"{self.embedder.name} did not answer: {failure}") from failure
-        topics = _topics(groups, named, spoken)
+        topics = _held(_topics(groups, named, spoken), spoken, said, previous.held)
         title = next((topic.label for topic in topics if topic.label != NAMELESS), "")
         found = Extraction(topics=topics, sticky_ids=sticky, title=title)
         return await asyncio.to_thread(with_keywords, found, messages, self.keywords)
@@ -195,6 +196,22 @@ def _topics(
         whole = topic(group)
         found += [whole, *(topic(part, whole) for part in group.parts)]
     return tuple(found)
+
+
+def _held(
+    topics: Sequence[Topic], spoken: Sequence[Message], said: Said, held: Held
+) -> tuple[Topic, ...]:
+    """The topics with each held message in the nearest of those where it belongs."""
+    place_of = {message.id: place for place, message in enumerate(spoken)}
+    groups = {topic.label: [place_of[i] for i in topic.message_ids] for topic in topics}
+    unit_of = units_of(said.goes_on)
+    rows = unit_rows(said.vectors, unit_of)[unit_of]
+    centres = centres_of(rows, groups)
+
+    def nearest(message_id: MessageId, labels: Sequence[str]) -> str:
+        return nearest_label(rows[place_of[message_id]], labels, centres)
+
+    return with_held(topics, held, list(place_of), nearest)
 
 
 def _spoken(messages: Sequence[Message], sticky: frozenset[str]) -> list[Message]:

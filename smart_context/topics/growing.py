@@ -12,6 +12,7 @@ from smart_context.llm.models import Matrix
 from smart_context.topics.clusters.grouping import Said, most_of_one
 from smart_context.topics.clusters.growth import NO_GROUP, Units, grown
 from smart_context.topics.clusters.units import Labels, at_unit_length, unit_rows, units_of
+from smart_context.topics.holding import centres_of, nearest_label
 from smart_context.topics.values import MOST_READ, Previous, Topic
 
 _FEW_MESSAGES = 4
@@ -56,6 +57,7 @@ def grown_groups(
     unit_of = units_of(said.goes_on)
     directions = unit_rows(rows, unit_of)
     own = _owners([message.id for message in spoken], topics)
+    _join_held(own, spoken, previous, directions[unit_of])
     before = _of_units(own, unit_of, len(topics))
     units = Units(
         rows=directions,
@@ -112,6 +114,23 @@ def _owners(ids: Sequence[MessageId], topics: Sequence[Topic]) -> Labels:
         for message_id in topics[number].message_ids:
             owner.setdefault(message_id, number)
     return np.array([owner.get(each, NO_GROUP) for each in ids], dtype=np.intp)
+
+
+def _join_held(own: Labels, spoken: Sequence[Message], previous: Previous, rows: Matrix) -> None:
+    """Give messages without a topic the nearest one of those that they were said under.
+
+    Args:
+        rows: Shape (n, d), equal for a question and its answers.
+    """
+    named = {topic.label: number for number, topic in enumerate(previous.topics)}
+    within = previous.held.within
+    centres = centres_of(
+        rows, {label: np.flatnonzero(own == number) for label, number in named.items()}
+    )
+    for place in np.flatnonzero(own == NO_GROUP).tolist():
+        labels = [label for label in within.get(spoken[place].id, ()) if label in named]
+        if labels:
+            own[place] = named[nearest_label(rows[place], labels, centres)]
 
 
 def _of_units(own: Labels, unit_of: Labels, topics: int) -> Labels:

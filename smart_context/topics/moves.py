@@ -83,6 +83,21 @@ def put_back(topics: Sequence[Topic], moves: Sequence[Move]) -> tuple[Topic, ...
     return tuple(found[i] for i in order if found[i].message_ids or not found[i].id)
 
 
+def back_in(
+    now: Sequence[Topic], before: Sequence[Topic], ids: AbstractSet[MessageId]
+) -> tuple[Topic, ...]:
+    """The topics with some messages where they were before; topics are known by their ids."""
+    was = {topic.id: ids & {*topic.message_ids} for topic in before}
+    here = {topic.id for topic in now}
+    gone = (replace(t, message_ids=()) for t in before if was[t.id] and t.id not in here)
+    found: list[Topic] = []
+    for topic in (*now, *gone):
+        back = was.get(topic.id, set())
+        is_same = not back and ids.isdisjoint(topic.message_ids)
+        found.append(topic if is_same else _with(topic, {*topic.message_ids} - ids | back))
+    return tuple(topic for topic in found if topic.message_ids or topic.count)
+
+
 def _targets(
     left: Sequence[MessageId], origin: Topic, after: Sequence[Topic]
 ) -> dict[MessageId, str]:

@@ -1,6 +1,9 @@
 """A topic of a chat, and the result of an extraction."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from smart_context.chat.messages import MessageId
 
@@ -38,6 +41,44 @@ class Extraction:
     title: str = field(default="", compare=False)
 
 
+Labels = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """What is fixed about the topics of messages, by the topics' current labels."""
+
+    # messages that were said while topics were picked: each stays in one of these
+    said: Mapping[MessageId, Labels] = field(default_factory=lambda: MappingProxyType({}))
+    # messages of which a person has said what they are about: one topic, or none
+    about: Mapping[MessageId, Labels] = field(default_factory=lambda: MappingProxyType({}))
+    # messages of which a person has said what they are not about
+    apart: Mapping[MessageId, frozenset[str]] = field(default_factory=lambda: MappingProxyType({}))
+    # messages of topics that are picked now
+    picked: Mapping[MessageId, Labels] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def within(self) -> dict[MessageId, Labels]:
+        """The topics of which each message belongs to one; with none it belongs to no topic."""
+        return {**self.picked, **self.said, **self.about}
+
+    @property
+    def labels(self) -> frozenset[str]:
+        """The labels of all topics that hold messages."""
+        return frozenset(label for labels in self.within.values() for label in labels)
+
+    def with_picked(self, topics: Iterable[Topic], labels: AbstractSet[str]) -> "Held":
+        """What is held while topics are picked: their messages stay, too."""
+        picked = {
+            message_id: (topic.label,)
+            for topic in topics
+            if topic.label in labels
+            for message_id in topic.message_ids
+            if topic.label not in self.apart.get(message_id, ())
+        }
+        return replace(self, picked=picked)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Previous:
     """What the last extraction of a chat left, to start from."""
@@ -51,3 +92,4 @@ class Previous:
     fixed_labels: frozenset[str] = frozenset()
     # the labels of topics that the user has deleted; their messages stay away
     deleted_labels: frozenset[str] = frozenset()
+    held: Held = field(default_factory=Held)  # the messages that belong where a person put them

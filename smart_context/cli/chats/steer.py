@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from typing_extensions import override
 
 from smart_context.base.errors import CommandFailed, InvalidParams, StoreFailed
 from smart_context.base.text.names import lines_shown, one_line, shown
@@ -12,7 +13,21 @@ from smart_context.cli.chats.asking import Here, body_as_text, chat_made, in_vau
 from smart_context.cli.terminal.output import table
 
 
-@click.command()
+class TopicsGroup(click.Group):
+    """Shows topics, unless the first word names one of its verbs."""
+
+    @override
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        is_named = bool(args) and args[0] in self.commands
+        return super().parse_args(ctx, args if is_named else ["show", *args])
+
+
+@click.group(cls=TopicsGroup)
+def topics() -> None:
+    """Show the topics of a chat or of all chats, or say what messages are about."""
+
+
+@topics.command()
 @click.argument("chat", required=False)
 @click.option("--refresh", is_flag=True, help="Find the topics again and store them.")
 @click.option("--all", "of_all", is_flag=True, help="The topics of all chats, by theme.")
@@ -21,7 +36,7 @@ from smart_context.cli.terminal.output import table
 @click.option("--until", help="With --all: count messages up to this date or time.")
 @click.option("--limit", type=click.IntRange(min=0), help="With --all: the most topics to list.")
 @in_vault
-def topics(  # noqa: PLR0913, PLR0917 - click gives each option
+def show(  # noqa: PLR0913, PLR0917 - click gives each option
     chat: str | None,
     refresh: bool,
     of_all: bool,
@@ -31,7 +46,10 @@ def topics(  # noqa: PLR0913, PLR0917 - click gives each option
     limit: int | None,
     here: Here,
 ) -> None:
-    """Show the topics of CHAT with the number of messages about each, or those of all chats."""
+    """Show the topics of CHAT with the number of messages about each, or those of all chats.
+
+    `topics assign CHAT MESSAGE --about TOPIC` says what messages are about.
+    """
     narrowing: dict[str, Any] = {"query": query, "since": since, "until": until, "limit": limit}
     asked = {name: value for name, value in narrowing.items() if value is not None}
     if of_all:
@@ -47,6 +65,35 @@ def topics(  # noqa: PLR0913, PLR0917 - click gives each option
     command = "smart_context.refresh_topics" if refresh else "smart_context.get_topics"
     params = {"wait": True} if refresh else {}
     result = here.ask(command, chat_id=chat, **params)
+    here.show(result, _topics_as_text)
+
+
+@topics.command()
+@click.argument("chat")
+@click.argument("messages", nargs=-1, required=True)
+@click.option("--about", metavar="TOPIC", help="They are about this topic, by label or id.")
+@click.option("--not-about", metavar="TOPIC", help="They are not about this topic.")
+@click.option("--none", "is_none", is_flag=True, help="They are about none of the topics.")
+@in_vault
+def assign(
+    chat: str,
+    messages: tuple[str, ...],
+    about: str | None,
+    not_about: str | None,
+    is_none: bool,
+    here: Here,
+) -> None:
+    """Say what MESSAGES of CHAT are about, or not about; it is kept for good.
+
+    MESSAGES are ids, as `smart-context filter CHAT` lists them.
+    """
+    if is_none == (about is not None or not_about is not None):
+        raise click.UsageError("Give --about TOPIC or --not-about TOPIC, or both; or --none.")
+    word: dict[str, Any] = {"topic_id": about, "not_topic_id": not_about}
+    try:
+        result = here.ask("smart_context.assign", chat_id=chat, message_ids=[*messages], **word)
+    except InvalidParams as error:  # a message or a topic is not there, as a CHAT may not be
+        raise CommandFailed(str(error)) from error
     here.show(result, _topics_as_text)
 
 

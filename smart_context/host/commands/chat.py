@@ -24,7 +24,7 @@ from smart_context.chat.documents.branches import Versions, branches_of, set_bra
 from smart_context.chat.documents.document import no_messages, set_value, since_unfinished
 from smart_context.chat.documents.lineage import NOBODY
 from smart_context.chat.ids import new_chat_id, new_message_id
-from smart_context.chat.messages import INSTRUCTIONS, PRIVATE, SOURCE, ChatId, Message
+from smart_context.chat.messages import INSTRUCTIONS, OFF_PICK, PRIVATE, SOURCE, ChatId, Message
 from smart_context.host.access import FilesNamed, OwnChat
 from smart_context.host.cluster import Cluster
 from smart_context.host.commands.files import attached_files, attached_links
@@ -100,6 +100,7 @@ class ChatCommands:
         stream: bool = True,
         files: Annotated[list[dict[str, Any]] | None, FilesNamed] = None,
         links: list[dict[str, Any]] | None = None,
+        off_pick: bool = False,
     ) -> JsonObject:
         """Ask the model, in a new chat by default; returns when the turn is over.
 
@@ -108,6 +109,7 @@ class ChatCommands:
             stream: The answer comes piece by piece.
             files: Results of `POST /api/files` or `chat.attach_vault_file`.
             links: Each `{"url", "title"}`.
+            off_pick: Question and answer don't belong to the topics that are picked.
         """
         text = _checked_text("message", message)
         stored_files = await attached_files(self.files, files or [])
@@ -126,6 +128,7 @@ class ChatCommands:
                 created_at=self.turns.now(),
                 files=stored_files,
                 links=stored_links,
+                extra={OFF_PICK: True} if off_pick else {},
             )
             transcript.append(document, question)
             return question

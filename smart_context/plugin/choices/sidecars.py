@@ -21,7 +21,8 @@ from smart_context.base.asking import asking, found, keep_found, whoever_asks
 from smart_context.base.errors import StoreFailed
 from smart_context.base.values import PersonId
 from smart_context.chat.documents.choices import CHOICES, choices_name, unreadable_in
-from smart_context.chat.messages import ChatId
+from smart_context.chat.messages import ChatId, MessageId
+from smart_context.plugin.choices.message_topics import TopicName
 from smart_context.plugin.choices.state import FilterState, merged
 from smart_context.plugin.choices.topic_edits import TopicEdits
 from smart_context.storage.ports import ChatDocuments, Conflict, Document
@@ -177,6 +178,14 @@ class Sidecars:
         found = [person for chat, person in [*self._known, *self._unstored] if chat == chat_id]
         return list(dict.fromkeys(found))
 
+    async def picked(self, chat_id: ChatId) -> frozenset[str]:
+        """The topics that those have picked whose choices for a chat were last in use."""
+        labels: set[str] = set()
+        for person in {whoever_asks(), *self.people(chat_id)}:
+            with asking(person):
+                labels.update((await self.shown(chat_id)).state.active_topics)
+        return frozenset(labels)
+
     async def check(self, chat_id: ChatId) -> None:
         """Read the side-car again if it was read before, to notice changes by other processes."""
         for person in [person for chat, person in [*self._known] if chat == chat_id]:
@@ -212,6 +221,21 @@ class Sidecars:
         if after != before.state:
             self._on_change(chat_id, before, after)
         return after
+
+    async def note_said(
+        self, chat_id: ChatId, ids: Sequence[MessageId], topics: Sequence[TopicName]
+    ) -> None:
+        """Note that messages of a stored chat are said while topics are picked; no step to undo.
+
+        Raises:
+            StoreFailed: If the disk refuses.
+        """
+
+        def change(state: FilterState) -> FilterState:
+            return state.with_messages(state.edits.messages.say(ids, topics))
+
+        async with self._lock(chat_id):
+            await self._change(chat_id, change, stored=True)
 
     async def restore(
         self, chat_id: ChatId, state: FilterState, *, instead_of: FilterState, stored: bool

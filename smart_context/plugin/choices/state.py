@@ -12,6 +12,7 @@ from smart_context.base.values import OWNER, JsonObject, PersonId, text_in
 from smart_context.chat.documents.choices import ACTIVE_TOPICS, FILE_TOOLS, HIDDEN, PINNED
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, MessageId
+from smart_context.plugin.choices.message_topics import MessageTopics, merged_topics
 from smart_context.plugin.choices.topic_edits import MAX_LABEL_LENGTH, TopicEdits
 
 MOST_REFERENCES = 2_000
@@ -264,6 +265,10 @@ class FilterState:
         """The state with another role for once; with `None` or its own, the same."""
         return self if name in {None, self.role} else self.take_role(name or "")
 
+    def with_messages(self, messages: MessageTopics) -> "FilterState":
+        """The state with other facts about the topics of single messages."""
+        return replace(self, edits=replace(self.edits, messages=messages))
+
     def offer_files(self, *, on: bool) -> "FilterState":
         """Let the model read files of the vault, or don't."""
         return replace(self, file_tools=on)
@@ -277,6 +282,8 @@ def merged(base: FilterState, theirs: FilterState, ours: FilterState) -> FilterS
     """
     if base == theirs:
         return ours
+    messages = merged_topics(base.edits.messages, theirs.edits.messages, ours.edits.messages)
+    base, theirs, ours = (state.with_messages(messages) for state in (base, theirs, ours))
     mine = {
         name: getattr(ours, name)
         for part in _PARTS

@@ -9,7 +9,8 @@ from types import MappingProxyType
 from typing import Any
 
 from smart_context.chat.messages import MessageId
-from smart_context.topics.values import STICKY_LABEL, Topic
+from smart_context.plugin.choices.message_topics import MessageTopics, TopicName
+from smart_context.topics.values import STICKY_LABEL, Held, Topic
 
 MAX_LABEL_LENGTH = 200
 MAX_EDITS = 256
@@ -26,6 +27,7 @@ class TopicEdits:
     added: tuple[str, ...] = ()  # labels that are always shown
     # messages that stay in their topic, since the user has put them back
     settled: tuple[MessageId, ...] = ()
+    messages: MessageTopics = field(default_factory=MessageTopics)  # what was said of single ones
 
     @classmethod
     def from_dict(cls, document: object) -> "TopicEdits":
@@ -40,6 +42,7 @@ class TopicEdits:
             deleted=_labels(document.get("deleted")),
             added=_labels(document.get("added")),
             settled=tuple(map(MessageId, _texts(document.get("settled")))),
+            messages=MessageTopics.from_dict(document.get("messages")),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -49,6 +52,7 @@ class TopicEdits:
             "deleted": list(self.deleted),
             "added": list(self.added),
             **({"settled": list(self.settled)} if self.settled else {}),
+            **({"messages": about} if (about := self.messages.to_dict()) else {}),
         }
 
     def rename(self, labels: Iterable[str], new: str) -> "TopicEdits":
@@ -109,6 +113,15 @@ class TopicEdits:
         label = names.get(_folded(found), found)
         is_gone = _folded(label) in {_folded(deleted) for deleted in self.deleted}
         return "" if is_gone else label
+
+    def held(self, topics: Iterable[Topic]) -> Held:
+        """What is fixed about the topics of single messages, by the labels that these have."""
+        labels = {topic.id: topic.label for topic in topics if topic.id}
+
+        def label_now(name: TopicName) -> str:
+            return self.label_of(labels.get(name.id, name.label))
+
+        return self.messages.held(label_now)
 
     def apply(self, topics: Sequence[Topic], order: Sequence[MessageId]) -> tuple[Topic, ...]:
         """The edited topics; added ones that were not found have a count of 0."""

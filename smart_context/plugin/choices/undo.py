@@ -13,7 +13,7 @@ from smart_context.base.values import PersonId
 from smart_context.chat.messages import ChatId, MessageId
 from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
-from smart_context.topics.moves import Move, put_back
+from smart_context.topics.moves import Move, back_in, put_back
 from smart_context.topics.values import Topic
 
 MAX_STEPS = 100
@@ -59,6 +59,19 @@ class TopicMoves:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """Messages of which the user has said what they are about."""
+
+    before: tuple[Topic, ...]
+    ids: frozenset[MessageId]
+    words: str
+
+    def undone(self, now: Sequence[Topic]) -> tuple[Topic, ...]:
+        """The topics with these messages where they were."""
+        return back_in(now, self.before, self.ids)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
     """A summary, or a clearing, that took the place of a chat's messages."""
 
@@ -73,7 +86,7 @@ class Step:
     before: ChatSidecar
     after: FilterState
     # its edit of the topics; `None` if it was not about topics
-    topics: TopicEdit | TopicMoves | None = None
+    topics: TopicEdit | TopicMoves | Assignment | None = None
     summary: Summary | None = None  # what it put in the place of messages; `None` if nothing
     notes: tuple[str, ...] = ()  # the notes that it added to the chat's own context
 
@@ -85,6 +98,8 @@ class Step:
     def _words(self) -> str:
         if self.summary is not None:
             return self.summary.words
+        if isinstance(self.topics, Assignment):
+            return self.topics.words
         if isinstance(self.topics, TopicMoves):
             return _moves_in_words(self.topics.moves)
         if self.notes:
@@ -122,7 +137,11 @@ class UndoSteps:
         return steps.pop() if steps else None
 
     def amend(
-        self, chat_id: ChatId, topics: TopicEdit | None = None, *, notes: tuple[str, ...] = ()
+        self,
+        chat_id: ChatId,
+        topics: TopicEdit | Assignment | None = None,
+        *,
+        notes: tuple[str, ...] = (),
     ) -> None:
         """Add the edit of the topics, or the notes that were added, to the last step."""
         steps = self._steps.get(_key(chat_id))

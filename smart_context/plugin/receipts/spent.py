@@ -18,7 +18,7 @@ from smart_context.plugin.selection.last_request import (
     head_from,
 )
 from smart_context.plugin.settings import Cache
-from smart_context.relevance.reasons import OUT, ReasonKind
+from smart_context.relevance.reasons import FILTERED, OUT, ReasonKind
 
 By = Literal["day", "model", "chat", "client"]
 
@@ -194,7 +194,7 @@ def with_costs(
     cached, shared, of_all = before.cached, Shared(), 0
     if cached:
         shared = _request(made, head, _IN).shared(cached)
-        of_all = _request(made, head, _IN | {ReasonKind.BELOW}).unchanged(cached)[0]
+        of_all = _request(made, head, _IN | FILTERED).unchanged(cached)[0]
         if made.repeated_tokens is not None:
             shared = shared._replace(unchanged=made.repeated_tokens)
     cost = {

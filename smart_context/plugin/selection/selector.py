@@ -27,6 +27,7 @@ from smart_context.chat.tool_pairs import NOBODY, find_tool_pairs, has_tool_call
 from smart_context.host.request.prompt import without_silent
 from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
+from smart_context.plugin.selection.persons_word import NO_WORD, word_of
 from smart_context.plugin.selection.window_budget import WindowBudget, over_budget
 from smart_context.plugin.settings import FilterSettings
 from smart_context.relevance.score import Scores, TopicQuery
@@ -226,6 +227,10 @@ class ContextSelector:
         if not view.is_of_client:
             candidates = without_silent(candidates)
         scores, problem = await self._scores(view, candidates, settings)
+        word = NO_WORD
+        if scores is not None:
+            word = word_of(state, view.sidecar.topics, candidates)
+            scores = scores.without(word.elsewhere)
         selection = select_messages(
             candidates,
             scores=scores,
@@ -233,7 +238,9 @@ class ContextSelector:
             sticky=view.sticky_ids | frozenset(_standing(candidates)),
             pinned=frozenset((*state.pinned, *_added_by_plugins(view, candidates))),
             hidden=frozenset(state.hidden),
-            belonging=_summaries_of_picked(view),
+            belonging=_summaries_of_picked(view) | word.belonging,
+            said=word.said,
+            apart=word.apart,
             recent=settings.recent_messages,
             keep_pairs=settings.keep_pairs,
         )

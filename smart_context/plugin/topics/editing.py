@@ -11,14 +11,17 @@ from smart_context.base.asking import waited_for
 from smart_context.base.errors import CommandFailed, InvalidParams, SmartContextError
 from smart_context.base.results import PanelResult
 from smart_context.base.text.saying import said
+from smart_context.base.text.scores import counted
 from smart_context.base.values import JsonObject
 from smart_context.chat.compaction import without_summary
 from smart_context.chat.messages import ChatId, Message, MessageId, without_notices
 from smart_context.plugin.briefing.briefing import ChatContexts
+from smart_context.plugin.choices.message_topics import TopicName
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.choices.topic_edits import TopicEdits, checked_label
 from smart_context.plugin.choices.undo import (
+    Assignment,
     Step,
     Summary,
     TopicEdit,
@@ -28,9 +31,11 @@ from smart_context.plugin.choices.undo import (
 from smart_context.plugin.notes.context_documents import ContextChanges
 from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.plugin.selection.selector import ContextSelector
-from smart_context.plugin.topics.splitting import placed_topics
+from smart_context.plugin.topics.splitting import placed_topics, topic_named
 from smart_context.plugin.topics.updates import TOPICS_UPDATED, TopicUpdates, store_topics
 from smart_context.storage.ports import Chats
+from smart_context.topics.extraction import is_readable
+from smart_context.topics.holding import with_held
 from smart_context.topics.identity import with_ids
 from smart_context.topics.moves import in_order
 from smart_context.topics.stored import stored_topics, to_stored
@@ -78,6 +83,41 @@ class TopicEditing:
 
         return await self._change(chat_id, change)
 
+    async def assign(
+        self,
+        chat_id: ChatId,
+        message_ids: list[MessageId],
+        topic_id: str | None = None,
+        not_topic_id: str | None = None,
+    ) -> PanelResult:
+        """Say what messages are about, or not about; no extraction changes that.
+
+        Args:
+            topic_id: The one topic that they are about, by id or label. Without it they are about
+                none of the topics, unless `not_topic_id` is given.
+            not_topic_id: A topic that they are not about; they may be about any other.
+        """
+        messages, others = await self.chats.snapshot(chat_id, "topics")
+        known = stored_topics(others.get("topics"), (await self.sidecars.of(chat_id)).topics)
+        ids = _checked_ids(message_ids, messages)
+        about = None if topic_id is None else topic_named(topic_id, known, "topic_id")
+        wrong = None if not_topic_id is None else topic_named(not_topic_id, known, "not_topic_id")
+        if about is not None and about is wrong:
+            raise InvalidParams("not_topic_id: expected another topic than topic_id")
+
+        def change(state: FilterState) -> FilterState:
+            facts = state.edits.messages
+            if wrong is not None:
+                facts = facts.deny(ids, TopicName(wrong.id, wrong.label))
+            if about is not None or wrong is None:
+                facts = facts.assign(ids, TopicName(about.id, about.label) if about else None)
+            return state.with_messages(facts)
+
+        named = about or wrong
+        what = f"{'about' if about else 'not about'} {named.label}" if named else "about no topic"
+        words = f"{counted(len(ids), 'message')} {what}"
+        return await self._change(chat_id, change, assigned=(frozenset(ids), words))
+
     async def set_threshold(self, chat_id: ChatId, threshold: float | None = None) -> PanelResult:
         """Set a chat's own threshold; leave it out to use that of the settings."""
         await self.chat_filter.change_state(chat_id, lambda s: s.set_threshold(threshold))
@@ -109,14 +149,27 @@ class TopicEditing:
         return {"undone": words, "undone_words": done, "left": shown["undo_steps"], **shown}
 
     async def applied(
-        self, chat_id: ChatId, extraction: Extraction, messages: Sequence[Message]
+        self,
+        chat_id: ChatId,
+        extraction: Extraction,
+        messages: Sequence[Message],
+        staying: AbstractSet[str] = frozenset(),
     ) -> Extraction:
-        """An extraction with the user's edits."""
-        edits = (await self.sidecars.of(chat_id)).state.edits
-        if edits == TopicEdits():
+        """An extraction with the user's edits.
+
+        Args:
+            staying: The labels of topics that keep their messages.
+        """
+        sidecar = await self.sidecars.of(chat_id)
+        edits, readable = sidecar.state.edits, [*filter(is_readable, messages)]
+        order = [message.id for message in readable]
+        if edits == TopicEdits() and not staying:
             return extraction
-        edited = edits.apply(extraction.topics, [message.id for message in messages])
-        return replace(extraction, topics=await self._counted(chat_id, edited, messages))
+        found = edits.apply(extraction.topics, order)
+        held = edits.held((*sidecar.topics, *found)).with_picked(sidecar.topics, staying)
+        about = [i for i in order if i not in extraction.sticky_ids]
+        edited = with_held(found, held, about)
+        return replace(extraction, topics=await self._counted(chat_id, edited, readable))
 
     async def _rename(self, chat_id: ChatId, labels: list[str], new_label: str) -> PanelResult:
         return await self._edit(
@@ -139,7 +192,11 @@ class TopicEditing:
         return await self._change(chat_id, both)
 
     async def _change(
-        self, chat_id: ChatId, change: Callable[[FilterState], FilterState]
+        self,
+        chat_id: ChatId,
+        change: Callable[[FilterState], FilterState],
+        *,
+        assigned: tuple[frozenset[MessageId], str] | None = None,
     ) -> PanelResult:
         if not await self.chats.exists(chat_id):
             raise CommandFailed("This chat has no messages yet, so it has no topics.")
@@ -150,7 +207,11 @@ class TopicEditing:
             known = stored_topics(others.get("topics"), before.topics)
             edited = await self.applied(chat_id, Extraction(topics=known), messages)
             topics = with_ids(edited.topics, known)
-            self.steps.amend(chat_id, TopicEdit(before=known, after=topics))
+            edit = TopicEdit(before=known, after=topics)
+            step = (
+                Assignment(before=known, ids=assigned[0], words=assigned[1]) if assigned else edit
+            )
+            self.steps.amend(chat_id, step)
             await self._store(chat_id, topics)
             await self.chat_filter.announce(chat_id)
         return await self.chat_filter.topics(chat_id)
@@ -200,6 +261,24 @@ class TopicEditing:
             count = topic.count or await self.selector.count_about(chat_id, said, topic.label)
             counted.append(replace(topic, count=count))
         return tuple(counted)
+
+
+def _checked_ids(
+    message_ids: Sequence[MessageId], messages: Sequence[Message]
+) -> tuple[MessageId, ...]:
+    """The ids, each once.
+
+    Raises:
+        InvalidParams: If there are none, or the chat has no message of an id.
+    """
+    present = {message.id for message in messages}
+    ids = tuple(dict.fromkeys(message_ids))
+    unknown = next((each for each in ids if each not in present), None)
+    if unknown is not None:
+        raise InvalidParams(f"message_ids: this chat has no message {unknown[:80]!r}")
+    if not ids:
+        raise InvalidParams("message_ids: expected at least one message, found none")
+    return ids
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,7 +50,7 @@ async def named_topics(
         CommandFailed: If a topic's messages are unknown, and can't be found.
     """
     topics = stored_topics(list(view.topics), view.sidecar.topics)
-    named = [_topic_of(name, topics) for name in names]
+    named = [topic_named(name, topics) for name in names]
     if not named:
         raise InvalidParams("topics: expected at least one topic")
     within = _with_parts(named, topics)
@@ -68,7 +68,12 @@ async def named_topics(
     )
 
 
-def _topic_of(name: str, topics: Sequence[Topic]) -> Topic:
+def topic_named(name: str, topics: Sequence[Topic], parameter: str = "topics") -> Topic:
+    """The topic of this label or id.
+
+    Raises:
+        InvalidParams: If there is none; it names the parameter.
+    """
     wanted = name.strip()
     for is_it in (
         lambda topic: topic.label == wanted,
@@ -78,7 +83,7 @@ def _topic_of(name: str, topics: Sequence[Topic]) -> Topic:
         if found := next(filter(is_it, topics), None):
             return found
     known = ", ".join(topic.label for topic in topics) or "none yet"
-    raise InvalidParams(f"topics: this chat has no topic {wanted[:80]!r}; its topics: {known}")
+    raise InvalidParams(f"{parameter}: this chat has no topic {wanted[:80]!r}; its topics: {known}")
 
 
 def _with_parts(named: Iterable[Topic], topics: Sequence[Topic]) -> list[Topic]:
@@ -206,7 +211,11 @@ def _of_those(topic: Topic, ids: Renamed) -> Topic:
 
 def _state(sidecar: ChatSidecar, ids: Renamed, picked: Sequence[str]) -> FilterState:
     before = sidecar.state
-    edits = replace(before.edits, settled=_renamed(before.edits.settled, ids))
+    edits = replace(
+        before.edits,
+        settled=_renamed(before.edits.settled, ids),
+        messages=before.edits.messages.renamed(ids),
+    )
     state = replace(
         before,
         active_topics=(),

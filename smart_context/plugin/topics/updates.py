@@ -43,8 +43,8 @@ TOPICS_UPDATED = "smart_context.topics_updated"
 """
 
 Emit = Callable[[str, JsonObject], None]
-Edited = Callable[[ChatId, Extraction, Sequence[Message]], Awaitable[Extraction]]
-"""Applies the user's edits to an extraction."""
+Edited = Callable[[ChatId, Extraction, Sequence[Message], AbstractSet[str]], Awaitable[Extraction]]
+"""Applies the user's edits to an extraction; the topics of these labels keep their messages."""
 
 
 class OutOfDate(Exception):
@@ -212,7 +212,7 @@ class TopicUpdates:
         sidecar = await self.sidecars.of(chat_id)
         embedder = ChatEmbedder(self.cache, chat_id, tuple(filter(is_readable, messages)))
         before = stored_topics(others.get("topics"), sidecar.topics)
-        previous = _previous(sidecar, before)
+        previous = _previous(sidecar, before, await self._staying(chat_id, regroup=regroup))
         found = await self.extractor(embedder).extract(messages, previous=previous, regroup=regroup)
         judge = self.judge(embedder) if asks_model else None
         if judge is None:
@@ -224,7 +224,8 @@ class TopicUpdates:
             grouped = await self._store(chat_id, token, grouped, regroup=regroup)
             await self.announce(chat_id)
         now = await self.sidecars.of(chat_id)
-        previous = replace(_previous(now, grouped.topics), seen=previous.seen)
+        staying = await self._staying(chat_id, regroup=False)
+        previous = replace(_previous(now, grouped.topics, staying), seen=previous.seen)
         try:
             judged = await judge.judged(grouped, messages, previous=previous, insists=regroup)
         except SmartContextError:
@@ -249,11 +250,12 @@ class TopicUpdates:
         sidecar = await self.sidecars.of(chat_id)
         before = stored_topics(others.get("topics"), sidecar.topics)
         gone = (*_with_sticky(before, others), *sidecar.away)
-        previous = _previous(sidecar, before)
+        staying = await self._staying(chat_id, regroup=regroup)
+        previous = _previous(sidecar, before, staying)
         topics = with_chosen_labels(found.topics, previous.fixed_labels, before)
         found = replace(found, topics=with_ids(topics, (*before, *sidecar.topics)))
         with one_request():
-            edited = await self.edited(chat_id, found, tuple(filter(is_readable, messages)))
+            edited = await self.edited(chat_id, found, messages, staying)
         extraction = replace(edited, topics=with_ids(edited.topics, (*before, *sidecar.topics)))
 
         def stored(sticky: AbstractSet[MessageId], present: Sequence[Message]) -> list[JsonObject]:
@@ -277,6 +279,10 @@ class TopicUpdates:
             payload["moved"] = [move.told for move in told]
         self.emit(TOPICS_UPDATED, payload)
         return extraction
+
+    async def _staying(self, chat_id: ChatId, *, regroup: bool) -> AbstractSet[str]:
+        """The labels of topics that keep their messages: the picked ones, unless a person asks."""
+        return frozenset() if regroup else await self.sidecars.picked(chat_id)
 
     async def _give_title(self, chat_id: ChatId, title: str) -> None:
         """Give a chat without a title this one."""
@@ -369,7 +375,7 @@ def _left_behind(
     return left_behind(topics, ids_in_branches({**others, "messages": []}) - present)
 
 
-def _previous(sidecar: ChatSidecar, shown: Sequence[Topic]) -> Previous:
+def _previous(sidecar: ChatSidecar, shown: Sequence[Topic], staying: AbstractSet[str]) -> Previous:
     """What the extraction starts from: the topics shown, and the deleted ones."""
     edits = sidecar.state.edits
     if not sidecar.seen:  # no extraction has read these messages: they only resemble the labels
@@ -380,12 +386,15 @@ def _previous(sidecar: ChatSidecar, shown: Sequence[Topic]) -> Previous:
         for topic in sidecar.topics
         if topic.label in edits.deleted and topic.label not in labels
     ]
+    held = edits.held((*sidecar.topics, *shown)).with_picked(shown, staying)
     return Previous(
         topics=(*shown, *deleted),
         seen=sidecar.seen,
-        settled=frozenset(edits.settled),
+        settled=frozenset((*edits.settled, *held.within)),
         fixed_labels=frozenset(
-            (*sidecar.state.active_topics, *edits.renamed.values(), *edits.added)
-        ),
+            (*sidecar.state.active_topics, *staying, *edits.renamed.values(), *edits.added)
+        )
+        | held.labels,
         deleted_labels=frozenset(edits.deleted),
+        held=held,
     )

@@ -1,4 +1,4 @@
-"""`smart-context recall` and `chats private`, over the demonstration vault."""
+"""`smart-context recall`, `topics assign` and `chats private`, over the demonstration vault."""
 
 import json
 
@@ -59,3 +59,33 @@ def test_what_can_not_be_is_told(smart_context, vault, arguments, code, words):
     found, _, err = smart_context("recall", *arguments, cwd=vault)
     assert found == code
     assert words in err
+
+
+def test_messages_are_assigned_to_a_topic_and_listed_with_it(smart_context, vault):
+    chat = "year-of-projects"
+
+    def counts(*arguments):
+        code, out, err = smart_context("topics", *arguments, "--format", "json", cwd=vault)
+        assert code == 0, err
+        return {t["label"]: t["count"] for t in json.loads(out)["topics"] if not t.get("sticky")}
+
+    before = counts(chat, "--refresh")
+    first, second = sorted(before, key=before.get)[:2]
+    _, out, _ = smart_context("filter", chat, "-t", first, "--format", "json", cwd=vault)
+    ids = [row["id"] for row in json.loads(out)["messages"] if row["topic"] == first and row["in"]]
+    counts("assign", chat, *ids, "--about", second)
+    assert counts(chat).get(first, 0) < before[first]
+    assert counts("assign", chat, *ids, "--none").get(second, 0) <= before[second]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        pytest.param(("m1",), 2, "Give --about", id="nothing"),
+        pytest.param(("m1", "--about", "x", "--none"), 2, "Give --about", id="both"),
+        pytest.param(("zz", "--none"), 1, "has no message 'zz'", id="no such message"),
+    ],
+)
+def test_what_can_not_be_assigned_is_told(smart_context, vault, arguments, code, words):
+    found, _, err = smart_context("topics", "assign", CHAT, *arguments, cwd=vault)
+    assert (found, words in err) == (code, True), err

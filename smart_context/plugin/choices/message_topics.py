@@ -1,0 +1,187 @@
+"""What a person has said of single messages: under which topics, what about, what not about."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from types import MappingProxyType
+from typing import NamedTuple
+
+from smart_context.base.values import JsonObject
+from smart_context.chat.messages import MessageId
+from smart_context.topics.values import Held
+
+MOST_MESSAGES = 100_000
+"""Of how many messages something is kept; each of the three facts counts for itself."""
+
+MOST_NAMES = 64
+
+
+class TopicName(NamedTuple):
+    """A topic as it was named when a person chose it: its id holds while it is renamed."""
+
+    id: str  # empty for a typed topic, which the chat does not have
+    label: str  # its label at that time, by which it is known once it is merged
+
+
+NameOf = Callable[[TopicName], str]
+"""Gives the label that a topic has now; empty if it is deleted."""
+
+Names = tuple[TopicName, ...]
+Facts = Mapping[MessageId, Names]
+
+_NONE: Facts = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageTopics:
+    """What a person has said of single messages of one chat."""
+
+    # questions and answers, with the topics that were picked when they were said
+    said: Facts = field(default_factory=lambda: _NONE)
+    # messages with the topic that they are about; an empty tuple if they are about none
+    about: Facts = field(default_factory=lambda: _NONE)
+    # messages with the topics that they are not about
+    not_about: Facts = field(default_factory=lambda: _NONE)
+
+    @classmethod
+    def from_dict(cls, document: object) -> "MessageTopics":
+        """The facts from their JSON object; values of a wrong kind are ignored."""
+        if not isinstance(document, Mapping):
+            return cls()
+        return cls(**{name: _facts(document.get(name)) for name in _FACTS})
+
+    def to_dict(self) -> JsonObject:
+        """The JSON object to store: messages of equal facts together."""
+        return {name: _grouped(facts) for name in _FACTS if (facts := getattr(self, name))}
+
+    def say(self, ids: Iterable[MessageId], topics: Iterable[TopicName]) -> "MessageTopics":
+        """Note that messages were said while topics were picked, beside what is known of them."""
+        names = tuple(topics)
+        said = {i: _joined(self.said.get(i, ()), names) for i in ids}
+        return replace(self, said={**self.said, **said})
+
+    def assign(self, ids: Iterable[MessageId], topic: TopicName | None) -> "MessageTopics":
+        """Note that messages are about a topic, or about none; that they were said is forgotten."""
+        chosen = dict.fromkeys(ids, () if topic is None else (topic,))
+        not_about = self.not_about
+        if topic is not None:
+            fewer = {i: _without(self.not_about.get(i, ()), topic) for i in chosen}
+            not_about = _filled({**not_about, **fewer})
+        return replace(
+            self,
+            said={i: names for i, names in self.said.items() if i not in chosen},
+            about={**self.about, **chosen},
+            not_about=not_about,
+        )
+
+    def deny(self, ids: Iterable[MessageId], topic: TopicName) -> "MessageTopics":
+        """Note that messages are not about a topic."""
+        denied = list(ids)
+        fewer = {i: _without(self.said.get(i, ()), topic) for i in denied}
+        wrong = {i for i in denied if self.about.get(i) and _is_in(self.about[i], topic)}
+        more = {i: _joined(self.not_about.get(i, ()), (topic,)) for i in denied}
+        return replace(
+            self,
+            said=_filled({**self.said, **fewer}),
+            about={i: names for i, names in self.about.items() if i not in wrong},
+            not_about={**self.not_about, **more},
+        )
+
+    def renamed(self, ids: Mapping[MessageId, MessageId]) -> "MessageTopics":
+        """The facts of the messages that went into another chat, with their ids there."""
+        return MessageTopics(
+            **{
+                name: {ids[i]: names for i, names in getattr(self, name).items() if i in ids}
+                for name in _FACTS
+            }
+        )
+
+    def held(self, label_of: NameOf) -> Held:
+        """The facts by the labels that the topics have now; what is deleted holds nothing."""
+
+        def now(facts: Facts) -> Iterator[tuple[MessageId, tuple[str, ...]]]:
+            labels = {names: _labels(names, label_of) for names in set(facts.values())}
+            return ((message_id, labels[names]) for message_id, names in facts.items())
+
+        about = {i: labels for i, labels in now(self.about) if labels or not self.about[i]}
+        apart = {i: frozenset(labels) for i, labels in now(self.not_about) if labels}
+        said = {
+            message_id: left
+            for message_id, labels in now(self.said)
+            if message_id not in about
+            and (left := tuple(x for x in labels if x not in apart.get(message_id, ())))
+        }
+        return Held(said=said, about=about, apart=apart)
+
+
+_FACTS = ("said", "about", "not_about")
+
+
+def merged_topics(base: MessageTopics, theirs: MessageTopics, ours: MessageTopics) -> MessageTopics:
+    """The facts with the changes of both sides, message by message; ours where both changed one."""
+
+    def merged(before: Facts, others: Facts, own: Facts) -> Facts:
+        if own == before:
+            return others
+        changed = {i for i in {*before, *own} if before.get(i) != own.get(i)}
+        kept = {i: names for i, names in others.items() if i not in changed}
+        return kept | {i: own[i] for i in own if i in changed}
+
+    return MessageTopics(
+        **{
+            name: merged(getattr(base, name), getattr(theirs, name), getattr(ours, name))
+            for name in _FACTS
+        }
+    )
+
+
+def _joined(known: Names, more: Names) -> Names:
+    joined = (*known, *(name for name in more if not _is_in(known, name)))
+    return joined[:MOST_NAMES]
+
+
+def _without(names: Names, topic: TopicName) -> Names:
+    return tuple(name for name in names if not _is_in((topic,), name))
+
+
+def _is_in(names: Names, topic: TopicName) -> bool:
+    return any(
+        name.id == topic.id if name.id and topic.id else name.label == topic.label for name in names
+    )
+
+
+def _filled(facts: Facts) -> Facts:
+    return {message_id: names for message_id, names in facts.items() if names}
+
+
+def _labels(names: Names, label_of: NameOf) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, map(label_of, names))))
+
+
+def _grouped(facts: Facts) -> list[JsonObject]:
+    groups: dict[Names, list[MessageId]] = {}
+    for message_id, names in facts.items():
+        groups.setdefault(names, []).append(message_id)
+    return [
+        {"topics": [list(name) for name in names], "message_ids": ids}
+        for names, ids in groups.items()
+    ]
+
+
+def _facts(value: object) -> Facts:
+    found: dict[MessageId, Names] = {}
+    for group in value if isinstance(value, list) else ():
+        match group:
+            case {"topics": [*topics], "message_ids": [*ids]}:
+                names = tuple(islice(_names(topics), MOST_NAMES))
+                found |= {MessageId(i): names for i in ids if isinstance(i, str) and i}
+            case _:
+                continue
+    return dict(list(found.items())[-MOST_MESSAGES:])
+
+
+def _names(entries: Sequence[object]) -> Iterator[TopicName]:
+    for entry in entries:
+        match entry:
+            case [str(id_), str(label)] if label:
+                yield TopicName(id_, label)
