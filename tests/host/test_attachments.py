@@ -4,9 +4,11 @@ import os
 
 import pytest
 
+from smart_context.base.disk import folders
 from smart_context.base.errors import CommandFailed, InvalidParams, PathRefused
 from smart_context.host.request.prompt import prompt_messages
 from smart_context.storage.files.blobs import FileBlobs
+from tests.folding_folders import FoldingFolder
 from tests.host.conftest import until
 from tests.storage.files.test_blobs import PNG
 
@@ -78,9 +80,13 @@ async def test_a_file_of_the_vault_is_attached_as_it_is_now(bench):
         pytest.param(".vault.toml", CommandFailed, id="hidden"),
         pytest.param("nowhere.md", CommandFailed, id="missing"),
         pytest.param("folder", CommandFailed, id="a folder"),
+        pytest.param("PLAN.md", CommandFailed, id="another spelling"),
+        pytest.param("plan.md.", PathRefused, id="a dot at its end"),
     ],
 )
-async def test_what_is_no_file_of_the_vault_is_not_attached(bench, path, error):
+async def test_what_is_no_file_of_the_vault_is_not_attached(bench, monkeypatch, path, error):
+    monkeypatch.setattr(folders, "Folder", FoldingFolder)
+    (bench.vault / "plan.md").write_text("Sail.")
     (bench.vault / ".vault.toml").write_text("")
     (bench.vault / "folder").mkdir()
     with pytest.raises(error):

@@ -17,6 +17,7 @@ is not.
 import contextlib
 import errno
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterator
@@ -47,6 +48,8 @@ _SPECIAL = {  # the errors for a link, a socket, or a pipe without a reader
     getattr(errno, "EFTYPE", errno.ELOOP),  # NetBSD
 }
 _BLOCK = 1 << 20
+_ONE_SPELLING = re.compile(r"[\w .-]*[\w-]", re.ASCII)
+"""A name that only another case could spell otherwise."""
 
 
 class NotPlain(OSError):
@@ -197,6 +200,24 @@ class Folder:
         """The names in it, unordered."""
         listed = self._path if self.descriptor is None else self.descriptor
         return os.listdir(listed)  # noqa: PTH208 - a Path can't be made of a descriptor
+
+    def lists(self, name: str) -> bool:
+        """True if something in it has that name, spelled as `names` gives it.
+
+        Systems also open a file by other spellings: in another case, composed otherwise, shortened,
+        or with a dot at the end.
+
+        Raises:
+            OSError: There is none, or the system refuses.
+        """
+        found, other = self.status(name), name.swapcase()
+        if other != name and _ONE_SPELLING.fullmatch(name):
+            try:
+                if not os.path.samestat(found, self.status(other)):
+                    return True
+            except FileNotFoundError:
+                return True
+        return name in self.names()
 
     def entries(self) -> "list[os.DirEntry[str]]":
         """The entries in it, unordered, as from `os.scandir`: statuses are read on demand."""

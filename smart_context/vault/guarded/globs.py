@@ -24,7 +24,6 @@ _NAMED = {
     "upper": string.ascii_uppercase,
     "xdigit": string.hexdigits,
 }
-_BYTES = frozenset(map(chr, range(256)))
 _NEVER_A_MEMBER = frozenset("/\0")
 # What `**` matches, by what follows it. The nearest match of what comes next is enough.
 _AT_ANY_DEPTH = {"/": r"(?:[^/\0]*/)*?", r"\/": r"(?:[^/\0]*/)+?", "": r"[^\0]*"}
@@ -109,8 +108,10 @@ def _class(glob: str, position: int) -> tuple[str, int]:
             position = found.end()
         else:
             raise ValueError("a bracket that is never closed")
-    chosen = (_BYTES - members if is_negated else members) - _NEVER_A_MEMBER
-    return _one_of(map(ord, chosen)), position + 1
+    # Of a negated class the members stand in the expression, not all others: so it also leaves
+    # out their other case where case is ignored.
+    chosen = members | _NEVER_A_MEMBER if is_negated else members - _NEVER_A_MEMBER
+    return _one_of(map(ord, chosen), is_negated=is_negated), position + 1
 
 
 def _end_of_named(glob: str, position: int) -> int:
@@ -134,7 +135,7 @@ def _members(found: re.Match[str]) -> Iterable[str]:
         yield from map(chr, range(ord(found["first"]), ord(found["last"]) + 1))
 
 
-def _one_of(codes: Iterable[int]) -> str:
+def _one_of(codes: Iterable[int], *, is_negated: bool) -> str:
     ranges: list[tuple[int, int]] = []
     for code in sorted(codes):
         if ranges and ranges[-1][1] == code - 1:
@@ -143,4 +144,4 @@ def _one_of(codes: Iterable[int]) -> str:
             ranges.append((code, code))
     if not ranges:
         return "(?!)"
-    return "[" + "".join(starmap(r"\x{:02x}-\x{:02x}".format, ranges)) + "]"
+    return "[" + "^" * is_negated + "".join(starmap(r"\x{:02x}-\x{:02x}".format, ranges)) + "]"

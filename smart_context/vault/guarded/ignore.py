@@ -4,9 +4,13 @@ Plain names are looked up in a table; patterns with wildcards become a few regul
 can't backtrack without bound. The number of patterns with wildcards is limited, because each path
 is matched against all of them. (`pathspec` 1.1.1 takes 36 s to match `*a*a*a*a*a*ab` with a name of
 120 letters, and eight seconds to read 100,000 patterns.)
+
+A pattern and a name are the same when they differ only in how their characters are composed: some
+systems keep names decomposed, whoever wrote them.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -43,6 +47,7 @@ class IgnoreRules:
     of_names: tuple[_Together, ...]
     of_paths: tuple[_Together, ...]
     left_out: int = 0  # the number of lines that are ignored because of the limits
+    any_case: bool = False  # letters of ASCII match in either case
 
     def verdict(self, path: str) -> bool | None:
         """True if the path is excluded; `None` when no rule matches it.
@@ -52,6 +57,8 @@ class IgnoreRules:
         """
         if not path.isascii():
             path = _in_bytes(path)
+        if self.any_case:
+            path = _lowered(path)
         if path.endswith("/"):
             path = path[:-1] + _FOLDER
         start = path.rfind("/") + 1
@@ -111,18 +118,21 @@ class _Rule:
 
 
 @lru_cache(_REMEMBERED)
-def parse_ignore(*texts: str) -> IgnoreRules | None:
+def parse_ignore(*texts: str, any_case: bool = False) -> IgnoreRules | None:
     """The rules of ignore files of one folder; `None` when there are none.
 
     Invalid patterns are skipped, as git does.
 
     Args:
         texts: Each as UTF-8 with `surrogateescape`; the last has the last word.
+        any_case: Letters of ASCII match in either case, as with git's `core.ignorecase`. Then
+            there are always rules, so that the folders below know it, too.
     """
     lines = [line for text in texts for line in lines_of(text)]
     rules = [rule for line in lines[:MAX_LINES] if (rule := _rule(line)) is not None]
     keys = [rule.keys for rule in rules]
-    named = {key: number for number, found in enumerate(keys) for key in found}
+    spelled = _lowered if any_case else str
+    named = {spelled(key): number for number, found in enumerate(keys) for key in found}
     globs = [(number, rules[number]) for number, found in enumerate(keys) if not found]
     lengths = accumulate(len(rule.glob) for _, rule in globs[:MAX_GLOBS])
     counting = [
@@ -133,12 +143,13 @@ def parse_ignore(*texts: str) -> IgnoreRules | None:
     cut_lines = max(0, len(lines) - MAX_LINES)
     cut_lines += sum(text.count("\n", _MAX_CHARACTERS) for text in texts)
     left_out = len(globs) - len(counting) + cut_lines
-    of_names = tuple(_together(counting, are_anchored=False))
-    of_paths = tuple(_together(counting, are_anchored=True))
-    if not (named or of_names or of_paths or left_out):
+    flags = re.DOTALL | (re.IGNORECASE | re.ASCII if any_case else re.NOFLAG)
+    of_names = tuple(_together(counting, flags, are_anchored=False))
+    of_paths = tuple(_together(counting, flags, are_anchored=True))
+    if not (named or of_names or of_paths or left_out or any_case):
         return None
     excluding = tuple(rule.is_excluding for rule in rules)
-    return IgnoreRules(excluding, named, of_names, of_paths, left_out)
+    return IgnoreRules(excluding, named, of_names, of_paths, left_out, any_case)
 
 
 def lines_of(text: str) -> list[str]:
@@ -147,7 +158,9 @@ def lines_of(text: str) -> list[str]:
     return _ENDS.split(counted)
 
 
-def _together(globs: Sequence[tuple[int, _Rule]], *, are_anchored: bool) -> Iterator[_Together]:
+def _together(
+    globs: Sequence[tuple[int, _Rule]], flags: re.RegexFlag, *, are_anchored: bool
+) -> Iterator[_Together]:
     valid = [
         (number, regex)
         for number, rule in reversed(globs)
@@ -158,7 +171,7 @@ def _together(globs: Sequence[tuple[int, _Rule]], *, are_anchored: bool) -> Iter
         length += len(regex)
         if length > _AT_ONCE or end == len(valid):
             numbers, regexes = zip(*valid[start:end], strict=True)
-            pattern = re.compile("|".join(f"({regex})" for regex in regexes), re.DOTALL)
+            pattern = re.compile("|".join(f"({regex})" for regex in regexes), flags)
             yield pattern, numbers
             start, length = end, 0
 
@@ -185,5 +198,11 @@ def _without_trailing_spaces(line: str) -> str:
 
 
 def _in_bytes(text: str) -> str:
-    """A text with one character for each of its bytes, as git sees it."""
-    return text.encode("utf-8", "surrogateescape").decode("latin-1")
+    """A text, composed, with one character for each of its bytes, as git sees it."""
+    composed = unicodedata.normalize("NFC", text)
+    return composed.encode("utf-8", "surrogateescape").decode("latin-1")
+
+
+def _lowered(text: str) -> str:
+    """A text of bytes whose letters of ASCII are small; the others stay."""
+    return text.encode("latin-1").lower().decode("latin-1")

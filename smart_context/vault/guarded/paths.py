@@ -10,6 +10,8 @@ import re
 import stat
 from pathlib import Path
 
+from smart_context.base.disk.folders import names_inside
+from smart_context.base.disk.places import place_below
 from smart_context.base.errors import PathRefused
 
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
@@ -18,7 +20,17 @@ _DEVICE = re.compile(
     r"(?:^|[\\/])(?:con|prn|aux|nul|conin\$|conout\$|com[0-9]|lpt[0-9])\s*(?:[.:][^\\/]*)?(?:$|[\\/])",
     re.IGNORECASE,
 )
+_ENDS = re.compile(r"[^/. \\][. ]+(?=[\\/]|$)")
 _SHOWN_CHARACTERS = 200
+
+
+def as_typed(request: str, separator: str = os.sep) -> str:
+    r"""A path that a person typed, with `/`: where `\` parts names, it may part them, too.
+
+    What comes after a `#`, the name of a heading or a block, stays.
+    """
+    path, sign, part = request.partition("#")
+    return path.replace(separator, "/") + sign + part
 
 
 def confine(root: Path, request: str) -> Path:
@@ -33,9 +45,11 @@ def confine(root: Path, request: str) -> Path:
 
     Raises:
         PathRefused: The request is absolute, contains `..` or a NUL, names a device, can't be a
-            file name, or leads out of the vault through a link.
+            file name, has a part that ends in a dot or a space and that no folder lists, or leads
+            out of the vault through a link.
     """
     _check_words(request)
+    _check_ends(root, request)
     if _plain_status(root, request) is None:
         _check_links(root, request)
     return root / request
@@ -49,6 +63,7 @@ def status_of(root: Path, request: str) -> os.stat_result:
         OSError: If there is no such file.
     """
     _check_words(request)
+    _check_ends(root, request)
     status = _plain_status(root, request)
     if status is not None:
         return status
@@ -65,6 +80,15 @@ def _check_words(request: str) -> None:
         raise PathRefused(_refusal(request, "it climbs with '..'"))
     if _DEVICE.search(request):
         raise PathRefused(_refusal(request, "it names a device"))
+
+
+def _check_ends(root: Path, request: str) -> None:
+    """Refuse `name.` and `name `, which Windows opens as `name`, unless there is such a name."""
+    for found in _ENDS.finditer(request):
+        above, _, name = request[: found.end()].rpartition("/")
+        is_kept = os.sep == "/" and name in names_inside(place_below(root, root / above))
+        if not is_kept:
+            raise PathRefused(_refusal(request, f"{name!r} ends in a dot or a space"))
 
 
 def _check_links(root: Path, request: str) -> None:

@@ -5,10 +5,15 @@ top of the repository, and those of the repository's `.git/info/exclude`. The us
 `core.excludesFile` does not count: it says what one user's git overlooks, not what a repository
 holds. A link is not followed to an ignore file. What an ignore file excludes that can't be read
 is not known, so all in its folder is left out.
+
+As for git, patterns match without case where `core.ignorecase` says so. They do so as well where
+the file system takes `.GITIGNORE` for `.gitignore`.
 """
 
-from collections.abc import Callable
-from functools import lru_cache
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache, partial
 from itertools import accumulate
 from pathlib import Path
 
@@ -24,7 +29,13 @@ RULE_PLACES = frozenset({*IGNORE_FILES, ".git"})
 """The names in a folder that may bring rules."""
 
 _MAX_IGNORE_BYTES = 5 << 20
+_MAX_CONFIG_BYTES = 1 << 20
 _REMEMBERED = 8
+_SETTING = re.compile(rb"^[ \t]*(?:\[(?P<section>[^\]\n]*)\][ \t]*)?(?P<line>.*)$", re.MULTILINE)
+_IGNORES_CASE = re.compile(rb"ignorecase\s*(?:=\s*\"?(?:true|yes|on|[1-9]\d*)\b.*)?", re.IGNORECASE)
+
+_WITH_AN_END = re.compile(r"(?<=[^/. ])[. ]+(?=/|$)")
+"""What Windows takes off a name: a vault that is moved there excludes the same."""
 
 OnCut = Callable[[str, int], None]
 """Called with a folder, which ends in `/`, and how many lines of its ignore files don't count.
@@ -48,11 +59,11 @@ the way from the rules' folder to the vault if that folder is above the vault.
 
 def is_ignored(path: str, scopes: Scopes) -> bool:
     """True if the rules exclude the path, relative to the vault; a folder ends in `/`."""
-    for prefix_length, way, rules in scopes:
-        verdict = rules.verdict(way + path[prefix_length:])
-        if verdict is not None:
-            return verdict
-    return False
+    verdicts = (rules.verdict(way + path[length:]) for length, way, rules in scopes)
+    is_excluded = next((verdict for verdict in verdicts if verdict is not None), False)
+    if is_excluded or not _WITH_AN_END.search(path):
+        return is_excluded
+    return is_ignored(_WITH_AN_END.sub("", path), scopes)
 
 
 def with_rules_of(folder: Folder, prefix: str, scopes: Scopes, on_cut: OnCut | None) -> Scopes:
@@ -64,7 +75,8 @@ def with_rules_of(folder: Folder, prefix: str, scopes: Scopes, on_cut: OnCut | N
     texts = _texts(folder)
     if _UNREAD in texts and on_cut is not None:
         on_cut(prefix, 0)
-    return _with(parse_ignore(*texts), (prefix, len(prefix), ""), scopes, on_cut)
+    rules = parse_ignore(*texts, any_case=_any_case(folder, texts, scopes))
+    return _with(rules, (prefix, len(prefix), ""), scopes, on_cut)
 
 
 def scopes_above(root: Path, on_cut: OnCut | None) -> Scopes:
@@ -80,11 +92,12 @@ def scopes_above(root: Path, on_cut: OnCut | None) -> Scopes:
         try:
             with opened(Place(place)) as folder:
                 texts = _texts(folder)
+                any_case = _any_case(folder, texts, scopes)
         except OSError:
             continue
         ways = tuple(accumulate(f"{name}/" for name in names[depth:]))
         where = "../" * len(ways), 0, ways[-1]
-        rules = _ALL_LEFT_OUT if _UNREAD in texts else _rules_without(texts, ways)
+        rules = _ALL_LEFT_OUT if _UNREAD in texts else _rules_without(texts, ways, any_case)
         scopes = _with(rules, where, scopes, on_cut)
     return scopes
 
@@ -109,23 +122,57 @@ def _with(
 
 
 @lru_cache(_REMEMBERED)
-def _rules_without(texts: tuple[str, ...], folders: tuple[str, ...]) -> IgnoreRules | None:
+def _rules_without(
+    texts: tuple[str, ...], folders: tuple[str, ...], any_case: bool
+) -> IgnoreRules | None:
     """The rules of ignore files but those that exclude one of the folders."""
 
     def excludes(rules: IgnoreRules | None) -> bool:
         return rules is not None and any(map(rules.verdict, folders))
 
-    rules = parse_ignore(*texts)
+    read = partial(parse_ignore, any_case=any_case)
+    rules = read(*texts)
     if not excludes(rules):
         return rules
     lines = (line for text in texts for line in lines_of(text))
-    return parse_ignore("\n".join(line for line in lines if not excludes(parse_ignore(line))))
+    return read("\n".join(line for line in lines if not excludes(read(line))))
 
 
 def _texts(folder: Folder) -> tuple[str, ...]:
     """The texts that bring rules, the last word last."""
     texts = _excluded(folder), *(_ignore_text(folder, name) for name in IGNORE_FILES)
     return tuple(text for text in texts if text)
+
+
+def _any_case(folder: Folder, texts: tuple[str, ...], outer: Scopes) -> bool:
+    """True if the rules of a folder match names in either case."""
+    if outer and outer[0][2].any_case:
+        return True
+    return _asks_for_any_case(folder) or (bool(texts) and any(_folds(folder, RULE_PLACES)))
+
+
+def _folds(folder: Folder, names: Iterable[str]) -> Iterator[bool]:
+    """For each of the names, whether the file system finds it in another case."""
+    for name in names:
+        try:
+            yield os.path.samestat(folder.status(name), folder.status(name.upper()))
+        except OSError:
+            continue
+
+
+def _asks_for_any_case(folder: Folder) -> bool:
+    """True if the folder is the top of a repository whose git ignores case."""
+    try:
+        folder.status(".git")
+        content = content_of(folders_of(folder.path)[1] / "config", _MAX_CONFIG_BYTES)
+    except (OSError, RuntimeError, ValueError):  # no repository that git could read
+        return False
+    section, any_case = b"", False
+    for found in _SETTING.finditer(content):
+        section = section if found["section"] is None else found["section"].strip().lower()
+        if section == b"core" and found["line"].lower().startswith(b"ignorecase"):
+            any_case = _IGNORES_CASE.fullmatch(found["line"].strip()) is not None
+    return any_case
 
 
 def _excluded(folder: Folder) -> str:

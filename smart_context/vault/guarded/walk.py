@@ -3,6 +3,7 @@
 import contextlib
 import os
 import stat
+import unicodedata
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -96,13 +97,15 @@ def rest_after(look_s: float, work_s: float) -> float:
 
 
 def stamp_of(root: Path, path: str, *, without: Collection[str] = ()) -> FileStamp | None:
-    """The stamp of one file; `None` if `readable_files` would exclude it."""
+    """The stamp of one file; `None` if `readable_files` would not give it, spelled like that."""
     walk = _Walk(root, frozenset(without), hidden=False)
     way, _, name = path.rpartition("/")
     with contextlib.suppress(OSError, ValueError):
         folder, prefix, scopes = walk.reach(way)
         with folder:
             scopes = with_rules_of(folder, prefix, scopes, walk.on_cut)
+            if not folder.lists(name):
+                return None
             status = folder.status(name)
         return walk.stamp(path, scopes, None if stat.S_ISLNK(status.st_mode) else status)
     return None
@@ -133,20 +136,33 @@ class _Walk:
     def leaves_out(self, folder: str, name: str, scopes: Scopes) -> bool:
         return (
             self._hides(name)
-            or folder[:-1] in self.without
+            or self._is_without(folder[:-1])
             or (bool(scopes) and is_ignored(folder, scopes))
         )
 
     def _hides(self, name: str) -> bool:
         if not name.startswith("."):
             return False
-        return not self.hidden or name == ".git" or name in IGNORE_FILES
+        return not self.hidden or name.lower() in RULE_PLACES
+
+    def _is_without(self, folder: str) -> bool:
+        """True for one of the folders to leave out, however its name was spelled."""
+        if folder in self.without:
+            return True
+        spellings = (each for each in self.without if _folded(each) == _folded(folder))
+        return any(self._is_same(folder, each) for each in spellings)
+
+    def _is_same(self, folder: str, other: str) -> bool:
+        try:
+            return (self.root / folder).samefile(self.root / other)
+        except (OSError, ValueError):
+            return False
 
     def reach(self, way: str) -> tuple[Folder, str, Scopes]:
         """A folder, its prefix, and the rules from above it; the caller closes it.
 
         Raises:
-            OSError: It is missing or excluded, or a link is on the way.
+            OSError: It is missing, excluded or listed otherwise, or a link is on the way.
             ValueError: Not a possible path.
         """
         folder, prefix = opened(Place(self.root)), ""
@@ -155,7 +171,7 @@ class _Walk:
             with folder:
                 scopes = with_rules_of(folder, prefix, scopes, self.on_cut)
                 prefix += part + "/"
-                if self.leaves_out(prefix, part, scopes):
+                if not folder.lists(part) or self.leaves_out(prefix, part, scopes):
                     raise FileNotFoundError(prefix)
                 inner = folder.folder(part)
             folder = inner
@@ -176,7 +192,7 @@ class _Walk:
             return
         found.folders.append(prefix[:-1])
         scopes = outer
-        if any(entry.name in RULE_PLACES for entry in entries):
+        if any(entry.name.lower() in RULE_PLACES for entry in entries):
             scopes = with_rules_of(folder, prefix, outer, self.on_cut)
         for entry in entries:
             if not entry.is_dir(follow_symlinks=False):
@@ -217,6 +233,10 @@ class _Walk:
         if not stat.S_ISREG(status.st_mode) or not (path.isascii() or _is_unicode(path)):
             return None
         return path, status.st_mtime_ns, status.st_size, status.st_ino & SIGNED
+
+
+def _folded(path: str) -> str:
+    return unicodedata.normalize("NFC", path).casefold()
 
 
 def _is_unicode(path: str) -> bool:

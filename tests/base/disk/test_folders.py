@@ -171,3 +171,19 @@ def test_a_link_is_removed_and_not_what_it_leads_to(vault, outside):
         folder.remove("x")
         assert folder.names() == ["note"]
     assert (outside / "secret").exists()
+
+
+@pytest.mark.parametrize("name", ["note", "Note.md", "ü.md", "u\u0308.md", "x~1", "a.", "12"])
+def test_a_folder_lists_each_of_its_names_as_they_are_spelled(vault, name):
+    put(vault / "b" / name, b"")
+    with opened(Place(vault) / "b") as folder:
+        assert folder.lists(name)
+        with pytest.raises(FileNotFoundError):
+            folder.lists(name.swapcase() + "x")
+
+
+def test_a_folder_may_list_names_that_differ_in_case_alone(vault):
+    for name in ("x.md", "X.md", "X.MD"):
+        put(vault / "b" / name, b"")
+    with opened(Place(vault) / "b") as folder:
+        assert all(map(folder.lists, ("x.md", "X.md", "X.MD")))

@@ -6,10 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from smart_context.base.disk import folders
 from smart_context.llm.models import ToolCall
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.notes import file_tools
 from smart_context.plugin.notes.file_tools import FileTools
+from tests.folding_folders import FoldingFolder
 from tests.scripted import Scripted, ScriptedChatModel
 
 pytestmark = pytest.mark.anyio
@@ -92,6 +94,23 @@ async def test_what_may_not_be_read_is_refused_with_the_reason(
     assert part["state"] == "error"
     assert told in part["result"]
     assert "THE SECRET" not in json.dumps(part)
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("IGNORED/x.md", "that may be read"),
+        ("NOTES/plan.md", "Did you mean 'notes/Plan.md'?"),
+        ("ignored./x.md", "ends in a dot or a space"),
+        ("ignored/x.md ", "ends in a dot or a space"),
+    ],
+)
+async def test_a_file_is_read_only_as_its_folder_spells_it(asking, monkeypatch, path, told):
+    monkeypatch.setattr(folders, "Folder", FoldingFolder)
+    texts = {".gitignore": "ignored/\n", "ignored/x.md": "THE SECRET", "notes/Plan.md": "plan"}
+    (part,) = await asking(texts, ("read_file", {"path": path}))
+    assert part["state"] == "error"
+    assert told in part["result"]
 
 
 async def test_a_long_file_comes_in_parts(asking):

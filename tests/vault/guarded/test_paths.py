@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smart_context.base.errors import PathRefused
-from smart_context.vault.guarded.paths import confine, is_inside, status_of
+from smart_context.vault.guarded.paths import as_typed, confine, is_inside, status_of
 
 
 @pytest.mark.parametrize(
@@ -88,3 +88,23 @@ def test_a_status_is_that_of_the_file(tmp_path):
     assert os.path.samestat(status_of(tmp_path, ""), tmp_path.stat())
     with pytest.raises(FileNotFoundError):
         status_of(tmp_path, "none.md")
+
+
+@pytest.mark.parametrize(
+    "request_", ["secret./x.md", "secret /x.md", "a/x.md.", "a/x.md . ", "b.."]
+)
+def test_a_part_that_ends_in_a_dot_or_a_space_is_refused_unless_a_folder_lists_it(
+    tmp_path, request_
+):
+    with pytest.raises(PathRefused, match="ends in a dot or a space"):
+        confine(tmp_path, request_)
+    with pytest.raises(PathRefused, match="ends in a dot or a space"):
+        status_of(tmp_path, request_)
+    (tmp_path / request_).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / request_).write_text("")
+    assert confine(tmp_path, request_) == tmp_path / request_
+
+
+def test_what_a_person_types_may_use_the_separator_of_the_system():
+    assert as_typed(r"sub\deep.md", "\\") == "sub/deep.md" == as_typed("sub/deep.md", "\\")
+    assert as_typed(r"a\b.md", "/") == r"a\b.md"

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from smart_context.base.disk import folders
 from smart_context.base.disk.folders import Folder
 from smart_context.vault.guarded.ignore import parse_ignore
 from smart_context.vault.guarded.repository import folders_of
@@ -16,6 +17,7 @@ from smart_context.vault.guarded.walk import (
     rest_after,
     stamp_of,
 )
+from tests.folding_folders import FoldingFolder
 
 
 @pytest.fixture
@@ -383,3 +385,79 @@ def test_what_a_large_ignore_file_excludes_is_not_shown(vault, name):
 def test_nothing_is_shown_below_an_ignore_file_that_can_not_be_read(repository, unreadable):
     unreadable(repository, ".gitignore")
     assert list(readable_files(repository / "notes" / "drafts")) == []
+
+
+@pytest.fixture
+def folding(monkeypatch):
+    monkeypatch.setattr(folders, "Folder", FoldingFolder)
+
+
+NFC, NFD = "Ger\u00e4t", "Gera\u0308t"
+
+
+@pytest.mark.usefixtures("folding")
+def test_a_file_is_found_by_the_name_that_its_folder_lists_and_by_no_other(vault):
+    root = vault({"notes/x.md": "", f"{NFD}/y.md": "", "2.md": ""})
+    for path in ("notes/x.md", f"{NFD}/y.md", "2.md"):
+        assert stamp_of(root, path) is not None
+    for path in ("NOTES/x.md", "notes/X.md", "notes./x.md", "notes/x.md ", f"{NFC}/y.md", "2.md."):
+        assert stamp_of(root, path) is None
+    assert list(readable_files(root, below="NOTES")) == []
+
+
+@pytest.mark.usefixtures("folding")
+@pytest.mark.parametrize(
+    "pattern", ["secret/", "notes/ignored.md", "s?cret", "[r-t]ecret/", "*.MD"]
+)
+def test_patterns_match_without_case_where_the_file_system_folds_it(vault, pattern):
+    root = vault({".gitignore": pattern, "SECRET/x.md": "", "Notes/IGNORED.md": "", "a.txt": ""})
+    shown = {"SECRET/x.md", "Notes/IGNORED.md", "a.txt"}
+    excluded = {"notes/ignored.md": {"Notes/IGNORED.md"}, "*.MD": shown - {"a.txt"}}
+    assert set(readable_files(root)) == shown - excluded.get(pattern, {"SECRET/x.md"})
+    assert (stamp_of(root, "SECRET/x.md") is None) is (pattern != "notes/ignored.md")
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["secret/", "/SECRET/*", "[^p-r]ECRET", "[[:upper:]]ecret", "s*t/", "!secret\nsecret"],
+)
+@pytest.mark.parametrize("value", ["true", "false"])
+def test_patterns_match_without_case_where_git_does(vault, pattern, value):
+    root = vault({".gitignore": pattern, "Secret/x.md": "", "notes/SECRET/y.md": "", "z.md": ""})
+    git(root, "init", "-q")
+    git(root, "config", "core.ignorecase", value)
+    assert list(readable_files(root)) == listed_by_git(root)
+    assert list(readable_files(root / "notes")) == listed_by_git(root / "notes")
+
+
+def test_a_repository_without_rules_tells_the_folders_below_that_git_ignores_case(vault):
+    root = vault({"notes/.gitignore": "x.md", "notes/X.md": "", "notes/y.md": ""})
+    git(root, "init", "-q")
+    (root / ".git/info/exclude").unlink()
+    git(root, "config", "core.ignorecase", "true")
+    assert list(readable_files(root)) == ["notes/y.md"]
+    assert list(readable_files(root / "notes")) == ["y.md"]
+
+
+@pytest.mark.parametrize(("pattern", "name"), [(NFC, NFD), (NFD, NFC), (f"{NFC}*", NFD)])
+def test_a_pattern_holds_for_a_name_that_is_composed_otherwise(vault, pattern, name):
+    root = vault({".gitignore": f"{pattern}/", f"{name}/x.md": "", "y.md": ""})
+    assert list(readable_files(root)) == ["y.md"]
+    assert stamp_of(root, f"{name}/x.md") is None
+
+
+def test_a_name_with_a_dot_or_a_space_at_its_end_is_excluded_as_without_it(vault):
+    root = vault(
+        {".gitignore": "secret/", "secret./x.md": "", "a/secret /x.md": "", "Inc./y.md": ""}
+    )
+    assert list(readable_files(root)) == ["Inc./y.md"]
+    assert stamp_of(root, "secret./x.md") is None
+
+
+def test_a_folder_to_leave_out_is_left_out_however_its_name_was_spelled(vault):
+    root = vault({"Memory/x.md": "", "y.md": ""})
+    (root / "memory").symlink_to("Memory")  # the same folder by both names, as where case folds
+    assert list(readable_files(root, without=["memory"])) == ["y.md"]
+    (root / "memory").unlink()
+    (root / "memory").mkdir()
+    assert list(readable_files(root, without=["memory"])) == ["Memory/x.md", "y.md"]
