@@ -30,7 +30,7 @@ from smart_context.packing.roles import RoleConfig
 from smart_context.storage.ports import VaultDocuments
 from smart_context.vault.followed import FollowedVault
 from smart_context.vault.guarded.files import FileText, VaultFiles
-from smart_context.vault.guarded.paths import confine
+from smart_context.vault.guarded.paths import as_typed, confine
 from smart_context.vault.guarded.walk import stamp_of
 from smart_context.vault.index.vault_index import VaultIndex
 from smart_context.vault.markdown.links import similar_paths
@@ -111,8 +111,8 @@ class NoteTools:
 
         def read(index: VaultIndex) -> tuple[str, str]:
             found = self._readable(index, path)
-            is_link = found not in {_plain(path), f"{_plain(path)}.md"}
-            linked = path.partition("#")[2] if is_link else ""
+            plain = _plain(as_typed(path))
+            linked = path.partition("#")[2] if found not in {plain, f"{plain}.md"} else ""
             return found, _part_of(index, found, fragment or linked)
 
         found, text = await self.notes.ask(read)
@@ -238,9 +238,10 @@ class NoteTools:
             CommandFailed: If there is none that may be read; says which are like it.
             PathRefused: If the request leads out of the vault.
         """
-        confine(self.notes.root, request)
-        plain = _plain(request)
-        for path in (plain, f"{plain}.md", index.names.resolve(request, "").path):
+        typed = as_typed(request)
+        confine(self.notes.root, typed)
+        plain = _plain(typed)
+        for path in (plain, f"{plain}.md", index.names.resolve(typed, "").path):
             if path and self._may_read(path):
                 return path
         near = ", ".join(similar_paths(request, index.names.all(), 3))

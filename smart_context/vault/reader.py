@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from smart_context.vault.guarded.files import MAX_TEXT_BYTES, FileText, Unreadable, read_text
-from smart_context.vault.guarded.paths import is_inside
+from smart_context.vault.guarded.paths import as_typed, is_inside
 from smart_context.vault.match import build_matcher
 
 
@@ -39,7 +39,7 @@ async def read_requested_files(
         if max_files is not None and len(read_files) >= max_files:
             break
         full_path = guard.resolve(requested)
-        if full_path in read_files or not matches(posixpath.basename(requested.rstrip("/"))):
+        if full_path in read_files or not matches(_name_of(requested)):
             continue
         read_files[full_path] = await asyncio.to_thread(guard.text_or_note, full_path)
 
@@ -91,6 +91,10 @@ class _Guard:
             return read_text(top, os.path.relpath(real, top).replace(os.sep, "/"), max_bytes=limit)
         except (OSError, ValueError):
             return Unreadable("not a possible file name")
+
+
+def _name_of(requested: str) -> str:
+    return posixpath.basename(as_typed(requested).rstrip("/"))
 
 
 def _paths(given: object) -> list[str]:

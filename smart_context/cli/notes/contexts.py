@@ -36,6 +36,7 @@ from smart_context.cli.terminal.output import (
 from smart_context.contexts import Compiled, ContextOptions, SmartContext, SmartContexts, Snapshot
 from smart_context.llm.tokens import count_tokens
 from smart_context.storage.ports import VaultDocuments
+from smart_context.vault.guarded.paths import as_typed
 
 MAX_NAMED = 50
 """The most names of a kind that are shown; of the others, only the number."""
@@ -246,10 +247,10 @@ def edit(key: str, add: tuple[str, ...], remove: tuple[str, ...], **options: Any
         _edit_by_hand(found, key, context)
         return
     items = dict(context.context_items) if context else {}
-    for item in remove:
+    for item in map(as_typed, remove):
         if items.pop(item, None) is None:
             raise CommandFailed(f"'{shown(item)}' is not listed in '{shown(key)}'.")
-    items |= dict.fromkeys(add, True)
+    items |= dict.fromkeys(map(as_typed, add), True)
     opts = {**(context.context_opts if context else {}), **given}
     for name in options["unset"]:
         if opts.pop(name.replace("-", "_"), None) is None:
@@ -304,7 +305,7 @@ def _existing(found: SmartContexts, key: str) -> SmartContext:
 def _wanted(found: SmartContexts, items: Sequence[str], options: dict[str, Any]) -> SmartContext:
     """The stored context of that key, or else an unstored one of the items."""
     named = [found_as_link(found.index, file) + _part(file) for file in options["files"]]
-    listed = [encodable(item) for item in (*items, *named, *options["paths"])]
+    listed = [encodable(as_typed(item)) for item in (*items, *named, *options["paths"])]
     if not listed:
         raise click.UsageError("Name a context, or the notes and folders to build one from.")
     if len(listed) == 1 and items and (context := found.get(listed[0])):

@@ -25,7 +25,7 @@ from smart_context.cli.terminal.arguments import (
 )
 from smart_context.cli.terminal.output import ProgressBar, Row, print_rows, rows_format, say
 from smart_context.storage.files.caches import FileCaches
-from smart_context.vault.guarded.paths import confine
+from smart_context.vault.guarded.paths import as_typed, confine
 from smart_context.vault.index.vault_index import VaultIndex
 from smart_context.vault.markdown.links import fold, linkpath, similar_paths
 
@@ -115,7 +115,7 @@ def found_as_link(index: VaultIndex, name: str) -> str:
     Raises:
         CommandFailed: If the note does not exist; suggests similar names.
     """
-    found = index.names.resolve(name, "")
+    found = index.names.resolve(as_typed(name), "")
     if not found.path:
         raise CommandFailed(f"There is no note '{shown(name)}' in this vault.{_near(index, name)}")
     if found.candidates:
@@ -129,7 +129,7 @@ def found_as_link(index: VaultIndex, name: str) -> str:
 
 
 def _exact(index: VaultIndex, path: str) -> str:
-    plain = confine(index.root, path).relative_to(index.root).as_posix()
+    plain = confine(index.root, as_typed(path)).relative_to(index.root).as_posix()
     if plain in set(index.names.all()):
         return plain
     raise CommandFailed(f"There is no file '{shown(path)}' in this vault.{_near(index, path)}")

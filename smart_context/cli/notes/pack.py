@@ -32,6 +32,7 @@ from smart_context.packing.request import (
     record_of,
     record_path,
 )
+from smart_context.vault.guarded.paths import as_typed
 
 MAX_NAMED = 20
 """The most files that are named; of the others, only the number is shown."""
@@ -174,8 +175,8 @@ def _request(options: dict[str, Any]) -> PackRequest:
         template_dir=options["template_dir"] and options["template_dir"].resolve(),
         token_budget=options["token_budget"],
         style=options["style"],
-        include=(*options["include"], *listed),
-        exclude=(*options["exclude"], *written),
+        include=(*map(as_typed, options["include"]), *listed),
+        exclude=(*map(as_typed, options["exclude"]), *written),
         allow_secrets=options["allow_secrets"],
         repomix=options["repomix"],
         model=options["model"],

@@ -22,7 +22,7 @@ from smart_context.cli.terminal.output import (
     show_json,
 )
 from smart_context.vault.assigns import build_context_assign_string
-from smart_context.vault.guarded.paths import confine
+from smart_context.vault.guarded.paths import as_typed, confine
 from smart_context.vault.guarded.walk import readable_files
 from smart_context.vault.reader import read_include_files, read_requested_files
 from smart_context.vault.search import by_closeness, may_be_searched, query_of, search_notes
@@ -106,7 +106,7 @@ def search(
 
 
 def _searched(root: Path, folder: str) -> list[str]:
-    below = confine(root, folder).relative_to(root).as_posix() if folder else ""
+    below = confine(root, as_typed(folder)).relative_to(root).as_posix() if folder else ""
     if below and not (root / below).is_dir():
         raise CommandFailed(f"There is no folder {folder!r} in this vault.")
     memory = read_memory_dir(root).relative_to(root).as_posix()

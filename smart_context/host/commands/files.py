@@ -20,7 +20,7 @@ from smart_context.chat.ids import new_message_id
 from smart_context.host.commands.registry import CommandRegistry
 from smart_context.storage.ports import Blobs
 from smart_context.vault.guarded.files import VaultFiles
-from smart_context.vault.guarded.paths import confine
+from smart_context.vault.guarded.paths import as_typed, confine
 from smart_context.vault.guarded.walk import stamp_of
 
 MAX_ATTACHED = 20
@@ -42,9 +42,10 @@ class FileCommands:
 
     async def attach_vault_file(self, path: str) -> JsonObject:
         """Store a copy of a file of the vault, to attach it to a message."""
-        confine(self.root, path)
-        content = await run_uncancelled(lambda: _content(self.root, path))
-        return (await self.files.put(path, content)).to_dict()
+        typed = as_typed(path)
+        confine(self.root, typed)
+        content = await run_uncancelled(lambda: _content(self.root, typed))
+        return (await self.files.put(typed, content)).to_dict()
 
 
 async def attached_files(

@@ -23,7 +23,7 @@ from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.notes.context_prompt import fenced
 from smart_context.plugin.notes.note_tree import excerpt, matches
 from smart_context.vault.assigns import build_context_assign_string
-from smart_context.vault.guarded.paths import confine
+from smart_context.vault.guarded.paths import as_typed, confine
 from smart_context.vault.guarded.walk import readable_files, stamp_of
 from smart_context.vault.index.passages import Passage
 from smart_context.vault.match import build_matcher
@@ -232,8 +232,9 @@ def _relative(root: Path, request: str) -> str:
     Raises:
         PathRefused: If it leads out of the vault.
     """
-    confine(root, request)
-    path = posixpath.normpath(request.strip("/") or ".")
+    typed = as_typed(request)
+    confine(root, typed)
+    path = posixpath.normpath(typed.strip("/") or ".")
     return "" if path == "." else path
 
 

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from smart_context.cli.notes import notes
 from smart_context.cli.root import smart_context as program
 from smart_context.cli.terminal import output
+from smart_context.vault.guarded.paths import as_typed
 
 HOME = """---
 aliases: [Start]
@@ -276,3 +277,19 @@ def test_on_a_terminal_nothing_but_the_result_goes_to_stdout(vault):
     os.close(terminal)
     os.close(controller)
     assert (done.returncode, done.stdout) == (0, "b/Twin.md\n")
+
+
+def test_a_path_may_be_typed_as_the_system_parts_names(ask, vault, monkeypatch):
+    monkeypatch.setattr(as_typed, "__defaults__", ("\\",))  # as on Windows
+    assert ask("links", r"path=travel\Trip.md") == ask("links", "path=travel/Trip.md")
+    assert ask("outline", r"travel\Trip")[0] == 0
+    assert "Trip.md" in ask("search", "lisbon", "--path", r".\travel")[1]
+    assert ask("read", "--filter", "T*", r"travel\Trip.md")[1].startswith("@")
+    packed = CliRunner().invoke(program, ["pack", "--repo", str(vault), "--include", r"a\T*.md"])
+    assert "LISBON" in packed.stdout
+    found = (
+        CliRunner()
+        .invoke(program, ["contexts", "build", "--vault", str(vault), r"travel\Trip.md#Day 1"])
+        .stdout
+    )
+    assert "by train" in found
