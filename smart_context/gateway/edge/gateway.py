@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -168,12 +169,13 @@ class Gateway:
             endpoint = endpoint_for(self._host.config, incoming.model)
             chat = await self._chat_of(caller, incoming)
             asked = self.activity.asked(key, incoming.client, chat.id if chat else "")
+            asked_for = endpoint and replace(endpoint, model=incoming.model or endpoint.model)
             exchange = Exchange(
                 self._parts,
                 incoming,
                 chat,
                 person=caller.person,
-                endpoint=endpoint.base_url if endpoint else "",
+                endpoint=asked_for,
                 model=incoming.model
                 or (endpoint.model if endpoint else self._host.models.chat.name),
                 echoes=echoes,

@@ -1,7 +1,7 @@
 """A provider's answers: passes the request on, and the answer back unchanged."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from starlette.types import Send
 
@@ -17,14 +17,20 @@ from smart_context.gateway.edge.upstream import (
     NobodyWaiting,
     Upstream,
 )
+from smart_context.gateway.requests.outgoing import Outgoing
 from smart_context.gateway.turns.exchange import Exchange, Headers, Outcome, TurnAborted, finished
 from smart_context.gateway.turns.incoming import PATHS, Incoming
+from smart_context.llm.failures import explained
 
 MAX_SHORT_BYTES = 8 << 20
 SAVED_WITHIN_S = 5.0
 """Longest time that the end of a body waits for the answer to be saved."""
 
+MOST_REFUSALS = 2
+"""How often a request is asked again otherwise: shorter, and in another order."""
+
 _ERROR, _NOT_FOUND = 400, 404
+_MAY_SAY_WHY = frozenset({400, 413, 422, 500})
 _OF_THE_BODY = (b"content-type", b"content-length", b"content-encoding")
 _NO_RESPONSES = (
     "This provider may not know the Responses API; set the client to chat completions, or use "
@@ -123,11 +129,25 @@ async def _ask(
     send: Send,
     ending: _Ending,
 ) -> None:
-    answer = await watch.during(upstream.send(call))
-    try:
-        await _pass_on(answer, exchange, incoming, watch, send, ending)
-    finally:
-        await answer.aclose()  # also if nothing of it was read
+    for _ in range(MOST_REFUSALS + 1):
+        answer = await watch.during(upstream.send(call))
+        try:
+            better = await watch.during(_after_refusal(answer, call, exchange))
+            if better is None:
+                await _pass_on(answer, exchange, incoming, watch, send, ending)
+                return
+        finally:
+            await answer.aclose()  # also if nothing of it was read
+        call = replace(call, body=incoming.body.encoded(better.text))
+
+
+async def _after_refusal(answer: Answer, call: Call, exchange: Exchange) -> Outgoing | None:
+    """What to ask instead, if the provider refuses the request for its length or its order."""
+    if answer.failure is None or answer.status not in _MAY_SAY_WHY or exchange.turn is None:
+        return None
+    words = await answer.words()
+    failure = replace(answer.failure, words=words)
+    return await exchange.after_refusal(explained(failure, call.endpoint, call.kind))
 
 
 async def _pass_on(

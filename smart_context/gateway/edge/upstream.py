@@ -1,8 +1,9 @@
 """Requests to a provider and their answers; bytes pass unchanged in both directions."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,7 +12,13 @@ from starlette.types import Receive, Scope
 from smart_context.base.config import EndpointSettings
 from smart_context.gateway.edge.errors import GatewayError
 from smart_context.gateway.requests.body import MAX_BODY_BYTES
-from smart_context.llm.failures import EndpointFailure, ModelKind, RequestFailed, explained
+from smart_context.llm.failures import (
+    EndpointFailure,
+    ModelKind,
+    RequestFailed,
+    explained,
+    parsed_error,
+)
 from smart_context.llm.openai.connection import EndpointClient, failure_of, interrupted
 from smart_context.llm.redaction import redacted
 
@@ -24,6 +31,7 @@ MAX_DROPPED_BYTES = 4 * MAX_BODY_BYTES
 """Most bytes of a body too large that are read, so that its sender gets an answer."""
 
 _TOO_LARGE = 413
+_MOST_WORDS = 64 << 10
 
 
 class ClientGone(Exception):
@@ -169,6 +177,8 @@ class Answer:
         self.is_stream = "text/event-stream" in response.headers.get("content-type", "")
         self._call = call
         self._response = response
+        self._begun: list[bytes] = []  # read already, and still to be given
+        self._pieces = response.aiter_raw()
         self.ending = AsyncExitStack()
 
     async def chunks(self) -> AsyncIterator[bytes]:
@@ -177,15 +187,29 @@ class Answer:
         Raises:
             GatewayError: If the connection breaks.
         """
-        pieces = self._response.aiter_raw()
         longest_s = self._call.endpoint.patience_s
         try:
-            while (chunk := await _next(pieces, longest_s)) is not None:
+            while self._begun:
+                yield self._begun.pop(0)
+            while (chunk := await _next(self._pieces, longest_s)) is not None:
                 if chunk:
                     yield chunk
                     longest_s = self._call.endpoint.timeout_s
         except Exception as error:  # noqa: BLE001 - whatever the library raises
             raise _refused(self._call, interrupted(error, has_begun=True)) from None
+
+    async def words(self) -> str:
+        """What the beginning of a refusal says; `chunks` gives it all the same."""
+        limit, size = self._call.endpoint.patience_s, 0
+        with suppress(Exception):  # whatever broke it, `chunks` says it
+            while size < _MOST_WORDS and (chunk := await _next(self._pieces, limit)) is not None:
+                self._begun.append(chunk)
+                size += len(chunk)
+        whole = b"".join(self._begun)
+        try:
+            return parsed_error(json.loads(whole))
+        except (ValueError, RecursionError):
+            return whole.decode(errors="replace")
 
     async def aclose(self) -> None:
         """Close the connection, which ends the request."""

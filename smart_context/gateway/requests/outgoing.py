@@ -3,12 +3,13 @@
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from smart_context.chat.messages import Message
 from smart_context.gateway.requests.body import Body, Span, read_body, read_value
 from smart_context.gateway.requests.units import Unit
+from smart_context.host.request.speaking_order import SpeakingOrder, in_order
 
 Kind = Literal["chat", "responses"]
 
@@ -106,6 +107,18 @@ def outgoing(
     if items != every:
         changes[name] = f"[{','.join(_texts(body, items))}]"
     return _outgoing(body, body.spliced(changes), len(items), items, name, changes)
+
+
+def in_speaking_order(sent: Outgoing, order: SpeakingOrder) -> Outgoing:
+    """The body with its messages as an endpoint wants them; unchanged where they are so."""
+    values = list(sent.values()) if order and sent.list_name == "messages" else []
+    if not all(isinstance(value, dict) and isinstance(value.get("role"), str) for value in values):
+        return sent  # the provider refuses it in its own words
+    joined = list(in_order(values, order))
+    if joined == values:
+        return sent
+    text = read_body(sent.text.encode()).spliced({"messages": _json(joined)})
+    return replace(sent, text=text, count=len(joined), values=lambda: joined)
 
 
 def _outgoing(

@@ -8,7 +8,8 @@ from contextlib import ExitStack
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
-from smart_context.base.errors import SmartContextError
+from smart_context.base.config import EndpointSettings
+from smart_context.base.errors import ModelFailed, SmartContextError, TooLong
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.clients import client_history
@@ -17,7 +18,12 @@ from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.gateway.answers import Choice, Gathered
 from smart_context.gateway.following import ISSUED
 from smart_context.gateway.identity import IssuedAnswer, answer_of
-from smart_context.gateway.requests.outgoing import Outgoing, kept_units, outgoing
+from smart_context.gateway.requests.outgoing import (
+    Outgoing,
+    in_speaking_order,
+    kept_units,
+    outgoing,
+)
 from smart_context.gateway.turns.document import (
     Followed,
     RecordingPlan,
@@ -25,7 +31,10 @@ from smart_context.gateway.turns.document import (
 )
 from smart_context.gateway.turns.incoming import ChatFinder, FoundChat, Incoming
 from smart_context.host.events.events import PIPELINE_END, Emit
+from smart_context.host.request.completion import history_within
 from smart_context.host.request.request import Request, added_by_client, request_body
+from smart_context.host.request.speaking_order import order_wanted
+from smart_context.host.request.tokens import PER_MESSAGE, message_tokens, tokens_of_texts
 from smart_context.host.turn import ClientRequest, ReceiptKind, Turn
 from smart_context.host.turns.arriving import AnswerNews
 from smart_context.host.turns.pipeline import Pipeline
@@ -68,12 +77,13 @@ def brought_back(
 
 
 def note_sent(turn: Turn, sent: Outgoing, echoes: Echoes) -> None:
-    """Note in a turn what was sent, for the receipt; without our keys."""
+    """Note in a turn what was sent once more, for the receipt; without our keys."""
     values, fields = sent.values(), sent.fields
     if echoes.are_in(sent.text):
         values, fields = echoes.value(list(values)), echoes.value(fields)
     turn.sent = tuple([value for value in values if isinstance(value, dict)])
-    turn.bodies = (request_body(fields, values, sent.list_name) if sent.list_name else fields,)
+    body = request_body(fields, values, sent.list_name) if sent.list_name else fields
+    turn.bodies = (*turn.bodies, body)
     turn.added = added_by_client(fields, turn.system_prompt.strip())
 
 
@@ -250,6 +260,7 @@ class Sent(Deciding):
     """The provider has the request."""
 
     sent: Outgoing
+    refused: tuple[Outgoing, ...] = ()  # those before it
 
 
 State = PassedOn | Aside | WithoutQuestion | Deciding | Sent
@@ -264,7 +275,7 @@ class Exchange:
     chat: FoundChat | None  # its chat; `None` for an aside without one
     _: KW_ONLY
     person: PersonId  # who asks
-    endpoint: str  # the provider's address, for the receipt; empty if we answer
+    endpoint: EndpointSettings | None  # the provider's, with the model; `None` if we answer
     model: str
     echoes: Echoes  # our keys, which are not stored or shown if the provider repeats them
     _is_live: bool = field(default=True, init=False)
@@ -314,13 +325,62 @@ class Exchange:
         unwritten = plan if plan.goes_on else None
         question = Question(self.parts, unwritten, news, incoming.key)
         self._state = Deciding(followed, news, turn, question)
-        if incoming.is_off or incoming.is_held:
-            sent = self._as_it_came()
-        else:
-            sent = await self._narrowed(turn, followed)
+        if not (incoming.is_off or incoming.is_held):
+            await self._narrow(turn)
+        sent = self._chosen(turn, followed)
         self._state = Sent(followed, news, turn, question, sent)
         question.start()
         return sent
+
+    async def after_refusal(self, failure: ModelFailed) -> Outgoing | None:
+        """The request to ask once more, after the provider has said why it refuses this one.
+
+        It is shortened if it was too long, or has its messages in the order that is wanted; `None`
+        if that is not why, or nothing can be done.
+        """
+        state = self._state
+        if not isinstance(state, Sent) or self.endpoint is None or self.incoming.is_held:
+            return None
+        known, order = self.parts.pipeline.completion.known, order_wanted(failure)
+        if failure.too_long and not (self.incoming.is_off or state.turn.refused_above):
+            if not await self._shortened(state, failure.too_long):
+                return None
+        elif order > known.order(self.endpoint):
+            await known.learn_order(self.endpoint, order)
+        else:
+            return None
+        sent = self._chosen(state.turn, state.followed)
+        refused = (*state.refused, state.sent)
+        self._state = Sent(state.followed, state.news, state.turn, state.question, sent, refused)
+        return sent
+
+    async def _shortened(self, state: Sent, too_long: TooLong) -> bool:
+        """Leave out the oldest messages that don't fit; False if that makes it no shorter."""
+        turn, endpoint = state.turn, self.endpoint
+        if endpoint is None:
+            return False
+        completion = self.parts.pipeline.completion
+        values, added = state.sent.values(), added_by_client(state.sent.fields)
+        if too_long.asked:
+            completion.known.learn_counts(endpoint, values, added.tools, too_long.asked)
+        await completion.known.learn(endpoint, too_long.window)
+        window = completion.window_of(endpoint)
+        if window is None:
+            return False
+        whole = sum(tokens_of_texts(value, window.count) + PER_MESSAGE for value in values)
+        costs = {m.id: message_tokens(m, window.count) for m in turn.history}
+        others = whole + added.tokens_beside(window.count) - sum(costs.values())
+        kept = history_within(
+            turn.history,
+            window.room - others,
+            lambda message: costs[message.id],
+            turn.request.protected,
+        )
+        gone = {message.id for message in turn.history} - {message.id for message in kept}
+        turn.history = kept
+        turn.left_out |= gone
+        turn.was_cut, turn.refused_above = True, window.tokens
+        return bool(gone)
 
     def headers(self) -> Headers:
         """Headers of the answer; see `answer_headers`."""
@@ -364,7 +424,8 @@ class Exchange:
 
     async def _save_answer(self, state: Deciding, outcome: Outcome) -> None:
         turn, gathered = state.turn, outcome.gathered
-        await self._note(turn, outcome, state.sent if isinstance(state, Sent) else None)
+        all_sent = (*state.refused, state.sent) if isinstance(state, Sent) else ()
+        await self._note(turn, outcome, *all_sent)
         await state.question.stored()  # it begins here if nothing was sent
         turn.response = gathered.first.said or turn.response
         answers = answers_of(gathered, turn, model=self.model)
@@ -373,17 +434,17 @@ class Exchange:
             rows = issued_answers(gathered, turn, answers)
             await self.parts.finder.note(self.incoming.key, *rows)
 
-    async def _note(self, turn: Turn, outcome: Outcome, sent: Outgoing | None) -> None:
-        """Note in the turn what was sent and how the answer ended."""
+    async def _note(self, turn: Turn, outcome: Outcome, *all_sent: Outgoing) -> None:
+        """Note in the turn what was sent, the refused first, and how the answer ended."""
         gathered = outcome.gathered
         await asyncio.to_thread(gathered.clean, self.echoes)
-        if sent is not None:
+        for sent in all_sent:
             await asyncio.to_thread(note_sent, turn, sent, self.echoes)
         turn.usage = gathered.usage
         turn.error = self.echoes.error(outcome.error) or gathered.error
         turn.error_code = outcome.error_code
         used = gathered.usage or (NOTHING_USED if turn.error else None)
-        turn.usages = tuple([used for _ in turn.bodies])
+        turn.usages = (*[NOTHING_USED for _ in turn.bodies[1:]], used) if turn.bodies else ()
         turn.stopped = outcome.is_stopped
 
     async def _turn(self, followed: Followed, question: Message) -> Turn:
@@ -420,25 +481,34 @@ class Exchange:
     def _client(self, kind: ReceiptKind, following: Sequence[Message] = ()) -> ClientRequest:
         return ClientRequest(
             client=self.incoming.client,
-            endpoint=self.endpoint,
+            endpoint=self.endpoint.base_url if self.endpoint else "",
             kind=kind,
             model=self.model,
             following=tuple(following),
         )
 
-    async def _narrowed(self, turn: Turn, followed: Followed) -> Outgoing:
+    async def _narrow(self, turn: Turn) -> None:
         await self.parts.pipeline.prepare(turn)
         if turn.aborted:
             raise TurnAborted(turn.abort_reason)
+
+    def _chosen(self, turn: Turn, followed: Followed) -> Outgoing:
+        """The body with what is chosen now, in the order that the provider is known to want."""
         incoming, ids = self.incoming, followed.ids
-        return outgoing(
-            incoming.kind,
-            incoming.body,
-            incoming.units,
-            kept_units(incoming.units, ids, {message.id for message in turn.history}),
-            brought_back=brought_back(turn.history, ids, incoming.question),
-            system=turn.system_prompt.strip(),
-        )
+        if incoming.is_held:
+            return self._as_it_came()
+        if incoming.is_off:
+            made = self._as_it_came()
+        else:
+            made = outgoing(
+                incoming.kind,
+                incoming.body,
+                incoming.units,
+                kept_units(incoming.units, ids, {message.id for message in turn.history}),
+                brought_back=brought_back(turn.history, ids, incoming.question),
+                system=turn.system_prompt.strip(),
+            )
+        return in_speaking_order(made, self.parts.pipeline.completion.known.order(self.endpoint))
 
     async def _save(self, turn: Turn, answers: Sequence[JsonObject]) -> None:
         try:

@@ -30,6 +30,7 @@ from smart_context.host.models import (
 from smart_context.host.panels import OwnFiles, PanelFiles, Panels
 from smart_context.host.plugins.manifest import RESERVED_IDS, Manifest
 from smart_context.host.request.request import Request, request_body
+from smart_context.host.request.speaking_order import SpeakingOrder
 from smart_context.host.request.window import Window
 from smart_context.host.tasks import Stops, TaskOwner
 from smart_context.host.turn import Turn
@@ -84,6 +85,10 @@ class Requests:
     def counter(self, model: str) -> TokenCounter:
         """The token counter of a model."""
         return self._services.pipeline.completion.counter(model)
+
+    def order_of_client(self, model: str) -> SpeakingOrder:
+        """The order of messages in a client's request that asks for this model."""
+        return self._services.pipeline.completion.order_of_client(model)
 
     @property
     def takes_tools(self) -> bool:

@@ -6,7 +6,7 @@ tools, or what plugins added, parts go in the order of `_STEPS` until the rest f
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from smart_context.base.config import EndpointSettings
 from smart_context.base.errors import RequestTooLong, TooLong
 from smart_context.base.values import CountTokens
 from smart_context.chat.compaction import within_budget
-from smart_context.chat.messages import Message, Part
+from smart_context.chat.messages import Message, MessageId, Part
 from smart_context.host.request.known_models import KnownModels
 from smart_context.host.request.prompt import is_image
 from smart_context.host.request.request import Request, schemas_text
@@ -86,6 +86,11 @@ class RequestCompletion:
         keys = self.image_keys(request)
         found = {key: uri for key in keys if (uri := await self.files.data_uri(key))}
         return replace(request, images=found, order=self.known.order(self.endpoint()))
+
+    def order_of_client(self, model: str) -> SpeakingOrder:
+        """The order of messages that the chat model's endpoint wants for a client's model."""
+        endpoint = self.endpoint()
+        return self.known.order(endpoint and replace(endpoint, model=model or endpoint.model))
 
     async def learn_order(self, order: SpeakingOrder) -> None:
         """Keep the order that the chat model's endpoint has demanded."""
@@ -278,6 +283,22 @@ def _without_old_messages(request: Request, meter: _Meter) -> Request:
     room = meter.room - others
     kept = within_budget(request.history, room, meter.cost, keep=request.protected)
     return replace(request, history=tuple(kept))
+
+
+def history_within(
+    history: Sequence[Message],
+    room: int,
+    cost: Callable[[Message], int],
+    protected: Collection[MessageId],
+) -> list[Message]:
+    """The newest messages that fit, with the protected ones; without these if they don't fit.
+
+    Args:
+        cost: The tokens of a message.
+    """
+    kept = within_budget(history, room, cost, keep=protected)
+    is_over = sum(map(cost, kept)) > room
+    return list(within_budget(history, room, cost, keep=()) if is_over else kept)
 
 
 def _without_protected(request: Request, meter: _Meter) -> Request:

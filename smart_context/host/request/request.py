@@ -54,7 +54,8 @@ class Request:
     @cached_property
     def _messages(self) -> tuple[PromptMessage, ...]:
         if self.is_of_client:
-            return with_system(prompt_messages("", self.history, self.message), self.system_prompt)
+            theirs = prompt_messages("", self.history, self.message)
+            return in_order(with_system(theirs, self.system_prompt), self.order)
         system = self.system_prompt
         prompt = prompt_messages(
             with_instructions(system, self.tools) if self.as_text else system,

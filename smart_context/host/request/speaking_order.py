@@ -36,6 +36,8 @@ _TAKES_NO_SYSTEM = re.compile(
 )
 
 
+_SYSTEM = frozenset({"system", "developer"})
+_OPENING: PromptMessage = {"role": "system"}
 _NO_ANSWER = "(There was no answer.)"
 _BEGUN = "(You begin.)"
 
@@ -61,18 +63,23 @@ def in_order(messages: Sequence[PromptMessage], order: SpeakingOrder) -> tuple[P
         return tuple(messages)
     made: list[PromptMessage] = []
     for message in messages:
-        is_first = not made or made[-1]["role"] == "system"
+        is_first = not made or made[-1]["role"] in _SYSTEM
         is_in_place = is_first and order == SpeakingOrder.IN_TURN
-        is_moved = message["role"] == "system" and not is_in_place
-        _add(made, {**message, "role": "user"} if is_moved else message)
+        is_moved = message["role"] in _SYSTEM and not is_in_place
+        _add(made, {**message, "role": "user" if is_moved else message["role"]})
     return tuple(made)
+
+
+def _spoken_by(message: PromptMessage) -> str:
+    return "system" if message["role"] in _SYSTEM else str(message["role"])
 
 
 def _add(made: list[PromptMessage], message: PromptMessage) -> None:
     last = made[-1] if made else None
-    before, role = last["role"] if last else "system", message["role"]
+    before, role = (_spoken_by(m) for m in (last or _OPENING, message))
     if last and before == role != "tool" and not last.get("tool_calls"):
-        made[-1] = {**last, **message, "content": _joined(last["content"], message["content"])}
+        content = _joined(last.get("content"), message.get("content"))
+        made[-1] = {**last, **message, "content": content}
         return
     if role == "assistant" and before == "system":
         made.append({"role": "user", "content": _BEGUN})

@@ -404,7 +404,8 @@ class RequestPlanner:
             fields: All fields but the messages of another program's request.
         """
         if request.is_of_client:  # we add no tools, no limit and no images
-            messages = await asyncio.to_thread(request.messages)
+            order = self.context.requests.order_of_client(str(fields.get("model") or ""))
+            messages = await asyncio.to_thread(replace(request, order=order).messages)
             body = request_body(fields, messages)
             return PlannedRequest(body=body, added=added_by_client(fields))
         whole, problem = self.with_tools(request, state), ""
