@@ -390,6 +390,7 @@ def make_host(parts: Parts, *, repairs: bool = False) -> Host:
             repairs=repairs,
             people=parts.people,
             informant=ServerInformant(parts.client),
+            person_writes=parts.client.traffic.person_writes,
             children=parts.children,
         ),
     )

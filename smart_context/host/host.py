@@ -94,6 +94,10 @@ TURNS_STOP_S = 1.5
 PLUGINS_STOP_S = 1.0
 
 
+def _ignore_writing() -> None:
+    """What no model needs to know."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostOptions:
     """Options of a host, each with a default."""
@@ -112,6 +116,7 @@ class HostOptions:
     people: People | None = None
     # asks the servers of models what they can tell; `None`: nobody is asked
     informant: Informant | None = None
+    person_writes: Callable[[], None] = _ignore_writing  # hears of messages that are being written
     # processes for work that may take too long; closed when the host stops
     children: Children = field(default_factory=Children)
 
@@ -165,6 +170,7 @@ class Host:
             build_history=build_history,
             digest=options.digest or no_summaries,
             stops=Stops(),
+            person_writes=options.person_writes,
         )
         self.reading = Reading(storage, access)
         self.bus, self.pipeline = bus, services.pipeline

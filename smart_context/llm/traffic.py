@@ -21,6 +21,13 @@ T = TypeVar("T")
 QUIET_S = 4.0
 """The background asks when nobody has asked for so long, so that a second question is not met."""
 
+LONGEST_WAIT_S = 300.0
+"""A background request that has waited for so long begins as soon as nobody asks.
+
+At a server elsewhere, which answers several at once, it then begins beside persons' requests, and
+none of them ends it: there may always be somebody who asks.
+"""
+
 _LEAST_QUIET_S = 1.0
 _MOST_QUIET_S = 30.0
 _CLOSING_S = 2.0
@@ -31,6 +38,7 @@ _CLOSING_S = 2.0
 class _Server:
     """The requests to one server."""
 
+    is_elsewhere: bool  # not on this machine
     asking: int = 0  # the requests of persons that are under way
     ended_at: float = -math.inf  # when the last of them ended
     person_s: float = 0.0  # how long they took of late
@@ -68,6 +76,11 @@ class Traffic:
     ) -> None:
         self._clock, self._sleep = clock, sleep
         self._servers: dict[str, _Server] = {}
+        self._written_at = -math.inf
+
+    def person_writes(self) -> None:
+        """A person writes a message, so a question comes soon."""
+        self._written_at = self._clock()
 
     @asynccontextmanager
     async def of_person(self, base_url: str) -> AsyncIterator[None]:
@@ -90,17 +103,21 @@ class Traffic:
     async def in_order(self, base_url: str, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """The result of a request to a server: at once if somebody waits for it.
 
-        Else it begins when the server has been quiet for a while and no other request of the
-        background runs there. A person's request ends it, and it begins again later.
+        Else it begins when the server has been quiet for a while, nobody writes a message, and no
+        other request of the background runs there. A person's request ends it, and it begins again
+        later; see also `LONGEST_WAIT_S`.
         """
         if is_waited_for():
             async with self.of_person(base_url):
                 return await ask()
         server = self._server(base_url)
         async with server.alone:
+            due_at = self._clock() + LONGEST_WAIT_S
             while True:
-                await self._quiet(server)
+                await self._quiet(server, due_at)
                 begun = self._clock()
+                if server.is_elsewhere and begun >= due_at:
+                    return await ask()
                 server.background = asking = asyncio.create_task(ask())
                 least_s = 0.0
                 try:
@@ -111,20 +128,39 @@ class Traffic:
                         raise
                 finally:
                     server.background = None
-                    server.background_s = max(least_s, self._clock() - begun)
+                    took_s = self._clock() - begun
+                    server.background_s = max(least_s, took_s)
+                    due_at += took_s  # it was under way, and did not wait
 
-    async def _quiet(self, server: _Server) -> None:
-        """Wait until nobody has asked a server for a while."""
+    async def _quiet(self, server: _Server, due_at: float) -> None:
+        """Wait until nobody has asked a server or written for a while, or a request is due."""
         while True:
-            if server.asking:
+            now = self._clock()
+            if server.asking and server.is_elsewhere and now < due_at:
+                await self._free(server, due_at - now)
+            elif server.asking and not server.is_elsewhere:
                 await server.is_free.wait()
-            elif (left := server.ended_at + server.quiet_s - self._clock()) > 0:
-                await self._sleep(left)
             else:
-                return
+                quiet_at = max(server.ended_at, self._written_at) + server.quiet_s
+                left = min(quiet_at, due_at) - now
+                if left <= 0:
+                    return
+                await self._sleep(left)
+
+    async def _free(self, server: _Server, seconds: float) -> None:
+        """Wait until nobody asks a server, at most for some seconds."""
+        waits = [asyncio.ensure_future(server.is_free.wait())]
+        waits.append(asyncio.ensure_future(self._sleep(seconds)))  # type: ignore[arg-type] # another result
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
 
     def _server(self, base_url: str) -> _Server:
-        return self._servers.setdefault(_place(base_url), _Server())
+        place = _place(base_url)
+        is_elsewhere = not place.startswith(_HERE)
+        return self._servers.setdefault(place, _Server(is_elsewhere=is_elsewhere))
 
 
 def _is_cancelled() -> bool:
@@ -140,4 +176,7 @@ def _place(base_url: str) -> str:
         host, port = parts.hostname or "", parts.port
     except ValueError:
         return base_url
-    return f"{'localhost' if is_loopback(host) else host}:{port or parts.scheme}"
+    return f"{_HERE if is_loopback(host) else f'{host}:'}{port or parts.scheme}"
+
+
+_HERE = "localhost:"

@@ -1,3 +1,4 @@
+import asyncio
 import os
 import signal
 import subprocess
@@ -14,8 +15,10 @@ from smart_context.app.composition import (
     read_vault,
 )
 from smart_context.base.processes.needed import needed_by
+from smart_context.base.values import OWNER
 from smart_context.chat.files.file_text import pdf_text_of
 from smart_context.gateway.edge.upstream import Call, Upstream
+from smart_context.host.commands.registry import Caller
 from smart_context.packing.templates import costly
 from smart_context.web.pages.markup.message_html import unsafe_html, unsafe_htmls
 from tests.fake_openai import FakeOpenAI
@@ -79,3 +82,28 @@ def test_a_vault_in_files_is_served_without_the_libraries_of_a_team(tmp_path):
     with process:
         assert any("http://127.0.0.1" in line for line in process.stdout)
         process.send_signal(signal.SIGTERM)
+
+
+async def test_while_a_message_is_written_the_background_asks_models_nothing(tmp_path):
+    begun = asyncio.Event()
+
+    async def names():
+        begun.set()
+
+    async with composed(read_vault(tmp_path)) as parts:
+        host = make_host(parts)
+        await host.start()
+        try:
+            for words, waits in (("", False), ("And what of", True)):
+                params = {"chat_id": "c", "message": words}
+                await host.commands.call("smart_context.preview", params, Caller(OWNER))
+                begun.clear()
+                server = parts.client.traffic.in_order("http://127.0.0.1:9/v1", names)
+                asking = asyncio.create_task(server)
+                for _ in range(9):
+                    await asyncio.sleep(0)
+                assert begun.is_set() is not waits
+                asking.cancel()
+                await asyncio.wait([asking])
+        finally:
+            await host.stop()

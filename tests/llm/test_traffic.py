@@ -10,7 +10,7 @@ from smart_context.base.asking import waited_for
 from smart_context.base.config import EndpointSettings
 from smart_context.llm.openai.connection import EndpointClient
 from smart_context.llm.openai.models import OpenAIChatModel
-from smart_context.llm.traffic import QUIET_S, Traffic
+from smart_context.llm.traffic import LONGEST_WAIT_S, QUIET_S, Traffic
 from tests.fake_openai import FakeOpenAI, held
 from tests.patience import PATIENCE_S
 
@@ -18,6 +18,7 @@ pytestmark = pytest.mark.anyio
 
 URL = "http://127.0.0.1:8080/v1"
 ELSEWHERE = "http://127.0.0.1:8081/v1"
+TEAMS = "https://models.example.org/v1"
 NAMES = [{"role": "user", "content": "Name these topics"}]
 QUESTION = [{"role": "user", "content": "And now?"}]
 
@@ -263,3 +264,52 @@ async def test_a_question_is_answered_while_a_background_request_is_held(endpoin
         assert (await naming).text == '{"1": "Bread"}'
     assert [request.messages for request in endpoint.chat_requests] == [NAMES, QUESTION, NAMES]
     await model.aclose()
+
+
+async def test_the_background_does_not_begin_while_a_person_writes(traffic, clock):
+    asked = Asked()
+    await turn(traffic, clock)
+    async with in_background(traffic, asked):
+        for _ in range(5):
+            await clock.passes(QUIET_S - 0.1)
+            traffic.person_writes()
+        assert asked.begun == 0
+        await clock.passes(QUIET_S + 0.1)
+        assert asked.begun == 1
+
+
+async def test_who_has_written_and_not_sent_for_long_holds_the_background_no_longer(traffic, clock):
+    asked = Asked()
+    await turn(traffic, clock)
+    async with in_background(traffic, asked):
+        for _ in range(int(LONGEST_WAIT_S)):
+            traffic.person_writes()
+            await clock.passes(1.0)
+        assert asked.begun == 1
+
+
+async def test_after_a_long_wait_the_background_begins_when_nobody_asks_for_an_instant(
+    traffic, clock
+):
+    asked = Asked()
+    async with in_background(traffic, asked):
+        for _ in range(int(LONGEST_WAIT_S) // 10):
+            await turn(traffic, clock, 10)
+        await settled()
+        assert asked.begun == 2  # once before the first question ended it
+        async with traffic.of_person(URL):
+            assert asked.ended == 2  # a question goes first all the same
+
+
+async def test_at_a_busy_server_elsewhere_the_background_has_its_turn_beside_persons(
+    traffic, clock
+):
+    asked = Asked()
+    async with traffic.of_person(TEAMS), in_background(traffic, asked, TEAMS) as task:
+        await clock.passes(LONGEST_WAIT_S - 1)
+        assert asked.begun == 0
+        await clock.passes(2)
+        assert asked.begun == 1
+        async with traffic.of_person(TEAMS):
+            asked.answered.set()
+            assert await task == "named"

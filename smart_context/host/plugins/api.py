@@ -60,6 +60,7 @@ class Services:
     build_history: HistoryBuilder  # makes a history from stored messages
     digest: Summarizer  # writes summaries
     stops: Stops  # what a user can stop in a chat besides its turn
+    person_writes: Callable[[], None]  # called when a message that is being written is read
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +109,13 @@ class Requests:
     ) -> Message:
         """A message as `chat.send` would send it, with attached texts; stores nothing.
 
+        While it is being written, the background asks models nothing.
+
         Raises:
             InvalidParams: If there are too many attachments, or one is unknown.
         """
+        if text.strip():
+            self._services.person_writes()
         described = described_links(links)
         draft = Message(
             id=MessageId("draft"),
