@@ -11,6 +11,7 @@ from urllib.parse import quote
 from smart_context.base.text.names import (
     fence_for,
     json_shown,
+    names_device,
     one_line,
     storable,
     without_unseen,
@@ -116,6 +117,7 @@ def file_name(chat_id: str, document: Mapping[str, Any], form: Form) -> str:
 def plain_name(text: str, most_bytes: int) -> str:
     """What a file's name may have of a text, on any system and in any terminal; may be empty."""
     words = " ".join(NOT_IN_NAMES.sub(" ", without_unseen(text)).split()).lstrip(" .-")
+    words = f"_{words}" if names_device(words) else words
     return words.encode("utf-8", "replace")[:most_bytes].decode("utf-8", "ignore").rstrip(" .")
 
 

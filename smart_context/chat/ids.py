@@ -10,14 +10,13 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from smart_context.base.errors import ChatIdInvalid, CommandFailed
+from smart_context.base.text.names import names_device
 from smart_context.chat.messages import ChatId, MessageId
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _CHAT_FILE = re.compile(r"([A-Za-z0-9_-]{1,128})\.json")
 _SIDECAR = re.compile(r"([A-Za-z0-9_-]{1,128})\.[a-z0-9_-]+\.json")
 _SUFFIX = re.compile(r"[a-z0-9][a-z0-9_-]*(\.[a-z0-9_-]+)*")
-# Windows opens a device for these names, whatever the case and with any extension.
-_DEVICE = re.compile(r"con|prn|aux|nul|com[0-9]|lpt[0-9]", re.IGNORECASE)
 _SHOWN = 60
 _LONGEST = 128
 
@@ -33,7 +32,7 @@ def check_chat_id(text: object) -> ChatId:
         raise ChatIdInvalid(
             f"{_shown(text)} is not a chat id: expected 1 to 128 ASCII letters, digits, '-' or '_'."
         )
-    if _DEVICE.fullmatch(text):
+    if names_device(text):
         raise ChatIdInvalid(
             f"{text!r} can't be a chat id: Windows keeps that name for a device. Choose another."
         )
@@ -53,7 +52,7 @@ def new_chat_id() -> ChatId:
 def chat_id_of(file_name: str) -> ChatId | None:
     """The chat whose document has this file name; `None` for side-cars and anything else."""
     found = _CHAT_FILE.fullmatch(file_name)
-    if found is None or _DEVICE.fullmatch(found[1]):
+    if found is None or names_device(found[1]):
         return None
     return ChatId(found[1])
 

@@ -3,11 +3,13 @@
 import hashlib
 import json
 import time
-from collections.abc import Iterable, Mapping
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from smart_context.base.errors import PathRefused, StoreFailed
+from smart_context.base.text.names import names_device
 from smart_context.base.values import JsonObject
 from smart_context.contexts.as_a_library import library_caches, library_documents
 from smart_context.contexts.embeds import EmbeddedTexts
@@ -74,11 +76,13 @@ class SmartContexts:
 
         Raises:
             TypeError: If an option in `context_opts` is unknown.
-            ValueError: If an option is of the wrong kind, or the key is too long for a file name.
+            ValueError: If an option is of the wrong kind, or the key is too long for a file name;
+                or it is new, and some system takes it for another's or for a device.
             StoreFailed: If it can't be written.
         """
         items = {str(name): bool(flag) for name, flag in context_items.items()}
         context = SmartContext(self, key or _hash_of(items), items, stored_options(context_opts))
+        _check_new(context.key, self.keys())
         document = {
             "key": context.key,
             "context_items": context.context_items,
@@ -207,6 +211,24 @@ class SmartContext:
     def options(self, opts: Mapping[str, Any] | None = None) -> ContextOptions:
         """The effective options: of the call, else the context, else all contexts."""
         return self._contexts.options.override(self.context_opts).override(opts)
+
+
+def _check_new(key: str, present: Collection[str]) -> None:
+    """Refuse a new key that would be no file, or another's, on some system."""
+    if key in present:
+        return
+    if names_device(key):
+        raise ValueError(f"key: Windows keeps the name {key!r} for a device; choose another")
+    alike = next((other for other in present if _folded(other) == _folded(key)), None)
+    if alike is not None:
+        raise ValueError(
+            f"key: there is a context {alike!r}, which some systems take for {key!r}; choose a name"
+            " that differs in more than case"
+        )
+
+
+def _folded(key: str) -> str:
+    return unicodedata.normalize("NFC", key).casefold()
 
 
 def _hash_of(items: Mapping[str, bool]) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from smart_context.base.disk.folders import read_inside
 from smart_context.base.errors import ConfigInvalid, Fault
+from smart_context.base.text.names import names_device
 from smart_context.packing.templates.templates import TEMPLATES_OF_ROLES
 
 DEFAULT_TOKEN_BUDGET = 20_000
@@ -66,7 +67,13 @@ def variables_of(
 
 
 MAX_ROLE_BYTES = 1 << 18
-ROLE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,127}")
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,127}")
+
+
+def is_role_name(name: str) -> bool:
+    """True for the names that a role can have, on any system."""
+    return _NAME.fullmatch(name) is not None and not names_device(name)
+
 
 RoleSource = Literal["vault", "user", "shipped"]
 
@@ -84,7 +91,7 @@ class RoleFolder:
         """The names of its roles, in any order."""
         files = self.contents if self.contents is not None else self._files()
         names = (name.removesuffix(".toml") for name in files if name.endswith(".toml"))
-        return (name for name in names if ROLE_NAME.fullmatch(name) and self.has(name))
+        return (name for name in names if is_role_name(name) and self.has(name))
 
     def has(self, name: str) -> bool:
         """True if it has a role of that name."""
@@ -276,7 +283,7 @@ class RoleLoader:
         return lineage
 
     def _find(self, name: str, after: Sequence[Path]) -> RoleFolder:
-        if not ROLE_NAME.fullmatch(name):
+        if not is_role_name(name):
             place = after[-1] if after else self._folders[0].path
             raise role_fault(
                 place, "extends" if after else "name", f"{name!r} is not a valid name of a role"

@@ -129,6 +129,11 @@ def test_names_of_files_fit_everywhere_and_hide_nothing(text, chat_id):
         assert "\u3164" not in name
 
 
+def test_a_title_that_names_a_device_of_windows_names_none_as_a_file():
+    assert file_name("c", {"title": "nul.txt"}, "markdown") == "_nul.txt-c.md"
+    assert file_name("c", {"title": "AUX"}, "json") == "_AUX-c.json"
+
+
 def test_a_name_keeps_the_id_of_its_chat_and_the_ending_of_its_file():
     assert file_name("x" * 128, {"title": "番" * 90}, "html").endswith(f"番-{'x' * 128}.html")
     assert file_name("-x", {"title": "\u202e"}, "json") == "chat-x.json"

@@ -5,9 +5,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from smart_context.base.disk import folders
 from smart_context.base.errors import StoreFailed
 from smart_context.contexts import ContextOptions, SmartContexts, Snapshot
+from smart_context.contexts.as_a_library import library_documents
+from smart_context.storage.names import name_of
 from tests.chat.made_documents import put
+from tests.folding_folders import FoldingFolder
 
 
 def test_a_context_is_stored_under_its_key(vault):
@@ -38,14 +42,14 @@ def test_without_a_key_it_is_that_of_the_items(vault):
 
 
 _KEYS = st.text(min_size=1, max_size=15) | st.sampled_from(
-    ["../x", ".", "..", "a/b", "a\\b", "%2F", "CON"]
+    ["../x", ".", "..", "a/b", "a\\b", "%2F", "CONE"]
 )
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.text(min_size=1, max_size=15)
-    | st.sampled_from(["../x", ".", "..", "a/b", "a\\b", "%2F", "CON"])
+    | st.sampled_from(["../x", ".", "..", "a/b", "a\\b", "%2F", "CONE"])
 )
 def test_any_key_stays_in_its_folder(tmp_path, key):
     contexts = SmartContexts(tmp_path)
@@ -55,6 +59,43 @@ def test_any_key_stays_in_its_folder(tmp_path, key):
     assert contexts.keys() == [stored]
     assert contexts.get(key).key == key
     assert contexts.delete(key)
+
+
+@pytest.mark.parametrize("alike", ["Ctx", "CTX"])
+def test_a_key_that_differs_from_anothers_in_case_alone_is_refused(vault, alike):
+    contexts = vault({})
+    contexts.create({"a.md": True}, key="ctx")
+    with pytest.raises(ValueError, match="there is a context 'ctx'"):
+        contexts.create({"b.md": True}, key=alike)
+    assert contexts.get(alike) is None
+    assert contexts.create({"c.md": True}, key="ctx").context_items == {"c.md": True}
+    assert contexts.keys() == ["ctx"]
+
+
+@pytest.mark.parametrize("key", ["CON", "aux", "nul.txt", "COM1", "lpt\xb9", "Prn .md", "conin$"])
+def test_the_name_of_a_device_is_refused_but_one_that_is_there_stays(vault, key):
+    contexts = vault({})
+    with pytest.raises(ValueError, match="for a device; choose another"):
+        contexts.create({"a.md": True}, key=key)
+    assert contexts.keys() == []
+    put(vault.root / f".memory/contexts/{name_of(key)}.json", b'{"context_items": {"a.md": true}}')
+    assert contexts.get(key).context_items == {"a.md": True}
+    assert contexts.create({"b.md": True}, key=key).context_items == {"b.md": True}
+
+
+def test_a_context_is_found_by_its_own_name_alone_where_the_file_system_folds_case(
+    vault, monkeypatch
+):
+    contexts = vault({})
+    contexts.create({"a.md": True}, key="ctx")
+    monkeypatch.setattr(folders, "Folder", FoldingFolder)
+    assert contexts.get("Ctx") is None
+    assert contexts.delete("Ctx") is False
+    documents = library_documents(vault.root, vault.root / ".memory")
+    for write in (documents.write, documents.add):
+        with pytest.raises(StoreFailed, match="another spelling"):
+            write("contexts", "Ctx", {})
+    assert contexts.get("ctx").context_items == {"a.md": True}
 
 
 def test_a_key_that_is_too_long_is_refused(vault):

@@ -75,7 +75,7 @@ def test_a_faulty_file_is_named(tmp_path, write, text):
         RoleLoader(tmp_path).load_role("a")
 
 
-@pytest.mark.parametrize("name", ["../secret", "", "a/b", "a.b", "-x"])
+@pytest.mark.parametrize("name", ["../secret", "", "a/b", "a.b", "-x", "con", "Lpt1"])
 def test_a_name_that_is_no_name_is_refused(tmp_path, name):
     with pytest.raises(ConfigInvalid, match="not a valid name of a role"):
         RoleLoader(tmp_path).load_role(name)

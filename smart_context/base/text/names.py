@@ -19,6 +19,10 @@ _MOST_MARKS = 4
 DIRECTION = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Characters that change the direction of a text: the property Bidi_Control."""
 
+_DEVICE = re.compile(
+    r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\xb9\xb2\xb3])\s*(?:[.:].*)?",
+    re.IGNORECASE | re.DOTALL,
+)
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]|\r(?!\n)")
 _JSON_UNSAFE = re.compile(
     "[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
@@ -39,6 +43,11 @@ def shown(name: object, *, limit: int | None = MAX_NAME) -> str:
     ends = (whole[:position], whole[position + len(bare) :])
     before, after = ("".join(map(_escape, end)) for end in ends)
     return _cut(before + one_line(bare) + after, limit)
+
+
+def names_device(name: str) -> bool:
+    """True for a name that Windows opens as a device, whatever the case and the extension."""
+    return _DEVICE.fullmatch(name) is not None
 
 
 def one_line(text: str) -> str:

@@ -14,7 +14,7 @@ from smart_context.base.disk.files import atomic_write
 from smart_context.base.disk.folders import read_inside
 from smart_context.base.disk.places import place_of
 from smart_context.base.errors import CommandFailed
-from smart_context.base.text.names import shown
+from smart_context.base.text.names import names_device, shown
 from smart_context.cli.terminal.arguments import CONFIG_NAME, vault_option, vault_root
 from smart_context.cli.terminal.output import json_format, say, show, table
 
@@ -69,6 +69,10 @@ def disable(name: str, vault: Path | None) -> None:
 def new(name: str, vault: Path | None) -> None:
     """Create a small working plugin in <vault>/plugins/NAME."""
     _check_name(name)
+    if names_device(name):
+        raise click.BadParameter(
+            f"Windows keeps the name {name!r} for a device; choose another.", param_hint="NAME"
+        )
     folder = vault_root(vault) / "plugins" / name
     if folder.exists():
         raise CommandFailed(f"{shown(folder)} exists already; choose another name.")

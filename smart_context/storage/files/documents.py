@@ -19,7 +19,7 @@ from smart_context.base.disk.files import (
     signature_of,
     sweep,
 )
-from smart_context.base.disk.folders import opened, read_inside
+from smart_context.base.disk.folders import opened
 from smart_context.base.disk.places import Place, folder_of
 from smart_context.base.errors import StoreFailed
 from smart_context.base.threads import run_uncancelled
@@ -132,7 +132,10 @@ class FileVaultDocuments:
         except ValueError:
             return None
         try:
-            value = json.loads(read_inside(place, max_bytes=MAX_VAULT_BYTES))
+            with opened(place.parent) as folder:
+                if not folder.lists(place.name):  # a file of another key, where case folds
+                    return None
+                value = json.loads(folder.read(place.name, MAX_VAULT_BYTES)[1])
         except FileNotFoundError:
             return None
         except (OSError, ValueError, RecursionError) as error:  # nested too deeply
@@ -143,12 +146,14 @@ class FileVaultDocuments:
 
     def write(self, kind: str, key: str, value: Mapping[str, Any]) -> str:
         place = self._place(kind, key)
+        _check_spelling(place)
         sweep(place.parent)
         atomic_write(place, _as_file(place, value))
         return str(place)
 
     def add(self, kind: str, key: str, value: Mapping[str, Any]) -> bool:
         place = self._place(kind, key)
+        _check_spelling(place)
         try:
             replace_unless_changed(place, _as_file(place, value), None)
         except FileChanged:
@@ -162,6 +167,8 @@ class FileVaultDocuments:
             return False
         try:
             with opened(place.parent) as folder:
+                if not folder.lists(place.name):
+                    return False
                 folder.remove(place.name)
         except FileNotFoundError:
             return False
@@ -189,6 +196,13 @@ class FileVaultDocuments:
         if not kind:
             return self._folder / (f"{name}.jsonl" if key == _ATLAS else f".{name}.json")
         return self._folder / f"{kind}/{name}.json"
+
+
+def _check_spelling(place: Place) -> None:
+    """Keep the file of another key, which some systems find by this name, too."""
+    with contextlib.suppress(OSError), opened(place.parent) as folder:
+        if not folder.lists(place.name):
+            raise StoreFailed(f"{place} is kept under another spelling of its name; rename one.")
 
 
 def _as_file(place: Place, value: Mapping[str, Any]) -> bytes:

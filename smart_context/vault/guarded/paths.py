@@ -13,13 +13,10 @@ from pathlib import Path
 from smart_context.base.disk.folders import names_inside
 from smart_context.base.disk.places import place_below
 from smart_context.base.errors import PathRefused
+from smart_context.base.text.names import names_device
 
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _SEPARATORS = re.compile(r"[\\/]")
-_DEVICE = re.compile(
-    r"(?:^|[\\/])(?:con|prn|aux|nul|conin\$|conout\$|com[0-9]|lpt[0-9])\s*(?:[.:][^\\/]*)?(?:$|[\\/])",
-    re.IGNORECASE,
-)
 _ENDS = re.compile(r"[^/. \\][. ]+(?=[\\/]|$)")
 _SHOWN_CHARACTERS = 200
 
@@ -78,7 +75,7 @@ def _check_words(request: str) -> None:
         raise PathRefused(_refusal(request, "it is absolute; name it relative to the vault"))
     if ".." in request and ".." in _SEPARATORS.split(request):
         raise PathRefused(_refusal(request, "it climbs with '..'"))
-    if _DEVICE.search(request):
+    if any(map(names_device, _SEPARATORS.split(request))):
         raise PathRefused(_refusal(request, "it names a device"))
 
 
