@@ -12,6 +12,7 @@ import { ChatList } from "../messages/chat-list.js";
 import { Compaction, markCompacted } from "../messages/list/compaction.js";
 import { watchAnswers } from "../messages/answers/answer-state.js";
 import { markAnswering, startNoticesOfEnd, tellOfEnd } from "../messages/answers/done-notice.js";
+import { takeUnanswered, watchUnanswered } from "../messages/answers/unanswered.js";
 import { startContinueHere } from "../messages/answers/continue-here.js";
 import { Composer } from "../composer/composer.js";
 import { pageWire } from "../frame/connection.js";
@@ -234,6 +235,8 @@ wire.onStatus(async (status) => {
   await sync();
   if (!isDetached) showUnsaved(opened.unsaved ?? "");
   if (!isDetached && opened.answering) messages.add({ offset: 0, ...opened.answering });
+  const unanswered = takeUnanswered(chatId);
+  if (unanswered) wire.call("chat.regenerate", { chat_id: chatId, message_id: unanswered }).catch((error) => toast(reasonOf(error)));
 });
 topics?.addEventListener("panel-changed", (event) => {
   const { status } = /** @type {CustomEvent} */ (event).detail;
@@ -256,6 +259,7 @@ listen(measure, {
   },
 });
 startToolKeys(find("#scroll"));
+watchUnanswered(measure, chatId);
 highlight.start();
 if (topics && panel) {
   const box = /** @type {HTMLTextAreaElement} */ (find("#message-box"));

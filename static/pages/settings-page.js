@@ -5,6 +5,7 @@ import { pageWire } from "../frame/connection.js";
 import { startFrame } from "../frame/page-frame.js";
 import { startTrust } from "../frame/trust.js";
 import { recall, remember } from "../lib/memory.js";
+import { goBackToAnswer } from "../messages/answers/unanswered.js";
 import { listModels, narrowModels, writesAnswers } from "../lib/model-list.js";
 import { counted, numbered, plainly, reasonOf, visible } from "../lib/text.js";
 
@@ -239,7 +240,7 @@ function startConnecting(connect) {
       const found = (await wire.call("system.find_models")).servers;
       listServers(found);
       if (found.length === 1) servers.querySelector("button")?.click();
-      trial.textContent = found.length ? "" : "No model server runs on this computer. Start one, or choose a provider.";
+      trial.textContent = found.length ? "" : "Nothing answers at the usual ports of Ollama, LM Studio, llama.cpp and vLLM on this computer. Start one, give its address below, or choose a provider.";
     });
   });
   /** @param {Found[]} found */
@@ -300,18 +301,24 @@ function startConnecting(connect) {
   );
   one("[data-use]", connect).addEventListener("click", () =>
     doing("Connecting…", async () => {
+      if (!model.value.trim()) {
+        model.focus();
+        throw new Error("Choose a model from the list, or type its name.");
+      }
       /** @type {Record<string, any>} */
       const values = {
         "llm.base_url": address.value.trim(),
         "llm.api_key_env": key.value ? null : variable || null,
-        "llm.categories.chat": model.value.trim() || null,
+        "llm.categories.chat": model.value.trim(),
       };
       if (key.value) values["llm.api_key"] = key.value;
       await change(values);
       key.value = "";
       const status = await wire.call("system.status");
       showModel(status.chat_model, status.chat_is_embedded);
-      trial.replaceChildren("Connected. It answers your next message. ", link("/new", "Write one", "_self"));
+      const asked = goBackToAnswer();
+      if (asked) location.assign(asked);
+      else trial.replaceChildren("Connected. It answers your next message. ", link("/new", "Write one", "_self"));
     }),
   );
 }

@@ -38,7 +38,7 @@ def test_a_notice_is_no_answer_from_its_first_word_on(new_page, server):
     page = open_page(new_page, server, "/new", **STILL)
     send(page, "When do cats sleep in winter?")
     expect(page.locator(".message .speaker").last).to_have_text("Notice")
-    expect(page.get_by_role("article", name="Notice")).to_contain_text("No model is connected")
+    expect(page.get_by_role("article", name="Notice")).to_contain_text("No model was connected")
     expect(notices(page)).to_contain_text("never sent to a model")
     expect(page.get_by_role("button", name=re.compile("^(Pin|Hide):"))).to_have_count(2)
     expect(page.get_by_role("button", name="Answer again")).to_have_count(1)

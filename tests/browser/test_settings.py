@@ -1,10 +1,12 @@
 """The page of settings: from an empty folder to an answering model, and a setting that is kept."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.checker import assert_accessible
-from tests.browser.steps import open_page
+from tests.browser.steps import open_page, send
 from tests.fake_openai import FakeOpenAI
 from tests.importing.samples import SAMPLES
 
@@ -46,6 +48,49 @@ def test_a_model_is_connected_and_a_setting_changed_without_leaving_the_page(new
         page.get_by_label("Recent messages").fill("-1")
         page.get_by_label("Recent messages").press("Tab")
         expect(page.get_by_role("alert").filter(has_text="recent_messages")).to_be_visible()
+
+
+def test_a_question_for_which_a_model_is_connected_is_answered_in_its_chat(new_page, empty):
+    page = open_page(new_page, empty, "/new")
+    send(page, "When do cats sleep?")
+    notice = page.get_by_role("article", name="Notice")
+    expect(notice).to_contain_text("No model was connected")
+    notice.get_by_role("link", name="Connect a model").click()
+    with FakeOpenAI() as endpoint:
+        connect(page, endpoint)
+        page.get_by_role("button", name="Use this model").click()
+        alert = page.get_by_role("alert").filter(has_text="Choose a model from the list")
+        expect(alert).to_be_visible()
+        assert empty.ask("system.status")["chat_is_embedded"], "nothing was changed"
+        page.get_by_label("Model", exact=True).fill("gpt-4o")
+        page.get_by_role("button", name="Use this model").click()
+        expect(page).to_have_url(re.compile("/chats/"))
+        answer = page.get_by_role("article", name="Assistant")
+        expect(answer).to_contain_text("You said: When do cats sleep?")
+
+
+def test_a_notice_of_former_days_offers_an_answer_once_a_model_is_connected(new_page, empty):
+    page = open_page(new_page, empty, "/new")
+    send(page, "When do cats sleep?")
+    notice = page.get_by_role("article", name="Notice")
+    expect(notice.get_by_role("link", name="Connect a model")).to_be_visible()
+    with FakeOpenAI() as endpoint:
+        values = {"llm.base_url": endpoint.base_url, "llm.categories.chat": "gpt-4o"}
+        empty.ask("system.change_settings", values=values)
+        expect(notice.get_by_role("link", name="Connect a model")).to_be_hidden()
+        notice.get_by_role("button", name="Answer it now").click()
+        answer = page.get_by_role("article", name="Assistant")
+        expect(answer).to_contain_text("You said: When do cats sleep?")
+
+
+def connect(page, endpoint):
+    """Fill the form up to the list of models, of which none is chosen."""
+    page.get_by_label("Or choose a provider").select_option("other")
+    page.get_by_label("Address").fill(endpoint.base_url)
+    page.get_by_label("Key", exact=True).fill(KEY)
+    page.get_by_role("button", name="Show models").click()
+    expect(page.get_by_role("button", name="Use this model")).to_be_visible()
+    page.get_by_label("Model", exact=True).fill("")
 
 
 def test_words_of_a_choice_and_the_look_are_kept(new_page, empty):

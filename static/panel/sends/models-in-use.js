@@ -13,6 +13,7 @@ function show(status) {
   for (const name of found(".models [data-model]")) {
     name.textContent = String(status[name.dataset.model ?? ""] ?? "");
   }
+  document.body.dataset.connected = String(!status.chat_is_embedded);
   const why = status.chat_is_restricted ? "restricted" : status.chat_is_embedded ? "none" : "";
   for (const words of found(".models [data-answers]")) words.hidden = words.dataset.answers !== why;
   for (const line of found(".composer-model")) {

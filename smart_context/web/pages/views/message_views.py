@@ -288,7 +288,7 @@ def _with_links(render: Callable[[str], str]) -> Callable[[str], str]:
 def _without_a_model(opening: re.Match[str]) -> str:
     where = opening[2]
     quotes = f", so here are the closest passages from {where}:" if where else ". "
-    return f"No model is connected yet{quotes}"
+    return f"No model was connected{quotes}"
 
 
 def is_notice(message: Message) -> bool:
