@@ -110,8 +110,9 @@ class ScriptedChatModel:
         *,
         tools: Sequence[dict[str, Any]] = (),
         json_reply: JsonReply = False,
+        most_characters: int | None = None,
     ) -> Completion:
-        """The whole next reply.
+        """The whole next reply, cut off where it is longer than it may be.
 
         Raises:
             ModelFailed: If the script says so or has no more replies.
@@ -121,7 +122,13 @@ class ScriptedChatModel:
         )
         reply = self._next(messages)
         text = "".join([piece.text async for piece in _played(reply)])
-        return Completion(text=text, tool_calls=reply.tool_calls, usage=reply.usage)
+        is_cut_off = most_characters is not None and len(text) > most_characters
+        return Completion(
+            text=text[:most_characters],
+            tool_calls=reply.tool_calls,
+            usage=reply.usage,
+            is_cut_off=is_cut_off,
+        )
 
     def _next(self, messages: Sequence[PromptMessage]) -> Scripted:
         if callable(self._replies):

@@ -158,10 +158,11 @@ class ChatModel(Protocol):
         *,
         tools: Sequence[dict[str, Any]] = (),
         json_reply: JsonReply = False,
+        most_characters: int | None = None,
     ) -> Completion:
         """The whole answer at once; `json_reply` asks for a JSON object where supported.
 
-        With it, what would follow the object is not waited for.
+        With it, what would follow the object, or more than `most_characters`, is not waited for.
 
         Raises:
             ModelFailed: If the endpoint does not answer or refuses.

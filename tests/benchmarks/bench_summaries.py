@@ -82,7 +82,6 @@ async def sum_up(given, kept):
     limits = DigestLimits(
         part_tokens=int(DIGEST_PART_SHARE * given.window),
         summary_tokens=int(SUMMARY_SHARE * given.window),
-        patience_s=LONGEST_WAIT_S,
     )
     for name, messages in chats_in(given):
         if kept.has(name, len(messages)):

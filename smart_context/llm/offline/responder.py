@@ -218,9 +218,10 @@ class PassageResponder:
         *,
         tools: Sequence[dict[str, Any]] = (),
         json_reply: JsonReply = False,
+        most_characters: int | None = None,
     ) -> Completion:
         """The answer at once; it is Markdown even when JSON is asked for."""
-        del json_reply
+        del json_reply, most_characters
         pieces = [piece.text async for piece in self.stream(messages, tools=tools)]
         return Completion(text="".join(pieces))
 

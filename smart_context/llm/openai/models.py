@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
@@ -362,10 +363,12 @@ class OpenAIChatModel:
         *,
         tools: Sequence[dict[str, Any]] = (),
         json_reply: JsonReply = False,
+        most_characters: int | None = None,
     ) -> Completion:
         """The whole answer at once; `json_reply` asks for a JSON object where supported.
 
-        An object is streamed all the same, and is complete once it closes.
+        An object is streamed all the same, and is complete once it closes; one that is longer than
+        `most_characters` is cut off, so that a model which repeats itself comes to an end.
 
         Raises:
             ModelFailed: If the endpoint does not answer, refuses, or its answer is invalid.
@@ -373,8 +376,8 @@ class OpenAIChatModel:
         body = self._body(messages, self.parameters(tools, streamed=bool(json_reply)))
         if json_reply:
             body["response_format"] = _format(json_reply)
-        ask = self._object if json_reply else self._whole
-        reply = await self._endpoint.in_order(partial(ask, body))
+        ask = partial(self._object, body, most_characters) if json_reply else None
+        reply = await self._endpoint.in_order(ask or partial(self._whole, body))
         return replace(
             reply,
             text=self._echoes.text(reply.text),
@@ -388,13 +391,15 @@ class OpenAIChatModel:
         except RequestFailed as error:
             raise self._endpoint.explained(error.failure) from None
 
-    async def _object(self, body: Body) -> Completion:
+    async def _object(self, body: Body, most_characters: int | None) -> Completion:
         pieces: list[Piece] = []
+        left = math.inf if most_characters is None else most_characters
         end = ObjectEnd()
         async with aclosing(self._pieces(body)) as arriving:
             async for piece in arriving:
                 pieces.append(piece)
-                if end.reached(piece.text):
+                left -= len(piece.text)
+                if end.reached(piece.text) or left < 0:
                     break
         last = pieces[-1] if pieces else Piece()
         return Completion(
@@ -402,7 +407,7 @@ class OpenAIChatModel:
             reasoning="".join(piece.reasoning for piece in pieces),
             tool_calls=last.tool_calls,
             usage=last.usage,
-            is_cut_off=last.is_cut_off,
+            is_cut_off=last.is_cut_off or left < 0,
             is_filtered=last.is_filtered,
         )
 

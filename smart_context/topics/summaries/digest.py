@@ -16,7 +16,7 @@ from typing import Any
 
 from smart_context.base.errors import ModelFailed
 from smart_context.base.text.words import UNSPACED_RUN, content_words
-from smart_context.chat.messages import Message
+from smart_context.chat.messages import Message, MessageId
 from smart_context.llm.estimating import beginning
 from smart_context.llm.models import ChatModel
 from smart_context.topics.prompting import (
@@ -29,6 +29,7 @@ from smart_context.topics.prompting import (
     tokens,
 )
 from smart_context.topics.standing.standing import is_standing
+from smart_context.topics.summaries.claims import unsupported
 from smart_context.topics.values import MOST_READ
 
 MOST_SENTENCES = 14
@@ -146,8 +147,11 @@ PART_TOKENS = 12_000
 """The maximum tokens of a chat in one request; a longer chat takes several."""
 
 MAX_PARTS = 12
-PATIENCE_S = 180.0
-"""How long a model may take for all parts before sentences are quoted instead."""
+_MOST_MARKED = 9
+"""A summary with more claims that no message supports, in half of its lines, is not used."""
+
+_CHARACTERS_A_TOKEN = 12
+"""More than any language has: a reply that is so much longer than its limit has no end."""
 
 SUMMARY_TOKENS = 2_000
 """The maximum tokens of a summary."""
@@ -170,7 +174,6 @@ class DigestLimits:
     part_tokens: int = PART_TOKENS
     # the maximum tokens of the summary, which goes with each part but the first
     summary_tokens: int = SUMMARY_TOKENS
-    patience_s: float = PATIENCE_S  # how long a model may take for all parts
 
 
 _INSTRUCTIONS = """\
@@ -203,7 +206,8 @@ async def digest(
 ) -> str:
     """A summary in Markdown that says how it was made; if the model fails, sentences are quoted.
 
-    It ends with a list of the attachments, so that a model can still ask for them.
+    One that claims much that was not said has failed, too; a little is named in its first line. It
+    ends with a list of the attachments, so that a model can still ask for them.
 
     Args:
         messages: The messages to summarise, oldest first.
@@ -218,7 +222,7 @@ async def digest(
     limits = limits or DigestLimits()
     previous, listed = split_off(without_head(previous))
     try:
-        text = await _written(messages, previous, model, limits, instructions)
+        text = await _written(messages, previous, model, limits, instructions, checks=or_quotes)
     except ModelFailed as failure:
         if not or_quotes:
             raise
@@ -237,14 +241,30 @@ async def _written(
     model: ChatModel | None,
     limits: DigestLimits,
     instructions: str,
+    *,
+    checks: bool,
 ) -> str:
     if model is None:
         raise ModelFailed("no model")
-    try:
-        async with asyncio.timeout(limits.patience_s):
-            return await _by_model(messages, previous, model, limits, instructions)
-    except TimeoutError as error:
-        raise ModelFailed(f"{model.name} took longer than {limits.patience_s:g} s") from error
+    notes, shown = await _by_model(messages, previous, model, limits, instructions)
+    how = "" if shown == len(messages) else f" of which {shown:,} were read,"
+    head = f"Summary of {_count(messages)},{how} written by {model.name}"
+    if checks:
+        said = (*messages, Message(id=MessageId(""), role="assistant", content=previous))
+        marked = await asyncio.to_thread(unsupported, notes, said)
+        if not _is_believed(notes, marked):
+            raise ModelFailed(f"{model.name} wrote {len(marked)} things that nobody said")
+        if marked:
+            named = ", ".join(" ".join(claim.replace("*", "").split()) for claim in marked)
+            head += f". Not found in what was said: {named}"
+    return f"*{head}.*\n\n{notes}"
+
+
+def _is_believed(notes: str, marked: Sequence[str]) -> bool:
+    """False if many claims, in a good part of the lines, are supported by no message."""
+    lines = [line for line in notes.splitlines() if line.strip() and not line.startswith("#")]
+    doubtful = sum(any(claim in line for claim in marked) for line in lines)
+    return len(marked) <= _MOST_MARKED or 2 * doubtful < len(lines)
 
 
 async def _quoting(
@@ -264,7 +284,8 @@ async def _by_model(
     model: ChatModel,
     limits: DigestLimits,
     instructions: str,
-) -> str:
+) -> tuple[str, int]:
+    """The notes of a model, and how many messages it was shown."""
     wanted = f"\n\nThe user adds: {instructions.strip()}" if instructions.strip() else ""
     notes = _within(previous, limits.summary_tokens)
     parts, shown = await asyncio.to_thread(_parts, messages, limits.part_tokens)
@@ -277,12 +298,14 @@ async def _by_model(
                 {"role": "user", "content": request},
             ],
             json_reply=True,
+            most_characters=_CHARACTERS_A_TOKEN * limits.summary_tokens,
         )
+        if reply.is_cut_off:
+            raise ModelFailed(f"{model.name} came to no end")
         notes = _within(_rendered(reply.text), limits.summary_tokens)
         if not notes:
             raise ModelFailed(f"{model.name} gave no summary")
-    read = "" if shown == len(messages) else f" of which {shown:,} were read,"
-    return f"*Summary of {_count(messages)},{read} written by {model.name}.*\n\n{notes}"
+    return notes, shown
 
 
 def _count(messages: Sequence[Message]) -> str:

@@ -576,3 +576,10 @@ async def test_the_same_model_elsewhere_has_another_name():
         for url in ("http://a/v1", "http://b/v1")
     }
     assert names == {"http://a/v1|nomic", "http://b/v1|nomic"}
+
+
+async def test_an_object_without_an_end_is_cut_off(chat, endpoint):
+    endpoint.reply_with(Reply(pieces=('{"a": "', *["again "] * 9_999)))
+    reply = await chat.complete(ASK, json_reply=True, most_characters=600)
+    assert reply.is_cut_off
+    assert 600 < len(reply.text) < 60_000

@@ -1,6 +1,5 @@
 """Summaries, by a model and without one."""
 
-import asyncio
 import json
 import re
 
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 
 from smart_context.base.errors import ModelFailed
 from smart_context.chat.messages import Message, MessageId
-from smart_context.llm.tokens import estimate
+from smart_context.llm.estimating import estimate
 from smart_context.topics.summaries.digest import (
     MAX_PARTS,
     MOST_SENTENCES,
@@ -20,7 +19,7 @@ from smart_context.topics.summaries.digest import (
     quoted,
 )
 from smart_context.topics.values import MOST_READ
-from tests.scripted import Scripted, ScriptedChatModel
+from tests.scripted import ScriptedChatModel
 
 pytestmark = pytest.mark.anyio
 
@@ -56,11 +55,12 @@ They plan a trip.
 
 async def test_a_model_writes_a_structured_summary():
     model = ScriptedChatModel([f"Here:\n```json\n{json.dumps(NOTES)}\n```"], name="small")
-    assert await digest([said("When do we sail?")], "Before.", model) == WRITTEN
+    told = "When do we sail on the boat Ida? On Sunday at nine? Answer in German."
+    assert await digest([said(told)], "Before.", model) == WRITTEN
     (asked,) = model.asked
     assert asked.json_reply
     assert asked.messages[1]["content"].startswith("Notes so far:\n\nBefore.\n\nThe chat:\n\n")
-    assert json.dumps({"role": "user", "text": "When do we sail?"}) in asked.messages[1]["content"]
+    assert json.dumps({"role": "user", "text": told}) in asked.messages[1]["content"]
 
 
 async def test_a_reply_that_is_no_object_is_taken_as_it_is():
@@ -95,12 +95,45 @@ async def test_a_model_that_fails_is_replaced_by_quotes_and_that_is_said(reply):
     assert "We sail on Sunday." in text
 
 
-async def test_a_model_that_takes_too_long_is_replaced_by_quotes_and_that_is_said():
-    model = ScriptedChatModel([Scripted(gate=asyncio.Event())], name="small")
-    limits = DigestLimits(patience_s=0.01)
-    text = await digest([said("We sail on Sunday.")], "", model, limits)
-    assert "no model used (small took longer than 0.01 s)" in text
+async def test_a_model_that_comes_to_no_end_is_replaced_by_quotes_and_that_is_said():
+    model = ScriptedChatModel([json.dumps({"overview": "again " * 999})], name="small")
+    text = await digest([said("We sail on Sunday.")], "", model, DigestLimits(summary_tokens=100))
+    assert "no model used (small came to no end)" in text
     assert "We sail on Sunday." in text
+
+
+INVENTED = [f"It cost {1_987 + n} euros." for n in range(10)]
+
+
+@pytest.mark.parametrize(
+    ("facts", "start"),
+    [
+        (["We sail on Sunday."], "*Summary of 1 message, written by small.*"),
+        (
+            ["We sail on Sunday.", *INVENTED[:2]],
+            "*Summary of 1 message, written by small. Not found in what was said: 1987, 1988.*",
+        ),
+        (
+            ["We sail on Sunday.", *INVENTED],
+            "*Summary of 1 message, extracted from the chat, no model used (small wrote 10 things that nobody said).*",
+        ),
+        (
+            ["We sail on Sunday."] * 11 + INVENTED,
+            "*Summary of 1 message, written by small. Not found in what was said: ",
+        ),
+    ],
+    ids=["true", "a claim of its own", "mostly its own", "much, and little of its own"],
+)
+async def test_a_summary_says_what_nobody_said_and_is_not_used_if_that_is_much(facts, start):
+    model = ScriptedChatModel([json.dumps({"facts": facts})], name="small")
+    text = await digest([said("We sail on Sunday.")], "", model)
+    assert text.startswith(start)
+
+
+async def test_what_an_earlier_summary_has_was_said():
+    model = ScriptedChatModel([json.dumps({"facts": INVENTED})], name="small")
+    text = await digest([said("We sail on Sunday.")], " ".join(INVENTED), model)
+    assert text.startswith("*Summary of 1 message, written by small.*")
 
 
 @pytest.mark.parametrize(
@@ -108,7 +141,7 @@ async def test_a_model_that_takes_too_long_is_replaced_by_quotes_and_that_is_sai
     [pytest.param("word " * 100, id="English"), pytest.param("我们坐船。" * 60, id="Chinese")],
 )
 async def test_no_request_is_more_than_a_small_model_takes_and_what_was_read_is_said(text):
-    model = ScriptedChatModel(lambda _: json.dumps({"overview": "说" * 9_000}), name="small")
+    model = ScriptedChatModel(lambda _: json.dumps({"overview": "说" * 500}), name="small")
     limits = DigestLimits(part_tokens=800, summary_tokens=300)
     written = await digest([said(f"{n} {text}") for n in range(10_000)], "", model, limits)
     assert 1 < len(model.asked) <= MAX_PARTS
