@@ -1,5 +1,6 @@
 """Starts the command line; `--version` loads nothing else."""
 
+import io
 import os
 import sys
 
@@ -9,12 +10,25 @@ from smart_context import __version__
 def main() -> None:
     """Run `smart-context`; ends with exit code 0, 1 (failed) or 2 (bad usage or config)."""
     _import_nothing_from_here()
+    _print_in_utf_8()
     if sys.argv[1:] in (["--version"], ["-V"]):
         sys.stdout.write(f"smart-context {__version__}\n")  # noqa: TID251 - click is not loaded
         return
     from smart_context.cli.root import smart_context  # noqa: PLC0415 - keeps --version fast
 
-    smart_context(prog_name="smart-context")
+    # What is quoted stays as it is, also on Windows, where click would look for files.
+    smart_context(prog_name="smart-context", windows_expand_args=False)
+
+
+def _print_in_utf_8() -> None:
+    """Print in UTF-8 wherever it goes but to a terminal, which says what it can show.
+
+    Nothing that can't be shown there ends the program.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            encoding = stream.encoding if stream.isatty() else "utf-8"
+            stream.reconfigure(encoding=encoding, errors="backslashreplace")
 
 
 def _import_nothing_from_here() -> None:

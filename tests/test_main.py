@@ -1,5 +1,6 @@
 """The program as its user starts it: the interpreter, its modules, its end."""
 
+import io
 import os
 import shutil
 import signal
@@ -9,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from smart_context.__main__ import main
+from smart_context.cli import root
 from tests.patience import PATIENCE_S
+from tests.vaults import write_chat
 
 ROOT = Path(__file__).resolve().parents[1]
 HOSTILE = (
@@ -100,3 +104,66 @@ def test_a_server_ends_with_its_interpreter_and_without_a_word(tmp_path):
         said = process.stderr.read()
         assert process.wait(PATIENCE_S) == 0
     assert said == ""
+
+
+PRINTING = (
+    *(("chats", "list"), ("chats", "show", "c1"), ("chats", "search", "木"), ("topics", "c1")),
+    *(("filter", "c1"), ("role", "c1"), ("costs",), ("receipt", "c1"), ("search", "木")),
+    *(("links", "木.md"), ("backlinks", "木.md"), ("unresolved",), ("orphans",), ("deadends",)),
+    *(("outline", "木.md"), ("tags",), ("aliases",), ("contexts", "list"), ("read", "木.md")),
+    *(("contexts", "build", "木.md"), ("plugins", "list"), ("doctor",), ("chats", "export", "c1")),
+    *(("pack", "--include", "木.md"), ("links", "→"), ("models",), ("trust",), ("keys",)),
+)
+
+
+@pytest.fixture
+def in_chinese(tmp_path):
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / ".vault.toml").write_text("")
+    text = "---\ntags: [木]\naliases: [木々]\n---\n# 木 →\n[[森 ●]]\n"
+    (folder / "木.md").write_text(text, encoding="utf-8")
+    write_chat(folder, "c1", [{"id": "a", "role": "user", "content": "木 → ●"}], title="木 → ●")
+    return folder
+
+
+def test_what_goes_to_no_terminal_is_utf_8_whatever_the_system_says(in_chinese, monkeypatch):
+    monkeypatch.chdir(in_chinese)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    for arguments in PRINTING:
+        streams = [io.TextIOWrapper(io.BytesIO(), encoding="cp1252") for _ in range(2)]
+        monkeypatch.setattr(sys, "argv", ["smart-context", *arguments])
+        monkeypatch.setattr(sys, "stdout", streams[0])
+        monkeypatch.setattr(sys, "stderr", streams[1])
+        with pytest.raises(SystemExit):
+            main()
+        for stream in streams:
+            stream.flush()
+            assert "Traceback" not in stream.buffer.getvalue().decode("utf-8"), arguments
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {"PYTHONIOENCODING": "cp1252"},
+        {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"},
+    ],
+)
+def test_a_pipe_gets_utf_8_from_the_program(in_chinese, environ):
+    done = subprocess.run(
+        [sys.executable, "-m", "smart_context", "chats", "list"],
+        cwd=in_chinese,
+        env=os.environ | environ,
+        capture_output=True,
+        check=False,
+    )
+    assert "木 → ●" in done.stdout.decode("utf-8"), done.stderr
+
+
+def test_what_is_quoted_stays_as_it_is_also_on_windows(monkeypatch):
+    given = {}
+    monkeypatch.setattr(root.smart_context, "main", lambda **options: given.update(options))
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "argv", ["smart-context", "search", "r*"])
+    main()
+    assert given["windows_expand_args"] is False

@@ -26,6 +26,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 _OF_EXTRA = "extra == "
 _NAME = re.compile(r"[\w.-]+", re.ASCII)
 _PLAIN = re.compile(r"[\w+:./\\-]+", re.ASCII)
+_EXPORT = re.compile(r"\bexport (\w+)=(\S*)")
 _FOLDERS_OF_POWERSHELL = 3
 
 Tool = Literal["pip", "uv pip", "pipx", "uv tool"]
@@ -205,13 +206,20 @@ def shell_in_use(platform: str = sys.platform, environ: Mapping[str, str] | None
 
 def in_shell(command: Sequence[str], shell: Shell) -> str:
     """A command as one types it."""
+    words = [quoted(word, shell) for word in command]
+    return " ".join(words if shell != "PowerShell" or words[0] == command[0] else ["&", *words])
+
+
+def quoted(word: str, shell: Shell) -> str:
+    """An argument of a command as one types it."""
     if shell == "sh":
-        return shlex.join(command)
-    if shell == "cmd":
-        return " ".join(word if _PLAIN.fullmatch(word) else f'"{word}"' for word in command)
-    words = [word if _PLAIN.fullmatch(word) else _in_powershell(word) for word in command]
-    return " ".join(words if words[0] == command[0] else ["&", *words])
+        return shlex.quote(word)
+    if _PLAIN.fullmatch(word):
+        return word
+    return f'"{word}"' if shell == "cmd" else "'" + word.replace("'", "''") + "'"
 
 
-def _in_powershell(word: str) -> str:
-    return "'" + word.replace("'", "''") + "'"
+def settings_in_shell(lines: str, shell: Shell) -> str:
+    """Lines with `export NAME=value`, as one types them in that shell."""
+    form = {"cmd": r"set \1=\2", "PowerShell": r"$env:\1 = '\2'"}.get(shell)
+    return lines if form is None else _EXPORT.sub(form, lines)

@@ -1,7 +1,6 @@
 """The settings of each client that connect it: to the models, and to the vault as tools."""
 
 import json
-import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
@@ -9,6 +8,7 @@ import tomli
 from cachetools import LRUCache
 from pydantic import TypeAdapter
 
+from smart_context.base.installed import quoted, settings_in_shell, shell_in_use
 from smart_context.base.resources import text_beside
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject
@@ -27,7 +27,8 @@ class ToolsSetup:
     def local_lines(self, vault: str) -> str:
         """The settings for a vault's folder."""
         is_json = self.local.startswith("{")
-        return self.local.replace("{vault}", json.dumps(vault) if is_json else shlex.quote(vault))
+        word = json.dumps(vault) if is_json else quoted(vault, shell_in_use())
+        return self.local.replace("{vault}", word)
 
     def served_lines(self, base_url: str, key: str) -> str:
         """The settings for the server whose models have this base URL."""
@@ -55,7 +56,7 @@ class ClientSetup:
 
 
 CLIENTS: Mapping[str, ClientSetup] = TypeAdapter(dict[str, ClientSetup]).validate_python(
-    tomli.loads(text_beside(__file__, "clients.toml"))
+    tomli.loads(settings_in_shell(text_beside(__file__, "clients.toml"), shell_in_use()))
 )
 """By the name for `smart-context connect`."""
 

@@ -13,6 +13,8 @@ from smart_context.base.installed import (
     how_to_add,
     how_to_repair,
     in_shell,
+    quoted,
+    settings_in_shell,
     shell_in_use,
     this_copy,
 )
@@ -201,3 +203,23 @@ def test_no_line_for_people_asks_the_package_index_for_the_program():
         for found in ASKS_THE_INDEX.finditer(path.read_text(encoding="utf-8"))
     ]
     assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("shell", "line"),
+    [
+        ("sh", "export API_KEY={key}"),
+        ("cmd", "set API_KEY={key}"),
+        ("PowerShell", "$env:API_KEY = '{key}'"),
+    ],
+)
+def test_a_variable_is_set_as_the_shell_knows_it(shell, line):
+    told = "Then: export API_KEY={key}\nNext."
+    assert settings_in_shell(told, shell) == f"Then: {line}\nNext."
+
+
+@pytest.mark.parametrize(
+    ("shell", "word"), [("sh", "'a b'"), ("cmd", '"a b"'), ("PowerShell", "'a b'")]
+)
+def test_an_argument_is_quoted_as_the_shell_knows_it(shell, word):
+    assert quoted("a b", shell) == word

@@ -221,16 +221,15 @@ class ProgressBar:
     def wipe(self) -> None:
         """Remove the line."""
         if self._is_drawn:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            click.echo("\r\x1b[K", nl=False, err=True)
 
 
 def draw(line: str, *, ends: bool = False) -> None:
-    """Draw a line over the previous one; `ends` marks the last one."""
-    sys.stderr.write(
-        "\r\x1b[K" + cut(one_line(line), _terminal_columns() - 1) + ("\n" if ends else "")
-    )
-    sys.stderr.flush()
+    """Draw a line over the previous one, also on a console of Windows; `ends` marks the last one.
+
+    Where a console does not know the escape, click does what it says.
+    """
+    click.echo(f"\r\x1b[K{cut(one_line(line), _terminal_columns() - 1)}", nl=ends, err=True)
 
 
 FORMATS = ("text", "json", "tsv", "csv")
