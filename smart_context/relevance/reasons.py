@@ -73,7 +73,8 @@ class Reason(NamedTuple):
     # if scores are probabilities, the one from which messages were kept; else `None`
     cut: float | None = None
     recent: int = 0  # the number of newest messages that are always kept
-    detail: str = ""  # more for the user, such as a summary's date; usually empty
+    # more for the user: a summary's date, or what a message is about that is not picked
+    detail: str = ""
 
     @property
     def is_in(self) -> bool:
@@ -81,74 +82,62 @@ class Reason(NamedTuple):
         return self.kind not in OUT
 
     def __str__(self) -> str:
-        """The reason in words, such as `in: topic LangGraph, similarity 0.47, threshold 0.40`."""
-        return f"{'in' if self.is_in else 'out'}: {self._cause()}"
+        """The rule that decided, in words, such as `in: about LangGraph`."""
+        return f"{'in' if self.is_in else 'out'}: {self._about or self._cause}"
 
     @property
     def short(self) -> str:
-        """The reason in a few words, such as `Not sent – weak match (0.06)`."""  # noqa: RUF002 - a dash for people
-        match self.kind:
-            case ReasonKind.TOPIC:
-                cause = f"{self.topic or 'match'} ({self._own})"
-            case ReasonKind.MEMBER:
-                cause = f"belongs to {self.topic or 'the topic'} ({self._own})"
-            case ReasonKind.SAID:
-                cause = self._said
-            case ReasonKind.APART:
-                cause = self._apart
-            case ReasonKind.BELOW:
-                cause = f"weak match ({self._own})"
-            case _:
-                cause = _SHORT[self.kind]
-        return f"{'Sent' if self.is_in else 'Not sent'} – {cause}"  # noqa: RUF001 - a dash for people
+        """The rule in a few words, such as `Not sent – about Travel, which is not picked`."""  # noqa: RUF002 - a dash for people
+        words = self._about or _SHORT[self.kind]
+        return f"{'Sent' if self.is_in else 'Not sent'} – {words}"  # noqa: RUF001 - a dash for people
 
     @property
-    def _own(self) -> str:
-        return score_in_words(self.score or 0.0, self.cut)
+    def numbers(self) -> str:
+        """The score and the one that it was compared with, if that decided; else empty."""
+        if self.score is None or self.kind not in _BY_SCORE:
+            return ""
+        own = score_in_words(self.score, self.cut)
+        if self.cut is None:
+            return f"similarity {own}, threshold {self.threshold:.2f}"
+        limit = max(score_in_words(self.cut), score_in_words(self.cut, self.score), key=len)
+        return f"probability {own}, kept from {limit}"
 
+    @property
+    def _about(self) -> str:
+        """What a message is about, if that decided; else empty."""
+        picked = self.topic or "what is picked"
+        match self.kind:
+            case ReasonKind.TOPIC:
+                return f"about {picked}"
+            case ReasonKind.MEMBER:
+                return f"belongs to {picked}"
+            case ReasonKind.SAID:
+                return f"said while {self.topic or 'the topic'} was picked"
+            case ReasonKind.BELOW if self.detail:
+                return f"about {self.detail}, which is not picked"
+            case ReasonKind.BELOW:
+                return f"not close enough to {picked}"
+            case _:
+                return ""
+
+    @property
     def _cause(self) -> str:
         match self.kind:
-            case ReasonKind.TOPIC:
-                topic = f"topic {self.topic}, " if self.topic else ""
-                said = f"similarity {self._own}, threshold {self.threshold:.2f}"
-                cause = f"{topic}{said if self.cut is None else self._decision}"
-            case ReasonKind.BELOW:
-                said = f"{self._own} below {self.threshold:.2f}"
-                cause = said if self.cut is None else self._decision
-            case ReasonKind.MEMBER:
-                cause = f"belongs to topic {self.topic}" if self.topic else "belongs to the topic"
-            case ReasonKind.SAID:
-                cause = self._said
-            case ReasonKind.APART:
-                cause = self._apart
             case ReasonKind.RECENT if self.recent > 1:
-                cause = f"one of the {self.recent} newest"
+                return f"one of the {self.recent} newest"
             case ReasonKind.SUMMARISED if self.detail:
-                cause = f"before the summary of {self.detail}"
+                return f"before the summary of {self.detail}"
             case _:
-                cause = _CAUSES[self.kind]
-        return cause
+                return _CAUSES[self.kind]
 
-    @property
-    def _said(self) -> str:
-        return f"said while {self.topic or 'the topic'} was picked"
 
-    @property
-    def _apart(self) -> str:
-        return f"not about {self.topic or 'the topic'}, as you said"
-
-    @property
-    def _decision(self) -> str:
-        cut = self.cut or 0.0
-        limit = max(score_in_words(cut), score_in_words(cut, self.score), key=len)
-        return f"probability {self._own}, kept from {limit}"
-
+_BY_SCORE = frozenset({ReasonKind.TOPIC, ReasonKind.BELOW})
 
 _SHORT: Mapping[ReasonKind, str] = {
     ReasonKind.NO_FILTER: "no filter",
     ReasonKind.FALLBACK: "no message matches",
     ReasonKind.PINNED: "pinned",
-    ReasonKind.STICKY: "standing instruction",
+    ReasonKind.STICKY: "your instruction",
     ReasonKind.RECENT: "newest",
     ReasonKind.TOOL: "part of a tool call",
     ReasonKind.QUESTION: "question of a sent answer",
@@ -171,7 +160,7 @@ _CAUSES: Mapping[ReasonKind, str] = {
     ReasonKind.FALLBACK: "no message matches, so all stay",
     ReasonKind.PINNED: "pinned by you",
     ReasonKind.RECENT: "the newest message",
-    ReasonKind.STICKY: "standing instruction",
+    ReasonKind.STICKY: "your instruction",
     ReasonKind.TOOL: "belongs to a tool call that stays",
     ReasonKind.QUESTION: "question of an answer that stays",
     ReasonKind.HIDDEN: "hidden by you",

@@ -189,19 +189,19 @@ def test_each_message_knows_why_it_is_in_or_out():
         keep_pairs=True,
     )
     assert {i: str(reason) for i, reason in selection.reasons.items()} == {
-        "m1": "in: topic LangGraph, similarity 0.47, threshold 0.40",
-        "m2": "in: standing instruction",
+        "m1": "in: about LangGraph",
+        "m2": "in: your instruction",
         "m3": "in: question of an answer that stays",
-        "m4": "in: topic Tax, similarity 0.60, threshold 0.40",
+        "m4": "in: about Tax",
         "m5": "in: pinned by you",
-        "m6": "out: 0.21 below 0.40",
+        "m6": "out: not close enough to Tax",
         "m7": "in: the newest message",
     }
     assert [i for i, reason in selection.reasons.items() if reason.is_in] == list(selection.kept)
     assert [selection.reasons[i].short for i in ("m1", "m5", "m6")] == [
-        "Sent – LangGraph (0.47)",
+        "Sent – about LangGraph",
         "Sent – pinned",
-        "Not sent – weak match (0.21)",
+        "Not sent – not close enough to Tax",
     ]
 
 
@@ -217,7 +217,7 @@ def test_hiding_is_given_as_the_reason_whatever_else_holds():
     )
     assert str(selection.reasons["m2"]) == "out: belongs to a tool call that is hidden by you"
     assert str(selection.reasons["m5"]) == "out: hidden by you"
-    assert str(selection.reasons["m4"]) == "in: similarity 1.00, threshold 0.40"
+    assert str(selection.reasons["m4"]) == "in: about what is picked"
 
 
 def test_reasons_of_a_fallback_and_of_tools_and_of_recent_ones_read_well():

@@ -144,7 +144,7 @@ def _receipt_as_text(result: Mapping[str, Any]) -> str:
         for entry in result["sections"]
     ]
     messages = [
-        (entry["id"], entry["role"], entry["tokens"], entry["reason"])
+        (entry["id"], entry["role"], entry["tokens"], _with_numbers(entry))
         for entry in result["messages"]
     ]
     texts = [entry["text"] or "(no longer in the chat)" for entry in result["messages"]]
@@ -158,6 +158,10 @@ def _receipt_as_text(result: Mapping[str, Any]) -> str:
             *_notes(result),
         )
     )
+
+
+def _with_numbers(entry: Mapping[str, Any]) -> str:
+    return ", ".join(filter(None, (entry["reason"], entry["numbers"])))
 
 
 def _heading(result: Mapping[str, Any]) -> str:

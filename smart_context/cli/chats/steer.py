@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from smart_context.base.errors import CommandFailed, InvalidParams, StoreFailed
 from smart_context.base.text.names import lines_shown, one_line, shown
-from smart_context.base.text.scores import counted, cut_in_words
+from smart_context.base.text.scores import counted
 from smart_context.cli.chats.asking import Here, body_as_text, chat_made, in_vault
 from smart_context.cli.terminal.output import table
 
@@ -238,9 +238,7 @@ def _preview_as_text(result: dict[str, Any]) -> str:
     return (
         table(("MESSAGE", "ROLE", "TOKENS", "WHY", "TEXT"), rows)
         + "\n\n"
-        + " · ".join(
-            filter(None, (result["status"], f"{result['tokens']} tokens", cut_in_words(result)))
-        )
+        + f"{result['status']} · {result['tokens']} tokens"
         + (f"\nRole {role}: {result['parts']['role']} tokens" if role else "")
         + (f"\n{result['problem']}" if result["problem"] else "")
     )

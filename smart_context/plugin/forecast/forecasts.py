@@ -48,6 +48,7 @@ from smart_context.plugin.selection.selector import (
     Decision,
     protected_ids,
 )
+from smart_context.relevance.reasons import Reason, ReasonKind
 from smart_context.storage.ports import Chats
 
 MAX_FORECASTS = 48
@@ -95,6 +96,33 @@ class Forecast:
             if label:
                 tokens[label] = tokens.get(label, 0) + int(self.costs.tokens[position])
         return tokens
+
+    @cached_property
+    def unpicked_topics(self) -> dict[MessageId, str]:
+        """The topic of each message that is about none of the picked ones."""
+        picked = set(self.view.sidecar.state.active_topics)
+        topics = self.view.sidecar.topics
+        chosen = {topic.id or topic.label for topic in topics if topic.label in picked}
+        ours = {
+            message_id
+            for topic in topics
+            if topic.label in picked or topic.parent_id in chosen
+            for message_id in topic.message_ids
+        }
+        found: dict[MessageId, str] = {}
+        for topic in sorted(topics, key=lambda topic: bool(topic.parent_id)):
+            for message_id in topic.message_ids:
+                if message_id not in ours:
+                    found.setdefault(message_id, topic.label)
+        return found
+
+    def reason_at(self, position: int) -> Reason:
+        """Why a candidate is in or out; of one that is not close enough, what it is about."""
+        reason = self.decision.selection.reasons.at(position)
+        if reason.kind is not ReasonKind.BELOW:
+            return reason
+        message = self.decision.candidates[position]
+        return reason._replace(detail=self.unpicked_topics.get(message.id, ""))
 
     @cached_property
     def around(self) -> int:

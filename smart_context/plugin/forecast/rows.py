@@ -52,8 +52,7 @@ def _absent_rows(
 
 def _candidate(forecast: Forecast, position: int) -> JsonObject:
     message = forecast.decision.candidates[position]
-    reason = forecast.decision.selection.reasons.at(position)
-    return _row(message, reason, int(forecast.costs.tokens[position]))
+    return _row(message, forecast.reason_at(position), int(forecast.costs.tokens[position]))
 
 
 def _row(message: Message, reason: Reason, tokens: int) -> JsonObject:
@@ -72,6 +71,7 @@ def message_row(
         "kind": reason.kind.value,
         "reason": said(reason.__str__, reason.kind.value),
         "short": said(lambda: reason.short, reason.kind.value),
+        "numbers": reason.numbers,
         "score": reason.score,
         "topic": reason.topic,
         "tokens": tokens,

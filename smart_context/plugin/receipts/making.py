@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from itertools import pairwise, repeat
+from itertools import pairwise
 from typing import Any
 
 from smart_context.base.text.scores import counted
@@ -490,12 +490,17 @@ def _decided_rows(forecast: Forecast, sent: AbstractSet[MessageId]) -> list[Rece
     kinds, scores, topics = reasons.columns()
     roles = [message.role for message in candidates]
     tokens = forecast.costs.tokens.tolist()
-    fields = zip(reasons.ids, roles, kinds, scores, tokens, topics, repeat(""), strict=False)
+    about = forecast.unpicked_topics
+    details = [
+        about.get(id_, "") if kind is ReasonKind.BELOW else ""
+        for id_, kind in zip(reasons.ids, kinds, strict=True)
+    ]
+    fields = zip(reasons.ids, roles, kinds, scores, tokens, topics, details, strict=True)
     rows = list(rows_of(fields))
     if frozenset(reasons.kept) != sent:
         for place, row in enumerate(rows):
             if row.is_in != (is_sent := row.id in sent):
-                reason = _as_sent(reasons.at(place), is_sent=is_sent)
+                reason = _as_sent(forecast.reason_at(place), is_sent=is_sent)
                 rows[place] = _row(candidates[place], reason, row.tokens)
     return rows
 

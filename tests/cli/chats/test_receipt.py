@@ -43,7 +43,7 @@ def test_the_newest_turn_is_shown_unless_another_is_named(smart_context, vault):
     code, out, _ = smart_context("receipt", CHAT, cwd=vault)
     assert code == 0
     assert "second question" in out
-    assert "in: topic Python Async, probability" in out
+    assert "in: about Python Async, probability" in out
     older = run_json(smart_context, vault, "--list")[1]
     for name in (older["turn"], older["question"], older["answer"]):
         assert run_json(smart_context, vault, name)["text"] == "first question"

@@ -1,7 +1,6 @@
 """Rows of a forecast: the status line and the reasons say the same of each message."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,12 +8,16 @@ import pytest
 from smart_context.chat.compaction import summary_message
 from smart_context.chat.messages import Message
 from smart_context.plugin.choices.sidecars import ChatSidecar
+from smart_context.plugin.choices.state import FilterState
+from smart_context.plugin.forecast.costs import NO_TOKENS, Costs
+from smart_context.plugin.forecast.forecasts import Forecast
 from smart_context.plugin.forecast.rows import ONE_LINE, all_rows, candidate_rows, rows_by_id
 from smart_context.plugin.selection.documents import status_line
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.relevance.reasons import KINDS, ReasonKind, Reasons
 from smart_context.relevance.score import Scores
 from smart_context.relevance.select import Selection
+from smart_context.topics.values import Topic
 
 SUMMARY = summary_message("s", "So far.", boundary="m1", created_at="", kind="compacted")
 CHAT = (
@@ -40,14 +43,15 @@ def forecast():
         recent=1,
     )
     selection = Selection(kept=("s", "m3"), fell_back=False, reasons=reasons)
-    return SimpleNamespace(
+    return Forecast(
         view=ChatView(
             chat_id="c", messages=CHAT, history=candidates, topics=(), sidecar=ChatSidecar()
         ),
         decision=Decision(
             messages=(candidates[0], candidates[2]), selection=selection, candidates=candidates
         ),
-        costs=SimpleNamespace(tokens=np.array([7, 20, 4])),
+        costs=Costs(tokens=np.array([7, 20, 4]), parts=np.zeros(3, np.int8), hidden_text={}),
+        tokens=NO_TOKENS,
     )
 
 
@@ -67,14 +71,15 @@ def test_a_row_says_who_spoke_what_decided_and_how_close_it_came(forecast):
     kinds = selection.reasons.kinds.copy()
     kinds[0] = KINDS.index(ReasonKind.TOPIC)
     reasons = replace(selection.reasons, found=scores, kinds=kinds)
-    forecast.decision = replace(forecast.decision, selection=replace(selection, reasons=reasons))
-    assert candidate_rows(forecast)[0] == {
+    decision = replace(forecast.decision, selection=replace(selection, reasons=reasons))
+    assert candidate_rows(replace(forecast, decision=decision))[0] == {
         "id": "s",
         "role": SUMMARY.role,
         "in": True,
         "kind": "topic",
-        "reason": "in: topic Bread, similarity 0.12, threshold 0.40",
-        "short": "Sent – Bread (0.12)",
+        "reason": "in: about Bread",
+        "short": "Sent – about Bread",
+        "numbers": "similarity 0.12, threshold 0.40",
         "score": 0.1235,
         "topic": "Bread",
         "tokens": 7,
@@ -121,7 +126,50 @@ def test_what_came_after_the_summary_is_over_budget_in_both(forecast):
         ids=("s", "m3"),
         kinds=decision.selection.reasons.kinds[[0, 2]],
     )
-    forecast.decision = replace(decision, selection=replace(decision.selection, reasons=reasons))
+    decision = replace(decision, selection=replace(decision.selection, reasons=reasons))
+    forecast = replace(forecast, decision=decision)
     rows = rows_by_id(forecast, {"m2"}, len)
     assert rows["m2"]["reason"] == "out: over budget"
     assert status_line(forecast.view, forecast.decision).endswith("2 summed up · 1 over the window")
+
+
+@pytest.mark.parametrize(
+    ("picked", "about"),
+    [
+        (["Bread"], {"m2": "Travel", "m3": "Travel"}),
+        (["Crust"], {"m0": "Bread", "m2": "Travel", "m3": "Travel"}),
+        (["Travel"], {"m0": "Bread"}),
+        (["Bread", "Travel"], {}),
+    ],
+)
+def test_a_message_that_is_left_out_is_named_by_the_topic_that_is_not_picked(
+    forecast, picked, about
+):
+    topics = (
+        Topic(label="Bread", id="b", count=2, message_ids=("m0", "m1")),
+        Topic(label="Crust", id="c", parent_id="b", count=1, message_ids=("m1",)),
+        Topic(label="Travel", id="t", count=3, message_ids=("m1", "m2", "m3")),
+    )
+    state = FilterState(active_topics=tuple(picked))
+    view = replace(forecast.view, sidecar=ChatSidecar(state=state, topics=topics))
+    assert replace(forecast, view=view).unpicked_topics == about
+
+
+def test_a_row_below_the_cut_names_the_topic_that_is_not_picked(forecast):
+    kinds = np.array([KINDS.index(ReasonKind.BELOW)] * 3, dtype=np.int8)
+    selection = forecast.decision.selection
+    reasons = replace(selection.reasons, kinds=kinds)
+    travel = Topic(label="Travel", count=1, message_ids=("m2",))
+    sidecar = ChatSidecar(state=FilterState(active_topics=("Bread",)), topics=(travel,))
+    rows = candidate_rows(
+        replace(
+            forecast,
+            view=replace(forecast.view, sidecar=sidecar),
+            decision=replace(forecast.decision, selection=replace(selection, reasons=reasons)),
+        )
+    )
+    assert [row["short"] for row in rows] == [
+        "Not sent – not close enough to what is picked",
+        "Not sent – about Travel, which is not picked",
+        "Not sent – not close enough to what is picked",
+    ]

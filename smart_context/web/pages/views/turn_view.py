@@ -307,8 +307,7 @@ class TurnView:
     difference: JsonObject | None  # the same as the command says it
     is_replay: bool  # the turn under other settings
     cut: float  # the score from which messages were sent
-    cut_in_words: str  # the same for people
-    decision: str  # what it was, in a sentence; empty in old receipts
+    decision: str  # what it was, in a sentence
 
     @staticmethod
     def why(row: JsonObject, group: TopicRows) -> str:
@@ -316,8 +315,8 @@ class TurnView:
         if row.get("kind") == "no_filter":
             return ""
         _, _, reason = str(row["short"]).partition(" – ")  # noqa: RUF001 - a dash for people
-        is_known = row.get("kind") == "topic" and row.get("topic") == group.name
-        return f"match{reason.removeprefix(group.name)}" if is_known else reason
+        named, _, rest = reason.partition(f"about {group.name}")
+        return reason if named else rest.removeprefix(", which is ")
 
 
 def turn_view(turn: JsonObject, chat: ChatOfTurn, *, is_replay: bool) -> TurnView:
@@ -333,10 +332,17 @@ def turn_view(turn: JsonObject, chat: ChatOfTurn, *, is_replay: bool) -> TurnVie
         turn=turn,
         parts=_parts(turn["parts"], turn["part_names"], kept),
         fields=_fields(turn.get("body") or {}),
-        settings=tuple(
-            (name, _setting_in_words(key, turn["settings"][key]))
-            for key, name in SETTING_NAMES.items()
-            if turn["settings"].get(key) not in (None, [])
+        settings=(
+            *(
+                (name, _setting_in_words(key, turn["settings"][key]))
+                for key, name in SETTING_NAMES.items()
+                if turn["settings"].get(key) not in (None, [])
+            ),
+            *(
+                [("Sent from a score of", score_in_words(cut))]
+                if turn.get("cut") is not None
+                else []
+            ),
         ),
         kept=kept,
         left_out=grouped([row for row in rows if not row["in"]], topics),
@@ -348,19 +354,19 @@ def turn_view(turn: JsonObject, chat: ChatOfTurn, *, is_replay: bool) -> TurnVie
         difference=difference,
         is_replay=is_replay,
         cut=cut,
-        cut_in_words=score_in_words(cut),
-        decision=_decision(turn, rows, cut, threshold),
+        decision=_decision(turn, rows),
     )
 
 
-def _decision(turn: JsonObject, rows: Sequence[JsonObject], cut: float, threshold: float) -> str:
-    """The sentence on the filter; old receipts have none."""
+def _decision(turn: JsonObject, rows: Sequence[JsonObject]) -> str:
+    """The sentence on the filter; without earlier messages there is none."""
+    picked = " and ".join(turn["settings"]["topics"])
+    if turn.get("fell_back"):
+        return f"No message is about {picked or 'what was picked'}, so all were sent."
     if any(row.get("kind") == "no_filter" for row in rows):
         is_all = all(row["in"] for row in rows)
         return f"No filter was on{', so everything was sent' if is_all else ''}."
-    if turn.get("cut") is None:
-        return ""
-    return f"At strictness {threshold:.2f}, matches from {score_in_words(cut)} on were sent."
+    return f"Sent: what is about {picked}, and what always goes." if picked and rows else ""
 
 
 def replay_settings(asked: QueryParams) -> JsonObject | None:

@@ -50,10 +50,10 @@ def test_in_and_out_are_told_apart_and_settings_are_in_words():
     ("kind", "topic", "short", "why"),
     [
         ("no_filter", None, "Sent – no filter", ""),
-        ("topic", "Cats", "Sent – Cats (0.96)", "match (0.96)"),
-        ("topic", "Dogs", "Sent – Dogs (0.50)", "Dogs (0.50)"),
-        ("sticky", None, "Sent – standing instruction", "standing instruction"),
-        ("below", None, "Not sent – weak match (0.20)", "weak match (0.20)"),
+        ("topic", "Cats", "Sent – about Cats", ""),
+        ("topic", "Dogs", "Sent – about Dogs", "about Dogs"),
+        ("sticky", None, "Sent – your instruction", "your instruction"),
+        ("below", None, "Not sent – about Cats, which is not picked", "not picked"),
     ],
 )
 def test_a_reason_does_not_repeat_what_is_said_of_all_messages_above_it(kind, topic, short, why):
@@ -71,16 +71,23 @@ def test_that_no_filter_was_on_is_said_once():
 
 
 @pytest.mark.parametrize(
-    ("cut", "decision"),
+    ("fell_back", "topics", "decision"),
     [
-        (0.2749, "At strictness 0.40, matches from 0.27 on were sent."),
-        (0.0031, "At strictness 0.40, matches from 0.0031 on were sent."),
-        (None, ""),
+        (False, ["Cats"], "Sent: what is about Cats, and what always goes."),
+        (False, ["Cats", "Dogs"], "Sent: what is about Cats and Dogs, and what always goes."),
+        (True, ["Cats"], "No message is about Cats, so all were sent."),
     ],
 )
-def test_the_decision_about_all_messages_is_a_sentence_of_its_own(cut, decision):
-    view = turn_view(turn(cut=cut), CHAT, is_replay=False)
+def test_the_decision_about_all_messages_is_a_sentence_without_numbers(fell_back, topics, decision):
+    settings = {"threshold": 0.4, "topics": topics}
+    view = turn_view(turn(cut=0.74, fell_back=fell_back, settings=settings), CHAT, is_replay=False)
     assert view.decision == decision
+
+
+@pytest.mark.parametrize(("cut", "words"), [(0.2749, "0.27"), (0.0031, "0.0031"), (None, None)])
+def test_the_one_score_that_decided_is_among_the_settings(cut, words):
+    view = turn_view(turn(cut=cut), CHAT, is_replay=False)
+    assert dict(view.settings).get("Sent from a score of") == words
     assert view.cut == (0.4 if cut is None else cut)
 
 
