@@ -44,6 +44,7 @@ export class ContextPreview {
     }
     const isAlone = preview.depths.length === 1 && preview.depths[0].depth === 0;
     this.#find(".depths").replaceChildren(...preview.depths.map((/** @type {any} */ depth) => depthOf(depth, isAlone)));
+    if (notes) this.#find(".depths").append(around(preview.tokens_around));
     for (const [i, row] of this.#root.querySelectorAll(".item").entries()) row.id = `item-${i}`;
     showGraph(/** @type {SVGSVGElement} */ (this.#root.querySelector(".graph")), /** @type {any} */ (preview));
     this.#find(".columns").hidden = !notes;
@@ -138,6 +139,15 @@ function depthOf(depth, isAlone) {
   if (rest > 0) list.append(element("li", "aside", `and ${numbered(rest)} more`));
   section.append(head, list);
   return section;
+}
+
+/** What is sent around the notes, so that the tokens sum up. @param {number} tokens */
+function around(tokens) {
+  const line = element("p", "depth-head", "");
+  const cost = element("span", "item-tokens", numbered(tokens));
+  cost.append(element("span", "visually-hidden", " tokens"));
+  line.append(element("span", "aside", "Heading, and what tells the model that these are notes"), cost);
+  return line;
 }
 
 /** @param {{ key: string, characters: number, tokens: number, cut_from?: number }} item */

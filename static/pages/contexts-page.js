@@ -62,10 +62,16 @@ function build() {
     previewing = setTimeout(look, PREVIEW_MS);
   }
 
+  /** @param {Record<string, unknown>} set */
+  function previewOf(set) {
+    const key = /** @type {HTMLInputElement} */ (find("context-name")).value.trim();
+    return call("preview_context", { items, options: set, ...(key && { key }) });
+  }
+
   async function look() {
     const mine = ++wish;
     try {
-      const shown = await call("preview_context", { items, options: options.read() });
+      const shown = await previewOf(options.read());
       if (mine !== wish) return;
       preview.show(shown);
       await lookFurther(mine, shown);
@@ -83,7 +89,7 @@ function build() {
     }
     const set = options.read();
     const depth = (set.link_depth ?? 0) + 1;
-    const next = await call("preview_context", { items, options: { ...set, link_depth: depth } });
+    const next = await previewOf({ ...set, link_depth: depth });
     if (mine === wish) line.textContent = nextStep(depth, shown, next);
   }
 
@@ -129,6 +135,7 @@ function build() {
     clearTimeout(searching);
     searching = setTimeout(search, SEARCH_MS);
   });
+  find("context-name").addEventListener("input", changed);
   find("copy-context").addEventListener("click", copy);
   find("attach-form").addEventListener("submit", (event) => {
     event.preventDefault();

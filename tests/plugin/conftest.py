@@ -24,12 +24,14 @@ class NoAttachments:
 class Served:
     """A running host and what it said."""
 
-    def __init__(self, vault, record, *, embedder=None, fast=None, trusted=True, embedded=False):
+    def __init__(
+        self, vault, record, *, embedder=None, fast=None, trusted=True, embedded=False, chat=None
+    ):
         self.vault = vault
         self.trust = VaultTrust(vault, TrustRecord(record))
         if trusted:
             self.trust_the_vault()
-        self.model = ScriptedChatModel(lambda _: "An answer")
+        self.model = chat or ScriptedChatModel(lambda _: "An answer")
         config = settings_of(vault, self.trust)
         self.host = Host(
             config=config,

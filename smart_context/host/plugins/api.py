@@ -92,6 +92,12 @@ class Requests:
         return self._services.pipeline.completion.order_of_client(model)
 
     @property
+    def joins_messages(self) -> bool:
+        """True if messages of one role in a row go as one, since the chat model demands it."""
+        completion = self._services.pipeline.completion
+        return completion.known.order(completion.endpoint()) is not SpeakingOrder.ANY
+
+    @property
     def takes_tools(self) -> bool:
         """False once the chat model has refused tools; they are then described as text."""
         model = self._services.current.models.chat

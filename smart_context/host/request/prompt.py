@@ -9,9 +9,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from smart_context.base.values import CountTokens
 from smart_context.chat.messages import Message, MessageId, Part
 from smart_context.chat.tool_pairs import as_function
-from smart_context.host.request.tokens import texts_of
+from smart_context.host.request.tokens import texts_of, texts_tokens
 from smart_context.host.request.tools import in_plain_text
 from smart_context.llm.models import PromptMessage
 
@@ -77,6 +78,11 @@ def texts_as_sent(message: Message, *, as_text: bool = False) -> tuple[str, ...]
     said, _ = _spoken(message, _unanswered(message))
     entries = in_plain_text(said) if as_text else said
     return tuple(text for entry in entries for text in texts_of(entry))
+
+
+def tokens_as_sent(message: Message, count: CountTokens, *, as_text: bool = False) -> int:
+    """The tokens of one message in a request; see `texts_as_sent`."""
+    return texts_tokens(message.role, texts_as_sent(message, as_text=as_text), count)
 
 
 def image_notice(file: Mapping[str, Any]) -> str:

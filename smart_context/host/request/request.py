@@ -16,7 +16,7 @@ from smart_context.host.request.prompt import (
     with_system,
 )
 from smart_context.host.request.speaking_order import SpeakingOrder, in_order
-from smart_context.host.request.tokens import PER_IMAGE, texts_of
+from smart_context.host.request.tokens import PER_IMAGE, system_tokens, texts_of
 from smart_context.host.request.tools import Tool, in_plain_text, with_instructions
 from smart_context.llm.models import PromptMessage
 
@@ -108,8 +108,9 @@ class AddedTexts:
 
     def tokens_beside(self, count_tokens: CountTokens) -> int:
         """The tokens of a request that are not in the texts of its messages."""
-        texts = self.tools, self.before, self.schema
-        return PER_IMAGE * self.images + sum(count_tokens(text) for text in texts if text)
+        texts = self.tools, self.schema
+        before = system_tokens(self.before, count_tokens)
+        return PER_IMAGE * self.images + before + sum(count_tokens(text) for text in texts if text)
 
 
 NOTHING_ADDED = AddedTexts()

@@ -1,6 +1,8 @@
 """The one estimate of a request's tokens: its texts, and a few around them."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from smart_context.base.values import CountTokens
@@ -23,6 +25,21 @@ _PLAIN = {"role", "content"}
 
 _SHOWN_CHARACTERS = 200_000
 """The characters of a request that a page shows; its script has the same number."""
+
+_PARAGRAPH_END = re.compile(r"\n\n+(?=\S)")
+
+
+def system_tokens(text: str, count: CountTokens) -> int:
+    """The tokens of a system prompt or a part of it: those of its parts sum up to those of all.
+
+    It is counted by paragraphs, each with the blank line that follows, since counts of texts
+    don't sum up to that of the text that they make. Tokenizers begin a token after a blank line.
+    """
+    whole = f"{text.rstrip()}\n\n"
+    if whole.isspace():
+        return 0
+    ends = [0, *(match.end() for match in _PARAGRAPH_END.finditer(whole)), len(whole)]
+    return sum(count(whole[a:b]) for a, b in pairwise(ends))
 
 
 def prompt_tokens(prompt: Sequence[PromptMessage], count: CountTokens) -> int:
@@ -61,15 +78,21 @@ def tokens_by_message(messages: Sequence[PromptMessage], count_tokens: CountToke
     for message in messages:
         if room <= 0:
             break
-        texts = list(texts_of(message))
-        found.append(sum(map(count_tokens, texts)))
-        room -= sum(map(len, texts))
+        found.append(tokens_of_texts(message, count_tokens))
+        room -= sum(map(len, texts_of(message)))
     return found
 
 
 def tokens_of_texts(message: PromptMessage, count_tokens: CountTokens) -> int:
     """The tokens of the texts of one message of a request."""
-    return sum(count_tokens(text) for text in texts_of(message) if text)
+    return texts_tokens(str(message.get("role")), texts_of(message), count_tokens)
+
+
+def texts_tokens(role: str, texts: Iterable[str], count: CountTokens) -> int:
+    """The tokens of the texts of a message, by who speaks."""
+    if role == "system":
+        return sum(system_tokens(text, count) for text in texts)
+    return sum(count(text) for text in texts if text)
 
 
 def texts_of(message: PromptMessage) -> Iterator[str]:

@@ -17,6 +17,7 @@ from smart_context.base.threads import in_daemon_thread
 from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.messages import INSTRUCTIONS, ChatId, instructions_in
 from smart_context.contexts import SmartContexts
+from smart_context.host.request.tokens import system_tokens
 from smart_context.plugin.briefing.chat_recalls import ChatRecalls
 from smart_context.plugin.briefing.chat_roles import NO_ROLE, ChatRoles, RolePart
 from smart_context.plugin.briefing.recall_prompt import RecallsPrompt
@@ -58,7 +59,9 @@ class Assembled:
     def left_out(self) -> "Assembled":
         """The result when none of the contexts fits."""
         shares = tuple(
-            replace(share, tokens=0, sent=(), cut=(), left_out=(*share.sent, *share.left_out))
+            replace(
+                share, tokens=0, sent=(), costs=(), cut=(), left_out=(*share.sent, *share.left_out)
+            )
             for share in self.prompt.shares
         )
         return Assembled(ContextsPrompt("", shares), self.problems)
@@ -205,7 +208,7 @@ def _assembled(
         (content for content, _ in found), budget=budget, count_tokens=count_tokens
     )
     problems = tuple((content.key, problem) for content, problem in found if problem)
-    return Assembled(prompt, problems, count_tokens(prompt.text))
+    return Assembled(prompt, problems, sum(share.tokens for share in prompt.shares))
 
 
 TEMPLATE_PATIENCE_S = 15.0
@@ -223,7 +226,7 @@ NO_INSTRUCTIONS = Instructions()
 
 
 def _instructions(text: str, count_tokens: CountTokens) -> Instructions:
-    return Instructions(text=text, tokens=count_tokens(text) if text else 0)
+    return Instructions(text=text, tokens=system_tokens(text, count_tokens))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,14 +266,8 @@ class Briefing:
             before: The system prompt before the first of `texts`.
             after: What follows the last of them.
         """
-        counted: list[tuple[str, int]] = []
-        whole, total = "", 0
-        for text in (before, *self.texts, after):
-            whole = appended(whole, text)
-            so_far = max(count_tokens(whole), total) if text.strip() else total
-            counted.append((text, so_far - total))
-            total = so_far
-        return tuple(counted)
+        texts = (before, *self.texts, after)
+        return tuple((text, system_tokens(text, count_tokens)) for text in texts)
 
     def with_tokens(self, *, instructions: int, role: int) -> "Briefing":
         """The briefing with the tokens that its parts add to a request."""

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from cachetools import LRUCache
@@ -16,6 +17,7 @@ from smart_context.base.processes.child import Child
 from smart_context.base.threads import in_daemon_thread
 from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.messages import ChatId
+from smart_context.host.request.tokens import system_tokens
 from smart_context.packing import ContextPacker, RoleConfig, RoleLoader
 from smart_context.packing.files.patterns import PatternSet
 from smart_context.packing.git import GitChanges
@@ -100,7 +102,8 @@ def pack_role(  # noqa: PLR0913 - the parts of a role's text, each by name
         budget: A token limit on top of the role's own budget.
         without: Folders to leave out, relative to the vault.
     """
-    packer = ContextPacker(root, tokenizer=count_tokens, git=git)
+    count = partial(system_tokens, count=count_tokens)
+    packer = ContextPacker(root, tokenizer=count, git=git)
     excluded = (*role.context.exclude, *(f"/{folder}/" for folder in without))
     limited = replace(
         role,
@@ -112,7 +115,7 @@ def pack_role(  # noqa: PLR0913 - the parts of a role's text, each by name
     return RolePart(
         name=name,
         text=text,
-        tokens=count_tokens(text) if text else 0,
+        tokens=count(text),
         config=role,
         targets=tuple(targets),
         sections=tuple(_section(each) for each in plan.sections if each.key != "system_prompt"),

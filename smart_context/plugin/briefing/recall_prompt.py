@@ -114,7 +114,8 @@ def recalls_prompt(
         shares.append(share)
         left -= share.tokens
     text = "\n\n".join(paragraphs)
-    return RecallsPrompt(text=text, shares=tuple(shares), tokens=count_tokens(text) if text else 0)
+    tokens = sum(share.tokens for share in shares)
+    return RecallsPrompt(text=text, shares=tuple(shares), tokens=tokens)
 
 
 def _share(

@@ -225,7 +225,7 @@ class PreviewCommands:
         request = request_of(forecast, briefing, draft, attached)
         added = self.planner.added(request, state, fields)
         planned = None
-        if not brief or self._is_near_the_window(forecast, briefing, attached, added):
+        if not brief or self._needs_planning(forecast, briefing, attached, added):
             planned = await self.planner.plan(request, state, streamed=stream, fields=fields)
             forecast = forecast.without(planned.left_out, count)
             briefing = briefing.without_attached() if planned.lacks_attached else briefing
@@ -292,7 +292,7 @@ class PreviewCommands:
         fields = await self._client_fields(forecast)
         request = request_of(forecast, briefing, draft, attached)
         added = self.planner.added(request, state, fields)
-        if not self._is_near_the_window(forecast, briefing, attached, added):
+        if not self._needs_planning(forecast, briefing, attached, added):
             return forecast
         planned = await self.planner.plan(request, state)
         return forecast.without(planned.left_out, self.model.count_tokens)
@@ -327,12 +327,13 @@ class PreviewCommands:
             "prompt_tokens": tokens,
         }
 
-    def _is_near_the_window(
+    def _needs_planning(
         self, forecast: Forecast, briefing: Briefing, attached: str, added: AddedTexts
     ) -> bool:
+        """True if the costs of the parts may not tell what is sent."""
         window = self.model.window()
-        if window is None:
-            return False
+        if window is None or self.planner.joins_messages:
+            return self.planner.joins_messages
         parts = forecast.with_briefing(briefing, self.model.count_tokens, attached, added)
         return parts.total + forecast.around > window.tokens * _NEAR
 

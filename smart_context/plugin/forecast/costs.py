@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from smart_context.base.values import CountTokens
 from smart_context.chat.compaction import is_clearing, sent_text
 from smart_context.chat.messages import ChatId, Message, MessageId
-from smart_context.host.request.prompt import texts_as_sent
+from smart_context.host.request.prompt import tokens_as_sent
 from smart_context.plugin.forecast.hidden_text import HiddenText, find_hidden_text
 from smart_context.plugin.selection.selector import ChatView, Decision
 
@@ -175,7 +175,7 @@ class TokenLedger:
 
 
 def _counted(message: Message, count_tokens: CountTokens, as_text: bool) -> _Counted:
-    tokens = sum(map(count_tokens, texts_as_sent(message, as_text=as_text)))
+    tokens = tokens_as_sent(message, count_tokens, as_text=as_text)
     return _Counted(message, tokens, _part(message), find_hidden_text(sent_text(message)))
 
 

@@ -27,7 +27,7 @@ from smart_context.host.request.request import (
     added_texts,
     request_body,
 )
-from smart_context.host.request.tokens import PER_IMAGE, tokens_around
+from smart_context.host.request.tokens import PER_IMAGE, system_tokens, tokens_around
 from smart_context.llm.models import PromptMessage
 from smart_context.plugin.briefing.briefing import Briefing, Briefings
 from smart_context.plugin.choices.sidecars import ChatSidecar, Sidecars
@@ -182,7 +182,7 @@ class Forecast:
         message = count_tokens(briefing.message) if briefing.message.strip() else 0
         files = count_tokens(attached) if attached and attached in briefing.message else 0
         theirs = self._own_system
-        known = count_tokens(theirs) if theirs else 0  # it is a message of the history
+        known = system_tokens(theirs, count_tokens)  # it is a message of the history
         parts = self.system_parts(briefing, count_tokens, added, system)
         before, instructions, role, contexts, recalls, tools = [tokens for _, tokens in parts]
         return replace(
@@ -387,6 +387,11 @@ class RequestPlanner:
     def gives_tools_as_text(self) -> bool:
         """True if the model is given tools, calls and results in plain text."""
         return self.files.is_fenced or not self.context.requests.takes_tools
+
+    @property
+    def joins_messages(self) -> bool:
+        """True if messages of one role in a row go as one, since the chat model demands it."""
+        return self.context.requests.joins_messages
 
     def may_offer_files(self, view: ChatView) -> bool:
         """True if the chat's own choice decides about the file tools."""

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 from smart_context.base.text.saying import said
 from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.messages import Message
+from smart_context.host.request.prompt import tokens_as_sent
 from smart_context.plugin.forecast.forecasts import Forecast
 from smart_context.plugin.selection.window_budget import absences
 from smart_context.relevance.reasons import Reason
@@ -47,7 +48,7 @@ def _absent_rows(
     absent = absences(forecast.view.messages, forecast.decision.candidates)
     for message in forecast.view.messages if absent else ():
         if message.id in absent and (asked is None or message.id in asked):
-            yield _row(message, absent[message.id].reason, count_tokens(message.text))
+            yield _row(message, absent[message.id].reason, tokens_as_sent(message, count_tokens))
 
 
 def _candidate(forecast: Forecast, position: int) -> JsonObject:

@@ -1,6 +1,6 @@
 """Named contexts as clients get them: what goes in at each depth, why the rest is left out."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 
 from smart_context.base.errors import PathRefused
@@ -9,7 +9,13 @@ from smart_context.contexts import SmartContext, SmartContexts, Snapshot, Stats
 from smart_context.contexts.render import path_of
 from smart_context.host.access import EVERYBODY, Audience, Names, Owned
 from smart_context.llm.estimating import estimate
-from smart_context.plugin.notes.context_prompt import MAX_CHARACTERS, ContextShare, bounded
+from smart_context.plugin.notes.context_prompt import (
+    MAX_CHARACTERS,
+    ContextShare,
+    bounded,
+    content_of,
+    contexts_prompt,
+)
 from smart_context.vault.guarded.files import Unreadable, read_text
 from smart_context.vault.guarded.paths import confine
 from smart_context.vault.index.cache import VaultChanges
@@ -32,19 +38,24 @@ _OWN = "Notes of chat "
 def preview_document(
     contexts: SmartContexts, context: SmartContext, count_tokens: CountTokens
 ) -> JsonObject:
-    """The current content of a context, bounded for the wire."""
+    """The current content of a context, bounded for the wire; its tokens as a chat sends it."""
     options = bounded(context.options())
     snapshot = contexts.snapshot_of(context.context_items, options)
     compiled = context.compile(snapshot, max_len=options.max_len)
     stats = compiled.stats
+    content = content_of(context, snapshot, options)
+    prompt = contexts_prompt([content], budget=0, count_tokens=_bounded_counter(count_tokens))
+    (share,) = prompt.shares
+    costs = dict(zip(share.sent, share.costs, strict=True))
     return {
         "depths": [
-            _depth_document(depth, texts, snapshot, stats, count_tokens)
+            _depth_document(depth, texts, snapshot, stats, costs)
             for depth, texts in sorted(snapshot.items.items())
         ],
         "links": _links_among(contexts, snapshot),
         "characters": stats.final_length,
-        "tokens": count_tokens(compiled.context),
+        "tokens": share.tokens,
+        "tokens_around": share.tokens - sum(share.costs),
         "skipped": [
             {"key": key, "characters": snapshot.lengths.get(key)}
             for key in stats.skipped_items[:SHOWN_ROWS]
@@ -180,11 +191,11 @@ def _depth_document(
     texts: dict[str, str],
     snapshot: Snapshot,
     stats: Stats,
-    count_tokens: CountTokens,
+    costs: Mapping[str, int],
 ) -> JsonObject:
     cut, gone = set(stats.truncated_items), set(stats.skipped_items)
     kept = {key: text for key, text in texts.items() if key not in gone}
-    tokens = _tokens(kept.values(), count_tokens)
+    tokens = [costs.get(key, 0) for key in kept]
     rows = zip(kept.items(), tokens, strict=True)
     return {
         "depth": depth,
@@ -199,14 +210,16 @@ def _depth_document(
     }
 
 
-def _tokens(texts: Iterable[str], count_tokens: CountTokens) -> Sequence[int]:
-    """The tokens of each text: exact up to a limit, then estimated."""
-    counts: list[int] = []
+def _bounded_counter(count_tokens: CountTokens) -> CountTokens:
+    """A counter that is exact up to a limit, then estimates."""
     counted = 0
-    for text in texts:
+
+    def count(text: str) -> int:
+        nonlocal counted
         counted += len(text)
-        counts.append(count_tokens(text) if counted <= _COUNTED_EXACTLY else estimate(text))
-    return counts
+        return count_tokens(text) if counted <= _COUNTED_EXACTLY else estimate(text)
+
+    return count
 
 
 CONTEXTS_CHANGED = "smart_context.contexts_changed"

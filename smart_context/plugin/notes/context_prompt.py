@@ -13,6 +13,7 @@ from smart_context.base.text.names import one_line
 from smart_context.base.values import CountTokens
 from smart_context.contexts import ContextOptions, SmartContext, SmartContexts, Snapshot, Template
 from smart_context.contexts.render import WHOLE, file_tree, path_of
+from smart_context.host.request.tokens import system_tokens
 from smart_context.llm.estimating import beginning, estimate
 from smart_context.vault.assigns import build_here_doc_token
 
@@ -34,7 +35,7 @@ class Room:
         """Take the tokens of a paragraph; `None` if it does not fit."""
         if estimate(text) > _HOPELESS * self._left:
             return None
-        tokens = self._count(f"{text}\n\n")
+        tokens = system_tokens(text, self._count)
         if tokens > self._left:
             return None
         self._left -= tokens
@@ -91,8 +92,9 @@ class ContextShare:
     """The part of one context that is in a prompt."""
 
     key: str
-    tokens: int = 0
+    tokens: int = 0  # what it adds to the prompt; the first one brings the introduction
     sent: tuple[str, ...] = ()  # keys of the excerpts that are in the prompt
+    costs: tuple[int, ...] = ()  # the tokens of each of these; 0 if an earlier context has it
     cut: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
@@ -117,6 +119,13 @@ def gather(contexts: SmartContexts, context: SmartContext, *, budget: int = 0) -
     """
     options = bounded(context.options(), budget * _MOST_CHARACTERS_A_TOKEN or MAX_CHARACTERS)
     snapshot = contexts.snapshot_of(context.context_items, options)
+    return content_of(context, snapshot, options)
+
+
+def content_of(
+    context: SmartContext, snapshot: Snapshot, options: ContextOptions
+) -> ContextContent:
+    """The content of a context whose texts are read."""
     excerpts, left_out, cut = _excerpts(context, snapshot, options.max_len)
     whole = options.templates.get(WHOLE, Template())
     tree = file_tree(dict.fromkeys(path_of(excerpt.key) for excerpt in excerpts))
@@ -143,12 +152,15 @@ def contexts_prompt(
     """
     room = Room(budget, count_tokens)
     known: set[NoteExcerpt] = set()
-    if room.take(INTRODUCTION) is None:
+    introduction = room.take(INTRODUCTION)
+    if introduction is None:
         room.close()
     parts: list[str] = []
     shares: list[ContextShare] = []
     for context in contents:
         text, share = _section(context, room, known)
+        if text and not parts:
+            share = replace(share, tokens=share.tokens + (introduction or 0))
         parts += [text] if text else []
         shares.append(share)
     text = "\n\n".join((INTRODUCTION, *parts)) if parts else ""
@@ -180,18 +192,18 @@ def _section(
 ) -> tuple[str, ContextShare]:
     """The part of one context that fits; its template only goes in with an excerpt."""
     heading = f"## {one_line(context.key)}"
-    frame = "\n\n".join(part for part in (heading, context.before, context.after) if part.strip())
+    frame = _joined((heading, context.before, context.after))
     tokens = room.take(frame)
     left_out = [*context.left_out]
     if tokens is None or not context.excerpts:
         left_out += [excerpt.key for excerpt in context.excerpts]
         return "", ContextShare(key=context.key, left_out=tuple(left_out), missing=context.missing)
     blocks: list[str] = []
-    sent: list[str] = []
+    sent: list[tuple[str, int]] = []
     cut = set(context.cut)
     for excerpt in context.excerpts:
         if excerpt in known:
-            sent.append(excerpt.key)
+            sent.append((excerpt.key, 0))
             continue
         block, taken = _fitted(excerpt, room, is_first=not known)
         if not block:
@@ -200,19 +212,24 @@ def _section(
         known.add(excerpt)
         tokens += taken
         blocks.append(block)
-        sent.append(excerpt.key)
+        sent.append((excerpt.key, taken))
         if block != _block(excerpt):
             cut.add(excerpt.key)
     share = ContextShare(
         key=context.key,
         tokens=tokens if blocks else 0,
-        sent=tuple(sent),
-        cut=tuple(key for key in sent if key in cut),
+        sent=tuple(key for key, _ in sent),
+        costs=tuple(cost for _, cost in sent),
+        cut=tuple(key for key, _ in sent if key in cut),
         left_out=tuple(left_out),
         missing=context.missing,
     )
     parts = (heading, context.before, *blocks, context.after) if blocks else ()
-    return "\n\n".join(part.strip("\n") for part in parts if part.strip()), share
+    return _joined(parts), share
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return "\n\n".join(part.strip("\n") for part in parts if part.strip())
 
 
 def _fitted(excerpt: NoteExcerpt, room: Room, *, is_first: bool) -> tuple[str, int]:

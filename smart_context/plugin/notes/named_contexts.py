@@ -159,13 +159,16 @@ class NamedContexts:
         return {"deleted": was_there}
 
     async def preview_context(
-        self, items: list[str], options: dict[str, Any] | None = None
+        self, items: list[str], options: dict[str, Any] | None = None, key: str = "draft"
     ) -> JsonObject:
-        """Show what goes in at each depth, what is cut, skipped or missing, and the tokens."""
+        """Show what goes in at each depth, what is cut, skipped or missing, and the tokens.
+
+        The name is sent with the notes, so it counts as well.
+        """
         draft = self._checked(items, options)
 
         def preview(contexts: SmartContexts) -> JsonObject:
-            context = SmartContext(contexts, "draft", draft, stored_options(options))
+            context = SmartContext(contexts, " ".join(key.split()), draft, stored_options(options))
             document = preview_document(contexts, context, self.count_tokens)
             return document | {"budget": self.settings.context_budget_tokens}
 

@@ -10,9 +10,9 @@ from typing import Any
 from smart_context.base.text.scores import counted
 from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.messages import Message, MessageId
-from smart_context.host.request.prompt import texts_as_sent
+from smart_context.host.request.prompt import tokens_as_sent
 from smart_context.host.request.request import AddedTexts
-from smart_context.host.request.tokens import tokens_of_texts
+from smart_context.host.request.tokens import system_tokens, tokens_of_texts
 from smart_context.host.turn import Turn
 from smart_context.llm.models import Usage
 from smart_context.plugin.briefing.briefing import Briefing
@@ -246,8 +246,7 @@ def receipt_of_turn(
     made = _made(named, pending, forecast, *said, count_tokens)
     following = turn.client.following if turn.client else ()
     current = [
-        _row(m, Reason(kind=ReasonKind.CURRENT), sum(map(count_tokens, texts_as_sent(m))))
-        for m in following
+        _row(m, Reason(kind=ReasonKind.CURRENT), tokens_as_sent(m, count_tokens)) for m in following
     ]
     made = _with_topics(_with_current(made, current), forecast.view.sidecar.topics)
     made = _ended(made, turn, requests, before, count_tokens)
@@ -305,7 +304,7 @@ def receipt_of_passed_on(
         **_named(turn, before, models),
         settings=settings_document(FilterState(), FilterSettings()),
         parts={
-            "system": sum(count_tokens(t) for t in (turn.added.before, turn.added.schema) if t),
+            "system": replace(turn.added, tools="", images=0).tokens_beside(count_tokens),
             "tools": count_tokens(turn.added.tools) if turn.added.tools else 0,
             "history": sum(requests[1].tokens),
         },
@@ -436,7 +435,7 @@ def _made(
     parts = decided.to_dict()
     parts["history"] = max(parts["history"] + _by_plugins(rows), 0)
     counted = said.with_tokens(instructions=decided.instructions, role=decided.role)
-    system = count_tokens(pending.system) if pending.system.strip() else 0
+    system = system_tokens(pending.system, count_tokens)
     return Receipt(
         **named,
         settings=settings_document(forecast.view.sidecar.state, pending.settings, briefing),
@@ -479,7 +478,7 @@ def _fields_of(
     others: Sequence[tuple[Message, Reason]], count_tokens: CountTokens
 ) -> Iterator[tuple[Any, ...]]:
     """The fields of messages that were not decided about: of a long chat, nearly all."""
-    tokens = map(count_tokens, [message.text for message, _ in others])
+    tokens = [tokens_as_sent(message, count_tokens) for message, _ in others]
     for (message, why), size in zip(others, tokens, strict=True):
         yield message.id, message.role, why.kind, why.score, size, why.topic, why.detail
 

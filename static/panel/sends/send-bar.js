@@ -1,6 +1,7 @@
 // @ts-check
 /** Shows what the next message sends, by part, while it is being written. */
 
+import { commandIn } from "../../composer/commands.js";
 import { ExactText } from "./exact-text.js";
 import { newest } from "../../lib/newest.js";
 import { hueOf } from "../../cloud/hues.js";
@@ -67,7 +68,7 @@ export class SendBar {
   /** @param {boolean} brief */
   #preview(brief) {
     const written = this.#box?.value ?? "";
-    const message = written.trim() ? written : "";
+    const message = written.trim() && !commandIn(written) ? written : "";
     return this.#wire.call("smart_context.preview", { chat_id: this.#chatId, message, brief, ...this.#attached() });
   }
 

@@ -1,6 +1,8 @@
 """What a request costs: counted here by characters, one token each."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from smart_context.chat.messages import Message, MessageId
 from smart_context.host.request.tokens import (
@@ -9,6 +11,7 @@ from smart_context.host.request.tokens import (
     PER_MESSAGE,
     message_tokens,
     prompt_tokens,
+    system_tokens,
     texts_of,
     tokens_by_message,
 )
@@ -86,3 +89,16 @@ def test_each_message_that_a_page_shows_has_its_tokens():
     prompt = [{"content": "four"}, {"content": [text("ab")], "tool_calls": [CALL]}]
     assert tokens_by_message(prompt, len) == [4, 2 + len("look{}")]
     assert len(tokens_by_message([{"content": "x" * 90_000}] * 9, len)) == 3
+
+
+@given(
+    st.lists(st.text(min_size=1).filter(lambda t: t == t.strip()), min_size=1),
+    st.sampled_from([len, lambda t: len(t) // 3 + 1, lambda t: sum(map(ord, t)) % 97]),
+)
+def test_the_parts_of_a_system_prompt_sum_up_to_it_however_texts_are_counted(parts, count):
+    whole = system_tokens("\n\n".join(parts), count)
+    assert whole == sum(system_tokens(part, count) for part in parts)
+
+
+def test_a_blank_part_of_a_system_prompt_costs_nothing():
+    assert system_tokens(" \n", len) == 0

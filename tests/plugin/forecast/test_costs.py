@@ -45,14 +45,19 @@ def ledger(count):
     return TokenLedger(lambda: count)
 
 
+def sent_as(message):
+    """A system text counts with the blank line after it, as a part of the system prompt does."""
+    return f"{message.text}\n\n" if message.role == "system" else message.text
+
+
 def test_a_message_is_counted_once(ledger, count):
     assert ledger.uncounted("c", CHAT) == sum(len(m.text) for m in CHAT)
     first = ledger.costs("c", CHAT)
     assert ledger.uncounted("c", CHAT) == 0
     again = ledger.costs("c", tuple(replace(m) for m in CHAT))
-    assert count.texts == [m.text for m in CHAT]
+    assert count.texts == [sent_as(m) for m in CHAT]
     assert np.array_equal(first.tokens, again.tokens)
-    assert again.tokens.tolist() == [len(m.text) for m in CHAT]
+    assert again.tokens.tolist() == [len(sent_as(m)) for m in CHAT]
 
 
 def test_a_message_that_has_changed_is_counted_again(ledger, count):
@@ -112,11 +117,11 @@ def deciding(candidates, stored, is_in):
     ("is_in", "tokens"),
     [
         pytest.param(
-            [True] * 4, {"system": 9, "summary": 7, "history": 14, "attachments": 0}, id="all in"
+            [True] * 4, {"system": 11, "summary": 9, "history": 14, "attachments": 0}, id="all in"
         ),
         pytest.param(
             [True, False, True, False],
-            {"system": 9, "summary": 0, "history": 5, "attachments": 0},
+            {"system": 11, "summary": 0, "history": 5, "attachments": 0},
             id="what is out costs nothing",
         ),
     ],

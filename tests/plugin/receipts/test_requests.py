@@ -15,17 +15,21 @@ def message(role, content):
     return {"role": role, "content": content}
 
 
+BLANK_LINE = 2
+"""A system text counts with the blank line after it."""
+
 SYSTEM, ASKED, SAID = message("system", "abcd"), message("user", "ef"), message("assistant", "ghi")
+ALL = 6 + BLANK_LINE
 
 
 @pytest.mark.parametrize(
     ("before", "after", "tokens"),
     [
         pytest.param([], [SYSTEM], None, id="nothing before"),
-        pytest.param([SYSTEM, ASKED], [SYSTEM, ASKED], 6, id="the same"),
-        pytest.param([SYSTEM, ASKED], [SYSTEM, ASKED, SAID], 6, id="something follows"),
-        pytest.param([SYSTEM, ASKED, SAID], [SYSTEM, ASKED], 6, id="something is gone"),
-        pytest.param([SYSTEM, ASKED], [SYSTEM, SAID], 4, id="another speaker"),
+        pytest.param([SYSTEM, ASKED], [SYSTEM, ASKED], ALL, id="the same"),
+        pytest.param([SYSTEM, ASKED], [SYSTEM, ASKED, SAID], ALL, id="something follows"),
+        pytest.param([SYSTEM, ASKED, SAID], [SYSTEM, ASKED], ALL, id="something is gone"),
+        pytest.param([SYSTEM, ASKED], [SYSTEM, SAID], 4 + BLANK_LINE, id="another speaker"),
         pytest.param([message("system", "abxx"), ASKED], [SYSTEM, ASKED], 2, id="differs within"),
         pytest.param([ASKED, SAID], [SYSTEM, ASKED, SAID], 0, id="something new in front"),
         pytest.param(
@@ -45,11 +49,11 @@ def test_the_beginning_ends_where_requests_differ(before, after, tokens):
 @pytest.mark.parametrize(
     ("before", "after", "tokens"),
     [
-        pytest.param("[abc]", "[abc]", 5 + 6, id="the same"),
+        pytest.param("[abc]", "[abc]", 5 + ALL, id="the same"),
         pytest.param("[abc]", "[abd]", 0, id="others"),
         pytest.param("", "[abc]", 0, id="new ones"),
         pytest.param("[abc]", "", 0, id="no more"),
-        pytest.param(None, "[abc]", 5 + 6, id="unknown before"),
+        pytest.param(None, "[abc]", 5 + ALL, id="unknown before"),
     ],
 )
 def test_tools_come_before_all_messages(before, after, tokens):
