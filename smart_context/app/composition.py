@@ -159,7 +159,8 @@ class Digests:
 
     def _limits(self) -> DigestLimits:
         config = self._config()
-        reader, answerer = self._window(config.fast), self._window(config.chat)
+        answerer = self._window(config.chat)
+        reader = self._window(config.fast) if config.fast else answerer
         windows = [window for window in (reader, answerer) if window is not None]
         part = reader.share(DIGEST_PART_SHARE) if reader else PART_TOKENS
         summary = min((window.share(SUMMARY_SHARE) for window in windows), default=SUMMARY_TOKENS)

@@ -33,6 +33,7 @@ from smart_context.host.events.bus import (
 )
 from smart_context.host.events.events import (
     CHAT_CHANGED,
+    CHAT_COMPACTING,
     CHAT_COPIED,
     CHAT_SUMMED,
     CONFIG_READ,
@@ -198,6 +199,7 @@ class Host:
             build_history=build_history,
             count=self.count_tokens,
             tell_plugins=lambda summed: bus.publish(CHAT_SUMMED, summed),
+            ask_plugins=lambda asked: bus.publish(CHAT_COMPACTING, asked),
         )
         self._tasks = TaskOwner("host")
         self._cluster = Cluster(storage, services.relay, self.turns.stop, self._tasks)
@@ -382,8 +384,9 @@ class Host:
             self._known.ask_again(self.config.chat)
         self.compactions.after(turn)
 
-    async def _digest(self, messages: Sequence[Message], previous: str) -> str:
-        return await self.services.digest(messages, previous, self.models.fast)
+    async def _digest(self, messages: Sequence[Message], previous: str, is_asked: bool) -> str:
+        model = self.models.writer if is_asked else self.models.fast
+        return await self.services.digest(messages, previous, model)
 
     async def _stop_turn(self, chat_id: ChatId) -> bool:
         """Stop a chat's turn, whichever server takes it; false if there is none."""

@@ -65,6 +65,11 @@ class Models:
     # gives another chat model, for chats that have one of their own
     other: Callable[[EndpointSettings], ChatModel] | None = None
 
+    @property
+    def writer(self) -> ChatModel | None:
+        """The model that writes what a person asks for: the fast one, else the connected one."""
+        return self.fast or (None if self.chat_is_embedded else self.chat)
+
 
 class HistoryBuilder(Protocol):
     """Builds the messages to send from stored ones."""

@@ -11,6 +11,7 @@ from smart_context.host.cluster import ELSEWHERE
 from smart_context.host.commands.registry import Client, CommandHandler
 from smart_context.host.events.events import (
     CHAT_CHANGED,
+    CHAT_COMPACTING,
     CHAT_COPIED,
     CHAT_OPENED,
     CHAT_SUMMED,
@@ -234,6 +235,13 @@ class _Parts:
         return self._made(Replays)
 
     @cached_property
+    def compaction(self) -> TopicCompaction:
+        models = self.model.models
+        return self._made(
+            TopicCompaction, steps=self.undo, has_writer=lambda: models().writer is not None
+        )
+
+    @cached_property
     def hooks(self) -> Hooks:
         return self._made(
             Hooks,
@@ -269,10 +277,7 @@ class _Parts:
         yield from (atlas.atlas, atlas.atlas_messages, atlas.pause_atlas)
         extraction = self._made(ExtractionCommands)
         yield from (extraction.refresh_topics, extraction.topic_map)
-        models = self.model.models
-        yield self._made(
-            TopicCompaction, steps=self.undo, has_writer=lambda: models().fast is not None
-        ).compact_topics
+        yield self.compaction.compact_topics
         yield self._made(Splitting).split
 
     def _about_costs(self) -> Iterator[CommandHandler]:
@@ -336,6 +341,7 @@ class SmartContextPlugin:
         context.subscribe(f"{ELSEWHERE}{EXTRACTION}", hooks.extracted_elsewhere)
         context.subscribe(CHAT_OPENED, hooks.chat_opened)
         context.subscribe(CHAT_SUMMED, hooks.chat_summed)
+        context.subscribe(CHAT_COMPACTING, hooks.chat_compacting)
         context.subscribe(CHAT_COPIED, hooks.chat_copied)
         context.subscribe(CHAT_VERSION_SHOWN, hooks.version_shown)
         extraction = parts.background

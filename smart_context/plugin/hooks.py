@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any
 
-from smart_context.base.errors import StoreFailed
+from smart_context.base.errors import SmartContextError, StoreFailed
 from smart_context.base.values import JsonObject, text_in
 from smart_context.chat.messages import OFF_PICK, ChatId, MessageId
-from smart_context.host.events.events import ChatChanged, ChatCopied, ChatSummed
+from smart_context.host.events.events import ChatChanged, ChatCopied, ChatSummed, Compacting
 from smart_context.host.models import Models
 from smart_context.host.turn import Turn
 from smart_context.plugin.briefing.briefing import Briefings
@@ -24,6 +24,7 @@ from smart_context.plugin.notes.file_tools import FileTools
 from smart_context.plugin.receipts.recording import ReceiptRecorder
 from smart_context.plugin.selection.chat_filter import ChatFilter, with_selection
 from smart_context.plugin.selection.selector import ChatView, ContextSelector, protected_ids
+from smart_context.plugin.topics.compacting import TopicCompaction
 from smart_context.plugin.topics.splitting import Belongings
 from smart_context.plugin.topics.updates import TopicUpdates
 from smart_context.relevance.archive.archive import ChatArchive
@@ -59,6 +60,7 @@ class Hooks:
     receipts: ReceiptRecorder
     belongings: Belongings
     logger: logging.Logger
+    compaction: TopicCompaction
 
     async def narrow_history(self, turn: Turn) -> None:
         """Leave out of the history what the filter leaves out.
@@ -202,6 +204,23 @@ class Hooks:
         now = await self.sidecars.of(chat_id)
         summary = Summary(message_id=message_id, words=payload["words"])
         self.undo.push(chat_id, Step(before=now, after=now.state, summary=summary))
+
+    async def chat_compacting(self, payload: Compacting) -> None:
+        """With topics picked, sum up what they keep, since nothing else would be sent."""
+        chat_id = ChatId(payload["chat_id"])
+        state = (await self.sidecars.of(chat_id)).state
+        if not (state.active_topics and self.selector.is_searching(state)):
+            return
+        try:
+            done = await self.compaction.compact_topics(
+                chat_id, list(state.active_topics), apply=True
+            )
+        except SmartContextError as failure:
+            payload["refused"] = str(failure)
+            return
+        names = ("message_id", "tokens_before", "tokens_after")
+        told = {name: done[name] for name in names}
+        payload["done"] = {"chat_id": chat_id, "summarised": len(done["summed_up"]), **told}
 
     async def chat_copied(self, payload: ChatCopied) -> None:
         """Give a copied chat the topics, marks and vectors of its messages, and pick topics."""

@@ -113,6 +113,8 @@ class Reason(NamedTuple):
                 return f"belongs to {picked}"
             case ReasonKind.SAID:
                 return f"said while {self.topic or 'the topic'} was picked"
+            case ReasonKind.APART:
+                return f"not about {self.topic or 'the topic'}, as you said"
             case ReasonKind.BELOW if self.detail:
                 return f"about {self.detail}, which is not picked"
             case ReasonKind.BELOW:

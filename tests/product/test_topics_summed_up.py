@@ -178,6 +178,45 @@ def test_half_a_tool_call_stays(server, client):
     assert shown["kept"][0] == {"message_id": "m1", "why": "part of a tool call that stays"}
 
 
+def test_a_chat_with_a_pick_is_summed_up_as_far_as_it_is_sent(chat, client, endpoint):
+    client.call("smart_context.set_filter", chat_id="c", topics=["Bread"])
+    before = client.call("smart_context.preview", chat_id="c")["tokens"]
+    endpoint.reply_with(NOTES)
+    made = client.call("chat.compact", chat_id="c")
+    after = client.call("smart_context.preview", chat_id="c")["tokens"]
+    assert (made["tokens_before"], made["tokens_after"]) == (before, after)
+    assert after < before
+    stored = {entry["id"]: entry for entry in read_chat(chat, "c")["messages"]}
+    assert stored[made["message_id"]]["summarizes"] == ["m0", "m1", "m4", "m5"]
+
+
+def test_a_summary_with_which_more_would_be_sent_is_refused_with_both_numbers(
+    chat, client, endpoint
+):
+    client.call("smart_context.set_filter", chat_id="c", topics=["Boats"])
+    before = client.call("smart_context.preview", chat_id="c")["tokens"]
+    endpoint.reply_with(json.dumps({"overview": "Boats are seen. " * 40}))
+    refused = client.fail("chat.compact", chat_id="c")["message"]
+    assert refused.startswith("Nothing to gain")
+    assert refused.endswith(f"tokens, now {before:,}.")
+    assert stored_ids(chat) == [f"m{n}" for n in range(9)]
+
+
+def test_the_connected_model_writes_the_summary_where_there_is_no_fast_one(configured, endpoint):
+    vault = configured()
+    settings = vault / ".vault.toml"
+    settings.write_text(settings.read_text().replace('fast = "gpt-4o-mini"', 'fast = "embedded"'))
+    write_chat(vault, "c", about(*SAID))
+    public = topics_of(vault, "c", Bread=["m0", "m1", "m4", "m5"])
+    write_chat(vault, "c", about(*SAID), topics=public)
+    endpoint.reply_with(NOTES)
+    with serving(vault, env=KEY) as server, server.connect() as client:
+        shown = client.call("smart_context.compact_topics", chat_id="c", topics=["Bread"])
+        assert "Rye bread is baked at 240 degrees." in shown["summary"]
+        assert "problem" not in shown
+        assert endpoint.chat_requests[-1].body["model"] == "gpt-4o"
+
+
 def test_without_a_model_sentences_are_quoted_and_the_result_says_so(vault):
     (vault / ".vault.toml").write_text("[plugins.smart_context]\nrecent_messages = 0\n")
     write_chat(vault, "c", about(*SAID))
@@ -186,5 +225,5 @@ def test_without_a_model_sentences_are_quoted_and_the_result_says_so(vault):
     with serving(vault, env=KEY) as server, server.connect() as client:
         shown = client.call("smart_context.compact_topics", chat_id="c", topics=["Bread"])
         assert "no model used" in shown["summary"]
-        assert "choose a fast model" in shown["problem"]
+        assert "No model is connected" in shown["problem"]
         assert shown["unsupported"] == []

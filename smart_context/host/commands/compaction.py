@@ -32,10 +32,10 @@ from smart_context.chat.messages import (
     standing_for,
 )
 from smart_context.host.commands.registry import CommandRegistry
-from smart_context.host.events.events import ChatSummed
+from smart_context.host.events.events import ChatSummed, Compacting
 from smart_context.host.models import HistoryBuilder
 from smart_context.host.request.prompt import prompt_messages
-from smart_context.host.request.tokens import prompt_tokens
+from smart_context.host.request.tokens import prompt_tokens, tokens_of_texts
 from smart_context.host.request.window import COMPACTION_SHARE, KEPT_SHARE, Window
 from smart_context.host.tasks import TaskOwner
 from smart_context.host.turn import Turn
@@ -53,7 +53,11 @@ _FEWEST = 2
 _ENOUGH = 4
 """Fewest messages before the last turn for it to stay word for word."""
 
-NO_GAIN = "Nothing to gain: the summary would be longer than the messages."
+_NO_GAIN = (
+    "Nothing to gain: with a summary, {after:,} tokens of messages would be sent, now {now:,}."
+)
+
+_CHANGED = "The chat has changed meanwhile; try again."
 
 CLEARED = "The messages above this one are no longer part of the context."
 
@@ -64,8 +68,8 @@ _NEXT_MESSAGE = Message(id=MessageId("draft"), role="user", content="…")
 _logger = logging.getLogger(__name__)
 
 
-Digest = Callable[[Sequence[Message], str], Awaitable[str]]
-"""Writes a summary of messages and of the previous summary."""
+Digest = Callable[[Sequence[Message], str, bool], Awaitable[str]]
+"""Writes a summary of messages and of the previous summary; the last one: a person wants it."""
 
 
 class NothingGained(CommandFailed):
@@ -83,6 +87,7 @@ class Compactions:
     build_history: HistoryBuilder
     count: CountTokens
     tell_plugins: Callable[[ChatSummed], Awaitable[None]]  # what was summed up, or is sent again
+    ask_plugins: Callable[[Compacting], Awaitable[None]]  # to sum up instead
     _tasks: TaskOwner = field(
         default_factory=lambda: TaskOwner("compaction", is_waited_for=True), init=False
     )
@@ -101,8 +106,9 @@ class Compactions:
     async def compact(self, chat_id: ChatId) -> JsonObject:
         """Summarize what was said before the last turn; the summary is sent in its place.
 
-        A summary that is longer than they are is refused, and the chat stays as it is. If the
-        chat is being summarized already, this waits for that summary.
+        With topics picked, what they keep is summed up. A summary with which more would be sent
+        is refused, and the chat stays as it is. If the chat is being summarized already, this
+        waits for that summary.
         """
         self._check_unanswered(chat_id)
         await self._end_unasked(chat_id)
@@ -186,54 +192,80 @@ class Compactions:
         return done
 
     async def _whole(self, chat_id: ChatId) -> JsonObject:
+        asked: Compacting = {"chat_id": chat_id, "done": None, "refused": ""}
+        await self.ask_plugins(asked)
+        if asked["refused"]:
+            raise CommandFailed(asked["refused"])
+        if asked["done"] is not None:
+            return asked["done"]
         messages = await self.storage.chats.messages(chat_id)
         previous = newest_summary(messages)
         said = since(messages, previous)
         older = _before_last_turn(said)
         if older:
             try:
-                return await self._compact(chat_id, previous, older)
+                return await self._compact(chat_id, previous, older, is_asked=True)
             except NothingGained:
                 pass  # most of it is the last turn
-        return await self._compact(chat_id, previous, said)
+        return await self._compact(chat_id, previous, said, is_asked=True)
 
     async def _compact(
-        self, chat_id: ChatId, previous: Message | None, said: Sequence[Message]
+        self,
+        chat_id: ChatId,
+        previous: Message | None,
+        said: Sequence[Message],
+        *,
+        is_asked: bool = False,
     ) -> JsonObject:
         known = previous.text if previous and previous.text != CLEARED else ""
         own = [message for message in said if not message.is_extracted]
         boundary = _last(said)
-        text = await self.digest(own, known)
+        text = await self.digest(own, known, is_asked)
         summary = self._summary(text, boundary, "compacted")
-        if not await self._is_gain(chat_id, boundary, summary):
-            raise NothingGained(NO_GAIN)
-        return await self._put(chat_id, previous, boundary, said, summary)
+        count = self._tokens_shown if is_asked else self._tokens_in_window
+        now, after = await self._now_and_after(chat_id, boundary, summary, count)
+        if after > now:
+            raise NothingGained(_NO_GAIN.format(now=now, after=after))
+        done = await self._put(chat_id, previous, boundary, said, summary)
+        return {**done, "tokens_before": now, "tokens_after": after}
 
     def _summary(self, text: str, boundary: Message, kind: Kind) -> Message:
         return summary_message(
             new_message_id(), text, boundary=boundary.id, created_at=self.turns.now(), kind=kind
         )
 
-    async def _is_gain(self, chat_id: ChatId, boundary: Message, summary: Message) -> bool:
-        """True if less is sent with the summary than without it."""
+    async def _now_and_after(
+        self,
+        chat_id: ChatId,
+        boundary: Message,
+        summary: Message,
+        count: Callable[[Sequence[PromptMessage]], int],
+    ) -> tuple[int, int]:
+        """The tokens of the messages that the next one goes with: without and with the summary."""
         messages, others = await self.storage.chats.snapshot(chat_id, SOURCE)
         place = next((at for at, m in enumerate(messages) if m.id == boundary.id), None)
         if place is None:
-            return True  # the chat has changed, which storing the summary will say
+            raise CommandFailed(_CHANGED)
         shortened = (*messages[: place + 1], summary, *messages[place + 1 :])
         now = await self._sent(messages, others)
         after = await self._sent(shortened, others)
-        return await asyncio.to_thread(_is_longer, now, after, self.count)
+        return await asyncio.to_thread(count, now), await asyncio.to_thread(count, after)
+
+    def _tokens_shown(self, prompt: Sequence[PromptMessage]) -> int:
+        return sum(tokens_of_texts(message, self.count) for message in prompt)
+
+    def _tokens_in_window(self, prompt: Sequence[PromptMessage]) -> int:
+        return prompt_tokens(prompt, self.count)
 
     async def _sent(
         self, messages: Sequence[Message], others: Mapping[str, Any]
     ) -> tuple[PromptMessage, ...]:
-        """What the next message would send of a chat without a filter, and that message."""
+        """What the next message would send of a chat without a filter."""
         if is_of_client(others):
             history = [*await client_history(messages)]
         else:
             history = (await self.build_history((*messages, _NEXT_MESSAGE)))[:-1]
-        return prompt_messages("", history, _NEXT_MESSAGE.text)
+        return prompt_messages("", history, _NEXT_MESSAGE.text)[:-1]
 
     async def _put(
         self,
@@ -249,7 +281,7 @@ class Compactions:
             found = newest_summary(messages_of(document))
             is_as_it_was = (found and found.id) == (previous and previous.id)
             if not (is_as_it_was and insert_after(document, boundary.id, summary)):
-                raise CommandFailed("The chat has changed meanwhile; try again.")
+                raise CommandFailed(_CHANGED)
 
         await self.storage.chats.update(chat_id, put, creates=False)
         words = CLEARING if is_clearing(summary) else f"{len(said):,} messages summed up"
@@ -277,18 +309,6 @@ def _last(said: Sequence[Message]) -> Message:
     if not said:
         raise CommandFailed("Nothing was said since the last summary.")
     return said[-1]
-
-
-def _is_longer(
-    prompt: Sequence[PromptMessage], other: Sequence[PromptMessage], count: CountTokens
-) -> bool:
-    """True if a prompt has more tokens than another; counts no further than that takes."""
-    left = prompt_tokens(other, count)
-    for message in prompt:
-        left -= prompt_tokens([message], count)
-        if left < 0:
-            return True
-    return False
 
 
 def _to_be_undone(messages: Sequence[Message], message_id: str | None) -> Message:

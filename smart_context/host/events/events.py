@@ -67,6 +67,14 @@ class ChatSummed(TypedDict):
     words: str
 
 
+class Compacting(TypedDict):
+    """A client wants a chat summed up; who sends less than all of it does that instead."""
+
+    chat_id: str
+    done: JsonObject | None  # what it did
+    refused: str  # why it did not, for people; empty if it did
+
+
 class ChatCopied(TypedDict):
     """A chat was made of the messages of another one, `source`; `topics` are to be picked."""
 
@@ -91,6 +99,8 @@ CHAT_VERSION_SHOWN: Event[ChatChanged] = Event("chat.version_shown")
 """Another version of a chat became current; goes to plugins only."""
 CHAT_SUMMED: Event[ChatSummed] = Event("chat.summed")
 """Messages were summed up or cleared, or are sent again (no `words`); goes to plugins only."""
+CHAT_COMPACTING: Event[Compacting] = Event("chat.compacting")
+"""A chat is to be summed up; goes to plugins only, which may do it instead."""
 CHAT_COPIED: Event[ChatCopied] = Event("chat.copied")
 """A chat was copied, or goes on in another one; goes to plugins only."""
 CHAT_STARTED: Event[JsonObject] = Event("chat.started")

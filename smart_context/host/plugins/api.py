@@ -348,13 +348,13 @@ class PluginContext:
         return await self._services.build_history(messages)
 
     async def sum_up(self, messages: Sequence[Message], instructions: str = "") -> str:
-        """A summary of messages in Markdown, by the fast model; without one, of quoted sentences.
+        """A summary of messages in Markdown, by a model; without one, of quoted sentences.
 
         Raises:
             CommandFailed: If this program can't write summaries.
             ModelFailed: If the model fails.
         """
-        model = self.models.fast
+        model = self.models.writer
         return await self._services.digest(
             messages, "", model, instructions=instructions, or_quotes=model is None
         )

@@ -72,7 +72,7 @@ def message_row(
         "kind": reason.kind.value,
         "reason": said(reason.__str__, reason.kind.value),
         "short": said(lambda: reason.short, reason.kind.value),
-        "numbers": reason.numbers,
+        "numbers": said(lambda: reason.numbers, ""),
         "score": reason.score,
         "topic": reason.topic,
         "tokens": tokens,

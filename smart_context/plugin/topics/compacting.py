@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from smart_context.base.errors import ChatBusy, CommandFailed, InvalidParams
@@ -21,7 +21,7 @@ from smart_context.chat.messages import (
 from smart_context.chat.tool_pairs import NOBODY, find_tool_pairs
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.undo import Step, Summary, UndoSteps
-from smart_context.plugin.forecast.costs import TokenLedger
+from smart_context.plugin.forecast.commands import RequestCosts
 from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.plugin.selection.selector import ChatView, ContextSelector
 from smart_context.plugin.topics.splitting import NamedTopics, named_topics
@@ -119,8 +119,7 @@ def _half_calls(messages: Sequence[Message]) -> Iterator[MessageId]:
 LONGEST_SUMMARY = 100_000
 
 NO_MODEL = (
-    "No model writes summaries here, so sentences are quoted. Edit the text, or choose a fast "
-    "model under Settings, Models."
+    "No model is connected, so sentences are quoted. Edit the text, or connect a model first."
 )
 
 SumUp = Callable[[Sequence[Message], str], Awaitable[str]]
@@ -136,7 +135,7 @@ class TopicCompaction:
     selector: ContextSelector
     sidecars: Sidecars
     steps: UndoSteps
-    ledger: TokenLedger
+    costs: RequestCosts
     sum_up: SumUp
     has_writer: Callable[[], bool]
 
@@ -156,7 +155,7 @@ class TopicCompaction:
         Args:
             topics: Labels or ids of its topics.
             instructions: What the summary should keep.
-            summary: The summary; by default the fast model writes one.
+            summary: The summary; by default a model writes one.
             apply: Store it; else nothing is changed.
         """
         if summary is not None:
@@ -186,7 +185,10 @@ class TopicCompaction:
         if not apply:
             return {**found, **account}
         if summary is None and account["tokens_after"] >= account["tokens_before"]:
-            raise CommandFailed("Nothing to gain: the summary would be longer than the messages.")
+            raise CommandFailed(
+                "Nothing to gain: with the summary, the next message would send "
+                f"{account['tokens_after']:,} tokens, now {account['tokens_before']:,}."
+            )
         await self._put(chat_id, plan, made, named.labels)
         return {**found, **account, "message_id": made.id}
 
@@ -194,10 +196,11 @@ class TopicCompaction:
         self, view: ChatView, plan: Plan, made: Message | None, text: str
     ) -> JsonObject:
         """What the user is shown before the deed."""
-        after = view.history
+        before = after = await self._tokens(view)
         if made is not None:
             shortened = _with(view.messages, plan, made)
-            after = await self.chat_filter.history(shortened, of_client=view.is_of_client)
+            history = await self.chat_filter.history(shortened, of_client=view.is_of_client)
+            after = await self._tokens(replace(view, messages=shortened, history=tuple(history)))
         kept = {kept.message_id for kept in plan.kept}
         said = [*plan.summed_up, *(m for m in view.messages if m.id in kept)]
         claims = await asyncio.to_thread(unsupported, without_head(text), said)
@@ -205,14 +208,14 @@ class TopicCompaction:
             "summary": text,
             "summed_up": [message.id for message in plan.summed_up],
             "kept": [kept._asdict() for kept in plan.kept],
-            "tokens_before": await self._tokens(view.chat_id, view.history),
-            "tokens_after": await self._tokens(view.chat_id, after),
+            "tokens_before": before,
+            "tokens_after": after,
             "unsupported": claims,
         }
 
-    async def _tokens(self, chat_id: ChatId, history: Sequence[Message]) -> int:
-        costs = await asyncio.to_thread(self.ledger.costs, chat_id, history)
-        return int(costs.tokens.sum())
+    async def _tokens(self, view: ChatView) -> int:
+        """What the next message would send, before anything is written."""
+        return int((await self.costs.of(view, await self.selector.decide(view)))["sent"])
 
     async def _put(self, chat_id: ChatId, plan: Plan, made: Message, labels: Sequence[str]) -> None:
         """Store a summary, if what it replaces is as it was."""

@@ -2,7 +2,7 @@
 /** Compacts the chat, undoes it, and marks the messages that are no longer sent. */
 
 import { messagesIn } from "../../lib/reconcile.js";
-import { messagesCounted, numbered, reasonOf } from "../../lib/text.js";
+import { counted, messagesCounted, numbered, reasonOf } from "../../lib/text.js";
 import { toast } from "../../lib/toasts.js";
 
 /** @typedef {import("../../composer/commands.js").Command} Command */
@@ -55,12 +55,19 @@ export class Compaction {
     this.#isSummingUp = true;
     this.#showProgress("Summing up the chat…");
     try {
+      const before = await this.#tokens();
       const { summarised } = await this.#call("compact");
-      this.#done(summarised ? `A summary of ${messagesCounted(summarised)} is sent in their place.` : "Not enough to sum up yet.");
+      const costs = summarised ? `${numbered(before)} → ${counted(await this.#tokens(), "token")}` : "";
+      this.#done(summarised ? `A summary of ${messagesCounted(summarised)} is sent in their place: ${costs}.` : "Not enough to sum up yet.");
     } finally {
       this.#isSummingUp = false;
       this.#showProgress("");
     }
+  }
+
+  /** What the next message sends, before anything is written. */
+  async #tokens() {
+    return (await this.#wire.call("smart_context.preview", { chat_id: this.#chatId, brief: true })).tokens;
   }
 
   /** @param {HTMLElement} pressed */

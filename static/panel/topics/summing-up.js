@@ -1,7 +1,7 @@
 // @ts-check
 /** Sums up topics: first the dialog shows what stays, what goes, and what the summary can’t back. */
 
-import { messagesCounted, numbered, reasonOf, visible } from "../../lib/text.js";
+import { counted, messagesCounted, numbered, reasonOf, visible } from "../../lib/text.js";
 
 const TYPED_MS = 500;
 const NEWS_OF_NOTHING = "…";
@@ -115,7 +115,8 @@ class SummingUp {
 
   #offer(isBusy = false) {
     const button = /** @type {HTMLButtonElement} */ (this.#find("button.primary"));
-    button.disabled = isBusy || !this.#text.value.trim() || !this.#find(".sum-up-gone").dataset.count;
+    const { count, longer } = this.#find(".sum-up-gone").dataset;
+    button.disabled = isBusy || !this.#text.value.trim() || !count || longer === "";
   }
 
   /** @param {Account} account */
@@ -123,7 +124,10 @@ class SummingUp {
     const claims = this.#find(".sum-up-claims");
     claims.hidden = !unsupported.length;
     this.#list(".sum-up-claims ul", unsupported.map((claim) => [visible(claim), ""]));
-    this.#find(".sum-up-tokens").textContent = after ? `${numbered(before)} → ${numbered(after)} tokens` : "";
+    const isLonger = after > 0 && after >= before;
+    const costs = after ? `Next message: ${numbered(before)} → ${counted(after, "token")}` : "";
+    this.#find(".sum-up-tokens").textContent = isLonger ? `${costs}. Nothing to gain: shorten the summary.` : costs;
+    this.#find(".sum-up-gone").toggleAttribute("data-longer", isLonger);
     this.#find(".sum-up-gone").dataset.count = gone.length ? String(gone.length) : "";
     this.#part(".sum-up-gone", `${messagesCounted(gone.length)} behind the summary`, gone.map((id) => [saidBy(id), ""]));
     this.#part(".sum-up-kept", `${messagesCounted(kept.length)} word for word`, kept.map(({ message_id: id, why }) => [saidBy(id), why]));

@@ -130,10 +130,9 @@ async def test_words_that_fail_stop_no_choice(served, chat, monkeypatch):
         "smart_context.plugin.choices.undo._change_in_words",
         "smart_context.plugin.topics.editing.difference_in_words",
         "smart_context.plugin.selection.documents._status",
-        "smart_context.relevance.reasons.Reason._cause",
-        "smart_context.relevance.reasons.Reason.short",
+        "smart_context.relevance.reasons.Reason._about",
     ):
-        monkeypatch.setattr(place, property(fail) if place.endswith("short") else fail)
+        monkeypatch.setattr(place, property(fail) if place.endswith("_about") else fail)
     async with served() as running:
         picked = await running.call("set_filter", chat_id=chat, topics=["cats"])
         assert picked["status"] == f"{len(picked['message_ids'])} of 6 messages in context"
