@@ -105,22 +105,9 @@ class Reason(NamedTuple):
     @property
     def _about(self) -> str:
         """What a message is about, if that decided; else empty."""
-        picked = self.topic or "what is picked"
-        match self.kind:
-            case ReasonKind.TOPIC:
-                return f"about {picked}"
-            case ReasonKind.MEMBER:
-                return f"belongs to {picked}"
-            case ReasonKind.SAID:
-                return f"said while {self.topic or 'the topic'} was picked"
-            case ReasonKind.APART:
-                return f"not about {self.topic or 'the topic'}, as you said"
-            case ReasonKind.BELOW if self.detail:
-                return f"about {self.detail}, which is not picked"
-            case ReasonKind.BELOW:
-                return f"not close enough to {picked}"
-            case _:
-                return ""
+        if self.kind is ReasonKind.BELOW and self.detail:
+            return f"about {self.detail}, which is not picked"
+        return _ABOUT.get(self.kind, "").format(self.topic or "the topic")
 
     @property
     def _cause(self) -> str:
@@ -134,6 +121,14 @@ class Reason(NamedTuple):
 
 
 _BY_SCORE = frozenset({ReasonKind.TOPIC, ReasonKind.BELOW})
+
+_ABOUT: Mapping[ReasonKind, str] = {
+    ReasonKind.TOPIC: "about {}",
+    ReasonKind.MEMBER: "belongs to {}",
+    ReasonKind.SAID: "said while {} was picked",
+    ReasonKind.APART: "not about {}, as you said",
+    ReasonKind.BELOW: "not close enough to {}",
+}
 
 _SHORT: Mapping[ReasonKind, str] = {
     ReasonKind.NO_FILTER: "no filter",

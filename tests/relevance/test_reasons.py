@@ -65,7 +65,7 @@ def test_every_kind_has_words():
         ),
         (
             Reason(kind=ReasonKind.TOPIC, score=0.5, threshold=0.4),
-            "in: about what is picked",
+            "in: about the topic",
         ),
         (
             Reason(kind=ReasonKind.BELOW, score=0.7, topic="Bread", detail="Travel"),

@@ -217,7 +217,7 @@ def test_hiding_is_given_as_the_reason_whatever_else_holds():
     )
     assert str(selection.reasons["m2"]) == "out: belongs to a tool call that is hidden by you"
     assert str(selection.reasons["m5"]) == "out: hidden by you"
-    assert str(selection.reasons["m4"]) == "in: about what is picked"
+    assert str(selection.reasons["m4"]) == "in: about the topic"
 
 
 def test_reasons_of_a_fallback_and_of_tools_and_of_recent_ones_read_well():

@@ -169,7 +169,7 @@ def test_a_row_below_the_cut_names_the_topic_that_is_not_picked(forecast):
         )
     )
     assert [row["short"] for row in rows] == [
-        "Not sent – not close enough to what is picked",
+        "Not sent – not close enough to the topic",
         "Not sent – about Travel, which is not picked",
-        "Not sent – not close enough to what is picked",
+        "Not sent – not close enough to the topic",
     ]
