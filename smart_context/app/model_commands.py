@@ -12,7 +12,7 @@ from smart_context.base.config import EndpointSettings
 from smart_context.base.config.endpoints import AddressRefused, plain_address
 from smart_context.base.config.provider_keys import provider_keys
 from smart_context.base.environment import environment
-from smart_context.base.errors import CommandFailed, ModelFailed
+from smart_context.base.errors import CommandFailed, InvalidParams, ModelFailed
 from smart_context.base.values import JsonObject
 from smart_context.host.commands.registry import Caller, check_owner
 from smart_context.host.host import Host
@@ -145,15 +145,15 @@ def endpoint_of(given: Mapping[str, Any]) -> EndpointSettings:
     """The endpoint that a form describes, with its key; blocks.
 
     Raises:
-        CommandFailed: If it is not one.
+        InvalidParams: If it is not one.
     """
     wrong = [name for name, value in given.items() if not isinstance(value, str)]
     if wrong or not given.keys() <= _FIELDS:
-        raise CommandFailed(f"An endpoint has texts under {', '.join(sorted(_FIELDS))} only.")
+        raise InvalidParams(f"An endpoint has texts under {', '.join(sorted(_FIELDS))} only.")
     try:
         base_url = plain_address(given.get("base_url", "").strip()).rstrip("/")
     except AddressRefused as refusal:
-        raise CommandFailed(f"The address can't be used: {refusal}") from None
+        raise InvalidParams(f"The address can't be used: {refusal}") from None
     known = EndpointSettings(
         base_url=base_url,
         model=given.get("model", "").strip(),

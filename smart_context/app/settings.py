@@ -301,12 +301,12 @@ def _store_key(base_url: str, key: object) -> None:
     """Store a provider's key, or forget it if it is empty; blocks.
 
     Raises:
-        CommandFailed: If the address is none.
+        InvalidParams: If the address is none.
     """
     try:
         address = plain_address(base_url).rstrip("/")
     except AddressRefused as refusal:
-        raise CommandFailed(f"The address can't be used: {refusal}") from None
+        raise InvalidParams(f"The address can't be used: {refusal}") from None
     if plain := str(key).strip():
         provider_keys().put(address, plain)
     else:

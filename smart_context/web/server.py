@@ -1,6 +1,7 @@
 """Runs the web application; it ends within 5 s of a signal."""
 
 import asyncio
+import errno
 import logging
 import os
 import signal
@@ -14,7 +15,7 @@ from types import FrameType
 import uvicorn
 from starlette.applications import Starlette
 
-from smart_context.base.errors import CommandFailed
+from smart_context.base.errors import CommandFailed, InvalidParams, SmartContextError
 from smart_context.web.gate.access import Access, start_link
 from smart_context.web.gate.door import AnyDoor
 from smart_context.web.limits import (
@@ -112,7 +113,8 @@ def bind(host: str, port: int) -> ListeningSocket:
     """A listening socket.
 
     Raises:
-        CommandFailed: If the port is in use, or the address is not of this machine.
+        CommandFailed: If the port is in use.
+        InvalidParams: If the address is none, or not one of this machine.
     """
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
@@ -143,7 +145,12 @@ def _limit_stalls(bound: socket.socket) -> None:
         bound.setsockopt(socket.IPPROTO_TCP, option, int(MAX_STALL_S * 1000))
 
 
-def _not_bound(host: str, port: int, error: OSError) -> CommandFailed:
+def _not_bound(host: str, port: int, error: OSError) -> SmartContextError:
+    if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+        return InvalidParams(
+            f"--host: expected an address of this machine, found {host!r} "
+            f"({error.strerror or error})"
+        )
     return CommandFailed(
         f"Can't listen on {host} port {port}: {error.strerror or error}. If another program, or "
         "another smart-context, has the port, choose one with --port (0 takes any free one)."

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -92,6 +92,7 @@ NAMES = (
     "max_links_per_item",
     "follow_links_in_excluded",
 )
+TEMPLATES = "templates"
 
 
 context_options = with_options(_OPTIONS)
@@ -102,11 +103,11 @@ def options_given(options: Mapping[str, Any]) -> dict[str, Any]:
     """The given options of a context, as it takes them.
 
     Raises:
-        CommandFailed: If the file of templates can't be used.
+        BadUsage: If the file of templates can't be used.
     """
     given = {name: options[name] for name in NAMES if options[name] not in {None, ()}}
     if options["template_file"] is not None:
-        given["templates"] = _templates(options["template_file"])
+        given[TEMPLATES] = _templates(options["template_file"])
     return given
 
 
@@ -114,9 +115,9 @@ def _templates(path: Path) -> Any:
     from smart_context.contexts.options import stored_options  # noqa: PLC0415  only for a file
 
     try:
-        return stored_options({"templates": json.loads(path.read_bytes())})["templates"]
+        return stored_options({TEMPLATES: json.loads(path.read_bytes())})[TEMPLATES]
     except (ValueError, RecursionError) as error:
-        raise CommandFailed(
+        raise BadUsage(
             f'{path}: expected {{"0": {{"before": "…", "after": "…"}}}}, found {error}.'
         ) from error
 
@@ -253,7 +254,7 @@ def edit(key: str, add: tuple[str, ...], remove: tuple[str, ...], **options: Any
     items |= dict.fromkeys(map(as_typed, add), True)
     opts = {**(context.context_opts if context else {}), **given}
     for name in options["unset"]:
-        if opts.pop(name.replace("-", "_"), None) is None:
+        if opts.pop(_option_called(name, opts), None) is None:
             raise CommandFailed(f"The option {name!r} is not set in '{shown(key)}'.")
     _store(found, key, items, opts)
 
@@ -352,6 +353,28 @@ def _edit_by_hand(found: SmartContexts, key: str, context: SmartContext | None) 
             ask("Edit it again?", default=True)
         else:
             return
+
+
+def _option_called(text: str, set_: Collection[str]) -> str:
+    """What a context calls an option that is named as it is stored, or as this verb takes it.
+
+    Raises:
+        BadParameter: If there is no such option.
+    """
+    known = {name: name for name in (*NAMES, TEMPLATES, *set_)}
+    for option in click.get_current_context().command.params:
+        name = TEMPLATES if option.name == "template_file" else option.name
+        if name in known:
+            known |= {_as_name(written): name for written in option.opts}
+    if (found := known.get(_as_name(text))) is None:
+        listed = ", ".join(sorted(known))
+        told = f"there is no option {text!r}; choose one of {listed}"
+        raise click.BadParameter(told, param_hint="--unset")
+    return found
+
+
+def _as_name(option: str) -> str:
+    return option.lstrip("-").replace("-", "_")
 
 
 def _parsed(text: str) -> tuple[dict[str, Any], dict[str, Any] | None]:

@@ -3,6 +3,7 @@
 import gc
 import importlib.util
 import shutil
+import socket
 import sys
 import tempfile
 import webbrowser
@@ -43,6 +44,15 @@ def _check_token(
     return token.strip()
 
 
+def _check_host(_context: click.Context, _option: click.Parameter, host: str) -> str:
+    try:
+        socket.getaddrinfo(host, None, flags=socket.AI_PASSIVE)
+    except (OSError, UnicodeError):
+        told = f"expected an address or name of this machine, found {host!r}"
+        raise click.BadParameter(told) from None
+    return host
+
+
 _serving = with_options(
     (
         click.option(
@@ -52,7 +62,13 @@ _serving = with_options(
             type=click.IntRange(0, 65535),
             help="The port; 0 picks a free one.",
         ),
-        click.option("--host", default="127.0.0.1", show_default=True, help="Address to bind."),
+        click.option(
+            "--host",
+            default="127.0.0.1",
+            show_default=True,
+            callback=_check_host,
+            help="Address to bind.",
+        ),
         click.option(
             "--token",
             envvar="SMART_CONTEXT_TOKEN",

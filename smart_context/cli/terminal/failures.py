@@ -15,9 +15,11 @@ import click
 from typing_extensions import override
 
 from smart_context.base.errors import (
+    ChatIdInvalid,
     ConfigInvalid,
     InvalidParams,
     ManifestInvalid,
+    PathRefused,
     SmartContextError,
 )
 from smart_context.base.text.names import lines_shown, one_line, shown
@@ -38,6 +40,10 @@ class BadUsage(click.ClickException):
     exit_code = BAD_USAGE
 
 
+_BAD_VALUES = (ChatIdInvalid, ConfigInvalid, InvalidParams, ManifestInvalid, PathRefused)
+"""What says that a value can't be what it stands for, whatever is there."""
+
+
 @contextmanager
 def reported() -> Iterator[None]:
     """End the program with the message of our errors, never with a traceback.
@@ -48,7 +54,7 @@ def reported() -> Iterator[None]:
         yield
     except click.UsageError as error:  # it may quote a hostile file name from a shell pattern
         raise click.UsageError(lines_shown(error.format_message()), error.ctx) from error
-    except (ConfigInvalid, ManifestInvalid, InvalidParams) as error:
+    except _BAD_VALUES as error:
         raise BadUsage(lines_shown(str(error))) from error
     except SmartContextError as error:
         raise Failed(lines_shown(str(error))) from error

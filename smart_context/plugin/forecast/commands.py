@@ -308,6 +308,7 @@ class PreviewCommands:
         if brief and role is None:
             found = await self.forecasts.briefing(chat_id, message, state)
         else:
+            await self.briefings.roles.check(role or "")
             found = await self.briefings.of(chat_id, message, state.with_role(role))
         if forecast.view.is_of_client:  # a role's template words messages of the page only
             return replace(found, message=message)

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from smart_context.base.asking import person_tag
 from smart_context.base.disk.files import SharedFile
 from smart_context.base.disk.places import Place
-from smart_context.base.errors import CommandFailed, StoreFailed
+from smart_context.base.errors import CommandFailed, InvalidParams, StoreFailed
 from smart_context.base.shared import Shared
 from smart_context.base.values import OWN_KEY, OWNER, PersonId
 from smart_context.web.gate.access import Access, random_digest
@@ -89,11 +89,12 @@ class KeyFile:
         """Make a key of a person; it is given out this once.
 
         Raises:
-            CommandFailed: If the name is taken, or can't be one.
+            CommandFailed: If the name is taken.
+            InvalidParams: If it can't be one.
             StoreFailed: If it can't be written.
         """
         if not _NAME.fullmatch(name) or name == OWN_KEY:
-            raise CommandFailed(
+            raise InvalidParams(
                 f"{name!r} can't be a key's name. Use up to 64 letters, digits, '-' and '_', and "
                 f"not {OWN_KEY!r}."
             )

@@ -73,6 +73,16 @@ def test_programs_get_one_object_a_line_whatever_it_says():
         (["compare", "short-story", "--message", "x", "--model", "nope"], "has this model"),
         (["compare", "short-story", "--message", ""], "expected some text"),
         (["chats", "import", "pyproject.toml", "--chat-id", "a b"], "is not a chat id"),
+        (["chats", "export", "../x"], "is not a chat id"),
+        (["recall", "short-story", "--from", "a b"], "is not a chat id"),
+        (["filter", "short-story", "--role", "nope"], "no role 'nope'"),
+        (["search", "x", "--path", "../x"], "climbs with '..'"),
+        (["contexts", "edit", "trip", "--unset", "nope"], "no option 'nope'; choose one of depth"),
+        (["contexts", "build", "--template-file", "pyproject.toml", "."], "expected {"),
+        (["keys", "new", "bad name"], "can't be a key's name"),
+        (["models", "add", "nope"], "expected an http or https address"),
+        (["serve", "--host", "bad host", "--token", "a" * 20], "found 'bad host'"),
+        (["serve", "--host", "192.0.2.1", "--token", "a" * 20], "address of this machine"),
     ],
 )
 def test_a_bad_value_of_an_option_ends_with_2(smart_context, vault, arguments, told):
