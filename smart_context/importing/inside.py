@@ -32,6 +32,7 @@ from smart_context.importing.sources import (
     archive_in,
     check_entry,
     is_read_in_archive,
+    on_one_line,
 )
 
 _READ_AT_ONCE = 1 << 20
@@ -109,13 +110,16 @@ def archived(given: Given) -> list[tuple[str, int]] | None:
     ]
 
 
-def begin(given: Given, entry: int | None, wanted: str, resume: Resume) -> None:
-    """Begin to read a file, or one entry of a ZIP, for `more`."""
-    archive = _archive(given) if entry is not None else None
-    if archive is not None and entry is not None:
-        found = [entry for entry in archive.infolist() if not entry.is_dir()][entry]
+def begin(given: Given, entries: Sequence[int], wanted: str, resume: Resume) -> None:
+    """Begin to read a file, or entries of a ZIP that are one file's lines, for `more`."""
+    archive = _archive(given) if entries else None
+    if archive is not None:
+        all_ = [entry for entry in archive.infolist() if not entry.is_dir()]
+        found = [all_[number] for number in entries]
         source = Source(
-            name=found.filename, size=found.file_size, stream=lambda: archive.open(found)
+            name=found[0].filename,
+            size=sum(entry.file_size for entry in found),
+            stream=lambda: _opened(archive, found),
         )
     else:
         source = Source(
@@ -215,6 +219,41 @@ class _Remote(io.RawIOBase):
         buffer[: len(content)] = content
         self._at += len(content)
         return len(content)
+
+
+class _Lines(io.RawIOBase):
+    """Entries of a ZIP, each as one line."""
+
+    def __init__(self, archive: zipfile.ZipFile, entries: Sequence[zipfile.ZipInfo]) -> None:
+        self._at, self._left = 0, b""
+        self._pieces = (
+            piece
+            for entry in entries
+            for stream in (archive.open(entry),)
+            for piece in on_one_line(stream)
+        )
+
+    @override
+    def readable(self) -> bool:
+        return True
+
+    @override
+    def tell(self) -> int:
+        return self._at
+
+    @override
+    def readinto(self, buffer: Any) -> int:
+        self._left = self._left or next(self._pieces, b"")
+        given, self._left = self._left[: len(buffer)], self._left[len(buffer) :]
+        buffer[: len(given)] = given
+        self._at += len(given)
+        return len(given)
+
+
+def _opened(archive: zipfile.ZipFile, entries: Sequence[zipfile.ZipInfo]) -> Any:
+    if len(entries) == 1:
+        return archive.open(entries[0])
+    return io.BufferedReader(_Lines(archive, entries), _READ_AT_ONCE)
 
 
 def _stream(given: Given) -> io.BufferedReader:

@@ -41,7 +41,7 @@ from smart_context.importing.inside import (
 )
 from smart_context.importing.programs import PROGRAMS
 from smart_context.importing.recognised import Broken, Found
-from smart_context.importing.sources import MOST_ASSET_BYTES, MOST_FILES, is_read
+from smart_context.importing.sources import MOST_ASSET_BYTES, MOST_FILES, is_read, on_one_line
 
 _MODULES = ("smart_context.importing.inside", "_strptime")
 _SQLITE = b"SQLite format 3\0"
@@ -133,7 +133,7 @@ class ChatFile:
     reader: "Reader"
     road: _Road
     is_alone: bool = False  # the user named this file itself, not what holds it
-    entry: int | None = None  # its number in the ZIP
+    entries: Sequence[int] = ()  # its number in the ZIP, and those of what is one session with it
     further: Sequence[Path] = ()  # the files that make up one session with it
     passed: int = field(default=0, init=False)  # how many bytes were read so far
     _reading: int | None = field(default=None, init=False)  # the conversation that is being read
@@ -149,9 +149,9 @@ class ChatFile:
         """
         try:
             with _lines_of((self.path, *self.further)) as file:
-                is_database = self.entry is None and file.read(len(_SQLITE)) == _SQLITE
+                is_database = not self.entries and file.read(len(_SQLITE)) == _SQLITE
                 road = self.reader.database_road(self.path) if is_database else self.road
-                if self.entry is None:
+                if not self.entries:
                     road.allow(self.size)
                 yield from self._limited(road, file, wanted)
                 if is_database:
@@ -187,7 +187,7 @@ class ChatFile:
         size = file.seek(0, io.SEEK_END)
         given = Given(name=self.name, size=size, is_alone=self.is_alone)
         messages: list[FoundMessage] = []
-        road.run(file, begin, given, self.entry, wanted, resume, told=self._tell)
+        road.run(file, begin, given, self.entries, wanted, resume, told=self._tell)
         while True:
             answer = road.run(file, more, resume.is_single, told=self._tell)
             self.passed = int(answer["passed"])
@@ -219,9 +219,7 @@ def _lines_of(paths: Sequence[Path]) -> Iterator[IO[bytes]]:
     with tempfile.SpooledTemporaryFile(_MOST_IN_MEMORY) as joined:
         for path in paths:
             with path.open("rb") as file:
-                while piece := file.read(_MOST_READ):
-                    joined.write(piece.replace(b"\n", b" ").replace(b"\r", b" "))
-            joined.write(b"\n")
+                joined.writelines(on_one_line(file))
         yield joined
 
 
@@ -390,6 +388,12 @@ def _sessions(folder: Path, found: Sequence[Path]) -> dict[Path, Sequence[Path]]
     return sessions
 
 
+def _gathered(found: Sequence[Path]) -> dict[Path, Sequence[Path]]:
+    """The other entries of each session of a ZIP that has several, by the first."""
+    gathered = (program.scattered.gather(found) for program in PROGRAMS if program.scattered)
+    return {first: further for sessions in gathered for first, further in sessions.items()}
+
+
 class Reader:
     """Reads what a user names, in children that all of it shares."""
 
@@ -452,18 +456,22 @@ class Reader:
             return
         self._asset_road.allow(size)
         assets = Assets(archive=path, road=self._asset_road)
-        for number, (entry, _) in enumerate(entries):
-            assets.files[entry.rpartition("/")[2]] = number
+        names = [entry.replace("\\", "/") for entry, _ in entries]  # as some programs pack
+        assets.files = {name.rpartition("/")[2]: number for number, name in enumerate(names)}
+        numbers = {Path(name): number for number, name in enumerate(names)}
+        sessions = _gathered([path for path, number in numbers.items() if entries[number][1] >= 0])
+        taken = {path for further in sessions.values() for path in further}
         for number, (entry, unpacked) in enumerate(entries):
-            if unpacked >= 0:
+            if unpacked >= 0 and Path(names[number]) not in taken:
+                further = [numbers[path] for path in sessions.get(Path(names[number]), ())]
                 yield ChatFile(
                     name=entry,
-                    size=unpacked,
+                    size=unpacked + sum(entries[other][1] for other in further),
                     path=path,
                     assets=assets,
                     reader=self,
                     road=self._road,
-                    entry=number,
+                    entries=(number, *further),
                 )
 
     def _file(

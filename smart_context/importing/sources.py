@@ -23,6 +23,7 @@ MOST_FILES = 200_000
 _RATIO, _SMALL = 400, 1 << 20
 _READ_IN_ARCHIVES = (".json", ".jsonl", ".md", ".html")
 _READ = (*_READ_IN_ARCHIVES, ".db", ".sqlite", ".zip")
+_READ_AT_ONCE = 1 << 20
 _ENCRYPTED = 0x1
 _ZIP = b"PK\x03\x04"
 
@@ -92,6 +93,13 @@ def _as_utf8(stream: Any) -> IO[bytes]:
     """The bytes in UTF-8, where they begin with the mark of UTF-16, as PowerShell writes files."""
     is_wide = stream.peek(2)[:2] in {codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE}
     return codecs.EncodedFile(stream, "utf-8", "utf-16", "replace") if is_wide else stream
+
+
+def on_one_line(stream: IO[bytes]) -> Iterator[bytes]:
+    """A file's bytes as one line, piece by piece, as JSON stays the same."""
+    while piece := stream.read(_READ_AT_ONCE):
+        yield piece.replace(b"\n", b" ").replace(b"\r", b" ")
+    yield b"\n"
 
 
 def archive_in(stream: Any, size: int) -> zipfile.ZipFile | None:

@@ -1,4 +1,5 @@
 import json
+import zipfile
 
 import pytest
 
@@ -51,6 +52,26 @@ async def test_a_session_is_read_from_the_folder_its_storage_or_a_project(tmp_pa
     assert words(documents["Boats"]) == ["Hello", "Second"]
     assert documents["Boats"]["created_at"].startswith("2026-01-01T10:00:00")
     assert documents["Boats"]["messages"][1]["model"] == "gpt-5"
+
+
+@pytest.mark.parametrize("slash", ["/", "\\"])
+@pytest.mark.parametrize("top", ["", "storage"])
+async def test_a_session_in_a_zip_is_the_one_of_its_folder(tmp_path, slash, top):
+    conversation(tmp_path / "storage")
+    begin(tmp_path / "storage", session="ses_2", title="Other")
+    say(tmp_path / "storage", "msg_3", "user", text("Of knots"), session="ses_2")
+    with zipfile.ZipFile(tmp_path / "packed.zip", "w") as archive:
+        for path in sorted(path for path in (tmp_path / "storage").rglob("*") if path.is_file()):
+            name = str(path.relative_to(tmp_path / top)).replace("/", slash)
+            archive.writestr(name, path.read_bytes())
+        archive.writestr("users.json", "[]")
+    storage = memory_storage()
+    documents, account = await brought(tmp_path / "packed.zip", storage=storage)
+    assert (account["new"], account["messages"]) == (2, 3)
+    assert words(documents["Boats"]) == ["Hello", "Second"]
+    assert words(documents["Other"]) == ["Of knots"]
+    _, again = await brought(tmp_path / "storage", storage=storage)
+    assert (again["new"], again["unchanged"]) == (0, 2)
 
 
 async def test_one_session_is_read_by_the_path_of_its_file(tmp_path):
