@@ -23,11 +23,25 @@ MOST_LISTED = 200
 _LONGEST_TITLE = 200  # another program may have written a longer one
 _LOOKED_AT = 2_000  # characters; a message or title may hold millions of lines
 _MARKDOWN = re.compile(
-    r"^[ \t]*(?:```.*$|(?:#{1,6}|>|[-*+])[ \t]+(?:\[[ xX]\][ \t]+)?)|\*\*|`|\[\[|\]\]", re.MULTILINE
+    r"^[ \t]*+(?:"
+    r"(?:```|~~~).*$"  # a fence
+    r"|[-=*_|:][-=*_|: \t]{2,}+$"  # a rule, or what is below a heading or a table's head
+    r"|\[[^\[\]\n]{1,100}\]:[ \t]+<?https?:.*$"  # where a link leads
+    r"|\[\^[^\[\]\s]{1,50}\]:[ \t]*"  # a footnote
+    r"|\|[ \t]*"
+    r"|(?:(?:#{1,6}|[-*+])[ \t]+|>[ \t]*)++(?:\[(?:[ xX]|![\w-]{1,30})\][+-]?[ \t]+)?"
+    r")|\[\^[^\[\]\s]{1,50}\]|\*\*|`|!?\[\[(?:[^\[\]\n|]{1,200}\|)?|\]\]|[ \t]*\|[ \t]*$",
+    re.MULTILINE,
 )
 """Markdown marks that only clutter a line of plain text."""
-_LINK = re.compile(r"!?\[([^\[\]\n]{1,200})\]\([^()\s]{0,500}\)")
-_EMPHASIS = re.compile(r"(?<![\w*])([*_])(?=\S)([^*_\n]{1,200})(?<=\S)\1(?![\w*])")
+_LINK = re.compile(
+    r"(?<![\w\])])!?\[([^\[\]\n]{1,200})\]"
+    r"(?:\((?:[^()\n]|\([^()\n]{0,100}\)){0,500}\)|\[[^\[\]\n]{0,100}\])"
+    r"|<(https?://[^\s<>]{1,500})>"
+)
+_PAIRED = re.compile(r"(?<![\w`~=_\\])(__|~~|==)(?=\S)([^~=_\n]{1,200})(?<=\S)\1(?![\w`~=_.(])")
+_EMPHASIS = re.compile(r"(?<![\w*\\])([*_])(?=\S)([^*_\n]{1,200})(?<=\S)\1(?![\w*])")
+_ESCAPED = re.compile(r"\\([*_#~=`>|\[\]-])")
 
 
 class Written(Protocol):
@@ -207,7 +221,8 @@ def _preview(version: Version) -> str:
 
 def unmarked(text: str) -> str:
     """The text without Markdown marks, to be shown on one plain line."""
-    return _EMPHASIS.sub(r"\2", _LINK.sub(r"\1", _MARKDOWN.sub("", text)))
+    plain = _LINK.sub(r"\1\2", _MARKDOWN.sub("", _PAIRED.sub(r"\2", text)))
+    return _ESCAPED.sub(r"\1", _EMPHASIS.sub(r"\2", plain))
 
 
 def _first_line(text: str) -> str:
