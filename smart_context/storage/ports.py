@@ -304,7 +304,7 @@ class Document:
     # the object; empty if there is none, or if it is damaged. Not to be changed.
     value: JsonObject = field(default_factory=dict)
     revision: Revision | None = None  # its state; `None` if there is none
-    is_damaged: bool = False  # what is stored is no object; replacing it keeps a copy where it can
+    is_damaged: bool = False  # what is stored is no object
 
 
 class ChatDocuments(Protocol):
@@ -336,6 +336,7 @@ class ChatDocuments(Protocol):
         value: Mapping[str, Any],
         *,
         expected: Revision | None,
+        keeps_copy: bool = False,
     ) -> Document:
         """Replace an object if its revision still is the expected one.
 
@@ -343,6 +344,7 @@ class ChatDocuments(Protocol):
             chat_id: The chat; need not exist.
             name: As for `read`.
             expected: The revision that `value` was made from; `None` for no object.
+            keeps_copy: Keep what is replaced, beside it under a name of its own.
 
         Raises:
             Conflict: It is another; nothing was changed.

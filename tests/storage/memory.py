@@ -461,11 +461,20 @@ class MemoryDocuments:
         )
 
     async def replace(
-        self, chat_id: str, name: str, value: Mapping[str, Any], *, expected: Revision | None
+        self,
+        chat_id: str,
+        name: str,
+        value: Mapping[str, Any],
+        *,
+        expected: Revision | None,
+        keeps_copy: bool = False,
     ) -> Document:
         chat = check_chat_id(chat_id)
         if self._stored(chat, name).revision != expected:
             raise Conflict(f"{chat}.{name}")
+        if keeps_copy:
+            copy = f"{name}.damaged-{expected}"
+            self._held.beside[chat][_DOCUMENT, copy] = self._stored(chat, name)
         stored = Document(value=_as_stored(value), revision=next(self._held.numbers))
         self._held.beside[chat][_DOCUMENT, name] = stored
         self._held.tell(chat, self, is_chat=False)

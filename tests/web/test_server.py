@@ -11,7 +11,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from smart_context.base.errors import CommandFailed
+from smart_context.base.errors import CommandFailed, InvalidParams
 from smart_context.web.limits import (
     MAX_DROPPED_BYTES,
     MAX_WIRE_FRAME_BYTES,
@@ -294,7 +294,7 @@ def test_a_port_in_use_is_told_with_what_to_do():
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "no-such-host.invalid"])
 def test_an_address_that_is_not_ours_is_told(host):
-    with pytest.raises(CommandFailed, match=host):
+    with pytest.raises(InvalidParams, match=host):
         bind(host, 0)
 
 

@@ -44,6 +44,7 @@ class ChatSidecar:
     # the topics of messages that are only in other versions of the chat
     away: tuple[Topic, ...] = ()
     problem: str = ""  # why the choices can't be read, for the user; empty if they can
+    lost: str = ""  # that the topics' members can't be read, for the user; empty if they can
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,8 +88,20 @@ def read_sidecar(documents: Sequence[Document], last: StoredSidecar | None = Non
         seen=seen_in(members.value),
         away=from_assignments(members.value, "away"),
         problem=problem,
+        lost=_LOST if _is_lost(members) else "",
     )
     return StoredSidecar(sidecar, filter_, members, edits)
+
+
+_LOST = (
+    "Which messages each topic has can't be read: that document is damaged. It is found again "
+    "after the next answer, or at once by “Find topics again”."
+)
+
+
+def _is_lost(members: Document) -> bool:
+    listed = members.value.get("topics", [])
+    return members.is_damaged or not isinstance(listed, list)
 
 
 def _problem_of(choices: Document) -> str:
@@ -295,8 +308,9 @@ class Sidecars:
                 MEMBERS,
                 to_assignments(kept, last, others),
                 expected=known.members.revision,
+                keeps_copy=_is_lost(known.members),
             )
-            sidecar = replace(known.sidecar, topics=kept, seen=last, away=others)
+            sidecar = replace(known.sidecar, topics=kept, seen=last, away=others, lost="")
             return replace(known, sidecar=sidecar, members=stored)
 
         async with self._lock(chat_id):
@@ -359,7 +373,11 @@ class Sidecars:
             )
         own = state if is_own else replace(state, edits=TopicEdits())
         stored = await self._documents.replace(
-            chat_id, name, own.to_dict(), expected=known.filter.revision
+            chat_id,
+            name,
+            own.to_dict(),
+            expected=known.filter.revision,
+            keeps_copy=bool(_problem_of(known.filter)),
         )
         sidecar = replace(known.sidecar, state=state, problem="")
         return replace(known, sidecar=sidecar, filter=stored, edits=stored if is_own else edits)

@@ -38,7 +38,10 @@ def filter_result(
         "fell_back": decision.selection.fell_back,
         "status": status_line(view, decision, absent),
         "problem": " ".join(
-            filter(None, (view.sidecar.problem, decision.problem, held, role_problem))
+            filter(
+                None,
+                (view.sidecar.problem, view.sidecar.lost, decision.problem, held, role_problem),
+            )
         ),
         "threshold": decision.selection.reasons.threshold,
         "cut": decision.selection.reasons.cut,

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from smart_context.base.disk.files import Conflict as FileChanged
 from smart_context.base.disk.files import (
@@ -37,12 +37,6 @@ MAX_VAULT_BYTES = 16 << 20
 _logger = logging.getLogger(__name__)
 
 
-class _Damaged(NamedTuple):
-    """The state of a file that holds no object."""
-
-    signature: Signature
-
-
 class FileDocuments:
     """`<chat_id>.<name>.json`, beside the chats in a folder; satisfies `ChatDocuments`."""
 
@@ -58,10 +52,16 @@ class FileDocuments:
         return await run_uncancelled(lambda: tuple(_read(place, last) for place, last in before))
 
     async def replace(
-        self, chat_id: str, name: str, value: Mapping[str, Any], *, expected: Revision | None
+        self,
+        chat_id: str,
+        name: str,
+        value: Mapping[str, Any],
+        *,
+        expected: Revision | None,
+        keeps_copy: bool = False,
     ) -> Document:
         return await run_uncancelled(
-            partial(_replaced, self._place(chat_id, name), value, expected)
+            partial(_replaced, self._place(chat_id, name), value, expected, keeps_copy=keeps_copy)
         )
 
     def _place(self, chat_id: str, name: str) -> Place:
@@ -69,7 +69,7 @@ class FileDocuments:
 
 
 def _read(place: Place, last: Document | None) -> Document:
-    if last is not None and signature_of(place) == _signature_in(last.revision):
+    if last is not None and signature_of(place) == last.revision:
         return last
     found = read_file(place, max_bytes=MAX_BYTES)
     if found is None:
@@ -78,26 +78,21 @@ def _read(place: Place, last: Document | None) -> Document:
     value = parsed(content)
     if value is None:
         _logger.warning("%s can't be read as a JSON object.", place)
-        return Document(revision=_Damaged(signature), is_damaged=True)
+        return Document(revision=signature, is_damaged=True)
     return Document(value=value, revision=signature)
 
 
-def _replaced(place: Place, value: Mapping[str, Any], expected: Revision | None) -> Document:
-    before = _signature_in(expected)
+def _replaced(
+    place: Place, value: Mapping[str, Any], expected: Revision | None, *, keeps_copy: bool = False
+) -> Document:
+    before = cast("Signature | None", expected)  # as `_read` and this gave it
     try:
-        if isinstance(expected, _Damaged):
-            _keep_copy(place, expected.signature)
+        if keeps_copy and before is not None:
+            _keep_copy(place, before)
         signature = replace_unless_changed(place, encoded(value), before)
     except FileChanged as error:
         raise Conflict(str(error)) from error
     return Document(value=dict(value), revision=signature)
-
-
-def _signature_in(revision: Revision | None) -> Signature | None:
-    """The file's state; revisions are those of `_read` and `_replaced`."""
-    if isinstance(revision, _Damaged):
-        return revision.signature
-    return cast("Signature | None", revision)
 
 
 def _keep_copy(place: Place, damaged: Signature) -> None:

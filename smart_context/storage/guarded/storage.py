@@ -47,12 +47,20 @@ class PersonalDocuments:
         return await self._inner.read(chat_id, *names, known=known)
 
     async def replace(
-        self, chat_id: str, name: str, value: Mapping[str, Any], *, expected: Revision | None
+        self,
+        chat_id: str,
+        name: str,
+        value: Mapping[str, Any],
+        *,
+        expected: Revision | None,
+        keeps_copy: bool = False,
     ) -> Document:
         """Replace an object if its revision still is the expected one."""
         if not await may_use_chat(self._owners, chat_id):
             raise unknown_chat(chat_id)
-        return await self._inner.replace(chat_id, name, value, expected=expected)
+        return await self._inner.replace(
+            chat_id, name, value, expected=expected, keeps_copy=keeps_copy
+        )
 
 
 class PersonalLogs:

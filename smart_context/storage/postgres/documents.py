@@ -33,6 +33,13 @@ ON CONFLICT (chat, name) DO UPDATE SET revision = excluded.revision, content = e
 RETURNING revision
 """
 
+_KEEP_COPY = """
+INSERT INTO document (chat, name, revision, content)
+SELECT chat, name || '.damaged-' || revision, nextval('revision'), content
+FROM document WHERE chat = %s AND name = %s
+ON CONFLICT DO NOTHING
+"""
+
 _ADD = """
 INSERT INTO vault_document (kind, name, revision, content) VALUES (%s, %s, nextval('revision'), %s)
 ON CONFLICT (kind, name) DO """
@@ -69,7 +76,13 @@ class PostgresDocuments:
         return tuple(stored.get(name) or _none(before.get(name)) for name in names)
 
     async def replace(
-        self, chat_id: str, name: str, value: Mapping[str, Any], *, expected: Revision | None
+        self,
+        chat_id: str,
+        name: str,
+        value: Mapping[str, Any],
+        *,
+        expected: Revision | None,
+        keeps_copy: bool = False,
     ) -> Document:
         chat = check_chat_id(chat_id)
         sidecar_name(chat, name)  # refuses a bad name
@@ -82,6 +95,8 @@ class PostgresDocuments:
             ).fetchone()
             if (found and found[0]) != expected:
                 raise Conflict(f"{chat}.{name}")
+            if keeps_copy:
+                connection.execute(_KEEP_COPY, (place, name))
             asked = {"chat": place, "name": name, "content": content}
             revision = connection.execute(_REPLACE, asked).fetchone()
             assert revision is not None  # noqa: S101 - what was written is returned

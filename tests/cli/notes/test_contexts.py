@@ -120,7 +120,7 @@ def test_templates_come_from_a_file(ask, tmp_path):
     for content in ("{", "[]", '{"x": {}}', '{"0": {"before": 1}}'):
         (tmp_path / "t.json").write_text(content)
         code, out, err = ask("build", "Plan", "--template-file", tmp_path / "t.json")
-        assert (code, out) == (1, "")
+        assert (code, out) == (2, "")
         assert "t.json" in err
 
 
@@ -203,7 +203,8 @@ def test_edit_by_options_changes_what_it_names_and_nothing_else(ask, stored):
         pytest.param(["show", "none"], 1, "There are: k", id="no such context"),
         pytest.param(["delete", "none"], 1, "There are: k", id="nothing to delete"),
         pytest.param(["edit", "k", "--remove", "x"], 1, "not listed", id="nothing to remove"),
-        pytest.param(["edit", "k", "--unset", "x"], 1, "not set", id="nothing to unset"),
+        pytest.param(["edit", "k", "--unset", "depth"], 1, "not set", id="nothing to unset"),
+        pytest.param(["edit", "k", "--unset", "x"], 2, "no option 'x'", id="no such option"),
         pytest.param(["edit", "k" * 300, "--add", "x"], 2, "shorter", id="a name too long"),
         pytest.param(["edit", " ", "--add", "x"], 2, "found nothing", id="a name without a letter"),
     ],

@@ -55,7 +55,7 @@ def test_a_model_that_fails_says_what_to_do(smart_context, endpoint):
     assert code == 1
     assert "smart-context models add" in err
     code, _, err = smart_context("models", "add", "ftp://nowhere")
-    assert code == 1
+    assert code == 2
     assert "can't be used" in err
 
 

@@ -235,12 +235,13 @@ async def test_damaged_choices_are_not_taken_for_none(one, folder, content):
     assert (await one.sidecars.shown("c")).problem == ""
 
 
-async def test_a_damaged_file_is_kept_under_a_name_of_its_own(one, folder):
+@pytest.mark.parametrize("content", DAMAGED)
+async def test_a_damaged_file_is_kept_under_a_name_of_its_own(one, folder, content):
     folder.mkdir()
-    (folder / "c.filter.json").write_bytes(b'{"hidden": ["m1"]')
+    (folder / "c.filter.json").write_bytes(content)
     await one.change(selecting("Cats"))
     (kept,) = folder.glob("c.filter.damaged-*.json")
-    assert kept.read_bytes() == b'{"hidden": ["m1"]'
+    assert kept.read_bytes() == content
     await one.change(selecting("Dogs"))
     assert list(folder.glob("*.damaged-*")) == [kept]
 
@@ -253,12 +254,17 @@ async def test_choices_that_were_read_hold_while_their_file_is_damaged(one, fold
     assert (on_disk(folder)["active_topics"], on_disk(folder)["hidden"]) == (["Cats"], ["m1"])
 
 
-async def test_damaged_topics_are_found_again(one, folder):
+@pytest.mark.parametrize("content", [b"{", b"[]", b'{"topics": "Cats"}'])
+async def test_damaged_topics_are_told_kept_and_found_again(one, folder, content):
     folder.mkdir()
-    (folder / "c.topics.json").write_bytes(b"{")
+    (folder / "c.topics.json").write_bytes(content)
     assert (await one.sidecars.of("c")).topics == ()
+    assert "can't be read" in (await one.sidecars.of("c")).lost
     await one.sidecars.keep_topics("c", [Topic(label="Cats", count=1)])
     assert [topic.label for topic in (await one.sidecars.of("c")).topics] == ["Cats"]
+    assert (await one.sidecars.of("c")).lost == ""
+    (kept,) = folder.glob("c.topics.damaged-*.json")
+    assert kept.read_bytes() == content
 
 
 async def test_an_edit_of_topics_does_not_replace_the_owners_damaged_choices(one, folder):
