@@ -1,6 +1,7 @@
 """The checks of the trade, as tests, so that one command runs everything."""
 
 import ast
+import importlib
 import re
 import shutil
 import subprocess
@@ -161,3 +162,45 @@ def test_every_library_that_is_imported_is_declared_and_the_other_way_round():
     extras = project["optional-dependencies"]
     optional = {re.split(r"[>=<\[]", line)[0] for name in ("mcp", "team") for line in extras[name]}
     assert used == declared | optional
+
+
+PRIVATE = {
+    "uvicorn": (
+        "uvicorn.protocols.http.h11_impl:H11Protocol",
+        "uvicorn.protocols.http.h11_impl:RequestResponseCycle",
+        "uvicorn.protocols.websockets.websockets_sansio_impl:WebSocketsSansIOProtocol",
+    ),
+    "psycopg": ("psycopg.errors:_WaitTimeout",),
+}
+"""What is used of a library although it promises nothing of it, by the distribution."""
+
+
+def test_a_library_whose_private_names_are_used_has_an_upper_bound_and_these_names():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"].values()
+    required = [line for lines in (project["dependencies"], *extras) for line in lines]
+    for library, names in PRIVATE.items():
+        lines = [line for line in required if re.split(r"[>=<\[]", line)[0] == library]
+        assert lines
+        assert all(",<" in line for line in lines)
+        for module, name in (each.split(":") for each in names):
+            assert hasattr(importlib.import_module(module), name), f"{module}.{name} is gone"
+
+
+def test_the_private_names_of_libraries_are_known():
+    found = set()
+    for path in (ROOT / "smart_context").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").endswith("_impl"):
+                found |= {f"{node.module}:{alias.name}" for alias in node.names}
+    assert found == set(PRIVATE["uvicorn"])
+    database = (ROOT / "smart_context/storage/postgres/database.py").read_text(encoding="utf-8")
+    assert set(re.findall(r"\berrors\.(_\w+)", database)) == {"_WaitTimeout"}
+
+
+def test_the_licences_of_all_that_goes_with_the_wheel_are_named():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = [path for glob in project["license-files"] for path in ROOT.glob(glob)]
+    fonts = {path.name for path in named if path.parent.name == "fonts"}
+    assert {path.name for path in (ROOT / "static/fonts").glob("*OFL*")} == fonts != set()
+    assert "OFL-1.1" in project["license"].split(" AND ")
