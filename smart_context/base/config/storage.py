@@ -1,5 +1,6 @@
 """`[storage]`: where chats are kept, and how processes tell each other of events."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,11 @@ STORAGE_VARIABLE = "SMART_CONTEXT_STORAGE"
 EVENTS_VARIABLE = "SMART_CONTEXT_EVENTS"
 
 _DATABASES, _DATABASE_EXAMPLE = ("postgresql", "postgres"), "postgresql://user@host/name"
+_USER = re.compile(r"(?:(?:postgres(?:ql)?|rediss?|mysql):?/*)?[^:/?@]*", re.IGNORECASE)
+"""The beginning of a URL, up to a user or a host: what comes next may be a password."""
+
+_PORT = re.compile(r"(?::\d*)?(?:[/?,]|$)")
+_NAMED_PASSWORD = re.compile(r"(password\s*=\s*)[^&\s]+", re.IGNORECASE)
 _EVENTS, _EVENTS_EXAMPLE = ("redis", "rediss"), "redis://host:6379/0"
 
 
@@ -96,16 +102,15 @@ def no_driver() -> str:
 
 
 def without_password(url: str) -> str:
-    """A URL as it can be shown."""
-    try:
-        parts = urlsplit(url)
-        if parts.password is None:
-            return url
-        user = parts.username or ""
-        host = parts.netloc.rpartition("@")[2]
-    except ValueError:
-        return f"{url.partition('://')[0]}://…"
-    return parts._replace(netloc=f"{user}@{host}").geturl()
+    """A URL as it can be shown, however it was mistyped."""
+    head, sign, rest = url.rpartition("@")
+    found = _USER.match(head if sign else url)
+    assert found is not None  # noqa: S101 - it matches any text
+    if sign:
+        url = f"{found[0]}@{rest}" if ":" in head[found.end() :] else url
+    elif not _PORT.match(url, found.end()):
+        url = f"{found[0]}:…"
+    return _NAMED_PASSWORD.sub(r"\1…", url)
 
 
 def _can_be_split(url: str) -> bool:

@@ -79,7 +79,9 @@ def copy(source: str, target: str, output: str) -> None:
                 "postgresql://user@host/name"
             )
     if not is_database(source) and not Path(source.removeprefix("file://")).expanduser().is_dir():
-        raise BadUsage(f"--from: {shown(source)} is not a folder; nothing was copied")
+        raise BadUsage(
+            f"--from: {shown(without_password(source))} is not a folder; nothing was copied"
+        )
     _check_driver(source, target)
     from smart_context.app.storage_verbs import copied  # noqa: PLC0415 - keeps --help fast
     from smart_context.storage.layout import SameStorage  # noqa: PLC0415 - as above

@@ -5,6 +5,7 @@ A database that hangs without an error says nothing, so the limits are kept on t
 
 import atexit
 import logging
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -75,10 +76,23 @@ def migrate(connection: Connection) -> SchemaState:
 
     Raises:
         SchemaTooNew: The database has more than this program knows.
+        StoreFailed: The connection's role may not make tables.
     """
     before = schema_state(connection)
     if not before.pending:
         return before
+    try:
+        return _migrated(connection)
+    except errors.InsufficientPrivilege as error:
+        role = connection.info.user
+        raise StoreFailed(
+            f"The schema has to be made or renewed, and the role {role!r} may not do that:"
+            f" {_words(error)}. Let the owner of the database run smart-context storage migrate"
+            f" with an address of its own, or make {role!r} the owner: docs/team.md."
+        ) from error
+
+
+def _migrated(connection: Connection) -> SchemaState:
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
         connection.execute(
@@ -116,7 +130,16 @@ def prepare_meanings(connection: Connection) -> None:
 
 def has_meanings(connection: Connection) -> bool:
     """True if the database searches by meaning."""
-    return connection.execute("SELECT to_regclass('meaning')").fetchone() != (None,)
+    return has_relation(connection, "meaning")
+
+
+def has_relation(connection: Connection, name: str) -> bool:
+    """True if a table or an index is there now.
+
+    After a wait for a lock, `to_regclass` may say what it knew before.
+    """
+    asked = "SELECT 1 FROM pg_class WHERE relname = %s AND pg_table_is_visible(oid)"
+    return connection.execute(asked, (name,)).fetchone() is not None
 
 
 MOST_CONNECTIONS = 8
@@ -154,6 +177,7 @@ Asked = Sequence[Any] | Mapping[str, Any]
 """The values of a statement's parameters."""
 
 _RV = TypeVar("_RV")
+_PORTS = re.compile(r"[\d,]*")
 _TRIES = MOST_CONNECTIONS + 2
 _logger = logging.getLogger(__name__)
 
@@ -211,10 +235,10 @@ class Database:
     @property
     def where(self) -> str:
         """Where it is, without a password, for users."""
-        with suppress(psycopg.Error):
-            parts = conninfo_to_dict(self.url)
-            return f"database {parts.get('dbname', '')} on {parts.get('host', 'this machine')}"
-        return "the database"
+        if _is_mistyped(self.url):
+            return "database"
+        parts = conninfo_to_dict(self.url)
+        return f"database {parts.get('dbname', '')} on {parts.get('host', 'this machine')}"
 
     def run(self, work: Work[T], *, patience_s: float = ANSWER_S, repeatable: bool = False) -> T:
         """Do work in one transaction; blocks.
@@ -336,6 +360,12 @@ class Database:
         Raises:
             StorageAway, StoreFailed: The database can't be reached, or refuses.
         """
+        if _is_mistyped(self.url):
+            raise StoreFailed(
+                "The address of the database can't be read: expected"
+                " postgresql://user:password@host/name. In a password, write @ : / ? # and % as"
+                " %40 %3A %2F %3F %23 and %25."
+            )
         try:
             with PatientConnection.connect(self.url, autocommit=True, **KEPT_ALIVE) as connection:
                 connection.patience_s = 10 * ANSWER_S  # another process may be migrating
@@ -385,6 +415,16 @@ def _wait_for(connection: PatientConnection, patience_s: float) -> None:
     connection.patience_s = patience_s
     if patience_s > ANSWER_S:
         connection.execute("SET LOCAL statement_timeout = 0")
+
+
+def _is_mistyped(url: str) -> bool:
+    """True if libpq takes an address apart otherwise than meant: its words quote a password."""
+    try:
+        parts = conninfo_to_dict(url)
+    except psycopg.Error:
+        return True
+    names = f"{parts.get('host', '')}{parts.get('dbname', '')}"
+    return "@" in names or not _PORTS.fullmatch(str(parts.get("port", "")))
 
 
 def _is_broken_off(error: psycopg.Error) -> bool:

@@ -14,6 +14,7 @@ from smart_context.storage.postgres.database import (
     Connection,
     Database,
     has_meanings,
+    has_relation,
     locked_place,
     rows,
 )
@@ -198,8 +199,7 @@ class Meanings:
 
 def _make_index(connection: Connection, width: int) -> None:
     connection.execute("SELECT pg_advisory_xact_lock(%s)", (MEANINGS_LOCK,))
-    found = connection.execute("SELECT to_regclass(%s)", (f"meaning_{width}",)).fetchone()
-    if found == (None,):
+    if not has_relation(connection, f"meaning_{width}"):
         connection.execute(_INDEX.format(width).encode())
 
 

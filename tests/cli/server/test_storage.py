@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 
 import psycopg
@@ -28,6 +29,8 @@ def empty(tmp_path_factory):
         (["copy", "--from", "/tmp/x"], "--to"),
         (["copy", "--from", "/nowhere/vault", "--to", "/tmp/x"], "/nowhere/vault is not a folder"),
         (["migrate", "--nothing"], "No such option"),
+        (["migrate", "postgres:/u:secret@h/x"], "is no database"),
+        (["copy", "--from", "postgres:/u:secret@h/x", "--to", "/tmp/x"], "is not a folder"),
     ],
 )
 def test_wrong_usage_ends_with_2(arguments, words):
@@ -53,6 +56,32 @@ def test_a_database_that_is_not_there_ends_with_1(verb):
     assert code == 1
     assert "127.0.0.1" in errors
     assert "secret" not in out + errors
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        *("u:se@secret@h/x", "u:secret/se@h/x", "u:se?secret@h/x", "u:secret/h/x", "[u:secret@h/x"),
+    ],
+)
+def test_an_address_that_was_mistyped_is_not_printed_with_its_password(typed):
+    code, out, errors = run_to_end(["storage", "migrate", f"postgresql://{typed}"])
+    assert code == 1
+    assert "write @ : / ? # and % as" in errors
+    assert "se@" not in out + errors
+    assert "secret" not in out + errors
+
+
+def test_a_role_that_may_make_no_tables_is_told_who_may(empty):
+    with psycopg.connect(empty, autocommit=True) as connection:
+        connection.execute("DROP ROLE IF EXISTS plain_role")
+        connection.execute("CREATE ROLE plain_role LOGIN")
+    plain = re.sub(r"//[^@/]*@", "//plain_role@", empty)
+    plain = plain if plain != empty else f"{empty}{'&' if '?' in empty else '?'}user=plain_role"
+    code, _, errors = run_to_end(["storage", "migrate", plain])
+    assert code == 1
+    assert "permission denied for schema public" in errors
+    assert "Let the owner of the database run smart-context storage migrate" in errors
 
 
 def test_a_database_is_checked_migrated_and_checked(empty):

@@ -1,13 +1,20 @@
-"""The threads in which work with the database waits for its answers."""
+"""The first use of a database, and the threads in which work with it waits for its answers."""
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from smart_context.base.asking import waited_for
-from smart_context.storage.postgres.database import MOST_CONNECTIONS, Database
+from smart_context.storage.postgres.database import (
+    MOST_CONNECTIONS,
+    Database,
+    has_meanings,
+    schema_state,
+)
 from tests.patience import PATIENCE_S
+from tests.postgres_server import new_empty_database
 
 pytestmark = pytest.mark.anyio
 
@@ -25,3 +32,19 @@ async def test_what_a_client_waits_for_does_not_queue_behind_work_in_the_backgro
         finally:
             may_end.set()
     database.close()
+
+
+def test_servers_that_start_at_once_make_the_schema_together(tmp_path_factory):
+    url, at_once = new_empty_database(tmp_path_factory), threading.Barrier(4)
+
+    def started(_number):
+        database = Database(url)
+        try:
+            at_once.wait()
+            database.prepare()
+            return database.run(lambda c: (schema_state(c).pending, has_meanings(c)))
+        finally:
+            database.close()
+
+    with ThreadPoolExecutor(4) as servers:
+        assert set(map(str, servers.map(started, range(4)))) == {"({}, True)"}
