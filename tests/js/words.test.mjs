@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { rereadInWords } from "../../static/panel/sends/cost.js";
 import { test } from "node:test";
 import { behindInWords } from "../../static/cloud/cloud-view.js";
 import { fit, roomFor } from "../../static/cloud/fit.js";
@@ -147,4 +148,11 @@ test("what was done with chats is told in words", () => {
 test("chats without messages that can be read are told of an import, and not called known", () => {
   const none = { new: 1, grown: 0, unchanged: 0, deleted: 0, unreadable: 3, failed: [] };
   assert.equal(inWords(none), "1 new chat, 3 without messages that can be read.");
+});
+
+test("what a server reads again is told with the reason, if there is one", () => {
+  const cost = { sent: 2000, unchanged: 40, reread: 1240, saved: 0 };
+  assert.equal(rereadInWords(cost, "an earlier message is no longer sent"), "1,240 tokens are read again: an earlier message is no longer sent.");
+  assert.equal(rereadInWords(cost, ""), "");
+  assert.equal(rereadInWords({ ...cost, reread: 0 }, "an earlier message has changed"), "");
 });

@@ -88,9 +88,7 @@ class RequestCosts:
             question: The message that it ends with.
         """
         cache = self.model.cache(str(fields.get("model") or ""))
-        last = await self.last_request(forecast.view.chat_id)
-        if last and not last.is_cached(now=self.clock(), ttl_s=cache.ttl_s, model=cache.model):
-            last = None
+        last = await self._last(forecast, fields)
         is_in = forecast.decision.selection.reasons.is_in
         price, of_all = self.model.price(cache.model), 0
         if price and last:
@@ -104,6 +102,20 @@ class RequestCosts:
             price=price,
             currency=self.model.currency(),
         )
+
+    async def reread_because(self, forecast: Forecast, head: Head, fields: JsonObject) -> str:
+        """Why a server reads again what it has read of the last request; empty if it need not."""
+        last = await self._last(forecast, fields)
+        is_in = forecast.decision.selection.reasons.is_in
+        return _next(forecast, head, is_in).reread_because(last) if last else ""
+
+    async def _last(self, forecast: Forecast, fields: JsonObject) -> LastRequest | None:
+        """The last request of a chat, if its provider still has it."""
+        cache = self.model.cache(str(fields.get("model") or ""))
+        last = await self.last_request(forecast.view.chat_id)
+        if last and last.is_cached(now=self.clock(), ttl_s=cache.ttl_s, model=cache.model):
+            return last
+        return None
 
     def _shared(
         self, forecast: Forecast, request: Next, last: LastRequest | None, question: Message
@@ -232,14 +244,18 @@ class PreviewCommands:
             added = planned.added
         tokens = forecast.with_briefing(briefing, count, attached, added)
         result = self._result(forecast, briefing, await self._settled(tokens, planned))
-        result["cost"] = await self.costs.document(
-            forecast,
-            forecast.head(briefing, count, added),
-            result["tokens"],
-            fields,
-            replace(draft, content=briefing.message),
-        )
-        result["cut_texts"] = [await self._cut(each) for each in cut_texts(f"{attached}\n")]
+        head = forecast.head(briefing, count, added)
+        result |= {
+            "reread_because": await self.costs.reread_because(forecast, head, fields),
+            "cost": await self.costs.document(
+                forecast,
+                head,
+                result["tokens"],
+                fields,
+                replace(draft, content=briefing.message),
+            ),
+            "cut_texts": [await self._cut(each) for each in cut_texts(f"{attached}\n")],
+        }
         if planned and planned.problem:
             result["problem"] = planned.problem
         if topics is not None or threshold is not None:

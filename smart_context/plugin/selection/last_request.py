@@ -73,6 +73,21 @@ class Next:
         place = _same(known, self.tokens[:place])  # an edited message is another one
         return found + sum(self.tokens[:place]), place
 
+    def reread_because(self, last: LastRequest) -> str:
+        """Why a server reads messages again that it has read, in words; empty if it need not."""
+        if self.head != last.head:
+            new = {digest for digest, _ in self.head} - {digest for digest, _ in last.head}
+            return f"what stands before them {'has changed' if new else 'is shorter'}"
+        place = self.unchanged(last)[1]
+        before, now = last.sent[place : place + 1], tuple(self.ids[place : place + 1])
+        if not (before and now):
+            return ""  # it only goes on, or ends earlier
+        if before == now:
+            return "an earlier message has changed"
+        if before[0] not in set(self.ids):
+            return "an earlier message is no longer sent"
+        return "an earlier message is sent that was not"
+
     def shared(self, last: LastRequest) -> Shared:
         """What it has in common with the last request."""
         unchanged, place = self.unchanged(last)

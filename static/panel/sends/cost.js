@@ -38,6 +38,15 @@ export function knownInWords({ unchanged }) {
   return unchanged < LEAST_KNOWN ? "" : `The first ${numbered(unchanged)} tokens are as last time, which costs less.`;
 }
 
+/**
+ * `1,240 tokens are read again: an earlier message is no longer sent.`; empty if none are.
+ * @param {Cost} cost
+ * @param {string} why
+ */
+export function rereadInWords({ reread }, why) {
+  return reread && why ? `${counted(reread, "token")} ${reread === 1 ? "is" : "are"} read again: ${why}.` : "";
+}
+
 /** `≈ $0.0021`, or `under $0.0001`. @param {number} amount @param {string} currency */
 export function about(amount, currency) {
   return `${amount > 0 && amount < LEAST_AMOUNT ? "" : "≈ "}${money(amount, currency)}`;

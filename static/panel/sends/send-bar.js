@@ -7,7 +7,7 @@ import { newest } from "../../lib/newest.js";
 import { hueOf } from "../../cloud/hues.js";
 import { numbered, reasonOf } from "../../lib/text.js";
 import { toast } from "../../lib/toasts.js";
-import { knownInWords, priceInWords } from "./cost.js";
+import { knownInWords, priceInWords, rereadInWords } from "./cost.js";
 import { partsOf, totalInWords, windowInWords, withTopics } from "./parts.js";
 
 const TYPING_MS = 120;
@@ -83,7 +83,7 @@ export class SendBar {
     this.#root.toggleAttribute("data-over", Boolean(room) && tokens > room);
     this.#find(".sends-total").textContent = total;
     this.#find(".sends-window").textContent = windowInWords(tokens, room, note);
-    this.#showCost(news.cost, news.model.startsWith("embedded/"));
+    this.#showCost(news.cost, news.reread_because, news.model.startsWith("embedded/"));
     const bar = this.#find(".sends-bar");
     bar.setAttribute("aria-label", [total, ...pieces.map(({ name, tokens: count }) => `${name} ${numbered(count)}`)].join(", "));
     bar.replaceChildren(...pieces.map((piece) => this.#segment(piece)));
@@ -92,11 +92,16 @@ export class SendBar {
     this.#showUnseen(unseen);
   }
 
-  /** @param {import("./cost.js").Cost} cost @param {boolean} isFree  Nothing is sent anywhere. */
-  #showCost(cost, isFree) {
+  /**
+   * @param {import("./cost.js").Cost} cost
+   * @param {string} why  Why the server reads again what it has read.
+   * @param {boolean} isFree  Nothing is sent anywhere.
+   */
+  #showCost(cost, why, isFree) {
     const line = this.#find(".sends-cost");
-    line.hidden = isFree || (!cost.price && !cost.unchanged);
-    line.textContent = cost.price ? priceInWords(cost) : knownInWords(cost);
+    const told = [cost.price ? priceInWords(cost) : knownInWords(cost), rereadInWords(cost, why)];
+    line.textContent = told.filter(Boolean).join(cost.price ? " · " : " ");
+    line.hidden = isFree || !line.textContent;
     line.title = cost.price ? knownInWords(cost) : "";
   }
 

@@ -92,3 +92,20 @@ def test_images_are_shown_by_their_type_and_size():
         {"type": "image_url", "image_url": {"url": "data:image/png;base64,(1,200 characters)"}},
     ]
     assert prompt[1]["content"][1] is image
+
+
+async def test_a_preview_says_why_the_server_reads_again_what_it_has_read(served):
+    async with served() as running:
+        for message in ("cats sleep", "boats sail", "cats purr"):
+            await running.call("chat.send", chat_id="c", message=message, stream=False)
+
+        async def told():
+            preview = await running.call("preview", chat_id="c", message="And?", brief=True)
+            return preview["reread_because"]
+
+        assert not await told()
+        chat = await running.call("memory.load_chat", chat_id="c")
+        await running.call("hide", chat_id="c", message_ids=[chat["messages"][1]["id"]])
+        assert await told() == "an earlier message is no longer sent"
+        await running.call("set_role", chat_id="c", role="reviewer")
+        assert await told() == "what stands before them has changed"
