@@ -187,6 +187,25 @@ def branches(count):
                          for n in range(count)]}  # fmt: skip
 
 
+def branches_at_each_message(count):
+    return {"messages": [{"id": f"m{n}", "role": "user", "content": "a"} for n in range(count)],
+            "branches": [{"id": f"b{n}", "after": f"m{n}", "messages": [{"id": f"x{n}"}]}
+                         for n in range(count)],
+            "version_order": [f"x{n}" for n in range(count)]}  # fmt: skip
+
+
+def removed_lists(count):
+    """What an early release kept; each must be looked for among the answers of all."""
+    asked = {"id": "q", "role": "user", "content": "a", "created_at": "2026-01-02"}
+    given = {"id": "a", "role": "assistant", "content": "a", "created_at": "2026-01-02"}
+    return {"messages": [asked, given],
+            "removed": [{"removed_at": "2026-01-03", "messages": [
+                {"id": f"r{n}", "role": "user", "content": "a", "created_at": "2026-01-01"},
+                {"id": f"s{n}", "role": "assistant", "created_at": "2026-01-02"}]}
+                        for n in range(count)]}  # fmt: skip
+
+
+@pytest.mark.parametrize("make", [branches, branches_at_each_message, removed_lists])
 @pytest.mark.parametrize("reader", [other_versions, versions_of])
-def test_a_document_of_many_branches_is_read_in_proportion_to_them(reader):
-    assert growth(reader, branches, longest=MANY) < MOST_GROWTH
+def test_a_document_of_many_branches_is_read_in_proportion_to_them(reader, make):
+    assert growth(reader, make, longest=MANY) < MOST_GROWTH

@@ -7,11 +7,12 @@ version swaps the rest of the path with a branch, so nothing is lost and every i
 """
 
 import hashlib
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from smart_context.base.errors import CommandFailed
 from smart_context.base.values import JsonObject, text_in
@@ -27,6 +28,7 @@ VERSION_ORDER = "version_order"
 REMOVED = "removed"
 """Where earlier releases kept what regenerating left, without saying what it followed."""
 
+_MOST_LOOKED_AT, _FEWEST_LOOKED_AT = 1_000_000, 20
 _DEEPEST = 50
 """Most branches, one inside another, that are made current in one go."""
 
@@ -69,8 +71,9 @@ def branches_of(document: Mapping[str, Any]) -> list[JsonObject]:
     removals = [entry for entry in _listed(document.get(REMOVED)) if _is_removal(entry)]
     if not removals:
         return branches
-    paths = [(path, messages_of(path)) for path in (document, *branches, *removals)]
-    return [*branches, *(_from_removal(entry, paths) for entry in reversed(removals))]
+    answers = _answers_in((document, *branches, *removals))
+    most = max(_FEWEST_LOOKED_AT, _MOST_LOOKED_AT // len(removals))
+    return [*branches, *(_from_removal(entry, answers, most) for entry in reversed(removals))]
 
 
 def set_branches(
@@ -221,22 +224,22 @@ def _points(document: Mapping[str, Any]) -> Iterator[_Point]:
     if not branches:
         return
     entries = _named(document)
-    places = _places(entries)
+    places, heads = _places(entries), _head_places(entries)
     at: dict[int, list[JsonObject]] = defaultdict(list)
     for branch in reversed(branches):
         place = places.get(_after(branch))
-        head = None if place is None else _head_place(entries, place + 1)
+        head = None if place is None else heads[place + 1]
         if head is not None:
             at[head].append(branch)
+    order = {key: rank for rank, key in enumerate(_order_of(document))}
     for place, others in sorted(at.items()):
-        yield _point(document, entries[place], others)
+        yield _point(order, entries[place], others)
 
 
 def _point(
-    document: Mapping[str, Any], head: Mapping[str, Any], branches: Sequence[JsonObject]
+    order: Mapping[str, int], head: Mapping[str, Any], branches: Sequence[JsonObject]
 ) -> _Point:
     heads = [*(_head_entry(branch["messages"]) for branch in branches), head]
-    order = {key: rank for rank, key in enumerate(_order_of(document))}
     times = [entry.get("created_at") for entry in heads if entry.get("id") not in order]
     by_time = all(isinstance(time, str) and time for time in times)
 
@@ -273,15 +276,25 @@ def _holds_nothing(branch: Mapping[str, Any]) -> bool:
     return answer.role == "assistant" and bool(answer.error) and not answer.parts
 
 
-def _head_place(entries: Sequence[Any], start: int = 0) -> int | None:
-    """The place of a version's first message that is not a summary."""
-    places = [place for place in range(start, len(entries)) if isinstance(entries[place], dict)]
-    spoken = (place for place in places if entries[place].get("is_summary") is not True)
-    return next(spoken, places[0] if places else None)
+def _head_places(entries: Sequence[Any]) -> list[int | None]:
+    """For each place, and for the end, that of the first message from there on.
+
+    A summary counts only where no other message follows.
+    """
+    found: list[int | None] = [None]
+    said = summary = None
+    for place in range(len(entries) - 1, -1, -1):
+        entry = entries[place]
+        if isinstance(entry, dict) and entry.get("is_summary") is not True:
+            said = place
+        elif isinstance(entry, dict):
+            summary = place
+        found.append(summary if said is None else said)
+    return found[::-1]
 
 
 def _head_entry(entries: Sequence[Any]) -> Mapping[str, Any]:
-    place = _head_place(entries)
+    place = _head_places(entries)[0]
     entry: Mapping[str, Any] = {} if place is None else entries[place]
     return entry
 
@@ -340,30 +353,56 @@ def _is_branch(entry: object) -> bool:
 _is_removal = _is_branch
 
 
-def _from_removal(
-    removal: JsonObject, paths: Sequence[tuple[Mapping[str, Any], Sequence[Message]]]
-) -> JsonObject:
+class _Answered(NamedTuple):
+    """A question, when its answer was begun, and which path has both."""
+
+    at: str
+    question: Message
+    path: Mapping[str, Any]
+
+
+def _answers_in(paths: Sequence[Mapping[str, Any]]) -> list[_Answered]:
+    """The answered questions of paths, by the times of the answers; of equals the first is last."""
+    found = [
+        _Answered(answer.created_at, question, path)
+        for path in paths
+        for question, answer in pairwise(messages_of(path))
+        if answer.created_at and question.role == "user"
+    ]
+    found.reverse()
+    found.sort(key=lambda answered: answered.at)
+    return found
+
+
+def _from_removal(removal: JsonObject, answers: Sequence[_Answered], most: int) -> JsonObject:
     """What an earlier release removed, as a branch.
 
     The answer that replaced it was begun at the time of the removal; it answers the question that
     the removed messages followed.
+
+    Args:
+        answers: As `_answers_in` gives them.
+        most: How many of them are looked at.
     """
     removed_at = text_in(removal.get("removed_at"))
     first = next(iter(messages_of(removal)), None)
-    best: tuple[str, str | None] = ("", None)
-    for path, messages in paths:
-        for question, answer in pairwise(() if path is removal else messages):
-            if _may_follow(question, first) and best[0] < answer.created_at <= removed_at:
-                best = answer.created_at, question.id
+    until = bisect_right(answers, removed_at, key=lambda answered: answered.at)
+    before = answers[max(0, until - most) : until]
+    after = next(
+        (
+            one.question.id
+            for one in reversed(before)
+            if one.path is not removal and _may_follow(one.question, first)
+        ),
+        None,
+    )
     name = hashlib.sha256(f"{removed_at}\0{first.id if first else ''}".encode()).hexdigest()[:12]
     kept = {key: value for key, value in removal.items() if key != "removed_at"}
-    return {**kept, "id": name, "after": best[1], "created_at": removed_at}
+    return {**kept, "id": name, "after": after, "created_at": removed_at}
 
 
 def _may_follow(question: Message, first: Message | None) -> bool:
-    return question.role == "user" and (
-        first is None or not first.created_at or question.created_at <= first.created_at
-    )
+    return first is None or not first.created_at or question.created_at <= first.created_at
 
 
 def _listed(value: object) -> list[Any]:
