@@ -274,17 +274,17 @@ class Importer:
         if found.chat_id in self._in_trash:
             return "deleted"
 
-        async def entries_of(row: Sequence[FoundMessage]) -> list[JsonObject]:
-            entries = await asyncio.to_thread(lambda: [entry_of(found, message) for message in row])
-            for message, entry in zip(row, entries, strict=True):
+        # All at once: a thread for each of 100,000 branches takes a minute.
+        entries, *others = await asyncio.to_thread(
+            lambda: [[entry_of(found, message) for message in row] for row in rows]
+        )
+        for row, stored_row in zip(rows, (entries, *others), strict=True):
+            for message, entry in zip(row, stored_row, strict=True):
                 if message.assets:
                     await self._add_files(source, message, entry, known or {})
-            return entries
-
-        entries = await entries_of(paths.path)
         branches = [
-            (None if before is None else str(message_id(found, before)), await entries_of(row))
-            for before, row in paths.branches
+            (None if before is None else str(message_id(found, before)), row)
+            for (before, _), row in zip(paths.branches, others, strict=True)
         ]
         hidden = [message_id(found, m) for row in rows for m in row if m.is_hidden]
         await self._hide(found.chat_id, [each for each in hidden if each not in (known or {})])
