@@ -1,8 +1,9 @@
-"""How the time of a function grows with the length of what it is given."""
+"""How time and memory of a function grow with the length of what it is given."""
 
 import gc
 import signal
 import time
+import tracemalloc
 from collections.abc import Callable
 
 TIMES = 8
@@ -62,6 +63,34 @@ def seconds(run: Callable[[str], object], text: str) -> float:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, former)
     return time.thread_time() - began
+
+
+MOST_MEMORY_GROWTH = 8.0
+"""When an input is 4 times as long; what is linear takes 4 times as much memory then, as lists and
+tables grow in steps perhaps 6 times, what is quadratic 16 times."""
+
+_LITTLE = 1 << 16
+
+
+def memory_growth(run: Callable[[str], object], make: Text, *, longest: int) -> float:
+    """How many times more memory an input takes that is 4 times as long; about 4 when linear.
+
+    What twice as long an input takes lies between, or the steps of a table decide. The input itself
+    does not count. What takes little memory for the longest one counts as linear.
+    """
+    peaks = [_peak(run, make(length)) for length in (longest // 4, longest // 2, longest)]
+    if peaks[-1] < _LITTLE:
+        return 0.0
+    return min(peaks[2] / peaks[0], (peaks[2] / peaks[1]) ** 2, (peaks[1] / peaks[0]) ** 2)
+
+
+def _peak(run: Callable[[str], object], text: str) -> int:
+    tracemalloc.start()
+    try:
+        run(text)
+        return max(1, tracemalloc.get_traced_memory()[1])
+    finally:
+        tracemalloc.stop()
 
 
 def _interrupt(*_: object) -> None:

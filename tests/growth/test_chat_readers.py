@@ -9,10 +9,10 @@ from smart_context.importing.found import FoundChat, paths_of
 from smart_context.importing.program import Session
 from smart_context.importing.programs import PROGRAMS
 from smart_context.web.pages.pages import other_versions
-from tests.growth.clock import MOST_GROWTH, growth
+from tests.growth.clock import MOST_GROWTH, MOST_MEMORY_GROWTH, growth, memory_growth
 
 BY_NAME = {program.name: program for program in PROGRAMS}
-MANY = 3_000
+MANY, FEWER = 3_000, 800
 
 
 def session(client):
@@ -155,30 +155,41 @@ def opencode_of_files(count):
     ]
 
 
-@pytest.mark.parametrize(
+READERS = (
+    (conversation("chatgpt"), chatgpt_of_empty_nodes),
+    (conversation("chatgpt"), chatgpt_from_last_to_first),
+    (session("claude-code"), claude_code_of_one_reply),
+    (session("claude-code"), claude_code_of_results),
+    (session("claude-code"), claude_code_of_other_lines),
+    (session("codex"), codex_that_goes_back),
+    (session("codex"), codex_of_calls),
+    (conversation("claude"), claude_of_calls),
+    (conversation("openai"), openai_of_calls),
+    (session("sillytavern"), sillytavern_of_swipes),
+    (conversation("librechat"), librechat_of_trees),
+    (session("gemini-cli"), gemini_cli_that_goes_back),
+    (session("gemini-cli"), gemini_cli_of_parts),
+    (session("qwen-code"), qwen_code_of_other_lines),
+    (session("opencode"), opencode_of_parts),
+    (("opencode", BY_NAME["opencode"].scattered.gather), opencode_of_files),
+)
+
+
+of_each_reader = pytest.mark.parametrize(
     ("reader", "make"),
-    [
-        (conversation("chatgpt"), chatgpt_of_empty_nodes),
-        (conversation("chatgpt"), chatgpt_from_last_to_first),
-        (session("claude-code"), claude_code_of_one_reply),
-        (session("claude-code"), claude_code_of_results),
-        (session("claude-code"), claude_code_of_other_lines),
-        (session("codex"), codex_that_goes_back),
-        (session("codex"), codex_of_calls),
-        (conversation("claude"), claude_of_calls),
-        (conversation("openai"), openai_of_calls),
-        (session("sillytavern"), sillytavern_of_swipes),
-        (conversation("librechat"), librechat_of_trees),
-        (session("gemini-cli"), gemini_cli_that_goes_back),
-        (session("gemini-cli"), gemini_cli_of_parts),
-        (session("qwen-code"), qwen_code_of_other_lines),
-        (session("opencode"), opencode_of_parts),
-        (("opencode", BY_NAME["opencode"].scattered.gather), opencode_of_files),
-    ],
+    READERS,
     ids=lambda value: value[0] if isinstance(value, tuple) else value.__name__,
 )
+
+
+@of_each_reader
 def test_eight_times_as_much_takes_about_eight_times_as_long(reader, make):
     assert growth(reader[1], make, longest=MANY) < MOST_GROWTH
+
+
+@of_each_reader
+def test_four_times_as_much_takes_about_four_times_the_memory(reader, make):
+    assert memory_growth(reader[1], make, longest=FEWER) < MOST_MEMORY_GROWTH
 
 
 def branches(count):
@@ -209,3 +220,4 @@ def removed_lists(count):
 @pytest.mark.parametrize("reader", [other_versions, versions_of])
 def test_a_document_of_many_branches_is_read_in_proportion_to_them(reader, make):
     assert growth(reader, make, longest=MANY) < MOST_GROWTH
+    assert memory_growth(reader, make, longest=FEWER) < MOST_MEMORY_GROWTH
