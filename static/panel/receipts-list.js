@@ -15,6 +15,7 @@ import { toast } from "../lib/toasts.js";
  * @property {number} in
  * @property {number} total
  * @property {number} tokens
+ * @property {boolean} was_sent
  * @property {import("./sends/cost.js").Cost} cost
  * @property {{ price: number | null } | null} spent
  */
@@ -49,13 +50,18 @@ function entry(chatId, receipt) {
   question.textContent = visible(receipt.text) || "A question that is no longer in the chat";
   facts.textContent = [
     when(receipt.at),
-    receipt.total ? `${numbered(receipt.in)} of ${numbered(receipt.total)} messages` : "no earlier messages",
-    counted(receipt.tokens, "token"),
+    ...(receipt.was_sent ? sentBy(receipt) : receipt.outcome === "failed" ? [] : ["nothing sent"]),
     receipt.spent?.price ? money(receipt.spent.price, receipt.cost.price?.currency ?? "") : "",
     receipt.topics.map(visible).join(", "),
     receipt.outcome === "finished" ? "" : receipt.outcome,
   ].filter(Boolean).join(" · ");
   return line;
+}
+
+/** What a turn sent, in words. @param {Summary} receipt */
+function sentBy(receipt) {
+  const messages = receipt.total ? `${numbered(receipt.in)} of ${numbered(receipt.total)} messages` : "no earlier messages";
+  return [messages, counted(receipt.tokens, "token")];
 }
 
 /** @param {string} at */

@@ -41,7 +41,8 @@ def receipt_line(
         "total": len(receipt.rows),
         "usage": dict(receipt.usage),
         "cost": cost_of(receipt, prices),
-        "spent": spent_of(receipt, prices),
+        "spent": (spent := spent_of(receipt, prices)),
+        "was_sent": spent is not None,
         "model": receipt.models.get("chat", ""),
     }
 

@@ -9,6 +9,7 @@ from smart_context.base.config.endpoints import Prices
 from smart_context.base.values import CountTokens, JsonObject
 from smart_context.host.turn import Turn
 from smart_context.llm.models import NOTHING_USED, Usage
+from smart_context.llm.offline.responder import NAME as WITHOUT_MODEL
 from smart_context.plugin.receipts.receipt import Receipt, ReceiptRow
 from smart_context.plugin.selection.last_request import (
     Head,
@@ -39,9 +40,13 @@ class Spent(NamedTuple):
 
     @classmethod
     def of(cls, receipt: Receipt) -> "Spent | None":
-        """What a receipt tells; `None` if it is damaged, nothing was sent or no answer began."""
+        """What a receipt tells; `None` if it is damaged, nothing was sent or no answer began.
+
+        Without a model nothing is sent: passages are quoted.
+        """
         try:
-            if not (took := receipt.spent or _of_last_request(receipt)):
+            took = receipt.spent or _of_last_request(receipt)
+            if not took or receipt.models.get("chat") == WITHOUT_MODEL:
                 return None
             sent = int(took.get("sent", receipt.tokens))
             return cls(
@@ -210,6 +215,7 @@ def with_costs(
 def last_request_of(receipt: Receipt) -> LastRequest | None:
     """What the provider read; `None` if it got nothing of the chat, or the receipt is damaged."""
     is_unanswered = receipt.outcome == "failed" and not receipt.usage
+    is_unanswered |= receipt.models.get("chat") == WITHOUT_MODEL
     if receipt.kind != "turn" or not receipt.sent or is_unanswered or not receipt.for_next:
         return None
     try:

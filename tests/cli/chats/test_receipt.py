@@ -6,7 +6,9 @@ import pytest
 
 from tests.cli.conftest import demo_vault
 from tests.cli.test_verbs import tree
+from tests.fake_openai import FakeOpenAI
 from tests.serving import serving
+from tests.vaults import KEY, settings_text
 
 CHAT = "agent-debugging"
 
@@ -21,6 +23,15 @@ def vault(tmp_path_factory):
         server.ask("smart_context.refresh_topics", chat_id=CHAT, wait=True)
         server.ask("smart_context.get_topics", chat_id=CHAT)
     return folder
+
+
+@pytest.fixture
+def endpoint_vault(tmp_path):
+    folder = tmp_path / "served"
+    folder.mkdir()
+    with FakeOpenAI() as endpoint:
+        (folder / ".vault.toml").write_text(settings_text(endpoint.base_url))
+        yield folder
 
 
 def run_json(smart_context, vault, *arguments):
@@ -95,23 +106,30 @@ def test_a_chat_without_turns_says_so(smart_context, vault):
     assert "No receipts yet" in smart_context("receipt", "gartenjahr", "--list", cwd=vault)[1]
 
 
-def test_costs_are_summed_up_with_what_the_filter_saved_and_in_money_where_prices_are_set(
-    smart_context, vault, tmp_path
-):
+def test_turns_without_a_model_sent_nothing_and_cost_nothing(smart_context, vault):
     code, out, _ = smart_context("costs", vault, "--by", "model")
+    assert (code, out.strip()) == (0, "No costs yet: each answer adds some.")
+    assert [row["was_sent"] for row in run_json(smart_context, vault, "--list")] == [False, False]
+
+
+def test_costs_are_summed_up_with_what_the_filter_saved_and_in_money_where_prices_are_set(
+    smart_context, endpoint_vault, tmp_path
+):
+    with serving(endpoint_vault, env=KEY) as server:
+        server.ask("chat.send", chat_id="c", message="A question")
+    code, out, _ = smart_context("costs", endpoint_vault, "--by", "model")
     assert code == 0
     assert "unknown" in out
     assert "[llm.prices]" in out
 
     config = tmp_path / "config/smart-context/config.toml"
     config.parent.mkdir(parents=True)
-    config.write_text('[llm.prices]\ncurrency = "EUR"\n"*" = { input = 10, output = 1 }\n')
-    code, out, _ = smart_context("costs", vault, "--by", "chat", "--format", "json")
+    config.write_text('[llm.prices]\ncurrency = "EUR"\n"*" = { input = 10, output = 0 }\n')
+    code, out, _ = smart_context("costs", endpoint_vault, "--by", "chat", "--format", "json")
     assert code == 0
     found = json.loads(out)
     [row] = found["by_chat"]
-    assert (row["chat"], row["turns"]) == (CHAT, 2)
-    newest, first = run_json(smart_context, vault), run_json(smart_context, vault, "--list")[1]
-    assert row["saved"] == newest["left_out_tokens"] + first["left_out_tokens"] > 0
+    assert (row["chat"], row["turns"], row["saved"]) == ("c", 1, 0)
+    assert row["sent"] > 0
     assert found["total"]["price"] == pytest.approx(row["sent"] / 100_000, abs=1e-6)
-    assert "€" in smart_context("costs", vault)[1]
+    assert "€" in smart_context("costs", endpoint_vault)[1]

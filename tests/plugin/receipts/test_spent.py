@@ -4,7 +4,7 @@ import pytest
 
 from smart_context.base.config.endpoints import NO_PRICES, Price, Prices
 from smart_context.plugin.receipts.receipt import Receipt, ReceiptRow
-from smart_context.plugin.receipts.spent import Spent, Sum
+from smart_context.plugin.receipts.spent import Spent, Sum, last_request_of
 from smart_context.relevance.reasons import ReasonKind
 
 PRICES = Prices(by_pattern=(("gpt-5*", Price(input=2, cached=0.5, output=10)),))
@@ -47,6 +47,12 @@ def test_what_no_endpoint_counted_is_estimated_unless_nothing_was_read():
     assert (spent.sent, spent.answered, spent.is_counted) == (900, 0, False)
     assert Spent.of(receipt(usage={}, outcome="failed")) is None
     assert Spent.of(receipt(usage={}, sent={})) is None
+
+
+def test_without_a_model_nothing_is_sent_so_nothing_counts():
+    offline = receipt(usage={}, models={"chat": "embedded/passages"}, for_next={"asked": 0})
+    assert Spent.of(offline) is None
+    assert last_request_of(offline) is None
 
 
 @pytest.mark.parametrize("damaged", [{"usage": []}, {"usage": {"prompt": "x"}}, {"models": 3}])

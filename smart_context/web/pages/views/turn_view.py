@@ -4,6 +4,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import add
 from typing import Any, ClassVar
 
 from starlette.datastructures import QueryParams
@@ -140,7 +141,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatOverTime:
-    """The turns of a chat, oldest first."""
+    """The turns of a chat, oldest first; those that sent nothing count nothing."""
 
     columns: tuple[Column, ...]  # a column per turn
     tokens: int  # what all turns sent
@@ -172,19 +173,21 @@ def column_width(turns: int) -> float:
 def chat_over_time(receipts: Sequence[JsonObject]) -> ChatOverTime:
     """The picture from the result of `receipts`, which begins with the newest."""
     turns = list(reversed(receipts))
-    wholes = [turn["tokens"] + turn["left_out_tokens"] for turn in turns]
+    sent = [turn["tokens"] if turn["was_sent"] else 0 for turn in turns]
+    left_out = [turn["left_out_tokens"] if turn["was_sent"] else 0 for turn in turns]
+    wholes = [*map(add, sent, left_out)]
     scale = HEIGHT / max([1, *wholes])
     return ChatOverTime(
         columns=tuple(
             Column(
                 receipt=turn,
                 x=column_width(len(turns)) * place,
-                sent=max(turn["tokens"] * scale, LEAST),
-                left_out=turn["left_out_tokens"] * scale,
+                sent=max(tokens * scale, LEAST) if turn["was_sent"] else 0.0,
+                left_out=others * scale,
             )
-            for place, turn in enumerate(turns)
+            for place, (turn, tokens, others) in enumerate(zip(turns, sent, left_out, strict=True))
         ),
-        tokens=sum(turn["tokens"] for turn in turns),
+        tokens=sum(sent),
         whole=sum(wholes),
     )
 

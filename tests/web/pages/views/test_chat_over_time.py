@@ -10,8 +10,8 @@ from smart_context.web.pages.views.turn_view import (
 )
 
 
-def turn(tokens, left_out_tokens=0):
-    return {"tokens": tokens, "left_out_tokens": left_out_tokens}
+def turn(tokens, left_out_tokens=0, *, was_sent=True):
+    return {"tokens": tokens, "left_out_tokens": left_out_tokens, "was_sent": was_sent}
 
 
 def test_the_oldest_turn_comes_first_and_the_dearest_fills_the_height():
@@ -29,3 +29,11 @@ def test_columns_fill_the_picture_and_can_be_hit(turns):
     assert picture.width == picture.column * turns
     assert picture.column >= LEAST_COLUMN
     assert all(column.sent == LEAST for column in picture.columns)
+
+
+def test_a_turn_that_sent_nothing_counts_nothing():
+    picture = chat_over_time([turn(25, 75), turn(900, 300, was_sent=False)])
+    assert (picture.tokens, picture.whole) == (25, 100)
+    unsent, sent = picture.columns
+    assert (unsent.sent, unsent.left_out) == (0, 0)
+    assert sent.sent + sent.left_out == picture.height
