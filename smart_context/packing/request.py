@@ -6,12 +6,12 @@ files, the role, the template or the staged changes are different.
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
+from smart_context.base.disk.places import relative_or_whole
 from smart_context.base.errors import CommandFailed
 from smart_context.base.text.names import encodable
 from smart_context.packing.budget import Tokenizer
@@ -168,7 +168,7 @@ def record_file(record: PackRecord, prompt: Path) -> bytes:
     """
     document = asdict(record)
     document["request"] = {
-        key: os.path.relpath(value, prompt.parent) if isinstance(value, Path) else value
+        key: relative_or_whole(value, prompt.parent) if isinstance(value, Path) else value
         for key, value in document["request"].items()
     }
     return json.dumps(document, indent=1).encode() + b"\n"

@@ -38,7 +38,9 @@ from smart_context.web.listening import (
 from smart_context.web.session import Sessions
 
 _log = logging.getLogger(__name__)
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = tuple(  # the last comes from a console of Windows that is closed, or by Ctrl+Break
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name)
+)
 
 NewLink = Callable[[], str]
 """Makes a start link; each works once, so make one for each use."""

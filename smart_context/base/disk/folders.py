@@ -20,7 +20,8 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Self
 
@@ -124,6 +125,7 @@ def explained(error: OSError, path: Path, wanted: str) -> OSError:
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
 _CLOSED = -1
+_TRIES, _PAUSE_S = 100, 0.01
 
 _BY_DESCRIPTOR = {os.open, os.stat, os.mkdir, os.unlink, os.rename} <= os.supports_dir_fd
 _FOLDER_FLAGS = OPEN_FLAGS | os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
@@ -261,7 +263,7 @@ class Folder:
         Raises:
             OSError: There is none, it is a folder, or the system refuses.
         """
-        os.unlink(self._prefix + name, dir_fd=self.descriptor)
+        self._patiently(lambda: os.unlink(self._prefix + name, dir_fd=self.descriptor))
 
     def remove_folder(self, name: str) -> None:
         """Remove an empty folder.
@@ -269,7 +271,7 @@ class Folder:
         Raises:
             OSError: It is none, it is not empty, or the system refuses.
         """
-        os.rmdir(self._prefix + name, dir_fd=self.descriptor)
+        self._patiently(lambda: os.rmdir(self._prefix + name, dir_fd=self.descriptor))
 
     def move(self, name: str, target: "Folder", new_name: str) -> None:
         """Move a file or folder, replacing a file of that name; follows no link.
@@ -277,11 +279,13 @@ class Folder:
         Raises:
             OSError: There is none, or the system refuses.
         """
-        os.replace(
-            self._prefix + name,
-            target._prefix + new_name,  # noqa: SLF001 - of the same class
-            src_dir_fd=self.descriptor,
-            dst_dir_fd=target.descriptor,
+        self._patiently(
+            lambda: os.replace(
+                self._prefix + name,
+                target._prefix + new_name,  # noqa: SLF001 - of the same class
+                src_dir_fd=self.descriptor,
+                dst_dir_fd=target.descriptor,
+            )
         )
 
     def touch(self, name: str) -> None:
@@ -297,6 +301,22 @@ class Folder:
         if self.descriptor is not None:
             with contextlib.suppress(OSError):  # some network folders can't; the rename holds
                 os.fsync(self.descriptor)
+
+    def _patiently(self, change: Callable[[], None]) -> None:
+        """Change a name; for about a second also while somebody reads the file.
+
+        Windows, where folders have no descriptors, refuses to move or remove an open file.
+        """
+        pause = threading.Event()
+        for left in range(0 if self.descriptor is not None else _TRIES, -1, -1):
+            try:
+                change()
+            except PermissionError:
+                if not left:
+                    raise
+                pause.wait(_PAUSE_S)
+            else:
+                return
 
     def _open(
         self, name: str, flags: int = os.O_RDONLY, mode: int = PRIVATE_FILE

@@ -1,6 +1,7 @@
 """Paths below a trusted folder."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,6 +71,16 @@ def place_below(top: Path, folder: Path) -> Place:
     if real.is_relative_to(real_top):
         return Place(real_top, real.relative_to(real_top).parts)
     return Place(top, folder.relative_to(top).parts)
+
+
+def relative_or_whole(
+    path: str | Path, start: Path, relpath: Callable[[str, str], str] = os.path.relpath
+) -> str:
+    """The way from a folder to a path; the path itself if it is on another drive."""
+    try:
+        return relpath(os.fspath(path), os.fspath(start))
+    except ValueError:
+        return os.fspath(path)
 
 
 def _is_foreign(relative: str) -> bool:

@@ -200,7 +200,7 @@ def _size_reader() -> Callable[[], int]:
     It opens its source now, since later no file can be opened.
     """
     try:
-        sizes = os.open(_SIZES, os.O_RDONLY | os.O_CLOEXEC)
+        sizes = os.open(_SIZES, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
     except OSError:
         return lambda: 0
     page = os.sysconf("SC_PAGE_SIZE")

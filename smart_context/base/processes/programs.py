@@ -141,7 +141,8 @@ def _found(name: str, environment: Mapping[str, str]) -> str | None:
     if os.path.isabs(name):  # noqa: PTH117  as text
         return name
     # Not by `shutil.which`: on Windows it looks into the current folder first.
-    endings = ("", *environment.get("PATHEXT", "").split(os.pathsep))
+    # The bare name comes last: beside `npx.cmd` lies an `npx` for other shells.
+    endings = (*environment.get("PATHEXT", "").split(os.pathsep), "")
     for folder in _safe_folders(environment.get("PATH", ""), None):
         for ending in endings:
             path = f"{folder}{os.sep}{name}{ending}"

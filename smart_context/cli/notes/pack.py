@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from smart_context.base.disk.places import relative_or_whole
 from smart_context.base.environment import user_folder
 from smart_context.base.errors import CommandFailed
 from smart_context.base.text.names import encodable, one_line, shown
@@ -218,7 +219,7 @@ def _unescaped(found: re.Match[bytes]) -> bytes:
 def _relative(path: str, repo: Path) -> str:
     """Make an absolute path inside the repository relative to it."""
     if os.path.isabs(path):  # noqa: PTH117  by its letters
-        relative = os.path.relpath(path, repo)
+        relative = relative_or_whole(path, repo)
         path = path if relative.startswith(os.pardir) else relative
     return path.replace(os.sep, "/")
 

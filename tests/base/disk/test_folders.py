@@ -1,3 +1,4 @@
+import errno
 import os
 import socket
 import stat
@@ -187,3 +188,32 @@ def test_a_folder_may_list_names_that_differ_in_case_alone(vault):
         put(vault / "b" / name, b"")
     with opened(Place(vault) / "b") as folder:
         assert all(map(folder.lists, ("x.md", "X.md", "X.MD")))
+
+
+@pytest.mark.parametrize("change", ["replace", "unlink", "rmdir"])
+def test_a_change_is_tried_again_where_a_file_that_is_read_can_not_be_changed(
+    vault, monkeypatch, change
+):
+    put(vault / "b" / "new", b"new")
+    (vault / "b" / "empty").mkdir()
+    tries, really = [], getattr(os, change)
+
+    def refused_twice(*names, **options):
+        tries.append(names)
+        if len(tries) < 3:
+            raise PermissionError(errno.EACCES, "used by another process")
+        really(*names, **options)
+
+    monkeypatch.setattr(os, change, refused_twice)
+    with opened(Place(vault) / "b") as folder:
+        changes = {
+            "replace": lambda: folder.move("new", folder, "old"),
+            "unlink": lambda: folder.remove("new"),
+            "rmdir": lambda: folder.remove_folder("empty"),
+        }
+        if folder.descriptor is not None:  # there it is a matter of rights
+            with pytest.raises(PermissionError):
+                changes[change]()
+            return
+        changes[change]()
+    assert len(tries) == 3

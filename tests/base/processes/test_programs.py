@@ -194,3 +194,13 @@ def test_few_variables_are_passed_on():
         *("HOME", "LC_ALL", "PATH"),
         *("DISPLAY", "AWS_SECRET_ACCESS_KEY"),
     }
+
+
+def test_a_program_with_an_ending_of_the_system_comes_before_the_bare_name(install, tmp_path):
+    install("bin/npx")
+    install("bin/npx.CMD")
+    environment = {"PATH": f"{tmp_path}/bin", "PATHEXT": os.pathsep.join([".EXE", ".CMD"])}
+    options = {"environment": environment, "timeout_s": 60, "max_bytes": 1 << 16}
+    assert run(["npx"], folder=tmp_path, **options).stdout.endswith(b"npx.CMD")
+    (tmp_path / "bin" / "npx.CMD").unlink()
+    assert run(["npx"], folder=tmp_path, **options).stdout.endswith(b"npx")
