@@ -29,6 +29,7 @@ ELSEWHERE = {
     "packing/roles.py": "roles",
     "packing/templates/templates.py": "templates",
     "vault/guarded/files.py": "notes",
+    "vault/guarded/paths.py": "the names in folders of notes",
     "vault/guarded/repository.py": "a repository's own files",
     "vault/guarded/scopes.py": "ignore files",
     "vault/guarded/walk.py": "notes",
