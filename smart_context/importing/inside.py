@@ -65,6 +65,7 @@ class _Open:
 
     given: Given | None = None
     archive: zipfile.ZipFile | None = None
+    entries: Sequence[zipfile.ZipInfo] = ()  # those of the archive that are no folders
     database: sqlite3.Connection | None = None
     source: Source | None = None
     pieces: Iterator[tuple[str, object]] | None = None
@@ -105,8 +106,7 @@ def archived(given: Given) -> list[tuple[str, int]] | None:
         return None
     return [
         (entry.filename, entry.file_size if is_read_in_archive(entry) else -1)
-        for entry in archive.infolist()
-        if not entry.is_dir()
+        for entry in _open.entries
     ]
 
 
@@ -114,8 +114,7 @@ def begin(given: Given, entries: Sequence[int], wanted: str, resume: Resume) -> 
     """Begin to read a file, or entries of a ZIP that are one file's lines, for `more`."""
     archive = _archive(given) if entries else None
     if archive is not None:
-        all_ = [entry for entry in archive.infolist() if not entry.is_dir()]
-        found = [all_[number] for number in entries]
+        found = [_open.entries[number] for number in entries]
         source = Source(
             name=found[0].filename,
             size=sum(entry.file_size for entry in found),
@@ -159,7 +158,7 @@ def begin_asset(given: Given, entry: int) -> bool:
     try:
         if (archive := _archive(given)) is None:
             return False
-        found = [entry for entry in archive.infolist() if not entry.is_dir()][entry]
+        found = _open.entries[entry]
         check_entry(found)
         if found.file_size > MOST_ASSET_BYTES:
             return False
@@ -262,8 +261,10 @@ def _stream(given: Given) -> io.BufferedReader:
 
 def _archive(given: Given) -> zipfile.ZipFile | None:
     if _open.given != given:
-        _open.given, _open.archive = None, None
+        _open.given, _open.archive, _open.entries = None, None, ()
         _open.archive = archive_in(_stream(given), given.size)
+        if _open.archive is not None:  # once: the entries are asked for one by one
+            _open.entries = [each for each in _open.archive.infolist() if not each.is_dir()]
         _open.given = given
     return _open.archive
 
