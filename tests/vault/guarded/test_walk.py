@@ -406,9 +406,7 @@ def test_a_file_is_found_by_the_name_that_its_folder_lists_and_by_no_other(vault
 
 
 @pytest.mark.usefixtures("folding")
-@pytest.mark.parametrize(
-    "pattern", ["secret/", "notes/ignored.md", "s?cret", "[r-t]ecret/", "*.MD"]
-)
+@pytest.mark.parametrize("pattern", ["secret/", "notes/ignored.md", "s?cret", "[r-t]*T/", "*.MD"])
 def test_patterns_match_without_case_where_the_file_system_folds_it(vault, pattern):
     root = vault({".gitignore": pattern, "SECRET/x.md": "", "Notes/IGNORED.md": "", "a.txt": ""})
     shown = {"SECRET/x.md", "Notes/IGNORED.md", "a.txt"}
@@ -419,7 +417,7 @@ def test_patterns_match_without_case_where_the_file_system_folds_it(vault, patte
 
 @pytest.mark.parametrize(
     "pattern",
-    ["secret/", "/SECRET/*", "[^p-r]ECRET", "[[:upper:]]ecret", "s*t/", "!secret\nsecret"],
+    ["secret/", "/SECRET/*", "[^p-r]*T", "[[:upper:]]*t", "s*t/", "!secret\nsecret"],
 )
 @pytest.mark.parametrize("value", ["true", "false"])
 def test_patterns_match_without_case_where_git_does(vault, pattern, value):
