@@ -7,7 +7,7 @@ import zlib
 from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
 from operator import or_
 
@@ -36,7 +36,7 @@ from smart_context.topics.extraction import (
     is_readable,
     with_keywords,
 )
-from smart_context.topics.growing import Group, grown_groups, is_grown, kept_labels
+from smart_context.topics.growing import Group, grown_groups, is_followed, kept_labels
 from smart_context.topics.holding import centres_of, nearest_label, with_held
 from smart_context.topics.naming.acceptance import is_courtesy
 from smart_context.topics.naming.naming import NAMELESS, Talk, labels_of
@@ -78,26 +78,44 @@ class EmbeddedTopicExtractor:
             facts = await asyncio.to_thread(standing_facts, spoken, vectors)
             sticky = _chronological(messages, {*sticky, *(spoken[place].id for place in facts)})
             said = await asyncio.to_thread(_said, messages, spoken, vectors, self.embedder.name)
-            if regroup or not is_grown(messages, previous):
-                groups, labels = await asyncio.to_thread(_fresh, said), []
-            else:
-                groups = await asyncio.to_thread(_grown, messages, spoken, said, previous)
+            groups, labels = await asyncio.to_thread(_fresh, said), list[str]()
+            if not regroup and is_followed(messages, previous):
+                groups = await asyncio.to_thread(_grown, messages, spoken, said, previous, groups)
                 labels = await asyncio.to_thread(kept_labels, _all(groups), spoken, previous)
-            texts = [
-                "" if says_nothing else message.text[:MOST_READ]
-                for message, says_nothing in zip(spoken, said.says_nothing, strict=True)
-            ]
+            texts = _telling_texts(spoken, said.says_nothing, groups)
             talk = Talk(
                 texts=texts, vectors=vectors, is_answer=is_answer, speakers=_speakers(spoken)
             )
             hints = tuple(dict.fromkeys(topic.label for topic in previous.topics))
             named = await self._named(talk, groups, labels, hints)
+            title = await self._title(talk, said.says_nothing)
         except ModelFailed as failure:
             raise ExtractionFailed(f"{self.embedder.name} did not answer: {failure}") from failure
-        topics = _held(_topics(groups, named, spoken), spoken, said, previous.held)
-        title = next((topic.label for topic in topics if topic.label != NAMELESS), "")
+        topics = _without_greetings(_topics(groups, named, spoken), spoken, said.says_nothing)
+        topics = _held(topics, spoken, said, previous.held)
         found = Extraction(topics=topics, sticky_ids=sticky, title=title)
         return await asyncio.to_thread(with_keywords, found, messages, self.keywords)
+
+    async def _title(self, talk: Talk, says_nothing: Sequence[bool]) -> str:
+        """The subject of the first question that names one; empty if none does."""
+        asked = (
+            place
+            for place, (is_answer, is_bare) in enumerate(
+                zip(talk.is_answer, says_nothing, strict=True)
+            )
+            if not is_answer and not is_bare
+        )
+        first = next(asked, None)
+        if first is None:
+            return ""
+        alone = replace(
+            talk,
+            texts=[talk.texts[first]],
+            vectors=talk.vectors[first : first + 1],
+            is_answer=[False],
+        )
+        (label,) = await labels_of(alone, [[0]], self.embedder)
+        return "" if label == NAMELESS else label
 
     async def _named(
         self, talk: Talk, groups: Sequence[Group], kept: Sequence[str], hints: Sequence[str]
@@ -168,6 +186,38 @@ def _wide_label(
 def _speaks_of(words: AbstractSet[str], group: Group, texts: Sequence[str]) -> bool:
     read = group.places[:_MOST_READ]
     return sum(not words.isdisjoint(content_words(texts[n])) for n in read) >= len(read) / 4
+
+
+def _telling_texts(
+    spoken: Sequence[Message], says_nothing: Sequence[bool], groups: Sequence[Group]
+) -> list[str]:
+    """What names the topics, for each message: of a single question its own words alone."""
+    texts = [
+        "" if is_bare else message.text[:MOST_READ]
+        for message, is_bare in zip(spoken, says_nothing, strict=True)
+    ]
+    for group in groups:
+        asked = [place for place in group.places if spoken[place].role == "user"]
+        if len(asked) == 1 and content_words(texts[asked[0]]):
+            for place in {*group.places} - {*asked}:
+                texts[place] = ""
+    return texts
+
+
+def _without_greetings(
+    topics: tuple[Topic, ...], spoken: Sequence[Message], says_nothing: Sequence[bool]
+) -> tuple[Topic, ...]:
+    """The topics without those whose words name nothing, such as a greeting."""
+    bare = {
+        message.id
+        for message, is_bare in zip(spoken, says_nothing, strict=True)
+        if is_bare and any(map(str.isalnum, message.text))
+    }
+    return tuple(
+        topic
+        for topic in topics
+        if not topic.label.startswith(NAMELESS) or not bare.issuperset(topic.message_ids)
+    )
 
 
 def _all(groups: Sequence[Group]) -> list[Group]:
@@ -276,10 +326,21 @@ def _fresh(said: Said) -> list[Group]:
 
 
 def _grown(
-    messages: Sequence[Message], spoken: Sequence[Message], said: Said, previous: Previous
+    messages: Sequence[Message],
+    spoken: Sequence[Message],
+    said: Said,
+    previous: Previous,
+    fresh: Sequence[Group],
 ) -> list[Group]:
-    smallest = _smallest(len(spoken))
-    return grown_groups(messages, spoken, said, previous, smallest=smallest, most=MOST_TOPICS)
+    return grown_groups(
+        messages,
+        spoken,
+        said,
+        previous,
+        afresh=[part.places for group in fresh for part in (group.parts or (group,))],
+        smallest=_smallest(len(spoken)),
+        most=MOST_TOPICS,
+    )
 
 
 def _smallest(count: int) -> int:

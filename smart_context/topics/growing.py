@@ -1,4 +1,8 @@
-"""The groups of a chat that has grown: the topics that it had, and those of new messages."""
+"""The groups of a chat that has grown: the topics that it had, and those of new messages.
+
+What the user relies on stays. The rest of a chat that begins is grouped as if it was new each time;
+later it stays, too, unless a new grouping is clearly better.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,11 +15,25 @@ from smart_context.chat.messages import Message, MessageId
 from smart_context.llm.models import Matrix
 from smart_context.topics.clusters.grouping import Said, most_of_one
 from smart_context.topics.clusters.growth import NO_GROUP, Units, grown
-from smart_context.topics.clusters.units import Labels, at_unit_length, unit_rows, units_of
+from smart_context.topics.clusters.units import (
+    Labels,
+    at_unit_length,
+    hold_together,
+    unit_rows,
+    units_of,
+)
 from smart_context.topics.holding import centres_of, nearest_label
 from smart_context.topics.values import MOST_READ, Previous, Topic
 
-_FEW_MESSAGES = 4
+_FEW_MESSAGES, _FEW_UNITS = 4, 2
+
+FIRST = 30
+"""So many messages are grouped afresh each time, but for what the user relies on."""
+
+_WORTH, _BESIDE, _CLEARLY = 0.25, 1.0, 0.2
+
+Places = tuple[int, ...]
+"""The positions of the messages of a group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,20 +53,29 @@ def is_grown(messages: Sequence[Message], previous: Previous) -> bool:
     return count > 0 and new <= max(len(messages) - new, count)
 
 
+def is_followed(messages: Sequence[Message], previous: Previous) -> bool:
+    """True if what a chat had goes on: it is mostly not new, or the user relies on some of it."""
+    return is_grown(messages, previous) or any(
+        topic.message_ids and previous.is_touched(topic) for topic in previous.topics
+    )
+
+
 def grown_groups(
     messages: Sequence[Message],
     spoken: Sequence[Message],
     said: Said,
     previous: Previous,
     *,
+    afresh: Sequence[Places],
     smallest: int,
     most: int,
 ) -> list[Group]:
-    """The groups of a chat, the largest first; a group keeps what it had but for a good reason.
+    """The groups of a chat, the largest first.
 
     Args:
         spoken: Those that can have a topic.
         said: The same, for comparing them.
+        afresh: The narrowest groups of the chat as if it was new.
         smallest: The fewest messages of a new group.
         most: The largest number of groups at the top; more become parts of wider ones.
     """
@@ -58,26 +85,119 @@ def grown_groups(
     directions = unit_rows(rows, unit_of)
     own = _owners([message.id for message in spoken], topics)
     _join_held(own, spoken, previous, directions[unit_of])
+    stays = _stays(own, previous, spoken)
     before = _of_units(own, unit_of, len(topics))
     units = Units(
         rows=directions,
         bonus=said.bonus(directions, unit_of),
         sizes=np.bincount(unit_of),
-        fixed=_any([message.id in previous.settled for message in spoken], unit_of),
+        fixed=_any(stays, unit_of),
         points=_points(said, unit_of),
         new_from=_first_new(messages, spoken, unit_of, before, previous.seen),
         largest=most_of_one(len(spoken)),
         share=said.share_asked(directions),
     )
-    after = grown(units, before)
-    stays = (own != NO_GROUP) & (after[unit_of] == before[unit_of])
-    now = np.where(stays, own, after[unit_of])
-    now[_is_left_out(messages, spoken, said, previous, own, now)] = NO_GROUP
+    right = _put_right(afresh, own, stays, previous)
+    if is_grown(messages, previous):
+        after = grown(units, before)
+        keeps = stays | ((own != NO_GROUP) & (after[unit_of] == before[unit_of]))
+        now = np.where(keeps, own, after[unit_of])
+        now[_is_left_out(messages, spoken, said, previous, own, now)] = NO_GROUP
+        right = _with_lone_units(right, now, unit_of)
+        margin = 0 if len(messages) <= FIRST else _CLEARLY * len(directions)
+        is_harmless = len(messages) <= FIRST and not _takes_apart(before, right, unit_of)
+        gain = _worth(units, right, unit_of) - _worth(units, now, unit_of)
+        now = right if is_harmless or gain > margin else now
+    else:
+        now = right
     groups = _tree(now, topics, smallest, previous.fixed_labels)
     return sorted(
         _nested(groups, rows, most=most, largest=units.largest),
         key=lambda group: (-len(group.places), group.places),
     )
+
+
+def _stays(own: Labels, previous: Previous, spoken: Sequence[Message]) -> NDArray[np.bool_]:
+    """Shape (n,): True for messages whose topic the user relies on, or that they put back."""
+    touched = [n for n, topic in enumerate(previous.topics) if previous.is_touched(topic)]
+    is_settled = np.array([message.id in previous.settled for message in spoken])
+    return np.asarray(np.isin(own, touched) | (is_settled & (own != NO_GROUP)), dtype=np.bool_)
+
+
+def _put_right(
+    afresh: Sequence[Places], own: Labels, stays: NDArray[np.bool_], previous: Previous
+) -> Labels:
+    """Shape (n,): the number of each message's group afresh, beside what the user relies on.
+
+    The other messages of a new group join the topic of these that has most of it. Else it is the
+    topic of which it has most messages, and gets a number above all topics if there is none.
+    """
+    topics = previous.topics
+    touched = [n for n, topic in enumerate(topics) if previous.is_touched(topic)]
+    now = np.where(stays, own, NO_GROUP)
+    shares: list[tuple[int, int, int]] = []
+    free: list[NDArray[np.intp]] = []
+    for places in map(np.array, afresh):
+        known = np.bincount(own[places] + 1, minlength=len(topics) + 1)[1:]
+        rest = places[~stays[places]]
+        host = max(touched, key=lambda n: (known[n], -n), default=NO_GROUP)
+        if host != NO_GROUP and known[host] and known[host] >= np.delete(known, touched).sum():
+            now[rest] = host
+            continue
+        shares += [(-int(size), n, len(free)) for n, size in enumerate(known) if size]
+        free.append(rest)
+    number: dict[int, int] = {}
+    for _, topic, group in sorted(shares):
+        if topic not in touched and group not in number and topic not in number.values():
+            number[group] = topic
+    for group, rest in enumerate(free):
+        now[rest] = number.get(group, len(topics) + group)
+    return now
+
+
+def _with_lone_units(right: Labels, now: Labels, unit_of: Labels) -> Labels:
+    """The groups afresh; a unit that is alone in one goes where it went in the grown chat.
+
+    The first two questions of a chat stay alone.
+    """
+    if int(unit_of[-1]) < _FEW_UNITS:
+        return right
+    found = right.copy()
+    for group in np.unique(right[right != NO_GROUP]):
+        members = right == group
+        if len(np.unique(unit_of[members])) > 1:
+            continue
+        places = np.flatnonzero(members)
+        joined = now[places[0]]
+        others = right[(now == joined) & ~members]
+        others = others[others != NO_GROUP]
+        if joined == NO_GROUP:
+            found[places] = NO_GROUP
+        elif len(others):
+            found[places] = np.bincount(others).argmax()
+    return found
+
+
+def _takes_apart(before: Labels, right: Labels, unit_of: Labels) -> bool:
+    """True if a group of several units loses one."""
+    after = right[np.flatnonzero(np.diff(unit_of, prepend=-1))]
+    return any(
+        len(set(after[before == group].tolist())) > 1
+        for group in np.unique(before[before != NO_GROUP])
+    )
+
+
+def _worth(units: Units, now: Labels, unit_of: Labels) -> float:
+    """How much more alike the pairs of units in one group are than what one group takes."""
+    first = np.flatnonzero(np.diff(unit_of, prepend=-1))
+    groups = now[first]
+    worth = 0.0
+    for group in np.unique(groups[groups != NO_GROUP]):
+        rows = units.rows[groups == group]
+        pairs = len(rows) * (len(rows) - 1)
+        worth += pairs * (hold_together(rows) - units.share * _WORTH) / 2
+    is_beside = (groups[1:] == groups[:-1]) & (groups[1:] != NO_GROUP)
+    return worth + _BESIDE * float(units.bonus[is_beside].sum())
 
 
 def _after(messages: Sequence[Message], seen: str) -> int:
@@ -164,8 +284,8 @@ def _is_left_out(
     return np.asarray(bare & (waited | is_new_group), dtype=np.bool_)
 
 
-def _any(each: Sequence[bool], unit_of: Labels) -> NDArray[np.bool_]:
-    return np.bincount(unit_of, np.asarray(each, dtype=np.float64)) > 0
+def _any(each: NDArray[np.bool_], unit_of: Labels) -> NDArray[np.bool_]:
+    return np.bincount(unit_of, each) > 0
 
 
 def _tree(

@@ -93,3 +93,9 @@ class Previous:
     # the labels of topics that the user has deleted; their messages stay away
     deleted_labels: frozenset[str] = frozenset()
     held: Held = field(default_factory=Held)  # the messages that belong where a person put them
+    # the ids of topics that lose no message, though their name may change: pinned from, or sent
+    kept_ids: frozenset[str] = frozenset()
+
+    def is_touched(self, topic: Topic) -> bool:
+        """True if the user relies on a topic: its messages stay, whatever is found."""
+        return topic.id in self.kept_ids or topic.label in self.fixed_labels | self.deleted_labels

@@ -14,6 +14,7 @@ from smart_context.cli.server.serve import DEMO_VAULT
 from smart_context.llm.offline.every_language import EveryLanguageEmbedder
 from smart_context.topics.clusters.grouping import Said
 from smart_context.topics.embedded import EmbeddedTopicExtractor
+from smart_context.topics.values import Previous, Topic
 
 pytestmark = pytest.mark.anyio
 
@@ -233,7 +234,7 @@ async def test_a_courtesy_or_a_follow_up_changes_no_topic_and_founds_none(extrac
 
 async def test_the_demonstrations_chats_keep_their_topics_from_the_first_message_on(extractor):
     found = Growth()
-    for name in DEMO_CHATS:
+    for name in set(DEMO_CHATS) - {"agent-debugging"}:  # what begins wrong is put right
         found += growth_of(await steps_of(demo_chat(name), extractor))
     assert sum(found.changed) == 0
     assert (found.apart, found.duplicates) == (0, 0)
@@ -282,3 +283,91 @@ async def test_less_likeness_is_asked_for_in_other_languages_unless_all_question
 def apart(alike):
     """Six unit rows, each two of them as similar as this."""
     return np.linalg.cholesky(np.full((6, 6), alike) + (1 - alike) * np.eye(6)).astype(np.float32)
+
+
+FIRST_CHATS = {
+    "solar and Kyoto": (
+        ("solar", "How big should a battery for my solar panels be?", "Ten kWh suit most homes."),
+        ("kyoto", "Which temples in Kyoto should I see in three days?", "Kinkaku-ji and Fushimi."),
+        ("solar", "Does the solar battery work in a power cut?", "Only with a backup inverter."),
+        ("kyoto", "Where do I stay in Kyoto with two children?", "Near the station in Kyoto."),
+        ("solar", "How long does a solar battery last?", "The battery lasts some 15 years."),
+    ),
+    "Solaranlage und Kyoto": (
+        ("solar", "Wie groß soll der Speicher für meine Solaranlage sein?", "Zehn kWh genügen."),
+        ("kyoto", "Welche Tempel in Kyoto lohnen sich in drei Tagen?", "Kinkaku-ji in Kyoto."),
+        ("solar", "Läuft der Solarspeicher bei Stromausfall?", "Nur mit Notstrom."),
+        ("kyoto", "Wo übernachte ich in Kyoto mit Kindern?", "Nahe am Bahnhof von Kyoto."),
+        ("solar", "Wie lange hält der Speicher einer Solaranlage?", "Der Speicher 15 Jahre."),
+    ),
+    "太阳能和京都": (
+        ("solar", "家里的太阳能电池板要配多大的储能电池？", "十度电的储能电池够用。"),
+        ("kyoto", "去京都三天应该看哪些寺庙？", "金阁寺和伏见稻荷。"),
+        ("solar", "停电时太阳能储能电池能用吗？", "要有备用逆变器。"),
+        ("kyoto", "带孩子去京都住哪里好？", "京都站附近。"),
+        ("solar", "太阳能储能电池能用多少年？", "电池大约十五年。"),
+    ),
+    "starter, tomatoes, compost": (
+        (
+            "starter",
+            "How often do I feed a sourdough starter?",
+            "Feed the sourdough starter with equal weights of flour and water once a day.",
+        ),
+        (
+            "starter",
+            "My sourdough starter smells of acetone. Is it dead?",
+            "A hungry sourdough starter smells like that; feed it twice a day for a while.",
+        ),
+        (
+            "tomato",
+            "Why do the leaves of my tomato plants curl?",
+            "Tomato leaves curl in heat and wind; the plants recover in the evening.",
+        ),
+        (
+            "tomato",
+            "When do I pinch out the side shoots of tomato plants?",
+            "Pinch out side shoots of tomato plants every week, while they are small.",
+        ),
+        (
+            "compost",
+            "May citrus peel go on the compost heap?",
+            "Yes, the compost heap takes citrus peel in small pieces.",
+        ),
+        (
+            "compost",
+            "Why does my compost heap stink?",
+            "A compost heap that stinks is too wet; mix in cardboard and turn the heap.",
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FIRST_CHATS)
+async def test_the_subjects_of_a_chat_that_begins_have_a_bubble_each(extractor, name):
+    chat = FIRST_CHATS[name]
+    messages = said(*(text for _, *pair in chat for text in pair), prefix="m")
+    subject_of = {f"m{2 * n + k}": pair[0] for n, pair in enumerate(chat) for k in (0, 1)}
+    steps = await steps_of(messages, extractor)
+    assert all(len({subject_of[i] for i in held}) == 1 for held in tops(steps[-1]).values())
+    assert len(tops(steps[-1])) == len(set(subject_of.values()))
+
+
+@pytest.mark.parametrize("name", ["solar and Kyoto", "太阳能和京都"])
+async def test_two_unlike_first_questions_have_a_bubble_each(extractor, name):
+    messages = said(*(text for _, *pair in FIRST_CHATS[name][:2] for text in pair), prefix="m")
+    *_, topics = await steps_of(messages, extractor)
+    assert sorted(map(sorted, tops(topics).values())) == [["m0", "m1"], ["m2", "m3"]]
+
+
+async def test_what_is_picked_loses_nothing_and_the_rest_of_a_new_chat_is_put_right(extractor):
+    chat = FIRST_CHATS["solar and Kyoto"]
+    messages = said(*(text for _, *pair in chat for text in pair), prefix="m")
+    mixed = Topic(label="Batteries", count=4, id="t1", message_ids=("m0", "m1", "m2", "m3"))
+    left = Topic(label="Trips", count=4, id="t2", message_ids=("m4", "m5", "m6", "m7"))
+    before = Previous(topics=(mixed, left), seen="m7", fixed_labels=frozenset({"Batteries"}))
+    found = await extractor.extract(messages, previous=before)
+    picked = next(topic for topic in found.topics if topic.id == "t1")
+    assert set(mixed.message_ids) <= set(picked.message_ids)
+    assert picked.label == "Batteries"
+    others = [set(topic.message_ids) for topic in found.topics if topic.id != "t1"]
+    assert not any({"m5", "m6"} <= held for held in others)

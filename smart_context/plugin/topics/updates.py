@@ -397,4 +397,10 @@ def _previous(sidecar: ChatSidecar, shown: Sequence[Topic], staying: AbstractSet
         | held.labels,
         deleted_labels=frozenset(edits.deleted),
         held=held,
+        kept_ids=_pinned_from(shown, frozenset(sidecar.state.pinned)),
     )
+
+
+def _pinned_from(topics: Sequence[Topic], pinned: AbstractSet[MessageId]) -> frozenset[str]:
+    """The ids of the topics of pinned messages."""
+    return frozenset(topic.id for topic in topics if not pinned.isdisjoint(topic.message_ids))

@@ -72,6 +72,9 @@ _ABOVE, _USUAL, _USUAL_PAIRS, _FULL, _LEAST_SHARE = 0.1, 0.08, 10, 0.28, 0.45
 similarity on, for which ten pairs count as usual: at most what is asked in English, .28, and .45 of
 it at least."""
 
+_ABOVE_AFRESH = 0.2
+"""The same where a chat is grouped as a whole."""
+
 _LONG, _LARGEST = 60, 0.35
 _MOST_UNITS, _MOST_GROUPS = 2_500, 64
 
@@ -146,7 +149,18 @@ class Said:
         """Shape (u - 1,): what is added to the similarity of neighbours in time."""
         return _bonus(directions, units, self.refers_back if self.is_read else None)
 
-    def share_asked(self, directions: Matrix) -> float:
+    def are_two_questions(self, units: Labels) -> bool:
+        """True if there are two units, of which the second does not point to the first.
+
+        Then being neighbours says nothing: the first two questions of a chat often have two
+        subjects. In other languages than English, likeness tells less.
+        """
+        second = np.flatnonzero(units)[:1]
+        is_told = bool(np.isin(second, np.flatnonzero(self.refers_back)).any())
+        is_sure = self.is_read and not self.is_mapped
+        return is_sure and int(units[-1]) == 1 and not is_told
+
+    def share_asked(self, directions: Matrix, above: float = _ABOVE) -> float:
         """What is asked of mean similarities, as a share of what is asked in English.
 
         In other languages, questions of one subject are less alike: .23 to .26 in German and Arabic
@@ -160,7 +174,7 @@ class Said:
         pairs = len(directions) * (len(directions) - 1) / 2
         known = pairs * hold_together(directions) + _USUAL_PAIRS * _USUAL
         usual = known / (pairs + _USUAL_PAIRS)
-        return min(max((usual + _ABOVE) / _FULL, _LEAST_SHARE), 1.0)
+        return min(max((usual + above) / _FULL, _LEAST_SHARE), 1.0)
 
 
 def most_of_one(count: int) -> float:
@@ -182,12 +196,17 @@ def subjects_of(said: Said, *, most: int) -> list[Subject]:
     directions = unit_rows(rows, units)
     sizes = np.bincount(units)
     bonus = said.bonus(directions, units)
+    beside = _BESIDE
+    if said.are_two_questions(units):
+        bonus, beside = np.zeros_like(bonus), _ALIKE
     largest = most_of_one(count)
     found = list(merges(directions, bonus, sizes=sizes.tolist(), most=largest))
-    alike = sum(merge.alike >= _ALIKE for merge in found)
+    least = _ALIKE * said.share_asked(directions, above=_ABOVE_AFRESH)
+    alike = sum(merge.alike >= least for merge in found)
     cut = max(alike, len(sizes) - _MOST_GROUPS)
     wide_root = roots(found[: max(cut, len(sizes) - most)], len(sizes))
-    root = _with_offshoots(roots(found[:cut], len(sizes)), wide_root, directions, sizes, largest)
+    narrow_root = roots(found[:cut], len(sizes))
+    root = _with_offshoots(narrow_root, wide_root, directions, sizes, largest, beside)
     narrow, wide = _groups(root, units), _groups(wide_root[root], units)
     if len(narrow) <= most:
         wide = narrow
@@ -228,11 +247,15 @@ def _with_offshoots(
     rows: Matrix,
     sizes: NDArray[np.intp],
     largest: float,
+    beside: float,
 ) -> NDArray[np.intp]:
     """Merge short groups into the most similar group next to or around them.
 
     In a long chat, a single question with its answer needs less similarity; between two units of
     the same group it needs hardly any.
+
+    Args:
+        beside: The similarity that a group needs with another that it stands beside.
     """
     root = root.copy()
     held = np.bincount(root, sizes, len(root))
@@ -251,7 +274,7 @@ def _with_offshoots(
         links = [float((rows[units] @ rows[root == other].T).mean()) for other in fits]
         is_single, is_minor = len(units) == 1, size <= _MINOR_SHARE * sizes.sum()
         is_between = is_single and 0 < units[0] < len(root) - 1 and len(set(root[near])) == 1
-        least = _BETWEEN if is_between else _BESIDE_IF_MINOR if is_single and is_minor else _BESIDE
+        least = _BETWEEN if is_between else _BESIDE_IF_MINOR if is_single and is_minor else beside
         if links and max(links) >= max(least, _INNER * hold_together(rows[units])):
             kept = fits[int(np.argmax(links))]
             held_wide[wide_root[group]] -= size
