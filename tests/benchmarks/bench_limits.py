@@ -7,7 +7,8 @@ Each input goes to a server of its own, in a process of its own, while another c
 memory of the server and its children together, the time that the input takes, and the time from
 SIGTERM in the middle of it, when it is sent once more, to the end of the process. On a busy
 machine the server's threads wait for a processor: the kernel counts that time, and it is taken off
-the wait; the column `on the clock` has it. `!` marks what breaks a limit: 250 ms, 512 MB, 5 s.
+the wait. All threads are counted, so the wait is a lower bound, and `on the clock` the upper one.
+`!` marks what breaks a limit: 250 ms, 512 MB, 5 s.
 `--answers` prints the statuses of what was asked. Nothing is asserted.
 """
 
