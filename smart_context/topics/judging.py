@@ -44,6 +44,14 @@ _GROWN = 2
 
 _MOST_WORDS = 4
 _MARGIN = 0.02
+_OWN_WORDS = 0.5
+_FARTHER = 0.1
+"""A name may be so much farther from its messages than the one that was found.
+
+Chosen, with `_OWN_WORDS`, by the names that a model of 1.5 billion parameters gave for ten chats;
+see docs/relevance.md.
+"""
+
 _ALONE = 0.2
 """The least cosine of a name with the messages of a chat's only topic."""
 
@@ -244,7 +252,8 @@ class ModelTopicJudge:
             if read := await asyncio.to_thread(self._proven, reply.text, found, messages, previous):
                 return read
             raise
-        names = list(dict.fromkeys(map(clean_label, said.names.values())))
+        former = [topic.label for topic in wanted]
+        names = list(dict.fromkeys([*map(clean_label, said.names.values()), *former]))
         rows = at_unit_length(await self.embedder.embed(names))
         verdict = _Verdict(
             order={message.id: place for place, message in enumerate(messages)},
@@ -325,7 +334,7 @@ class _Verdict:
     order: Mapping[MessageId, int]  # the places of the chat's messages
     asked: Sequence[Topic]  # the topics that were asked about; the model's numbers count from 1
     members: Mapping[str, Members]  # of each topic with messages, by its id
-    meaning: Mapping[str, Matrix]  # the embedding of each name, cleaned
+    meaning: Mapping[str, Matrix]  # the embedding of each name, cleaned, and of the former ones
 
     def on(self, found: Extraction, said: Judgement, previous: Previous) -> Extraction:
         """The topics with the names that are believed; two with one name may be one subject."""
@@ -346,7 +355,11 @@ class _Verdict:
         return replace(found, topics=tuple(topics.values()))
 
     def _fits(self, text: str, label: str, topic: Topic) -> bool:
-        """True for a short name that is nearer to the topic's messages than to those of others."""
+        """True for a short name that says what the topic's messages say, and no others.
+
+        Half of its words are theirs. It is nearer to them than to the messages of others, and not
+        much farther than the name that was found.
+        """
         if not label or len(text.strip()) > LONGEST_LABEL or is_courtesy(label):
             return False
         own = self.members[topic.id]
@@ -355,9 +368,12 @@ class _Verdict:
             return False
         family = {topic.id, topic.parent_id} | {t.id for t in self.asked if t.parent_id == topic.id}
         others = [members for name, members in self.members.items() if name not in family]
-        row = self.meaning[label]
-        near = float(row @ own.centre)
-        nearest = max((float(row @ other.centre) for other in others), default=_ALONE)
+        near = float(self.meaning[label] @ own.centre)
+        if not _says(label, own) or near < float(self.meaning[topic.label] @ own.centre) - _FARTHER:
+            return False
+        nearest = max(
+            (float(self.meaning[label] @ other.centre) for other in others), default=_ALONE
+        )
         if near >= nearest + _MARGIN:
             return True
         said = frozenset(content_words(label))
@@ -379,6 +395,13 @@ class _Verdict:
     def _joined(self, kept: Topic, gone: Topic) -> Topic:
         ids = sorted({*kept.message_ids, *gone.message_ids}, key=lambda i: self.order.get(i, 0))
         return replace(kept, message_ids=tuple(ids), count=len(ids), named=len(ids))
+
+
+def _says(label: str, members: Members) -> bool:
+    """True if half of a label's words are its messages' own; of a run without spaces, some are."""
+    words = content_words(label)
+    own = sum(word in members.words for word in words)
+    return own >= (1 if UNSPACED_RUN.search(label) else _OWN_WORDS * len(words))
 
 
 def _is_in_script(label: str, texts: Sequence[str]) -> bool:

@@ -70,6 +70,7 @@ async def test_names_that_fit_are_taken_and_the_model_is_not_asked_again():
         pytest.param("How much flour for bread do I need at all, please?", id="a question"),
         pytest.param("Bread Flour Oven Crust Dough", id="more words than a bubble holds"),
         pytest.param("General Questions", id="no word and no meaning of its own"),
+        pytest.param("Crust Making Stoves", id="mostly words that nobody said"),
         pytest.param("Instructions & Preferences", id="the label of standing instructions"),
         pytest.param("", id="nothing"),
         pytest.param("面包", id="another script"),
@@ -78,6 +79,14 @@ async def test_names_that_fit_are_taken_and_the_model_is_not_asked_again():
 async def test_a_name_that_fails_keeps_the_one_that_was_found(name):
     found = await judged({"1": name, "2": "Python Loops"})
     assert labels(found) == ["Flour", "Python Loops"]
+
+
+async def test_a_name_that_is_much_farther_from_the_messages_than_the_former_is_refused():
+    oven = Topic(label="Bread Flour", count=2, message_ids=("q1", "q2"), id="b")
+    found = await judged(
+        {"1": "Oven", "2": "Python Loops"}, found=Extraction(topics=(oven, PYTHON))
+    )
+    assert labels(found) == ["Bread Flour", "Python Loops"]
 
 
 async def test_names_that_are_shifted_by_one_are_all_refused():
