@@ -37,6 +37,9 @@ _BACKGROUND_MESSAGES = 400
 _MOST_MEANT, _NEAR, _GAP, _ALIKE = 2, 0.35, 0.12, 0.06
 """Chosen on halves of public dialogues; docs/relevance.md has what the other halves gave."""
 
+_OFF_NEAR, _OFF_GAP, _OFF_SECOND = 0.4, 0.4, 0.25
+"""Chosen on halves, too; see `tests/benchmarks/bench_off_pick.py`."""
+
 _FEW_NEW = 32
 """Up to this many new messages are read in the event loop, more in a thread."""
 
@@ -114,17 +117,16 @@ class RelevanceScorer:
     def __post_init__(self) -> None:
         self.judge = self.judge or judge_for(self.cache.model, self.scale)
 
-    async def topics_about(
+    async def nearness(
         self,
         chat_id: ChatId,
         messages: Sequence[Message],
         text: str,
         topics: Sequence[Sequence[int]],
-    ) -> list[int]:
-        """The topics that a text is clearly about: none, one, or two; see docs/relevance.md.
+    ) -> NDArray[np.floating[Any]]:
+        """Shape (k,): the cosines of a text and the centre of each topic's messages.
 
-        Compares the text with the centre of each topic's messages. Those before the first wide gap
-        are meant; without such a gap, or far from all, the text may be about anything.
+        Empty if they can't be compared.
 
         Args:
             messages: All its messages, oldest first.
@@ -138,10 +140,9 @@ class RelevanceScorer:
         query = await self.cache.queries([text], language=language)
         vectors = _wide(await self.cache.vectors(chat_id, messages), query)
         if not (topics and vectors.shape[1] == query.shape[1]):
-            return []
+            return np.zeros(0)
         centres = unit(np.array([vectors[list(places)].mean(axis=0) for places in topics]))
-        near = centres @ query[0]
-        return clearly_nearest(near)
+        return np.asarray(centres @ query[0])
 
     async def scores(
         self,
@@ -242,9 +243,10 @@ def _positions_of(topic: TopicQuery, positions: Mapping[MessageId, int]) -> NDAr
 
 
 def clearly_nearest(near: NDArray[np.floating[Any]]) -> list[int]:
-    """The places of the nearest one or two, nearest first, if a wide gap parts them from the rest.
+    """The topics that a text is clearly about, by place: none, one, or two; see docs/relevance.md.
 
-    Two only if they are as near as each other.
+    Those before the first wide gap are meant, nearest first, two only if they are as near as each
+    other; without such a gap, or far from all, the text may be about anything.
 
     Args:
         near: Shape (k,): how near each is, as a cosine.
@@ -257,6 +259,22 @@ def clearly_nearest(near: NDArray[np.floating[Any]]) -> list[int]:
         if last >= _NEAR and is_apart:
             return [int(place) for place in order[:count]]
     return []
+
+
+def clearly_elsewhere(near: NDArray[np.floating[Any]], picked: Sequence[int]) -> int | None:
+    """The place of the topic that a text is about, if that is clearly none of the picked ones.
+
+    Args:
+        near: Shape (k,): how near each is, as a cosine.
+        picked: The places of the picked topics.
+    """
+    if not picked or len(picked) >= len(near):
+        return None
+    order = np.argsort(-near, kind="stable").tolist()
+    best, second = order[0], order[1]
+    gap = near[best] - near[list(picked)].max()
+    is_clear = near[best] - near[second] >= _OFF_SECOND
+    return int(best) if near[best] >= _OFF_NEAR and gap >= _OFF_GAP and is_clear else None
 
 
 def _wide(vectors: Matrix, queries: Matrix) -> Matrix:

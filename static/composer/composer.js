@@ -11,7 +11,7 @@ import { reasonOf } from "../lib/text.js";
 /** @typedef {import("./commands.js").Command} Command */
 /**
  * @typedef {object} Deeds
- * @property {(text: string, attached: readonly Attached[]) => Promise<unknown>} send
+ * @property {(text: string, attached: readonly Attached[], isOffPick?: boolean) => Promise<unknown>} send
  * @property {() => Promise<unknown>} stop
  * @property {(command: Command, words: string) => Promise<unknown>} run
  */
@@ -72,6 +72,7 @@ export class Composer {
       event.preventDefault();
       this.#submit();
     });
+    this.#form.addEventListener("send-anyway", () => this.#send(true));
     // Notices appear above it. On the root, their distance would style the whole page anew.
     const notices = /** @type {HTMLElement} */ (document.querySelector(".toasts"));
     const height = () => notices.style.setProperty("--composer-height", `${this.#form.offsetHeight}px`);
@@ -139,7 +140,8 @@ export class Composer {
     else this.#tell(asked.problem);
   }
 
-  async #send() {
+  /** @param {boolean} [isOffPick]  It belongs to none of the picked topics. */
+  async #send(isOffPick = false) {
     const text = this.#box.value;
     if (!text.trim()) return;
     const { hold } = this.#attachments;
@@ -150,19 +152,19 @@ export class Composer {
     const attached = this.#attachments.take();
     this.#box.value = "";
     this.focus();
-    if (this.#isBusy) this.#queue.add({ text, attached });
-    else await this.#sendNow({ text, attached });
+    if (this.#isBusy) this.#queue.add({ text, attached, isOffPick });
+    else await this.#sendNow({ text, attached, isOffPick });
     this.#show();
   }
 
   /** @param {import("./queue.js").Waiting} message */
-  async #sendNow({ text, attached }) {
+  async #sendNow({ text, attached, isOffPick }) {
     this.#isSending = true;
     this.#show();
-    const kept = await this.#attempt(() => this.#deeds.send(text, attached));
+    const kept = await this.#attempt(() => this.#deeds.send(text, attached, isOffPick));
     this.#isSending = false;
     if (kept) this.#sendNext();
-    else this.#takeBack([{ text, attached }, ...this.#queue.takeAll()]);
+    else this.#takeBack([{ text, attached, isOffPick }, ...this.#queue.takeAll()]);
     this.#show();
   }
 

@@ -7,7 +7,7 @@ import { recall, remember } from "../lib/memory.js";
 import { keepOnly } from "../lib/reconcile.js";
 import { visible } from "../lib/text.js";
 
-/** @typedef {{ text: string, attached: readonly import("./attached.js").Attached[] }} Waiting */
+/** @typedef {{ text: string, attached: readonly import("./attached.js").Attached[], isOffPick?: boolean }} Waiting  `isOffPick`: it belongs to none of the picked topics. */
 
 /** @param {string} text @returns {Waiting[]}  None if the text is not valid. */
 function waitingIn(text) {
@@ -16,7 +16,7 @@ function waitingIn(text) {
     if (!Array.isArray(kept)) return [];
     return kept
       .filter((one) => typeof one?.text === "string")
-      .map((one) => ({ text: one.text, attached: fromText(String(one.attached)).map((file, id) => ({ ...file, id: -1 - id, state: "ready" })) }));
+      .map((one) => ({ text: one.text, isOffPick: one.isOffPick === true, attached: fromText(String(one.attached)).map((file, id) => ({ ...file, id: -1 - id, state: "ready" })) }));
   } catch {
     return [];
   }
@@ -24,7 +24,7 @@ function waitingIn(text) {
 
 /** @param {readonly Waiting[]} waiting  None: empty. */
 function asStored(waiting) {
-  return waiting.length ? JSON.stringify(waiting.map(({ text, attached }) => ({ text, attached: asText(attached) }))) : "";
+  return waiting.length ? JSON.stringify(waiting.map(({ text, attached, isOffPick }) => ({ text, attached: asText(attached), isOffPick }))) : "";
 }
 
 /** @param {Waiting} message */

@@ -111,15 +111,16 @@ async function run(command, words = "") {
  * Sends a message; done when the server has it.
  * @param {string} text
  * @param {readonly import("../composer/attached.js").Attached[]} attached
+ * @param {boolean} [isOffPick]  It belongs to none of the picked topics.
  */
-async function send(text, attached) {
+async function send(text, attached, isOffPick = false) {
   if (!(await guard.allows(text, asParams(attached)))) throw new Error("Not sent.");
   showPending(measure, text, attached);
   scroll.toEnd();
   let isTaken = false;
   const forget = wire.on("chat.started", (news) => (isTaken ||= news.chat_id === chatId));
   try {
-    await wire.call("chat.send", { chat_id: chatId, message: text, stream: true, ...asParams(attached) });
+    await wire.call("chat.send", { chat_id: chatId, message: text, stream: true, off_pick: isOffPick, ...asParams(attached) });
   } catch (error) {
     // A question that was taken is in the chat, and so is what became of its answer.
     if (!isTaken) throw error;

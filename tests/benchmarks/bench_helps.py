@@ -178,7 +178,7 @@ class Chat:
 
     async def picked(self, question, most):
         """What the product sends, and which topics it was asked for."""
-        suggested = await self.selector.topics_about(self.view, question)
+        suggested = [*(await self.selector.topics_about(self.view, question)).topics]
         for labels in ([suggested] if suggested else []) + [[question]]:
             view = with_selection(self.view, labels)
             for threshold in THRESHOLDS:

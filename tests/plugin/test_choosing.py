@@ -26,6 +26,7 @@ from smart_context.base.errors import SmartContextError
 from smart_context.base.values import OWNER
 from smart_context.host.commands.registry import Caller
 from smart_context.plugin.choices.state import FilterState
+from smart_context.topics.values import Topic
 from tests.fake_openai import FakeOpenAI
 from tests.patience import PATIENCE_S
 from tests.trusting import trust
@@ -45,6 +46,7 @@ CALL = {
     "args": {"paths": ["Cats.md"]},
     "result": "# Cats 猫",
 }
+LEFT_OUT_ALL_THE_SAME = ("hidden", "hidden_tool", "failed", "notice", "summarised", "old_tool")
 ABOUT_UNDO = ("undo_steps", "undo_words", "moved", "cost")
 
 
@@ -88,7 +90,7 @@ CHOICES = st.builds(
             *("set_filter", "again", "pin", "hide", "release", "set_threshold"),
             *("set_similarity_mode", "set_file_tools", "attach_context", "detach_context"),
             *("add_notes", "recall", "forget_recall", "set_role", "add_topic", "rename_topic"),
-            *("merge_topics", "delete_topic", "compact_topics", "split"),
+            *("merge_topics", "delete_topic", "compact_topics", "split", "assign"),
         ]
     ),
     numbers=st.lists(st.integers(0, 99), min_size=1, max_size=4),
@@ -203,10 +205,23 @@ class Choosing(RuleBasedStateMachine):
         foreseen, measured = shown["cost"], receipt["cost"]
         assert (foreseen["sent"], foreseen["saved"]) == (measured["sent"], measured["saved"])
         told = [[row[name] for name in ROW] for row in shown["messages"] if row["in"]]
+        await self.sends_what_was_said(shown["messages"])
         assert told == [[row[name] for name in ROW] for row in receipt["messages"] if row["in"]]
         count = await self.steps()
         await self.quiet()
         self.before += [None] * (await self.steps() - count)
+
+    async def sends_what_was_said(self, rows):
+        """All that was said while a topic was picked goes while one is picked, as it stands."""
+        state, topics = (
+            await self.choices(),
+            await self.call("smart_context.topic_map", chat_id=CHAT),
+        )
+        known = [Topic(label=t["label"], count=0, id=t["id"]) for t in topics["topics"]]
+        said = state.edits.held(known).said
+        for row in rows:
+            if {*said.get(row["id"], ())} & {*state.active_topics}:
+                assert row["in"] or row["kind"] in LEFT_OUT_ALL_THE_SAME, row
 
     # Any of the choices. What is drawn does not depend on what there is: that is picked by numbers.
 
@@ -248,6 +263,11 @@ class Choosing(RuleBasedStateMachine):
             "delete_topic": {"label": one(labels)},
             "compact_topics": {"topics": some(labels), "summary": "They purr. 帆", "apply": True},
             "split": {"topics": some(labels), "move": True},
+            "assign": {
+                "message_ids": some(ids),
+                "topic_id": one([None, *labels]),
+                **({"not_topic_id": one([*labels, *labels[:1]])} if is_on else {}),
+            },
         }[drawn.name]
         return f"smart_context.{COMMANDS.get(drawn.name, drawn.name)}", {"chat_id": CHAT, **params}
 
@@ -291,7 +311,11 @@ class Choosing(RuleBasedStateMachine):
         assert undone["undone_words"]
         if was is not None:
             now = await self.choices()
-            assert now == replace(was, edits=replace(was.edits, settled=now.edits.settled))
+            edits = replace(was.edits, settled=now.edits.settled)
+            said = {**was.edits.messages.said, **now.edits.messages.said}  # no step to undo
+            messages = replace(was.edits.messages, said=now.edits.messages.said)
+            assert now == replace(was, edits=replace(edits, messages=messages))
+            assert now.edits.messages.said == said
 
     @rule()
     def undo(self):

@@ -212,9 +212,19 @@ class FilterCommands:
         return await self.chat_filter.topics(chat_id)
 
     async def suggest_topics(self, chat_id: ChatId, message: str) -> Mapping[str, Any]:
-        """The topics that a message which is being written is clearly about; changes nothing."""
+        """The topics that a message which is being written is clearly about; changes nothing.
+
+        `off_pick` is true if it is clearly about `elsewhere`, which is not picked.
+        """
         view = await self.chat_filter.view(chat_id)
-        return {"topics": await self.chat_filter.selector.topics_about(view, message)}
+        meant = await self.chat_filter.selector.topics_about(view, message)
+        topic = meant.elsewhere
+        elsewhere = topic and {"id": topic.id, "label": topic.label, "count": topic.count}
+        return {
+            "topics": list(meant.topics),
+            "off_pick": topic is not None,
+            "elsewhere": elsewhere,
+        }
 
     async def set_similarity_mode(self, chat_id: ChatId, enabled: bool) -> Mapping[str, Any]:
         """Turn the similarity search of a chat on or off; off clears the selection."""

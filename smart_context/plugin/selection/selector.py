@@ -31,9 +31,10 @@ from smart_context.plugin.selection.persons_word import NO_WORD, word_of
 from smart_context.plugin.selection.window_budget import WindowBudget, over_budget
 from smart_context.plugin.settings import FilterSettings
 from smart_context.relevance.score import Scores, TopicQuery
-from smart_context.relevance.scorer import RelevanceScorer
+from smart_context.relevance.scorer import RelevanceScorer, clearly_elsewhere, clearly_nearest
 from smart_context.relevance.select import Selection, select_messages
 from smart_context.topics.stored import stored_sticky_ids
+from smart_context.topics.values import Topic
 
 
 def with_pinned_restored(
@@ -127,6 +128,14 @@ class Decision:
             selection=over_budget(self.selection, self.candidates, gone),
             is_cut=True,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meant:
+    """What a text that is being written is clearly about."""
+
+    topics: tuple[str, ...] = ()  # the labels: none, one, or two
+    elsewhere: Topic | None = None  # its topic, if that is clearly none of the picked ones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,8 +268,8 @@ class ContextSelector:
         state = view.sidecar.state
         return self.budget.applied(selection, candidates, keep=keep, state=state)
 
-    async def topics_about(self, view: ChatView, text: str) -> list[str]:
-        """The labels of the topics on top that a text is clearly about; none if that fails."""
+    async def topics_about(self, view: ChatView, text: str) -> Meant:
+        """The topics on top that a text is clearly about; none if that fails."""
         places = {message.id: place for place, message in enumerate(view.messages)}
         inside = {topic.label: topic for topic in view.sidecar.topics}
         known: dict[str, list[int]] = {}
@@ -273,14 +282,19 @@ class ContextSelector:
                 known[label] = own
         try:
             async with asyncio.timeout(self.patience_s):
-                meant = await self.scorer.topics_about(
+                near = await self.scorer.nearness(
                     view.chat_id, view.messages, text, list(known.values())
                 )
         except (TimeoutError, SmartContextError) as failure:
             self.logger.warning("no topics can be suggested: %s", failure)
-            return []
+            return Meant()
         labels = list(known)
-        return [labels[place] for place in meant]
+        picked = _with_wholes(view.sidecar)
+        elsewhere = clearly_elsewhere(near, [n for n, x in enumerate(labels) if x in picked])
+        return Meant(
+            topics=tuple(labels[place] for place in clearly_nearest(near)),
+            elsewhere=None if elsewhere is None else inside[labels[elsewhere]],
+        )
 
     async def count_about(self, chat_id: ChatId, messages: Sequence[Message], label: str) -> int:
         """The number of messages that a topic would keep by similarity; 0 if that fails."""
@@ -320,6 +334,13 @@ class ContextSelector:
         else:
             return _for_candidates(scores, said, candidates), ""
         return None, f"{problem} All messages stay in context."
+
+
+def _with_wholes(sidecar: ChatSidecar) -> frozenset[str]:
+    """The picked topics, and the wider ones of which a part is picked."""
+    picked = frozenset(sidecar.state.active_topics)
+    wholes = {topic.parent_id for topic in sidecar.topics if topic.label in picked}
+    return picked | {topic.label for topic in sidecar.topics if topic.id and topic.id in wholes}
 
 
 def queries_of(view: ChatView) -> tuple[list[TopicQuery], list[TopicQuery]]:

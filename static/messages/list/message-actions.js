@@ -77,11 +77,20 @@ async function act(action, pressed, message, page) {
     if (action === "go-on") await page.ask(GO_ON);
     if (action === "branch") await openMade(wire, "memory.fork", { chat_id: chatId, message_id: id, topics: [...(panel?.state.active ?? [])] });
     if (action === "version") await showVersion(pressed, message, page);
+    if (action === "about") document.dispatchEvent(new CustomEvent("assign-messages", { detail: { ids: exchangeOf(message) } }));
     if (action === "pin") await panel?.mark(isPressed ? "release" : "pin", [id]);
     if (action === "hide") await panel?.mark(isPressed ? "release" : "hide", [id]);
   } catch (error) {
     toast(reasonOf(error));
   }
+}
+
+/** The ids of a message and, of a question, those of its answers. @param {HTMLElement} message */
+export function exchangeOf(message) {
+  const all = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("[data-message-id]")]);
+  const rest = message.dataset.role === "user" ? all.slice(all.indexOf(message) + 1) : [];
+  const next = rest.findIndex(({ dataset }) => dataset.role === "user");
+  return [message, ...(next < 0 ? rest : rest.slice(0, next))].map(({ dataset }) => dataset.messageId ?? "");
 }
 
 /** The model that answers in this chat; empty: the default. */

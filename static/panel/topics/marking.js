@@ -12,7 +12,7 @@ const VERBS = /** @type {const} */ ({ p: "pin", h: "hide" });
 /** @typedef {{ list: HTMLElement | null, root: HTMLElement, wire: import("../../wire.js").Wire, chatId: string, panel: import("./topics-panel.js").TopicsPanel }} Page */
 
 /**
- * `P` and `H` pin and hide the message that has the focus; with Shift, or a click with Shift, all
+ * `A` asks what the message is about that has the focus; `P` and `H` pin and hide it; with Shift, or a click with Shift, all
  * from the one that was marked last. `Ctrl+Z` takes the last choice back.
  * @param {Page} page
  */
@@ -44,6 +44,10 @@ export function startMarking({ list, root, wire, chatId, panel }) {
   }, { capture: true });
 
   list?.addEventListener("keydown", (event) => {
+    if (event.key.toLowerCase() === "a" && !event.ctrlKey && !event.metaKey && !event.altKey) {
+      const chosen = event.target instanceof Element && event.target.closest(".actions") ? event.target.closest("[data-message-id]") : null;
+      /** @type {HTMLElement | null | undefined} */ (chosen?.querySelector("[data-action=about]"))?.click();
+    }
     const verb = VERBS[/** @type {"p" | "h"} */ (event.key.toLowerCase())];
     const inside = event.target instanceof Element ? event.target.closest(".actions") : null;
     const message = /** @type {HTMLElement | null} */ (inside?.closest("[data-message-id]") ?? null);

@@ -26,6 +26,7 @@ export class TopicDeeds {
     on("mute-topics", (topics) => this.mute(topics));
     on("merge-topics", (topics) => this.#askInto(topics));
     on("recall-topics", (topics) => this.#askChat(topics));
+    document.addEventListener("assign-messages", (news) => this.#askAbout(/** @type {CustomEvent} */ (news).detail.ids));
   }
 
   /** Merges topics into one. @param {readonly string[]} topics @param {string} into */
@@ -35,6 +36,30 @@ export class TopicDeeds {
       const { undo_words: done } = await this.#call("merge_topics", { labels });
       tellWithUndo(`${topics.map(visible).join(", ")} merged into ${visible(into)}.`, done, this.#panel);
     });
+  }
+
+  /**
+   * Says what messages are about, or not about.
+   * @param {readonly string[]} ids @param {{ topic_id?: string | null, not_topic_id?: string }} word
+   */
+  async assign(ids, word) {
+    await this.#attempt(async () => {
+      const { undo_words: done } = await this.#call("assign", { message_ids: ids, ...word });
+      tellWithUndo(`${visible(done)}.`, done, this.#panel);
+    });
+  }
+
+  /** Asks what messages are about. @param {readonly string[]} ids */
+  #askAbout(ids) {
+    const { all, keptBy } = this.#panel.state;
+    const topics = all.filter(({ sticky }) => !sticky);
+    const denied = topics.filter(({ label }) => ids.some((id) => keptBy.get(id) === label));
+    const options = [
+      ...topics.map(({ id, label }) => new Option(`About ${visible(label)}`, JSON.stringify({ topic_id: id }))),
+      ...(denied.length ? denied : topics).map(({ id, label }) => new Option(`Not about ${visible(label)}`, JSON.stringify({ topic_id: null, not_topic_id: id }))),
+      new Option("About none of the topics", JSON.stringify({ topic_id: null })),
+    ];
+    choose("What is this about?", "Keep it so", options, (word) => this.assign(ids, JSON.parse(word)));
   }
 
   /** Hides the messages of topics, or shows them again if all are hidden. @param {readonly string[]} topics */

@@ -1,11 +1,22 @@
 // @ts-check
-/** While a question is written: the topics that it is clearly about glow, and Tab asks with them only. */
+/**
+ * While a question is written: the topics that it is clearly about glow, and Tab asks with them only.
+ * Where topics are picked and it is about another one, that can be added, picked alone, or ignored.
+ */
 
 import { newest } from "../../lib/newest.js";
-import { numbered, visible } from "../../lib/text.js";
+import { counted, numbered, visible } from "../../lib/text.js";
 
 const TYPING_MS = 450;
 const SHORTEST = 8;
+
+/**
+ * @typedef {object} News
+ * @property {string[]} topics  What the draft is clearly about, while nothing is picked.
+ * @property {number} tokens  What asking with these alone takes.
+ * @property {number} all  What it takes without a filter.
+ * @property {{ label: string, count: number } | null} [elsewhere]  Its topic, where that is not picked.
+ */
 
 /** @param {Omit<import("./foresight.js").Page, "box"> & { box: HTMLTextAreaElement }} page */
 export function startTopicHint({ root, wire, chatId, panel, box }) {
@@ -13,11 +24,14 @@ export function startTopicHint({ root, wire, chatId, panel, box }) {
   if (!(line instanceof HTMLElement)) return;
   /** @type {string[]} */
   let meant = [];
+  /** The topic that the draft sounds like; empty while that is not said. */
+  let shown = "";
   let dismissed = "";
 
   const hide = () => {
     wish.forget();
     meant = [];
+    shown = "";
     line.hidden = true;
     line.replaceChildren();
     for (const bubble of root.querySelectorAll("[data-meant]")) bubble.removeAttribute("data-meant");
@@ -30,9 +44,27 @@ export function startTopicHint({ root, wire, chatId, panel, box }) {
     panel.pick(labels);
   };
 
-  /** @param {{ topics: string[], tokens: number, all: number }} news */
-  const show = ({ topics, tokens, all }) => {
+  const sendAnyway = () => {
     hide();
+    box.form?.dispatchEvent(new CustomEvent("send-anyway"));
+  };
+
+  /** @param {News} news */
+  const show = ({ topics, tokens, all, elsewhere }) => {
+    const { active } = panel.state;
+    if (elsewhere && shown === elsewhere.label) return;
+    hide();
+    if (elsewhere) {
+      shown = elsewhere.label;
+      meant = [...active, shown];
+      const only = () => {
+        meant = [elsewhere.label];
+        pick();
+      };
+      line.append(...warning(elsewhere, { Add: pick, "Only that": only, "Send anyway": sendAnyway }));
+      line.hidden = false;
+      return;
+    }
     if (!topics.length || tokens >= all) return;
     meant = topics;
     for (const bubble of root.querySelectorAll(".bubble")) {
@@ -44,9 +76,10 @@ export function startTopicHint({ root, wire, chatId, panel, box }) {
   };
   const wish = newest(TYPING_MS, show, hide);
 
-  /** What the message is about, and what it would cost. @param {string} message */
+  /** What the message is about, and what it would cost. @param {string} message @returns {Promise<News>} */
   const ask = async (message) => {
-    const { topics } = await wire.call("smart_context.suggest_topics", { chat_id: chatId, message });
+    const { topics, elsewhere } = await wire.call("smart_context.suggest_topics", { chat_id: chatId, message });
+    if (panel.state.active.length) return { topics: [], tokens: 0, all: 0, elsewhere };
     if (!topics.length) return { topics, tokens: 0, all: 0 };
     const asked = { chat_id: chatId, message, topics, brief: true };
     const { tokens, unfiltered: all } = await wire.call("smart_context.preview", asked);
@@ -56,7 +89,7 @@ export function startTopicHint({ root, wire, chatId, panel, box }) {
   const refresh = () => {
     const written = box.value.trim();
     const { active, topics, isOn } = panel.state;
-    const isOpen = wire.isOpen && isOn && !active.length && topics.length > 1;
+    const isOpen = wire.isOpen && isOn && topics.length > active.length && topics.length > 1;
     if (!isOpen || written.length < SHORTEST || written.startsWith("/")) return hide();
     if (dismissed && written.startsWith(dismissed)) return;
     dismissed = "";
@@ -94,4 +127,25 @@ function offer(topics, tokens, all, pick) {
   button.append(key, " Ask with ", names, ` ${costs}`);
   button.addEventListener("click", pick);
   return button;
+}
+
+/**
+ * The words and buttons for a draft that is off the pick.
+ * @param {{ label: string, count: number }} topic @param {Record<string, () => void>} deeds  By what their buttons say.
+ */
+function warning({ label, count }, deeds) {
+  const words = document.createElement("span");
+  const name = document.createElement("b");
+  name.dir = "auto";
+  name.textContent = visible(label);
+  words.append("This sounds like ", name, ` (${counted(count, "message")}).`);
+  const buttons = Object.entries(deeds).map(([says, deed], place) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = says;
+    if (!place) button.setAttribute("aria-keyshortcuts", "Tab");
+    button.addEventListener("click", deed);
+    return button;
+  });
+  return [words, ...buttons];
 }

@@ -7,6 +7,7 @@ import pytest
 from smart_context.storage.files.chats import FileChats
 from tests.host.conftest import until
 from tests.scripted import ScriptedEmbedder
+from tests.vaults import BOATS, KNOTS, write_boats_and_knots
 
 pytestmark = pytest.mark.anyio
 
@@ -155,3 +156,23 @@ async def test_a_deleted_chat_has_no_choices_and_nothing_to_take_back(served, ch
         assert (await running.call("undo", chat_id=chat))["undone"] == ""
         await running.call("memory.restore_chat", chat_id=chat)
         assert (await running.call("get_topics", chat_id=chat))["active_topics"] == ["cats"]
+
+
+async def test_a_draft_about_another_topic_than_the_picked_one_is_off_the_pick(vault, served):
+    found = {"Boats": "q1 a1 q2 a2 q3 a3 q5 a5", "Knots": "q4 a4 q6 a6 q7 a7"}
+    write_boats_and_knots(vault, "c", **found)
+    async with served() as running:
+
+        async def said(draft):
+            shown = await running.call("suggest_topics", chat_id="c", message=draft)
+            return shown["off_pick"], shown["elsewhere"]
+
+        assert await said(BOATS) == (False, None)
+        await running.call("set_filter", chat_id="c", topics=["Knots"])
+        assert await said(BOATS) == (True, {"id": "t-Boats", "label": "Boats", "count": 8})
+        assert await said(KNOTS) == (False, None)
+        assert await said("Thanks!") == (False, None)
+        await running.call("set_filter", chat_id="c", topics=["Knots", "Boats"])
+        assert await said(BOATS) == (False, None)
+        await running.call("set_filter", chat_id="c", topics=["Typed"])
+        assert await said(BOATS) == (False, None)  # nothing tells what the typed one is like
