@@ -107,7 +107,8 @@ def grown_groups(
         margin = 0 if len(messages) <= FIRST else _CLEARLY * len(directions)
         is_harmless = len(messages) <= FIRST and not _takes_apart(before, right, unit_of)
         gain = _worth(units, right, unit_of) - _worth(units, now, unit_of)
-        now = right if is_harmless or gain > margin else now
+        is_new = units.new_from < len(before)
+        now = right if is_new and (is_harmless or gain > margin) else now
     else:
         now = right
     groups = _tree(now, topics, smallest, previous.fixed_labels)
