@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from smart_context.base.errors import ModelFailed
+from smart_context.base.text.languages import main_language
 from smart_context.base.text.words import UNSPACED_RUN, content_words
 from smart_context.chat.messages import Message, MessageId
 from smart_context.llm.models import ChatModel, Embedder, Matrix, text_of
@@ -94,6 +95,25 @@ class Members:
     def texts(self) -> list[str]:
         """What is read of the messages."""
         return [message.text[:MOST_READ] for message in self.messages]
+
+    @cached_property
+    def language(self) -> str:
+        """The main language of the messages; empty if unknown."""
+        return main_language(self.texts)
+
+    def say(self, label: str) -> bool:
+        """True if enough of a label's words are the messages' own.
+
+        That is half of them, or all of a label in Latin letters for messages in another language
+        than English, in which a weak model names whatever it reads. Of a label without spaces, one
+        pair of letters is enough.
+        """
+        words = content_words(label)
+        own = sum(word in self.words for word in words)
+        if UNSPACED_RUN.search(label):
+            return own > 0
+        is_foreign = label.isascii() and self.language not in {"", "en"}
+        return own >= len(words) * (1 if is_foreign else _OWN_WORDS)
 
 
 class _Failure(NamedTuple):
@@ -358,27 +378,28 @@ class _Verdict:
         """True for a short name that says what the topic's messages say, and no others.
 
         Half of its words are theirs. It is nearer to them than to the messages of others, and not
-        much farther than the name that was found.
+        much farther than the name that was found, to which it does more than add words.
         """
         if not label or len(text.strip()) > LONGEST_LABEL or is_courtesy(label):
             return False
         own = self.members[topic.id]
         words = [word for word in label.lower().split() if not is_small_word(word)]
-        if len(words) > _MOST_WORDS or not _is_in_script(label, own.texts):
+        said, former = frozenset(content_words(label)), frozenset(content_words(topic.label))
+        only_adds = len(former) > 1 and former < said
+        if len(words) > _MOST_WORDS or only_adds or not own.say(label):
             return False
         family = {topic.id, topic.parent_id} | {t.id for t in self.asked if t.parent_id == topic.id}
         others = [members for name, members in self.members.items() if name not in family]
-        near = float(self.meaning[label] @ own.centre)
-        if not _says(label, own) or near < float(self.meaning[topic.label] @ own.centre) - _FARTHER:
+        near = self._near(label, own)
+        nearest = max((self._near(label, other) for other in others), default=_ALONE)
+        if near < max(nearest - _MARGIN, self._near(topic.label, own) - _FARTHER):
             return False
-        nearest = max(
-            (float(self.meaning[label] @ other.centre) for other in others), default=_ALONE
-        )
-        if near >= nearest + _MARGIN:
-            return True
-        said = frozenset(content_words(label))
         is_own = said & own.words and not any(said <= other.words for other in others)
-        return bool(is_own) and near >= nearest - _MARGIN
+        return near >= nearest + _MARGIN or bool(is_own)
+
+    def _near(self, label: str, members: Members) -> float:
+        """The cosine of a label with the centre of messages."""
+        return float(self.meaning[label] @ members.centre)
 
     def _is_one(self, one: Topic, other: Topic, found: Extraction, previous: Previous) -> bool:
         """True if two topics with one name may be joined: alike, and nothing the user relies on."""
@@ -395,18 +416,3 @@ class _Verdict:
     def _joined(self, kept: Topic, gone: Topic) -> Topic:
         ids = sorted({*kept.message_ids, *gone.message_ids}, key=lambda i: self.order.get(i, 0))
         return replace(kept, message_ids=tuple(ids), count=len(ids), named=len(ids))
-
-
-def _says(label: str, members: Members) -> bool:
-    """True if half of a label's words are its messages' own; of a run without spaces, some are."""
-    words = content_words(label)
-    own = sum(word in members.words for word in words)
-    return own >= (1 if UNSPACED_RUN.search(label) else _OWN_WORDS * len(words))
-
-
-def _is_in_script(label: str, texts: Sequence[str]) -> bool:
-    """True unless the texts are in a script without spaces, and the label says none of it."""
-    wide = sum(bool(UNSPACED_RUN.search(text)) for text in texts)
-    if 2 * wide < len(texts) or UNSPACED_RUN.search(label):
-        return True
-    return any(label.lower() in text.lower() for text in texts)

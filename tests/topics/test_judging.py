@@ -89,6 +89,14 @@ async def test_a_name_that_is_much_farther_from_the_messages_than_the_former_is_
     assert labels(found) == ["Bread Flour", "Python Loops"]
 
 
+async def test_a_name_that_only_adds_words_to_the_former_is_refused():
+    former = Topic(label="Bread Flour", count=2, message_ids=("q1", "q2"), id="b")
+    found = Extraction(topics=(former, PYTHON))
+    for name, kept in (("Bread Flour Oven", "Bread Flour"), ("Flour and Bread", "Flour and Bread")):
+        named = await judged({"1": name, "2": "Python Loops"}, found=found)
+        assert labels(named)[0] == kept
+
+
 async def test_names_that_are_shifted_by_one_are_all_refused():
     found = await judged({"1": "Python Loops", "2": "Bread Baking"})
     assert labels(found) == ["Flour", "Loop"]
@@ -102,6 +110,19 @@ async def test_an_english_name_for_chinese_messages_is_refused():
     asked = [{"1": name, "2": "Python Loops"} for name in ("Bread", "烤箱面包")]
     results = [await judged(reply, found=found, messages=messages) for reply in asked]
     assert [labels(result)[0] for result in results] == ["面粉", "烤箱面包"]
+
+
+async def test_a_half_english_name_for_french_messages_is_refused():
+    texts = [
+        "Comment est-ce que je finis une boucle en python ?",
+        "Et si la liste est vide, python ?",
+    ]
+    french = [Message(id=f"f{n}", role="user", content=text) for n, text in enumerate(texts)]
+    topic = Topic(label="Boucle", count=2, message_ids=("f0", "f1"), id="f")
+    found = Extraction(topics=(topic, BREAD))
+    for name, shown in (("Python Loops", "Boucle"), ("Boucle Python", "Boucle Python")):
+        named = await judged({"1": name, "2": "x"}, found=found, messages=[*french, *MESSAGES[:2]])
+        assert labels(named)[0] == shown
 
 
 async def test_two_groups_with_one_name_become_one_only_if_they_are_alike():
