@@ -18,7 +18,6 @@ from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from time import monotonic
 from typing import IO, Any, Self, TypeVar
 
 from smart_context.base.errors import CommandFailed
@@ -73,7 +72,8 @@ class _Road:
     def allow(self, size: int) -> None:
         """Give what a file of this size may take; what was left of another's is gone."""
         self._step_s = _STEP_S + _STEP_S_FOR_EACH_MIB * size / (1 << 20)
-        self._whole_s = self._left_s = _WHOLE_S + _WHOLE_S_FOR_EACH_MIB * size / (1 << 20)
+        self._whole_s = _WHOLE_S + _WHOLE_S_FOR_EACH_MIB * size / (1 << 20)
+        self._most_s = self._child.spent_s + self._whole_s
         self._child.allow_memory(min(_MEMORY_FOR_EACH_BYTE * size, _MOST_MEMORY_BYTES))
 
     def run(
@@ -89,22 +89,20 @@ class _Road:
             ChildFailed: If it takes too much.
             NotReadable: If it refuses the file, in its words.
         """
-        if self._left_s <= 0:
+        left_s = self._most_s - self._child.spent_s
+        if left_s <= 0:
             raise ChildFailed("slow", f"it takes longer than {self._whole_s:g} s")
-        began = monotonic()
         try:
             return self._child.run(
                 work,
                 *arguments,
-                deadline_s=min(self._step_s, self._left_s),
+                deadline_s=min(self._step_s, left_s),
                 wait_s=_PATIENCE_S,
                 serve=partial(_served, file, told),
                 goes_on=work is not end,
             )
         except CommandFailed as error:
             raise NotReadable(str(error)) from error
-        finally:
-            self._left_s -= monotonic() - began
 
     def close(self) -> None:
         """End the child, even during a job."""

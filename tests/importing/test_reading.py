@@ -76,6 +76,22 @@ async def test_a_conversation_that_takes_too_much_is_named_and_the_others_come_i
     assert "it takes longer than 0.4 s" in failed["error"]
 
 
+async def test_an_import_that_waits_for_the_processor_has_not_used_its_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(reading, "_WHOLE_S", 0.3)
+    original = reading._served
+
+    def served(*arguments):
+        sum(range(5_000_000))  # others work meanwhile
+        return original(*arguments)
+
+    monkeypatch.setattr(reading, "_served", served)
+    name, content = SAMPLES["claude"]
+    path = tmp_path / name
+    path.write_bytes(content)
+    account = await taken(path)
+    assert (account["new"], account["failed"]) == (1, [])
+
+
 async def test_what_comes_before_an_entry_that_takes_too_much_to_parse_is_read(
     tmp_path, monkeypatch
 ):

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from time import monotonic
 from typing import Any, BinaryIO, Literal, Self, cast
 
 from smart_context.base.errors import CommandFailed, SmartContextError
@@ -28,8 +29,11 @@ from smart_context.base.processes.needed import needed_by
 START_S = 20.0
 """How long the process may take to start."""
 
-_PATIENCE = 2
-"""A job's clock time may be this many times its processor time: the machine may be busy."""
+_PATIENCE = 2 if sys.platform == "win32" else 20
+"""A job's clock time may be this many times its processor time, as on a busy machine.
+
+On Windows, where nothing counts processor time, the clock is the only limit.
+"""
 
 _MAX_ANSWER_BYTES = 64 << 20
 _MAIN = (
@@ -55,6 +59,9 @@ class ChildFailed(SmartContextError):
 class ChildProcess:
     """A child process; dead after its first failure.
 
+    Attributes:
+        spent_s: The processor time of its last job, as far as that is known.
+
     Raises:
         ChildFailed: If it can't be started.
     """
@@ -73,6 +80,7 @@ class ChildProcess:
         self._holds: tuple[str, ...] = ()
         self._is_late = False
         self._limit_s = START_S
+        self.spent_s = 0.0
         self._ending = threading.Lock()
         hide_memory()
         passed_on, self._lifeline = _lifeline()
@@ -151,18 +159,16 @@ class ChildProcess:
         Raises:
             ChildFailed: If it does not answer in time, or has failed; it is dead then.
         """
+        began, told_s = monotonic(), deadline_s
         try:
             if not self._is_ready:
                 self._prepare()
-            self._limit_s = deadline_s
+            self._limit_s, began = deadline_s, monotonic()
             with self._killed_after(_PATIENCE * deadline_s + 1):
                 write_frame(self._jobs, str(deadline_s).encode())
                 write_frame(self._jobs, job)
-                answer = self._received()
-                while serve is not None and "asked" in answer:
-                    if (content := serve(answer["asked"])) is not None:
-                        write_frame(self._jobs, content)
-                    answer = self._received()
+                answer = self._last_answer(serve)
+                told_s = float(read_frame(self._answers, _MAX_ANSWER_BYTES))
             if (answer.get("is_last") and not goes_on) or answer.get("failed") == "memory":
                 self.kill()
         except (OSError, EOFError, ValueError, AttributeError, RecursionError) as error:
@@ -171,9 +177,22 @@ class ChildProcess:
         except BaseException:
             self.kill()
             raise
+        finally:
+            # It may have been taken over, and tell what is not so.
+            passed_s = monotonic() - began
+            self.spent_s = min(passed_s, max(passed_s / _PATIENCE, told_s))
         if "failed" in answer:
             raise self._failed(str(answer["failed"]))
         return cast("dict[str, Any]", answer)
+
+    def _last_answer(self, serve: Callable[[Any], bytes | None] | None) -> Any:
+        """What it answers once nothing more is asked."""
+        answer = self._received()
+        while serve is not None and "asked" in answer:
+            if (content := serve(answer["asked"])) is not None:
+                write_frame(self._jobs, content)
+            answer = self._received()
+        return answer
 
     def _received(self) -> Any:
         return json.loads(read_frame(self._answers, _MAX_ANSWER_BYTES))
@@ -285,6 +304,7 @@ class Child:
         self._changing = threading.Lock()
         self._process: ChildProcess | None = None
         self._is_closed = False
+        self._spent_s = 0.0
 
     def __enter__(self) -> Self:
         return self
@@ -312,6 +332,11 @@ class Child:
         process = self._process
         return process.holds if process is not None else ()
 
+    @property
+    def spent_s(self) -> float:
+        """The processor time of all jobs that have ended."""
+        return self._spent_s
+
     def run(
         self,
         work: Callable[..., object],
@@ -328,8 +353,8 @@ class Child:
         Args:
             work: A function of a module; `needs` tells what it imports.
             arguments: What it is called with.
-            deadline_s: Most processor time; where the system can't limit that, and for waiting,
-                about twice as much clock time.
+            deadline_s: Most processor time. A job that waits instead is ended, too, after about
+                twenty times as long; twice as long where the system can't limit processor time.
             wait_s: How long it may wait for its turn.
             serve: Answers what the work asks for by `child_main.ask`, and hears what it tells, to
                 which it gives no answer; check it as the result.
@@ -394,7 +419,10 @@ class Child:
         self._replace_dead()
         try:
             process = self._with(modules)
-            return process.answer_to(job, deadline_s, serve, goes_on=goes_on)
+            try:
+                return process.answer_to(job, deadline_s, serve, goes_on=goes_on)
+            finally:
+                self._spent_s += process.spent_s
         except ChildFailed:
             if self._is_closed:
                 raise ChildFailed("stopped", "Smart Context is stopping") from None

@@ -5,10 +5,12 @@ import subprocess
 import sys
 import threading
 from functools import partial
+from time import monotonic
 
 import pytest
 
 from smart_context.base.errors import CommandFailed
+from smart_context.base.processes import child as child_module
 from smart_context.base.processes.child import Child, ChildFailed
 from tests.base.processes import work
 from tests.patience import PATIENCE_S
@@ -61,13 +63,46 @@ def test_a_refusal_of_the_work_comes_in_its_words(child):
         pytest.param((work.leave_a_process_behind,), "crashed", "os.fork is not", id="a fork"),
     ],
 )
-def test_what_does_not_end_well_says_why_and_the_next_job_works(child, job, reason, words):
+def test_what_does_not_end_well_says_why_and_the_next_job_works(
+    child, job, reason, words, monkeypatch
+):
+    monkeypatch.setattr(child_module, "_PATIENCE", 1)  # or the test that waits takes long
     function, *arguments = job
     deadline_s = SOON_S if reason == "slow" else PATIENCE_S
     with pytest.raises(ChildFailed, match=words) as failure:
         child.run(function, *arguments, deadline_s=deadline_s)
     assert failure.value.reason == reason
     assert child.run(work.echo, "next", deadline_s=PATIENCE_S) == "next"
+
+
+def test_only_processor_time_is_spent_not_what_passes_meanwhile(child):
+    def serve(question):
+        return None if question == "begun" else str(sum(range(5_000_000))).encode()
+
+    before, began = child.spent_s, monotonic()
+    child.run(work.ask_for, "a", "b", deadline_s=PATIENCE_S, serve=serve)
+    assert 0 < (child.spent_s - before) * 3 < monotonic() - began
+
+
+def test_a_job_that_is_ended_spent_what_it_may(child):
+    before = child.spent_s
+    with pytest.raises(ChildFailed):
+        child.run(work.hold_the_interpreter, deadline_s=SOON_S)
+    assert child.spent_s - before == pytest.approx(SOON_S, rel=0.5)
+
+
+def test_on_a_busy_machine_a_job_may_take_many_times_its_processor_time(child, monkeypatch):
+    child.start()
+    given = []
+    timer = threading.Timer
+
+    def noted(seconds, expire):
+        given.append(seconds)
+        return timer(seconds, expire)
+
+    monkeypatch.setattr(child_module.threading, "Timer", noted)
+    child.run(work.echo, 1, deadline_s=PATIENCE_S)
+    assert given[-1] >= 15 * PATIENCE_S
 
 
 @on_linux
