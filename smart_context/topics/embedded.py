@@ -36,7 +36,13 @@ from smart_context.topics.extraction import (
     is_readable,
     with_keywords,
 )
-from smart_context.topics.growing import Group, grown_groups, is_followed, kept_labels
+from smart_context.topics.growing import (
+    Group,
+    grown_groups,
+    is_followed,
+    kept_labels,
+    stays_as_it_grows,
+)
 from smart_context.topics.holding import centres_of, nearest_label, with_held
 from smart_context.topics.naming.acceptance import is_courtesy
 from smart_context.topics.naming.naming import NAMELESS, Talk, labels_of
@@ -78,8 +84,11 @@ class EmbeddedTopicExtractor:
             facts = await asyncio.to_thread(standing_facts, spoken, vectors)
             sticky = _chronological(messages, {*sticky, *(spoken[place].id for place in facts)})
             said = await asyncio.to_thread(_said, messages, spoken, vectors, self.embedder.name)
-            groups, labels = await asyncio.to_thread(_fresh, said), list[str]()
-            if not regroup and is_followed(messages, previous):
+            goes_on = not regroup and is_followed(messages, previous)
+            is_long = goes_on and stays_as_it_grows(messages, previous)
+            groups = [] if is_long else await asyncio.to_thread(_fresh, said)
+            labels = list[str]()
+            if goes_on:
                 groups = await asyncio.to_thread(_grown, messages, spoken, said, previous, groups)
                 labels = await asyncio.to_thread(kept_labels, _all(groups), spoken, previous)
             texts = _telling_texts(spoken, said.says_nothing, groups)

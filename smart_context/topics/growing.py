@@ -1,7 +1,8 @@
 """The groups of a chat that has grown: the topics that it had, and those of new messages.
 
 What the user relies on stays. The rest of a chat that begins is grouped as if it was new each time;
-later it stays, too, unless a new grouping is clearly better.
+later it stays, too, unless a new grouping is clearly better, which is looked at in short chats
+only: the time for that grows with the square of the messages.
 """
 
 from collections.abc import Sequence
@@ -29,6 +30,9 @@ _FEW_MESSAGES, _FEW_UNITS = 4, 2
 
 FIRST = 30
 """So many messages are grouped afresh each time, but for what the user relies on."""
+
+COMPARED = 300
+"""In a chat of more messages, what it had is not compared with a new grouping at each turn."""
 
 _WORTH, _BESIDE, _CLEARLY = 0.25, 1.0, 0.2
 
@@ -60,6 +64,11 @@ def is_followed(messages: Sequence[Message], previous: Previous) -> bool:
     )
 
 
+def stays_as_it_grows(messages: Sequence[Message], previous: Previous) -> bool:
+    """True if what a chat had stays as it is: it is long, and mostly not new."""
+    return len(messages) > COMPARED and is_grown(messages, previous)
+
+
 def grown_groups(
     messages: Sequence[Message],
     spoken: Sequence[Message],
@@ -75,7 +84,8 @@ def grown_groups(
     Args:
         spoken: Those that can have a topic.
         said: The same, for comparing them.
-        afresh: The narrowest groups of the chat as if it was new.
+        afresh: The narrowest groups of the chat as if it was new; none where it
+            `stays_as_it_grows`.
         smallest: The fewest messages of a new group.
         most: The largest number of groups at the top; more become parts of wider ones.
     """
@@ -97,20 +107,20 @@ def grown_groups(
         largest=most_of_one(len(spoken)),
         share=said.share_asked(directions),
     )
-    right = _put_right(afresh, own, stays, previous)
-    if is_grown(messages, previous):
+    if not is_grown(messages, previous):
+        now = _put_right(afresh, own, stays, previous)
+    else:
         after = grown(units, before)
         keeps = stays | ((own != NO_GROUP) & (after[unit_of] == before[unit_of]))
         now = np.where(keeps, own, after[unit_of])
         now[_is_left_out(messages, spoken, said, previous, own, now)] = NO_GROUP
-        right = _with_lone_units(right, now, unit_of)
-        margin = 0 if len(messages) <= FIRST else _CLEARLY * len(directions)
-        is_harmless = len(messages) <= FIRST and not _takes_apart(before, right, unit_of)
-        gain = _worth(units, right, unit_of) - _worth(units, now, unit_of)
-        is_new = units.new_from < len(before)
-        now = right if is_new and (is_harmless or gain > margin) else now
-    else:
-        now = right
+        if afresh and units.new_from < len(before):
+            right = _with_lone_units(_put_right(afresh, own, stays, previous), now, unit_of)
+            is_first = len(messages) <= FIRST
+            is_harmless = is_first and not _takes_apart(before, right, unit_of)
+            margin = 0 if is_first else _CLEARLY * len(directions)
+            gain = _worth(units, right, unit_of) - _worth(units, now, unit_of)
+            now = right if is_harmless or gain > margin else now
     groups = _tree(now, topics, smallest, previous.fixed_labels)
     return sorted(
         _nested(groups, rows, most=most, largest=units.largest),

@@ -12,7 +12,7 @@ from smart_context.cli.evaluation.measures import Growth, growth_of, steps_of
 from smart_context.cli.evaluation.runs import RememberingEmbedder
 from smart_context.cli.server.serve import DEMO_VAULT
 from smart_context.llm.offline.every_language import EveryLanguageEmbedder
-from smart_context.topics.clusters.grouping import Said
+from smart_context.topics.clusters.grouping import Said, subjects_of
 from smart_context.topics.embedded import EmbeddedTopicExtractor
 from smart_context.topics.values import Previous, Topic
 
@@ -241,6 +241,25 @@ async def test_the_demonstrations_chats_keep_their_topics_from_the_first_message
     assert set(found.together) == {1.0}
     assert found.relabelled <= 0.05 * found.labels
     assert found.most <= 8
+
+
+@pytest.mark.parametrize(("turns", "is_compared"), [(150, True), (152, False)])
+async def test_a_long_chat_is_not_grouped_as_a_whole_at_each_turn(
+    extractor, monkeypatch, turns, is_compared
+):
+    pairs = [(question, answer) for _, question, answer in GERMAN] * (turns // 8 + 1)
+    messages = said(*(text for pair in pairs[:turns] for text in pair), prefix="m")
+    old = tuple(message.id for message in messages[:-2])
+    topic = Topic(label="Sauerteig", count=len(old), id="t1", message_ids=old)
+    grouped = []
+    monkeypatch.setattr(
+        "smart_context.topics.embedded.subjects_of",
+        lambda said, most: grouped.append(len(said.vectors)) or subjects_of(said, most=most),
+    )
+    before = Previous(topics=(topic,), seen=messages[-3].id)
+    found = await extractor.extract(messages, previous=before)
+    assert {message.id for message in messages[-2:]} <= set().union(*tops(found.topics).values())
+    assert bool(grouped) == is_compared
 
 
 async def test_taxes_stay_taxes_in_a_german_chat(extractor):
