@@ -5,6 +5,7 @@ import re
 import secrets
 import tempfile
 from collections import defaultdict
+from collections.abc import Coroutine
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -21,7 +22,7 @@ from smart_context.host.commands.registry import Caller, check_owner
 from smart_context.host.events.events import Event
 from smart_context.host.host import Host
 from smart_context.importing.programs import FORMATS
-from smart_context.importing.taking_in import Importer, Wishes
+from smart_context.importing.taking_in import Account, Importer, Wishes
 from smart_context.web.gate.gate import admitted
 from smart_context.web.gate.refusals import error_response
 from smart_context.web.limits import MAX_DROPPED_BYTES
@@ -33,6 +34,10 @@ MOST_BYTES = 8 << 30
 _TOLD_EACH_S = 0.1
 _TOO_LARGE, _FORBIDDEN, _NO_ROOM = 413, 403, 507
 _SUFFIX = re.compile(r"\.[a-z0-9]{1,8}")
+_STOPPED = (
+    "Smart Context is stopping; the chats that were read are kept. Import the file again for the "
+    "others."
+)
 _MOST_AT_ONCE = 4
 _MOST_WAITING = 8
 """Files of one person that wait to be read."""
@@ -49,6 +54,8 @@ class Imports:
         self._reading: defaultdict[PersonId, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._at_once = asyncio.Semaphore(_MOST_AT_ONCE)
         self._told_at = 0.0
+        self._running: set[asyncio.Future[Account]] = set()
+        self._is_closed = False
 
     def register(self) -> None:
         """Register the command."""
@@ -59,7 +66,15 @@ class Imports:
         return [Route("/api/imports", self.upload, methods=["POST"])]
 
     async def close(self) -> None:
-        """Remove the files that nobody asked to read."""
+        """End the imports that run, and remove the files that nobody asked to read.
+
+        What an import has stored stays. It would otherwise go on until its connection is cut, and
+        the end of the server would wait for all that it does meanwhile.
+        """
+        self._is_closed = True
+        for running in self._running:
+            running.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
         if self._folder is not None:
             await asyncio.to_thread(self._folder.cleanup)
 
@@ -124,12 +139,31 @@ class Imports:
         try:
             async with self._reading[caller.person], self._at_once:
                 importer = Importer(self._host.services.storage, wishes, self._tell)
-                return (await importer.run([file], {file: self._names.get(file.name, "")})).row()
+                names = {file: self._names.get(file.name, "")}
+                return (await self._until_closed(importer.run([file], names))).row()
         finally:
             if upload and not dry_run:
                 self._waiting.pop((caller.person, upload), None)
                 self._names.pop(file.name, None)
                 await asyncio.to_thread(file.unlink, missing_ok=True)
+
+    async def _until_closed(self, run: Coroutine[Any, Any, Account]) -> Account:
+        """The account of an import, which ends at once when the server does.
+
+        Raises:
+            CommandFailed: If the server ends.
+        """
+        running = asyncio.ensure_future(run)
+        self._running.add(running)
+        running.add_done_callback(self._running.discard)
+        if self._is_closed:
+            running.cancel()
+        try:
+            return await running
+        except asyncio.CancelledError:
+            if not self._is_closed:
+                raise
+            raise CommandFailed(_STOPPED) from None
 
     def _check(self, person: PersonId, *, reads_server: bool) -> None:
         """Refuse whoever may not import: where there are several people, all may send files.

@@ -1,6 +1,7 @@
 """Files of chats that a page sends: kept until they are read, and never left behind."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 from tests.importing.samples import SAMPLES
 from tests.serving import serving
@@ -35,6 +36,25 @@ def test_a_trial_keeps_what_was_sent_for_the_import_itself(tmp_path):
         _, again = server.command("memory.import", upload=upload)
         assert "send it again" in str(again)
         assert server.command("memory.import")[0] == 422
+
+
+def test_an_import_ends_with_the_server_and_says_what_is_kept(tmp_path):
+    (tmp_path / "vault").mkdir()
+    said = {
+        "mapping": {"a": {"message": {"author": {"role": "user"}, "content": {"parts": ["a"]}}}}
+    }
+    chats = json.dumps([{"conversation_id": f"{number}", **said} for number in range(20_000)])
+    with serving(tmp_path / "vault") as server, ThreadPoolExecutor() as others:
+        name = {"X-File-Name": "conversations.json"}
+        _, sent = server.request("POST", "/api/imports", chats.encode(), name)
+        with server.connect() as client:
+            answer = others.submit(server.command, "memory.import", upload=sent["upload"])
+            client.wait_for("memory.import_progress", such_that=lambda told: told["chats"])
+            assert server.stop() == 0
+        status, told = answer.result()
+        assert (status != 200, "Import the file again" in str(told)) == (True, True), told
+    kept = [*(tmp_path / "vault" / ".memory").glob("*.json")]
+    assert 0 < len(kept) < 20_000
 
 
 def test_an_export_that_a_page_sends_again_is_known_whether_it_is_marked_or_older(tmp_path):
