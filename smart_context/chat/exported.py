@@ -18,6 +18,7 @@ from smart_context.base.text.names import (
 )
 from smart_context.base.values import JsonObject, text_in
 from smart_context.chat.documents.branches import Versions, branches_of
+from smart_context.chat.documents.choices import kept_out_and_in
 from smart_context.chat.files.attached_file import (
     data_address,
     is_key,
@@ -71,13 +72,19 @@ def exported(
     form: Form,
     render: Callable[[str], str] = _escaped,
     attached: Attached = _NONE,
+    choices: Mapping[str, Any] = MappingProxyType({}),
 ) -> str:
     """A chat as a text of this form, ending with a line break.
 
     Args:
+        choices: A person's choices for the chat; JSON tells what is hidden and pinned.
         render: Makes safe HTML of a message's Markdown, for the form of that name.
         attached: Where the attached files are that Markdown and HTML show; of others the name.
     """
+    if form == "json":
+        mark = {"export": 1, "chat_id": chat_id, **kept_out_and_in(choices)}
+        marked = {MARK: mark, **unmarked(document)}
+        return storable(json.dumps(marked, ensure_ascii=False, indent=2) + "\n")
     return storable(_written(chat_id, document, form, render, attached))
 
 
@@ -88,9 +95,6 @@ def _written(
     render: Callable[[str], str],
     attached: Attached,
 ) -> str:
-    if form == "json":
-        marked = {MARK: {"export": 1, "chat_id": chat_id}, **unmarked(document)}
-        return json.dumps(marked, ensure_ascii=False, indent=2) + "\n"
     if form == "openai":
         said = [m for m in _said(document) if not m.is_summary]  # what it stands for is there
         body = {"messages": [row for message in said for row in _openai(message)]}

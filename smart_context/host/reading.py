@@ -16,6 +16,7 @@ from smart_context.chat.listed.search import ChatHit
 from smart_context.chat.messages import Message, messages_of
 from smart_context.host.access import Access, Kind, Owned
 from smart_context.host.commands.registry import Caller
+from smart_context.storage.chosen import choices_of
 from smart_context.storage.ports import Storage
 
 PEOPLE = "people"
@@ -29,6 +30,7 @@ class Reading:
         self._chats = storage.chats
         self._files = storage.blobs
         self._documents = storage.vault_documents
+        self._beside = storage.documents
         self._access = access
 
     async def rows(self, caller: Caller) -> list[ChatRow]:
@@ -48,6 +50,16 @@ class Reading:
         if not await self._may(caller, "chat", chat_id):
             return {"messages": []}
         return await self._chats.load(chat_id, reader=NOBODY)
+
+    async def choices(self, caller: Caller, chat_id: str) -> JsonObject:
+        """The caller's choices for a chat; none if there is no such chat.
+
+        Raises:
+            StoreFailed: If they can't be read.
+        """
+        if not await self._may(caller, "chat", chat_id):
+            return {}
+        return await choices_of(self._beside, chat_id, caller.person)
 
     async def parts(self, caller: Caller, chat_id: str) -> tuple[tuple[Message, ...], JsonObject]:
         """A chat's messages, and its document, of which nothing is copied that only they say.

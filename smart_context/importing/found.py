@@ -178,6 +178,8 @@ class OwnChat:
 
     id: str  # its id where it was exported; empty if nothing tells
     document: JsonObject  # its document
+    hidden: Sequence[str] = ()  # the ids of its messages that whoever exported it had hidden
+    pinned: Sequence[str] = ()  # and those that they had pinned
 
     @property
     def chat_ids(self) -> Sequence[ChatId]:

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from smart_context.base.errors import ChatIdInvalid
-from smart_context.base.text.names import storable_value
+from smart_context.base.text.names import storable, storable_value
 from smart_context.chat.documents.branches import BRANCHES, VERSION_ORDER
+from smart_context.chat.documents.choices import HIDDEN, PINNED
 from smart_context.chat.exported import MARK, NOT_IN_NAMES, unmarked
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.listed.rows import title_from
@@ -55,12 +56,26 @@ def own_chat(item: Mapping[str, Any], stem: str) -> OwnChat:
         stem: As for `is_older_export`.
 
     Raises:
-        NotReadable: If it has no list of messages.
+        NotReadable: If it has no list of messages, or its mark is damaged.
     """
     if not isinstance(item.get("messages"), list):
         raise NotReadable("expected a list of messages, found none")
-    told = text_of(mapping(item.get(MARK)).get("chat_id")) or _id_in(stem, item)
-    return OwnChat(id=told if _is_id(told) else "", document=storable_value(unmarked(item)))
+    mark = mapping(item.get(MARK))
+    told = text_of(mark.get("chat_id")) or _id_in(stem, item)
+    return OwnChat(
+        id=told if _is_id(told) else "",
+        document=storable_value(unmarked(item)),
+        hidden=_ids_in(mark, HIDDEN),
+        pinned=_ids_in(mark, PINNED),
+    )
+
+
+def _ids_in(mark: Mapping[str, Any], key: str) -> list[str]:
+    """The ids of messages that a mark lists; what can't be read never means that none is hidden."""
+    listed = mark.get(key, [])
+    if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
+        raise NotReadable(f'expected a list of ids of messages as "{key}" in "{MARK}"')
+    return [storable(each) for each in listed]
 
 
 def _id_in(stem: str, document: Mapping[str, Any]) -> str:

@@ -226,7 +226,12 @@ def _put_together(kind: str, told: JsonObject, messages: list[FoundMessage]) -> 
         document = told["document"]
         if not isinstance(document, dict):
             raise ChildFailed("crashed", "its reader crashed (expected a document)")
-        return OwnChat(id=check_chat_id(told["id"]) if told["id"] else "", document=document)
+        return OwnChat(
+            id=check_chat_id(told["id"]) if told["id"] else "",
+            document=document,
+            hidden=[str(each) for each in told["hidden"]],
+            pinned=[str(each) for each in told["pinned"]],
+        )
     if kind == "broken":
         return _made(Broken, told)
     chat = _made(FoundChat, told)

@@ -15,13 +15,12 @@ from typing import Any, Literal
 
 from smart_context.base.asking import whoever_asks
 from smart_context.base.config.files import MOST_INSTRUCTIONS
-from smart_context.base.errors import CommandFailed, SmartContextError, StoreFailed
+from smart_context.base.errors import CommandFailed, SmartContextError
 from smart_context.base.text.names import storable
 from smart_context.base.text.scores import counted
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import OWNER, JsonObject
 from smart_context.chat.documents.branches import BRANCHES, REMOVED, branches_of, set_branches
-from smart_context.chat.documents.choices import choices_name, unreadable_in, with_hidden
 from smart_context.chat.documents.document import OWNED_BY, set_value
 from smart_context.chat.exported import attached_in, attached_name, link_texts_in
 from smart_context.chat.files.attached_file import key_of
@@ -47,7 +46,8 @@ from smart_context.importing.found import (
 )
 from smart_context.importing.reading import ChatFile, Reader
 from smart_context.importing.recognised import Broken, Found
-from smart_context.storage.ports import Conflict, Storage
+from smart_context.storage.chosen import choose
+from smart_context.storage.ports import Storage
 
 Outcome = Literal["new", "grown", "unchanged", "deleted", "unreadable"]
 Progress = Callable[[str, int, float], None]
@@ -227,21 +227,32 @@ class Importer:
                 free.append(chat_id)
             elif _is_same(known, rows):
                 await self._put_files(source, found)  # first: what names a file must have it
+                await self._choose(chat_id, found, known)
                 return await self._grown(chat_id, known, entries, branches)
         if not self._in_trash.isdisjoint(found.chat_ids):
             return "deleted"
         await self._put_files(source, found)
-        await self._made_in(free, document)
+        await self._made_in(free, document, found)
         self.account.messages += len(entries)
         return "new"
 
-    async def _made_in(self, ids: Sequence[ChatId], document: JsonObject) -> None:
+    async def _made_in(self, ids: Sequence[ChatId], document: JsonObject, found: OwnChat) -> None:
         """Make a chat under the first of these ids that is not another person's."""
         for chat_id in ids[:-1]:
             with suppress(CommandFailed):
+                await self._choose(chat_id, found, {})
                 await self._made(chat_id, document)
                 return
+        await self._choose(ids[-1], found, {})
         await self._made(ids[-1], document)
+
+    async def _choose(self, chat_id: ChatId, found: OwnChat, known: Known) -> None:
+        """Hide and pin the new messages of an export as they were."""
+        hidden, pinned = (
+            [MessageId(each) for each in ids if each not in known]
+            for ids in (found.hidden, found.pinned)
+        )
+        await self._hide(chat_id, hidden, pinned)
 
     async def _put_files(self, source: ChatFile, found: OwnChat) -> None:
         """Store the files that lie next to an exported chat and are not here."""
@@ -314,23 +325,13 @@ class Importer:
         self._fail(source.name, Broken(id=found.id, title=found.title, error=error))
         return ""
 
-    async def _hide(self, chat_id: ChatId, ids: Sequence[MessageId]) -> None:
+    async def _hide(
+        self, chat_id: ChatId, ids: Sequence[MessageId], pinned: Sequence[MessageId] = ()
+    ) -> None:
         """Hide new messages before they are stored, so that none is ever sent."""
-        if not ids or self._wishes.is_dry:
+        if not (ids or pinned) or self._wishes.is_dry:
             return
-        documents, name = self.storage.documents, choices_name(whoever_asks())
-        while True:
-            (choices,) = await documents.read(chat_id, name)
-            if choices.is_damaged or unreadable_in(choices.value):
-                raise StoreFailed(
-                    f"your choices for the chat {chat_id!r} can't be read; open it and choose again"
-                )
-            hidden = with_hidden(choices.value, ids)
-            try:
-                await documents.replace(chat_id, name, hidden, expected=choices.revision)
-            except Conflict:
-                continue  # somebody chose something in the chat meanwhile
-            return
+        await choose(self.storage.documents, chat_id, whoever_asks(), hidden=ids, pinned=pinned)
 
     async def _known(self, chat_id: ChatId) -> Known | None:
         """The messages that a chat has or had, by their ids; `None` if it is not here."""

@@ -5,9 +5,12 @@ import json
 import pytest
 
 from smart_context.base.asking import asking
+from smart_context.base.errors import CommandFailed
 from smart_context.base.values import OWNER, PersonId
 from smart_context.chat.exported import exported, file_name
 from smart_context.importing.taking_in import Importer
+from smart_context.plugin.choices.state import FilterState
+from smart_context.storage.chosen import choices_of
 from tests.storage.memory import memory_storage
 
 pytestmark = pytest.mark.anyio
@@ -135,3 +138,45 @@ async def test_an_export_without_messages_is_told(storage, tmp_path):
     )
     assert (account["new"], account["unreadable"]) == (0, 1)
     assert "holds no messages" in account["failed"][0]["error"]
+
+
+async def test_what_is_hidden_and_pinned_comes_back_so_once_and_what_is_released_stays(
+    storage, tmp_path
+):
+    first, second = (row["id"] for row in OWN["messages"])
+    text = exported("abc", OWN, "json", choices={"hidden": [first], "pinned": [second]})
+    await taken(storage, tmp_path / "a.json", json.loads(text))
+    chosen = await choices_of(storage.documents, "abc", OWNER)
+    assert (chosen["hidden"], chosen["pinned"]) == ([first], [second])
+    (before,) = await storage.documents.read("abc", "filter")
+    released = {**chosen, "hidden": []}
+    await storage.documents.replace("abc", "filter", released, expected=before.revision)
+    assert (await taken(storage, tmp_path / "a.json", json.loads(text)))["unchanged"] == 1
+    assert await choices_of(storage.documents, "abc", OWNER) == released
+
+
+async def test_what_is_hidden_is_so_before_the_chat_is_there(storage, tmp_path):
+    text = exported("abc", OWN, "json", choices={"hidden": ["a1b2c3d4e5f6"]})
+
+    async def refused(*_arguments, **_options):
+        raise CommandFailed("the disk is full")
+
+    storage.chats.update = refused
+    assert (await taken(storage, tmp_path / "a.json", json.loads(text)))["failed"]
+    assert "a1b2c3d4e5f6" in str((await choices_of(storage.documents, "abc", OWNER))["hidden"])
+
+
+@pytest.mark.parametrize("hidden", ["all", [1], {}, None])
+async def test_a_mark_whose_hidden_messages_can_not_be_read_is_refused(storage, tmp_path, hidden):
+    marked = {"smart_context": {"export": 1, "chat_id": "abc", "hidden": hidden}, **OWN}
+    account = await taken(storage, tmp_path / "a.json", marked)
+    assert account["new"] == 0
+    assert 'a list of ids of messages as "hidden"' in account["failed"][0]["error"]
+
+
+async def test_a_message_that_is_both_hidden_and_pinned_in_a_mark_is_hidden(storage, tmp_path):
+    both = ["a1b2c3d4e5f6"]
+    mark = {"export": 1, "chat_id": "abc", "hidden": both, "pinned": both}
+    await taken(storage, tmp_path / "a.json", {"smart_context": mark, **OWN})
+    chosen = await choices_of(storage.documents, "abc", OWNER)
+    assert FilterState.from_dict(chosen).hidden == tuple(both)

@@ -1,6 +1,6 @@
 """A person's choices beside a chat, as far as others than the filter know them (docs/filter.md)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from smart_context.base.asking import person_tag
@@ -22,6 +22,9 @@ PINNED = "pinned"
 """The key of the messages that are always sent."""
 
 
+_LISTS = (HIDDEN, PINNED)
+
+
 def choices_name(person: PersonId) -> str:
     """The name of the document with a person's choices."""
     tag = person_tag(person)
@@ -39,8 +42,21 @@ def _is_list_of_texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
-def with_hidden(choices: Mapping[str, Any], ids: Iterable[str]) -> JsonObject:
-    """The choices with these messages hidden, too."""
-    before = choices.get(HIDDEN)
-    listed = before if isinstance(before, list) else ()
-    return {"version": 1, **choices, HIDDEN: list(dict.fromkeys((*listed, *ids)))}
+def kept_out_and_in(choices: Mapping[str, Any]) -> JsonObject:
+    """The messages that are never and always sent, as an export has them; only if there are any."""
+    listed = {key: choices.get(key) for key in _LISTS}
+    return {key: ids for key, ids in listed.items() if ids and _is_list_of_texts(ids)}
+
+
+def with_chosen(
+    choices: Mapping[str, Any], *, hidden: Collection[str], pinned: Collection[str] = ()
+) -> JsonObject:
+    """The choices with these messages hidden and pinned, too; one in both is hidden."""
+    before = {key: value if isinstance(value := choices.get(key), list) else [] for key in _LISTS}
+    pins = [each for each in (*before[PINNED], *pinned) if each not in hidden]
+    return {
+        "version": 1,
+        **choices,
+        HIDDEN: list(dict.fromkeys((*before[HIDDEN], *hidden))),
+        **({PINNED: list(dict.fromkeys(pins))} if pins or PINNED in choices else {}),
+    }

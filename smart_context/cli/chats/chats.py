@@ -44,8 +44,11 @@ from smart_context.cli.terminal.output import (
     write_to,
     write_under,
 )
+from smart_context.importing.found import NotReadable
+from smart_context.importing.own_export import own_chat
 from smart_context.importing.programs import FORMATS
 from smart_context.importing.taking_in import Importer, Wishes
+from smart_context.storage.chosen import choices_of, choose
 from smart_context.storage.ports import Blobs, Chats, Storage
 
 MAX_IMPORT_BYTES = 64 * 1024 * 1024
@@ -168,7 +171,8 @@ def export(
     if len(names) == 1 and not is_all and is_file:
         document = asyncio.run(_existing(storage.chats, names[0]))
         attached = asyncio.run(_embedded(storage, document, form))
-        text = exported(names[0], document, form, render, attached)
+        chosen = asyncio.run(_chosen(storage, names[0], form))
+        text = exported(names[0], document, form, render, attached, chosen)
         if target is None:
             deliver(text)
         else:
@@ -205,7 +209,8 @@ async def _export_to(
             if form in {"markdown", "json"}:
                 attached = await _files_to(folder / ATTACHED_FOLDER, storage.blobs, document)
                 files.update(attached.values())
-            text = exported(name, document, form, render, attached)
+            chosen = await _chosen(storage, name, form)
+            text = exported(name, document, form, render, attached, chosen)
             write_under(folder / file_name(name, document, form), text)
         except SmartContextError as error:
             problems.append(f"  {shown(name)}: {error}")
@@ -215,6 +220,11 @@ async def _export_to(
 async def _embedded(storage: Storage, document: JsonObject, form: Form) -> Attached:
     """What a page holds itself; nothing for the other forms."""
     return await embedded(document, storage.blobs.content) if form == "html" else {}
+
+
+async def _chosen(storage: Storage, chat: str, form: Form) -> JsonObject:
+    """The choices of whoever asks, which only JSON has."""
+    return await choices_of(storage.documents, chat, whoever_asks()) if form == "json" else {}
 
 
 async def _files_to(folder: Path, blobs: Blobs, document: JsonObject) -> dict[str, str]:
@@ -290,7 +300,7 @@ def import_(
     """
     storage = open_storage(here.root)
     if chat_id:
-        _import_one(storage.chats, files, _new_id(chat_id))
+        _import_one(storage, files, _new_id(chat_id))
         return
     wishes = Wishes(client=client or "", folder=folder, is_dry=is_dry)
     bar = ProgressBar("Importing")
@@ -320,14 +330,14 @@ def _new_id(text: str) -> ChatId:
         raise click.BadParameter(str(error), param_hint="--chat-id") from error
 
 
-def _import_one(store: Chats, files: tuple[Path, ...], chat_id: ChatId) -> None:
+def _import_one(storage: Storage, files: tuple[Path, ...], chat_id: ChatId) -> None:
     """Import a single document under an id of the user's."""
     if len(files) != 1 or files[0].is_dir():
         raise click.UsageError("--chat-id takes exactly one file.")
     document = _imported(files[0])
     if not document["messages"]:
         raise CommandFailed(f"{shown(files[0])}: holds no messages, so nothing was imported.")
-    asyncio.run(_store_new(store, chat_id, document))
+    asyncio.run(_store_new(storage, chat_id, document))
     count = len(document["messages"])
     say(f"Imported {counted(count, 'message')} as chat {chat_id}.")
 
@@ -389,10 +399,15 @@ async def _existing(store: Chats, chat: str) -> dict[str, Any]:
     return await store.load(await existing_chat(store, chat), reader=NOBODY)
 
 
-async def _store_new(store: Chats, chat_id: ChatId, document: dict[str, Any]) -> None:
-    if await store.exists(chat_id):
+async def _store_new(storage: Storage, chat_id: ChatId, document: dict[str, Any]) -> None:
+    if await storage.chats.exists(chat_id):
         raise CommandFailed(f"The vault already has a chat {chat_id}; choose another --chat-id.")
-    await store.save(chat_id, document)
+    try:
+        own = own_chat(document, "")
+    except NotReadable as error:
+        raise CommandFailed(f"The file can't be imported: {error}.") from error
+    await choose(storage.documents, chat_id, whoever_asks(), hidden=own.hidden, pinned=own.pinned)
+    await storage.chats.save(chat_id, unmarked(document))
 
 
 def _imported(file: Path) -> dict[str, Any]:
@@ -410,6 +425,6 @@ def _imported(file: Path) -> dict[str, Any]:
             f'{shown(file)}: expected {{"messages": [...]}} or a list of messages, found neither.'
         )
     return {
-        **unmarked(document),
+        **document,
         "messages": [message.to_dict() for message in messages_of(document)],
     }

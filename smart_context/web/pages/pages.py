@@ -39,7 +39,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
-from smart_context.base.errors import ChatIdInvalid, SmartContextError
+from smart_context.base.errors import ChatIdInvalid, SmartContextError, StoreFailed
 from smart_context.base.processes.child import Child
 from smart_context.base.resources import asset
 from smart_context.base.values import OWNER, JsonObject, PersonId
@@ -249,7 +249,13 @@ class _Pages:
         attached = (
             await embedded(document, partial(self._attached, request)) if form == "html" else {}
         )
-        text = await run_in_threadpool(exported, chat_id, document, form, render, attached)
+        chosen: JsonObject = {}
+        if form == "json":
+            try:
+                chosen = await self._reading.choices(_caller(request), chat_id)
+            except StoreFailed as error:
+                return PlainTextResponse(str(error), status_code=409, headers=NO_STORE)
+        text = await run_in_threadpool(exported, chat_id, document, form, render, attached, chosen)
         name = quote(file_name(chat_id, document, form), safe="")
         return Response(
             text,

@@ -108,3 +108,21 @@ def test_an_exported_page_draws_footnotes_of_its_messages_with_ids_of_their_own(
     assert len(ids) == len(set(ids)) == 4
     assert set(re.findall(r' href="#([^"]*)"', page)) == set(ids)
     assert page.count("<strong>“好”</strong>") == 2
+
+
+@pytest.mark.parametrize("wanted", [(), ("--chat-id", "other")], ids=["its id", "another id"])
+def test_what_is_hidden_here_is_hidden_where_its_export_is_imported(
+    smart_context, empty, tmp_path, wanted
+):
+    (empty / ".memory").mkdir()
+    put(empty / ".memory/chat.json", {"messages": [{"id": "m1", "role": "user", "content": "No"}]})
+    put(empty / ".memory/chat.filter.json", {"version": 1, "hidden": ["m1"], "pinned": []})
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / ".memory").mkdir(parents=True)
+    file = tmp_path / "chat.json"
+    smart_context("chats", "export", "chat", "--as", "json", "-o", str(file), cwd=empty)
+    smart_context("chats", "import", str(file), *wanted, cwd=elsewhere)
+    name = wanted[-1] if wanted else "chat"
+    stored = json.loads((elsewhere / f".memory/{name}.filter.json").read_text())
+    assert stored["hidden"] == ["m1"]
+    assert "smart_context" not in (elsewhere / f".memory/{name}.json").read_text()
