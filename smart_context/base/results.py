@@ -34,6 +34,7 @@ class FilterResult(TypedDict):
     sticky: list[str]
     kept_by: dict[str, list[str]]
     summed_up: dict[str, int]
+    silent: dict[str, str]
     role: str
     undo_steps: int
     undo_words: str

@@ -50,15 +50,15 @@ export function inputOf(bubble) {
  * @param {boolean} isActive
  * @param {import("./topic-state.js").PanelState} state
  */
-function showBubble(bubble, { id, label, count }, isActive, { colours, summedUp }) {
+function showBubble(bubble, { id, label, count }, isActive, { colours, summedUp, silent }) {
   const input = inputOf(bubble);
   const shown = visible(label);
   bubble.dataset.topic = id;
   bubble.dataset.hue = colours.get(id) ?? "";
   bubble.dataset.count = String(count);
-  const behind = Number(summedUp.get(id) ?? 0);
-  const gone = behindInWords(behind, count);
-  bubble.toggleAttribute("data-summed-up", behind > 0 && behind >= count);
+  const why = silent.get(id) ?? "";
+  const gone = why || behindInWords(Number(summedUp.get(id) ?? 0), count);
+  bubble.toggleAttribute("data-silent", Boolean(why));
   bubble.title = gone ? `${shown}: ${gone}` : shown;
   input.value = label;
   input.checked = isActive;
@@ -68,7 +68,7 @@ function showBubble(bubble, { id, label, count }, isActive, { colours, summedUp 
 }
 
 /**
- * How much of a topic stands before a summary or a clearing: picking it changes nothing if that is all.
+ * How much of a topic stands before a summary or a clearing.
  * @param {number} behind @param {number} count
  */
 export function behindInWords(behind, count) {

@@ -23,6 +23,7 @@ import { coloursOf } from "./hues.js";
  * @property {ReadonlySet<string>} sticky
  * @property {ReadonlyMap<string, string>} keptBy  The topic that keeps a message, by its id.
  * @property {ReadonlyMap<string, number>} summedUp  How many messages of a topic a summary stands for, by its id.
+ * @property {ReadonlyMap<string, string>} silent  Why none of a topic's messages can be sent, by its id.
  * @property {string} undoWords  What the choice did that can be undone; empty if there is none.
  * @property {readonly { message_ids: string[], from: string, to: string, why: string }[]} moved  Moves between topics that can be undone.
  * @property {string} reason  Why the filter could not do its work.
@@ -35,7 +36,7 @@ import { coloursOf } from "./hues.js";
 export const NOTHING_KNOWN = Object.freeze({
   all: [], colours: new Map(), hues: new Map(), topics: [], inside: "", stickyCount: 0, active: [], isOn: true, total: 0, messageIds: null,
   fellBack: false, status: "", pinned: new Set(), hidden: new Set(), sticky: new Set(),
-  keptBy: new Map(), reason: "", summedUp: new Map(), undoWords: "", moved: [], threshold: null, isOwnThreshold: false, isKnown: false,
+  keptBy: new Map(), reason: "", summedUp: new Map(), silent: new Map(), undoWords: "", moved: [], threshold: null, isOwnThreshold: false, isKnown: false,
 });
 
 /**
@@ -59,6 +60,7 @@ export function withNews(state, news) {
   if (typeof news.fell_back === "boolean") next.fellBack = news.fell_back;
   if (typeof news.status === "string") next.status = news.status;
   if (news.summed_up && typeof news.summed_up === "object") next.summedUp = new Map(Object.entries(news.summed_up));
+  if (news.silent && typeof news.silent === "object") next.silent = new Map(Object.entries(news.silent));
   if (typeof news.undo_words === "string") Object.assign(next, { undoWords: news.undo_words, moved: news.moved ?? [] });
   for (const key of /** @type {const} */ (["pinned", "hidden", "sticky"])) {
     if (Array.isArray(news[key])) next[key] = new Set(news[key]);

@@ -6,13 +6,15 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.steps import asked, open_chat, send, status, write
+from tests.browser.steps import asked, bubble, open_chat, pick, send, status, write
 from tests.product.test_topics_summed_up import BOATS, BREAD, SAID, topics_of
 from tests.vaults import about, read_chat, write_chat
 
 pytestmark = pytest.mark.browser
 
 NOTES = json.dumps({"overview": "Rye bread is baked at 250 degrees by Priya."})
+
+COSTS = re.compile(r"^Next message: \d+ → \d+ tokens$")
 
 
 @pytest.fixture
@@ -41,7 +43,7 @@ def test_a_topic_is_summed_up_after_a_look_and_put_back(new_page, server, endpoi
     expect(dialog.locator(".sum-up-kept li")).to_contain_text("also about Boats")
     box.fill("Rye bread is baked at 240 degrees.")
     expect(dialog.locator(".sum-up-claims")).to_be_hidden()
-    expect(dialog.locator(".sum-up-tokens")).to_have_text(re.compile(r"^\d+ → \d+ tokens$"))
+    expect(dialog.locator(".sum-up-tokens")).to_have_text(COSTS)
     dialog.get_by_role("button", name="Sum up").click()
     expect(dialog).to_be_hidden()
     card = page.locator(".summary-card")
@@ -106,3 +108,46 @@ def test_a_branch_goes_on_with_the_topics_that_are_picked(new_page, server, endp
     page.locator(".relatives").get_by_role("link", name="Mixed").click()
     expect(page.locator("#m-m5")).to_be_in_viewport()
     assert len(read_chat(server.vault, "c")["messages"]) == len(SAID)
+
+
+def test_the_dialog_says_what_the_next_message_sends_and_offers_no_summary_that_costs_more(
+    new_page, server, endpoint
+):
+    page = open_chat(new_page, server, "c")
+    endpoint.reply_with(NOTES)
+    choose(page, "Bread", "Sum up")
+    dialog = page.get_by_role("dialog", name="Sum up Bread")
+    costs, apply = dialog.locator(".sum-up-tokens"), dialog.get_by_role("button", name="Sum up")
+    expect(costs).to_have_text(COSTS)
+    box = dialog.get_by_label("Summary")
+    box.fill("Rye bread is baked at 240 degrees. " * 40)
+    expect(costs).to_contain_text("Nothing to gain: shorten the summary.")
+    expect(apply).to_be_disabled()
+    box.fill("Rye bread is baked at 240 degrees.")
+    expect(costs).to_have_text(COSTS)
+    before, after = re.findall(r"\d+", costs.inner_text())
+    bar = page.locator(".sends-total")
+    expect(bar).to_have_text(f"{before} tokens")
+    apply.click()
+    expect(bar).to_have_text(f"{after} tokens")
+
+
+def test_a_muted_topic_is_seen_heard_and_explained_and_so_is_picking_it(new_page, server):
+    page = open_chat(new_page, server, "c")
+    plain = bubble(page, "Bread")
+    expect(plain).to_have_accessible_name("Bread, 5 messages")
+    choose(page, "Bread", "Mute")
+    muted = page.locator(".bubble", has_text="Bread")
+    expect(muted).to_have_attribute("data-silent", "")
+    expect(muted.locator(".bubble-label")).to_have_css("text-decoration-line", "line-through")
+    why = "muted: its messages are hidden, so none of them is sent, also when it is picked"
+    expect(plain).to_have_accessible_name(f"Bread, 5 messages, {why}")
+    expect(muted).to_have_attribute("title", f"Bread: {why}")
+    reason = page.locator(".topics .reason")
+    expect(reason).to_be_hidden()
+    pick(page, "Bread")
+    expect(reason).to_have_text(f"Bread is {why}.")
+    choose(page, "Bread", "Mute or unmute")
+    expect(plain).to_have_accessible_name("Bread, 5 messages")
+    expect(muted).not_to_have_attribute("data-silent", "")
+    expect(reason).to_be_hidden()

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import compress
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.selection.window_budget import NOTICE, Absence, absences
 from smart_context.relevance.reasons import KINDS, ReasonKind
 from smart_context.topics.stored import MOST_TOPICS
+
+_HIDDEN = [KINDS.index(ReasonKind.HIDDEN), KINDS.index(ReasonKind.HIDDEN_TOOL)]
 
 HELD_BY_PROVIDER = (
     "The provider holds this chat's history: the client sends only what is new, so the filter "
@@ -31,6 +34,9 @@ def filter_result(
     held = HELD_BY_PROVIDER if view.is_held else ""
     sticky = view.sticky_ids
     absent = absences(view.messages, decision.candidates)
+    silent = _silent(view, decision, absent)
+    picked = [topic for topic in view.sidecar.topics if topic.label in state.active_topics]
+    told = [f"{topic.label} is {silent[topic.id]}." for topic in picked if topic.id in silent]
     result: FilterResult = {
         "active_topics": list(state.active_topics),
         "message_ids": [message.id for message in decision.messages],
@@ -40,7 +46,10 @@ def filter_result(
         "problem": " ".join(
             filter(
                 None,
-                (view.sidecar.problem, view.sidecar.lost, decision.problem, held, role_problem),
+                (
+                    *(view.sidecar.problem, view.sidecar.lost, decision.problem, held),
+                    *(role_problem, *told),
+                ),
             )
         ),
         "threshold": decision.selection.reasons.threshold,
@@ -51,6 +60,7 @@ def filter_result(
         "sticky": [m.id for m in view.messages if m.id in sticky],
         "kept_by": _kept_by(decision),
         "summed_up": _summed_up(view, absent),
+        "silent": silent,
         "role": state.role,
         "undo_steps": undoable.count,
         "undo_words": undoable.words,
@@ -70,6 +80,34 @@ def _summed_up(view: ChatView, absent: Mapping[MessageId, Absence]) -> dict[str,
     }
     counts = {topic.id: len(gone.intersection(topic.message_ids)) for topic in view.sidecar.topics}
     return {topic_id: count for topic_id, count in counts.items() if count}
+
+
+_MUTED = "muted: its messages are hidden, so none of them is sent, also when it is picked"
+_BEHIND = "summed up or cleared: none of its messages is sent word for word, also when it is picked"
+_SILENT = "silent: none of its messages can be sent, also when it is picked"
+
+
+def _silent(
+    view: ChatView, decision: Decision, absent: Mapping[MessageId, Absence]
+) -> dict[str, str]:
+    """Why none of a topic's messages can be sent, by the topic's id; only topics that are so."""
+    reasons = decision.selection.reasons
+    hidden = set(view.sidecar.state.hidden)
+    if hidden:
+        hidden.update(compress(reasons.ids, np.isin(reasons.kinds, _HIDDEN).tolist()))
+    elif not absent:
+        return {}
+    behind = {
+        message_id
+        for message_id, absence in absent.items()
+        if absence.reason.kind is ReasonKind.SUMMARISED
+    }
+    found = {}
+    for topic in view.sidecar.topics:
+        own = set(topic.message_ids)
+        if own and own <= hidden | absent.keys():
+            found[topic.id] = _MUTED if own <= hidden else _BEHIND if own <= behind else _SILENT
+    return found
 
 
 def _kept_by(decision: Decision) -> dict[str, list[str]]:

@@ -86,6 +86,7 @@ def test_a_filter_tells_what_is_sent_and_what_the_user_chose():
         "sticky": ["c"],
         "kept_by": {"Bread": ["a"], "Travel": ["d"]},
         "summed_up": {},
+        "silent": {},
         "role": "baker",
         "undo_steps": 3,
         "undo_words": "a pinned",
@@ -109,6 +110,40 @@ def test_topics_tell_how_much_of_them_a_summary_stands_for():
         "t1": 2,
         "t2": 1,
     }
+
+
+def test_a_topic_of_which_nothing_can_be_sent_says_why_and_so_does_picking_it():
+    a, b, *_ = MESSAGES
+    topics = (
+        Topic(id="t1", label="Bread", count=2, message_ids=(a.id, b.id)),
+        Topic(id="t2", label="Travel", count=1, message_ids=(b.id,)),
+        Topic(id="t3", label="Tea", count=0),
+    )
+    view, decision = decided(replace(STATE, hidden=(a.id, b.id)))
+    view = replace(view, sidecar=replace(view.sidecar, topics=topics))
+    document = document_of(view, decision)
+    muted = "muted: its messages are hidden, so none of them is sent, also when it is picked"
+    assert document["silent"] == {"t1": muted, "t2": muted}
+    assert document["problem"] == f"Bread is {muted}. Travel is {muted}."
+    view, decision = decided(replace(STATE, hidden=(b.id,)))
+    view = replace(view, sidecar=replace(view.sidecar, topics=topics))
+    assert list(document_of(view, decision)["silent"]) == ["t2"]
+
+
+def test_a_topic_that_is_all_behind_a_summary_says_so_and_not_that_it_is_muted():
+    a, b, c, *_ = MESSAGES
+    summary = summary_message(
+        MessageId("s"), "About a and b.", boundary=b.id, created_at="", kind="compacted"
+    )
+    topics = (Topic(id="t1", label="Bread", count=2, message_ids=(a.id, b.id)),)
+    view, decision = decided(FilterState(active_topics=("Bread",)))
+    view = replace(view, messages=(a, b, summary, c), sidecar=replace(view.sidecar, topics=topics))
+    document = document_of(view, replace(decision, candidates=(summary, c)))
+    assert document["silent"]["t1"].startswith("summed up or cleared: ")
+    wider = replace(topics[0], message_ids=(a.id, c.id))
+    sidecar = replace(view.sidecar, topics=(wider,), state=FilterState(hidden=(c.id,)))
+    both = document_of(replace(view, sidecar=sidecar), replace(decision, candidates=(summary, c)))
+    assert both["silent"]["t1"].startswith("silent: ")
 
 
 def test_a_threshold_that_the_user_moved_is_the_chats_own():
