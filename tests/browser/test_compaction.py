@@ -93,6 +93,22 @@ def test_a_chat_is_compacted_goes_on_and_is_put_back_in_both_tabs(new_page, serv
     assert not any("Sail on Sunday" in text for text in asked(endpoint))
 
 
+def test_compacting_says_what_the_next_message_sends_before_and_after(new_page, server, endpoint):
+    page = open_chat(new_page, server, "c1")
+    bar, tokens = page.locator(".sends-total"), re.compile(r"^(\d+) tokens$")
+    expect(bar).to_have_text(tokens)
+    before = bar.inner_text().removesuffix(" tokens")
+    endpoint.reply_with(NOTES)
+    send(page, "/compact")
+    told = page.locator("#announcer")
+    expect(told).to_have_text(
+        re.compile(rf"^A summary of 4 messages is sent in their place: {before} → \d+ tokens\.$")
+    )
+    after = re.search(r"→ (\d+)", told.inner_text())[1]
+    expect(bar).to_have_text(f"{after} tokens")
+    assert int(after) < int(before)
+
+
 def test_the_context_is_cleared_and_only_the_newest_summary_is_undone(new_page, server, endpoint):
     page = open_chat(new_page, server, "c1")
     endpoint.reply_with(NOTES)
