@@ -121,7 +121,7 @@ class Hooks:
         if turn.client is not None:
             return
         state = await self._state_of(turn)
-        if tools := self.files.offered(state):
+        if tools := await self.files.offered(state, turn.request):
             turn.tools.extend(tools)
             turn.request = replace(turn.request, as_text=self.files.is_fenced)
 

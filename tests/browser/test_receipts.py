@@ -149,6 +149,7 @@ def test_focus_tells_the_same_as_hovering_and_leaving_ends_it(new_page, server):
 
 
 def test_the_bar_follows_what_is_typed_and_shows_the_exact_text(new_page, server, endpoint):
+    (server.vault / "Cats.md").write_text("Cats purr.", encoding="utf-8")
     page = open_chat(new_page, server)
     before = total(page)
     page.get_by_role("textbox", name="Message").fill("and kittens, " * 20)
@@ -169,13 +170,16 @@ def test_the_bar_follows_what_is_typed_and_shows_the_exact_text(new_page, server
 
 
 def test_the_tools_have_a_line_with_a_switch(new_page, server, endpoint):
+    (server.vault / "Cats.md").write_text("Cats purr.", encoding="utf-8")
     page = open_chat(new_page, server)
-    box = page.get_by_role("checkbox", name="Let the model read files of the vault")
+    box = page.get_by_role("checkbox", name="The model may look into notes")
     expect(box).to_be_checked()
     before = total(page)
     box.focus()
     page.keyboard.press("Space")
-    expect(page.locator(".sends-parts [data-part=tools]")).to_have_text(re.compile(r"Tools\s*0"))
+    expect(page.locator(".sends-parts [data-part=tools]")).to_have_text(
+        re.compile(r"look into notes\s*0")
+    )
     expect(box).not_to_be_checked()
     expect(box).to_be_focused()
     assert total(page) < before - 300

@@ -87,6 +87,7 @@ def test_a_click_tells_its_cost_and_the_next_receipt_agrees(running, endpoint):
 
 def test_other_tools_leave_nothing_unchanged(running):
     with running() as server, server.connect() as client:
+        client.call("smart_context.set_file_tools", chat_id=CHAT, on=True)
         client.call("chat.send", chat_id=CHAT, message="and now?")
         assert pick(client)["cost"]["unchanged"]
         shown = client.call("smart_context.set_file_tools", chat_id=CHAT, on=False)

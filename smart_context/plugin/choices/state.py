@@ -115,12 +115,14 @@ class FilterState:
     edits: TopicEdits = field(default_factory=TopicEdits)
     role: str = ""  # the role that shapes the chat's turns; empty if none does
     role_targets: tuple[str, ...] = ()  # files and folders of the vault that its turns are about
-    file_tools: bool = True  # the model may read files of the vault, where the settings allow it
+    # the model may look into notes, where the settings allow it; `None` until the user says: then
+    # it may if there are any
+    file_tools: bool | None = None
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> "FilterState":
         """The state from its JSON object; values of a wrong kind are ignored."""
-        switch = document.get("embedding_search")
+        switch, files = document.get("embedding_search"), document.get(FILE_TOOLS)
         pinned = dict.fromkeys(_strings(document.get(PINNED)))
         return cls(
             active_topics=_strings(document.get(ACTIVE_TOPICS))[:MAX_LABELS],
@@ -133,7 +135,7 @@ class FilterState:
             edits=TopicEdits.from_dict(document.get("edits")),
             role=text_in(document.get("role")),
             role_targets=_strings(document.get("role_targets"))[:MAX_TARGETS],
-            file_tools=document.get(FILE_TOOLS) is not False,
+            file_tools=files if isinstance(files, bool) else None,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -156,8 +158,8 @@ class FilterState:
             written["role"] = self.role
         if self.role_targets:
             written["role_targets"] = list(self.role_targets)
-        if not self.file_tools:
-            written[FILE_TOOLS] = False
+        if self.file_tools is not None:
+            written[FILE_TOOLS] = self.file_tools
         return written
 
     def select(self, labels: Iterable[str]) -> "FilterState":

@@ -67,7 +67,7 @@ class RequestCosts:
         briefing = await self.forecasts.briefing(view.chat_id, "", state, NOTES_AGE_S)
         fields = await self.client_fields_of(view.chat_id) if view.is_of_client else {}
         request = request_of(forecast, briefing, _NOTHING, "")
-        added = self.planner.added(request, state, fields)
+        added = await self.planner.added(request, state, fields)
         tokens = forecast.with_briefing(briefing, self.model.count_tokens, "", added)
         head = forecast.head(briefing, self.model.count_tokens, added)
         return await self.document(forecast, head, tokens.total, fields)
@@ -235,7 +235,7 @@ class PreviewCommands:
         fields = await self._client_fields(forecast)
         state = forecast.view.sidecar.state
         request = request_of(forecast, briefing, draft, attached)
-        added = self.planner.added(request, state, fields)
+        added = await self.planner.added(request, state, fields)
         planned = None
         if not brief or self._needs_planning(forecast, briefing, attached, added):
             planned = await self.planner.plan(request, state, streamed=stream, fields=fields)
@@ -254,6 +254,7 @@ class PreviewCommands:
                 fields,
                 replace(draft, content=briefing.message),
             ),
+            "file_tools": await self.planner.offers_files(forecast.view, request),
             "cut_texts": [await self._cut(each) for each in cut_texts(f"{attached}\n")],
         }
         if planned and planned.problem:
@@ -307,7 +308,7 @@ class PreviewCommands:
         briefing = await self.forecasts.briefing(chat_id, draft.text, state)
         fields = await self._client_fields(forecast)
         request = request_of(forecast, briefing, draft, attached)
-        added = self.planner.added(request, state, fields)
+        added = await self.planner.added(request, state, fields)
         if not self._needs_planning(forecast, briefing, attached, added):
             return forecast
         planned = await self.planner.plan(request, state)
@@ -389,11 +390,6 @@ class PreviewCommands:
             "status": status_line(forecast.view, decision),
             "problem": "\n".join(filter(None, (decision.problem, briefing.problems))),
             "role": briefing.role.name,
-            "file_tools": (
-                forecast.view.sidecar.state.file_tools
-                if self.planner.may_offer_files(forecast.view)
-                else None
-            ),
             "unseen": [place.to_dict() for place in hidden],
         }
 

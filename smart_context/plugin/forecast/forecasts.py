@@ -393,11 +393,13 @@ class RequestPlanner:
         """True if messages of one role in a row go as one, since the chat model demands it."""
         return self.context.requests.joins_messages
 
-    def may_offer_files(self, view: ChatView) -> bool:
-        """True if the chat's own choice decides about the file tools."""
-        return self.files.is_open and not view.is_of_client
+    async def offers_files(self, view: ChatView, request: Request) -> bool | None:
+        """True if the next turn offers the file tools; `None` if the chat has no choice."""
+        if view.is_of_client or not self.files.is_open:
+            return None
+        return await self.files.are_offered(view.sidecar.state, request)
 
-    def with_tools(self, request: Request, state: FilterState) -> Request:
+    async def with_tools(self, request: Request, state: FilterState) -> Request:
         """The request with the tools that a turn would offer; a client's has its own.
 
         Its images are empty: what they cost is known without reading them.
@@ -410,16 +412,18 @@ class RequestPlanner:
         requests = self.context.requests
         return replace(
             request,
-            tools=tuple(self.files.offered(state)),
+            tools=tuple(await self.files.offered(state, request)),
             as_text=self.gives_tools_as_text(),
             images=dict.fromkeys(requests.image_keys(request), ""),
         )
 
-    def added(self, request: Request, state: FilterState, fields: Mapping[str, Any]) -> AddedTexts:
+    async def added(
+        self, request: Request, state: FilterState, fields: Mapping[str, Any]
+    ) -> AddedTexts:
         """What tools and images add to a request; see `plan`."""
         if request.is_of_client:
             return added_by_client(fields)
-        return added_texts(self.with_tools(request, state))
+        return added_texts(await self.with_tools(request, state))
 
     async def plan(
         self,
@@ -441,7 +445,7 @@ class RequestPlanner:
             messages = await asyncio.to_thread(replace(request, order=order).messages)
             body = request_body(fields, messages)
             return PlannedRequest(body=body, added=added_by_client(fields))
-        whole, problem = self.with_tools(request, state), ""
+        whole, problem = await self.with_tools(request, state), ""
         try:
             made = await self.context.requests.completed(whole)
         except RequestTooLong as error:

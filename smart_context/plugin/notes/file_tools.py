@@ -18,6 +18,7 @@ from smart_context.base.text.names import one_line
 from smart_context.base.threads import in_daemon_thread
 from smart_context.base.values import JsonObject
 from smart_context.host.models import Models
+from smart_context.host.request.request import Request
 from smart_context.host.request.tools import Tool
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.notes.context_prompt import fenced
@@ -62,9 +63,22 @@ class FileTools:
     mode: Literal["auto", "fenced", "off"]
     models: Callable[[], Models]  # gives the models in use; the embedded chat model takes no tools
 
-    def offered(self, state: FilterState) -> Sequence[Tool]:
+    async def offered(self, state: FilterState, request: Request) -> Sequence[Tool]:
         """The tools for one turn of a chat, which share its limits; none if files are off."""
-        return self.for_turn() if self.is_open and state.file_tools else ()
+        return self.for_turn() if await self.are_offered(state, request) else ()
+
+    async def are_offered(self, state: FilterState, request: Request) -> bool:
+        """True if the user wants it; without a word from them, if there is a file to look into.
+
+        Tools take hundreds of tokens, and small models answer worse with them.
+        """
+        if not self.is_open or state.file_tools is not None:
+            return self.is_open and state.file_tools is True
+        if request.files or any(message.files for message in request.history):
+            return True
+        return await in_daemon_thread(
+            lambda: any(readable_files(self.root, without=self.without)), name="files"
+        )
 
     @property
     def is_fenced(self) -> bool:

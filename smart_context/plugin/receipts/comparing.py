@@ -305,7 +305,7 @@ class Comparisons:
         arrived("")
         try:
             request = await asked()
-            answer.turn = self._turn(made, request)
+            answer.turn = await self._turn(made, request)
             pending = replace(request.pending, asked_at=self.clock())
             try:
                 await self._answer(answer.turn, arrived)
@@ -327,7 +327,7 @@ class Comparisons:
             turn.error = str(error)
             raise
 
-    def _turn(self, made: Comparison, asked: Asked) -> Turn:
+    async def _turn(self, made: Comparison, asked: Asked) -> Turn:
         state = asked.pending.view.sidecar.state
         return Turn(
             id=new_message_id(),
@@ -335,7 +335,7 @@ class Comparisons:
             person=made.person,
             question=asked.question,
             answer_id=new_message_id(),
-            request=self.planner.with_tools(asked.request, state),
+            request=await self.planner.with_tools(asked.request, state),
         )
 
     async def _result(self, comparison_id: str, made: Comparison) -> JsonObject:

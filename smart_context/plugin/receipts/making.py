@@ -206,7 +206,7 @@ def settings_document(
         **({"recalls": _recalled(state, briefing)} if state.recalls else {}),
         "role": state.role,
         "role_targets": list(state.role_targets),
-        "file_tools": state.file_tools,
+        **({} if state.file_tools is None else {"file_tools": state.file_tools}),
     }
 
 

@@ -12,7 +12,7 @@ import { partsOf, totalInWords, windowInWords, withTopics } from "./parts.js";
 
 const TYPING_MS = 120;
 const SHOWN_PLACES = 3;
-const FILES = "Let the model read files of the vault";
+const FILES = "The model may look into notes";
 
 export class SendBar {
   #root;
@@ -114,9 +114,8 @@ export class SendBar {
     const rows = parts.map((part) => row(part));
     if (files !== null) {
       const at = parts.findIndex(({ part }) => part === "tools");
-      const tools = row(parts[at] ?? { part: "tools", name: "Tools", tokens: 0, share: 0 });
+      const tools = row({ ...(parts[at] ?? { part: "tools", tokens: 0, share: 0 }), name: FILES });
       const label = document.createElement("label");
-      label.title = FILES;
       this.#files.checked = files;
       label.append(this.#files, tools.firstElementChild ?? "");
       tools.prepend(label);
@@ -130,7 +129,7 @@ export class SendBar {
     try {
       await this.#wire.call("smart_context.set_file_tools", { chat_id: this.#chatId, on: this.#files.checked });
     } catch (error) {
-      toast(`Couldn’t change the tools: ${reasonOf(error)}`);
+      toast(`Couldn’t change what the model may look into: ${reasonOf(error)}`);
     }
     this.refresh();
   }

@@ -7,6 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from smart_context.base.disk import folders
+from smart_context.chat.messages import Message
+from smart_context.host.request.request import Request
 from smart_context.llm.models import ToolCall
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.notes import file_tools
@@ -221,9 +223,16 @@ async def test_the_preview_is_what_is_sent(notes, served, setting):
         assert bool(running.model.asked[-1].tools) is (setting == "auto")
 
 
-def tools_of(mode, models):
+ANY = FilterState(file_tools=True)
+HELLO = Request(message="Hello?")
+FILE = {"id": "1", "name": "a.txt", "file_type": "text/plain", "storage_key": "k"}
+WITH_FILE = Request(message="Hello?", files=(FILE,))
+FILED = Message.from_dict({"id": "m", "role": "user", "content": "See", "files": [FILE]})
+
+
+def tools_of(mode, models, root=Path()):
     return FileTools(
-        root=Path(), without=(), nearest=None, attached=None, mode=mode, models=lambda: models
+        root=root, without=(), nearest=None, attached=None, mode=mode, models=lambda: models
     )
 
 
@@ -237,21 +246,54 @@ def tools_of(mode, models):
         pytest.param("fenced", True, False, False, id="not even as plain text"),
     ],
 )
-def test_files_are_offered_as_settings_and_model_allow(mode, is_embedded, offered, is_fenced):
+async def test_files_are_offered_as_settings_and_model_allow(mode, is_embedded, offered, is_fenced):
     models = SimpleNamespace(chat_is_embedded=is_embedded)
     tools = tools_of(mode, models)
-    assert bool(tools.offered(FilterState())) == offered
+    assert bool(await tools.offered(ANY, HELLO)) == offered
     assert tools.is_fenced == is_fenced
 
 
-def test_the_model_is_asked_for_each_time():
+async def test_the_model_is_asked_for_each_time():
     models = SimpleNamespace(chat_is_embedded=True)
     tools = tools_of("auto", models)
-    assert not tools.offered(FilterState())
+    assert not await tools.offered(ANY, HELLO)
     models.chat_is_embedded = False
-    assert tools.offered(FilterState())
+    assert await tools.offered(ANY, HELLO)
 
 
-def test_a_chat_can_be_without_them():
-    models = SimpleNamespace(chat_is_embedded=False)
-    assert tools_of("auto", models).offered(FilterState(file_tools=False)) == ()
+@pytest.mark.parametrize(
+    ("texts", "state", "request_", "offered"),
+    [
+        pytest.param({}, FilterState(), HELLO, False, id="an empty vault"),
+        pytest.param({".hidden/a.md": "x"}, FilterState(), HELLO, False, id="nothing to look into"),
+        pytest.param({"a.md": "x"}, FilterState(), HELLO, True, id="there is a note"),
+        pytest.param({}, ANY, HELLO, True, id="the person wants it"),
+        pytest.param({"a.md": "x"}, FilterState(file_tools=False), HELLO, False, id="or does not"),
+        pytest.param({}, FilterState(), WITH_FILE, True, id="a file is attached"),
+        pytest.param(
+            {},
+            FilterState(),
+            Request(message="", history=(FILED,)),
+            True,
+            id="a file was attached before",
+        ),
+    ],
+)
+async def test_the_model_may_look_into_notes_where_there_are_any(
+    notes, texts, state, request_, offered
+):
+    tools = tools_of("auto", SimpleNamespace(chat_is_embedded=False), notes(texts))
+    assert bool(await tools.offered(state, request_)) == offered
+
+
+async def test_a_first_chat_in_an_empty_vault_sends_no_tools_until_the_person_wants_them(served):
+    async with served() as running:
+        await running.call("chat.send", message="Hello?", chat_id="c1")
+        first = await running.call("preview", chat_id="c1", message="And now?")
+        assert (first["parts"]["tools"], first["file_tools"]) == (0, False)
+        assert "tools" not in first["body"]
+        assert running.model.asked[-1].tools == ()
+        await running.call("set_file_tools", chat_id="c1", on=True)
+        wanted = await running.call("preview", chat_id="c1", message="And now?")
+        assert wanted["parts"]["tools"] > 300
+        assert wanted["file_tools"] is True
