@@ -1,6 +1,7 @@
 """Compares what is shown of a request with the bytes of the request that an endpoint recorded."""
 
 import json
+import re
 
 from smart_context.host.request.tokens import PER_IMAGE
 from smart_context.llm.tokens import count_tokens
@@ -46,9 +47,18 @@ def tokens_of(body):
     """The tokens of a body, counted without the product's own parts."""
     whole = [json.dumps(body[name], ensure_ascii=False) for name in _COUNTED_WHOLE if name in body]
     read = (body.get(name) for name in ("instructions", "messages", "input"))
-    texts = [*whole, *(text for value in read for text in _texts_in(value))]
+    texts = [*whole, *(text for value in read for text in _paragraphs_and_texts_in(value))]
     images = letters(body).count('"type": "image_url"')
     return sum(count_tokens(text, "gpt-4o") for text in texts) + PER_IMAGE * images
+
+
+def _paragraphs_and_texts_in(messages):
+    """Other texts as a whole, system prompts by paragraphs, since only these sum up."""
+    for message in messages if isinstance(messages, list) else [messages]:
+        is_system = isinstance(message, dict) and message.get("role") == "system"
+        for text in _texts_in(message):
+            whole = f"{text.rstrip()}\n\n"
+            yield from re.findall(r".+?\n\n+(?=\S|$)", whole, re.DOTALL) if is_system else [text]
 
 
 def _texts_in(value):
