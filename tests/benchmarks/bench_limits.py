@@ -46,7 +46,8 @@ REST_S = 0.005
 MOST_S = 10
 KNOWN = re.compile(
     "codex: empty$|of_empty_nodes|of_results|of_swipes|openai: brackets"
-    "|ZIP: (many entries|bombs of)|SQLite: (views|many rows)|^chat: (small messages|tool calls of one|topics)$"
+    "|ZIP: (many entries|bombs of)|SQLite: (views|many rows)"
+    "|^chat: (small messages|tool calls of one|topics)$"
 )
 """The inputs that are known to be bad."""
 FOR_KNOWN = 3
