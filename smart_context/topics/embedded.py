@@ -217,11 +217,7 @@ def _without_greetings(
     topics: tuple[Topic, ...], spoken: Sequence[Message], says_nothing: Sequence[bool]
 ) -> tuple[Topic, ...]:
     """The topics without those whose words name nothing, such as a greeting."""
-    bare = {
-        message.id
-        for message, is_bare in zip(spoken, says_nothing, strict=True)
-        if is_bare and any(map(str.isalnum, message.text))
-    }
+    bare = {message.id for message, is_bare in zip(spoken, says_nothing, strict=True) if is_bare}
     return tuple(
         topic
         for topic in topics
