@@ -34,7 +34,7 @@ FIRST = 30
 COMPARED = 300
 """In a chat of more messages, what it had is not compared with a new grouping at each turn."""
 
-_WORTH, _BESIDE, _CLEARLY = 0.25, 1.0, 0.2
+_WORTH, _BESIDE, _CLEARLY = 0.25, 1.0, 0.15
 
 Places = tuple[int, ...]
 """The positions of the messages of a group."""
@@ -116,11 +116,9 @@ def grown_groups(
         now[_is_left_out(messages, spoken, said, previous, own, now)] = NO_GROUP
         if afresh and units.new_from < len(before):
             right = _with_lone_units(_put_right(afresh, own, stays, previous), now, unit_of)
-            is_first = len(messages) <= FIRST
-            is_harmless = is_first and not _takes_apart(before, right, unit_of)
-            margin = 0 if is_first else _CLEARLY * len(directions)
+            is_harmless = len(messages) <= FIRST and not _takes_apart(before, right, unit_of)
             gain = _worth(units, right, unit_of) - _worth(units, now, unit_of)
-            now = right if is_harmless or gain > margin else now
+            now = right if is_harmless or gain > _CLEARLY * len(directions) else now
     groups = _tree(now, topics, smallest, previous.fixed_labels)
     return sorted(
         _nested(groups, rows, most=most, largest=units.largest),

@@ -234,7 +234,7 @@ async def test_a_courtesy_or_a_follow_up_changes_no_topic_and_founds_none(extrac
 
 async def test_the_demonstrations_chats_keep_their_topics_from_the_first_message_on(extractor):
     found = Growth()
-    for name in set(DEMO_CHATS) - {"agent-debugging"}:  # what begins wrong is put right
+    for name in DEMO_CHATS:
         found += growth_of(await steps_of(demo_chat(name), extractor))
     assert sum(found.changed) == 0
     assert (found.apart, found.duplicates) == (0, 0)
