@@ -54,6 +54,7 @@ import { startBubbleInHand } from "../panel/topics/bubble-in-hand.js";
 import { TopicDeeds } from "../panel/topics/topic-deeds.js";
 import { startTopicMenu } from "../panel/topics/topic-menu.js";
 import { TopicsPanel } from "../panel/topics/topics-panel.js";
+import { startLessToSend } from "../messages/answers/less-to-send.js";
 import { countDown } from "../messages/answers/try-again.js";
 import { startTrust } from "../frame/trust.js";
 import { VaultPicker } from "../composer/vault-picker.js";
@@ -209,6 +210,7 @@ onOurs("chat.failed", async ({ error }) => {
   await endAnswer(`The answer failed: ${error}`);
   const failed = messagesIn(measure).at(-1);
   if (failed) countDown(failed);
+  panel?.refresh();
 });
 
 /** Says that the disk does not hold what is shown. @param {string} problem  Empty if it does. */
@@ -248,17 +250,19 @@ topics?.addEventListener("panel-changed", (event) => {
 startFrame();
 startSideWidth();
 equip(messagesIn(measure));
-listen(measure, {
+const actsOn = {
   wire,
   chatId,
   panel,
   show: showMessage,
   announce,
-  ask: (text) => {
+  ask: (/** @type {string} */ text) => {
     composer.focus();
     return send(text, []);
   },
-});
+};
+listen(measure, actsOn);
+startLessToSend(measure, actsOn);
 startToolKeys(find("#scroll"));
 watchUnanswered(measure, chatId);
 highlight.start();

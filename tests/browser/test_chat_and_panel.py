@@ -190,6 +190,24 @@ def test_a_failed_answer_says_what_to_do_and_can_be_tried_again(new_page, server
     expect(page.locator(".message").last).to_contain_text("You said: hello")
 
 
+TOO_LONG = "the request exceeds the available context size, try increasing it"
+
+
+def test_where_a_request_is_too_long_a_topic_that_fits_is_a_click_away(new_page, server, endpoint):
+    page = open_chat(new_page, server)
+    endpoint.reply_with(failure(400, TOO_LONG))
+    send(page, "Which boats sail fastest in the harbour?")
+    failed = page.locator(".failure")
+    expect(failed.locator("strong")).to_have_text("Too long for this model. Pick a topic.")
+    topic = failed.get_by_role("button", name=re.compile(r"boats sail \d+ tokens"))
+    expect(topic).to_be_visible()
+    topic.click()
+    expect(failed).to_have_count(0)
+    expect(bubble(page, "boats sail")).to_be_checked()
+    expect(page.locator(".message").last).to_contain_text("You said: Which boats sail fastest")
+    assert MIXED[0]["content"] not in asked(endpoint)
+
+
 PUT_BOX_AT_THE_END = """message => {
     const list = message.closest("#scroll");
     const box = message.querySelector("textarea").getBoundingClientRect();

@@ -69,7 +69,7 @@ export class TopicsPanel {
 
   /** @param {readonly string[]} topics */
   async pick(topics) {
-    await this.#change("set_filter", { topics }, { active_topics: topics });
+    return this.#change("set_filter", { topics }, { active_topics: topics });
   }
 
   /** Picks a topic, or lets it go. @param {string} label */

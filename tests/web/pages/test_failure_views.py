@@ -41,6 +41,7 @@ def test_a_failure_has_one_sentence_and_the_rest_below(error, headline, has_more
     view = failure_view(error)
     assert view.headline == headline
     assert view.details == (error if has_more else "")
+    assert view.is_too_long == ("Pick a topic" in error)
 
 
 def test_a_failure_knows_when_to_try_again():

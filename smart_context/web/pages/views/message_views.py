@@ -169,6 +169,7 @@ class FailureView:
     headline: str  # what happened, in one sentence without addresses
     details: str  # the whole text; empty if the headline says all
     wait_s: int  # seconds after which to try again; 0 if that is not known
+    is_too_long: bool  # the request was longer than the model takes, and less can be sent
 
 
 def failure_view(error: str) -> FailureView:
@@ -176,12 +177,18 @@ def failure_view(error: str) -> FailureView:
     text = error.strip()
     for words, plain in _FOR_THE_PAGE:
         text = words.sub(plain, text)
-    found = _TOO_LONG.match(text) or _SENTENCE.match(_ADDRESS.sub("", text, count=1))
+    too_long = _TOO_LONG.match(text)
+    found = too_long or _SENTENCE.match(_ADDRESS.sub("", text, count=1))
     first = found.group(found.lastindex or 0).strip() if found else "This answer failed"
     headline = f"{first}."
     wait = _WAIT.search(text)
     details = "" if text.rstrip(".") == headline.rstrip(".") else text
-    return FailureView(headline=headline, details=details, wait_s=int(wait.group(1)) if wait else 0)
+    return FailureView(
+        headline=headline,
+        details=details,
+        wait_s=int(wait.group(1)) if wait else 0,
+        is_too_long=too_long is not None,
+    )
 
 
 _SOURCE = re.compile(r"^\*\*(\d)\.\*\* `([^`\[\]|\n]+\.md(?:#[^`\[\]|\n]*)?)`$", re.MULTILINE)
