@@ -50,7 +50,7 @@ import { startMap } from "../messages/reading/topic-map.js";
 import { shortStatus } from "../cloud/topic-state.js";
 import { startSplit } from "../panel/topics/split.js";
 import { startSummingUp } from "../panel/topics/summing-up.js";
-import { startBubbleInHand } from "../panel/topics/bubble-in-hand.js";
+import { startBubbleInHand, startMessageInHand } from "../panel/topics/bubble-in-hand.js";
 import { TopicDeeds } from "../panel/topics/topic-deeds.js";
 import { startTopicMenu } from "../panel/topics/topic-menu.js";
 import { TopicsPanel } from "../panel/topics/topics-panel.js";
@@ -284,6 +284,7 @@ if (topics && panel) {
   const deeds = new TopicDeeds(wire, chatId, panel);
   deeds.start();
   startBubbleInHand(topics, deeds);
+  startMessageInHand(measure, deeds);
   startSummingUp(wire, chatId, announce);
   startSplit(wire, chatId);
 }

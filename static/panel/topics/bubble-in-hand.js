@@ -1,11 +1,13 @@
 // @ts-check
 /**
  * A bubble taken in the hand: onto another merges, out of the cloud mutes, into the message box picks,
- * onto a chat of the list recalls it there. The menu of a topic does the same with the keyboard.
+ * onto a chat of the list recalls it there. A message taken at its *About…* button, and let go on a bubble, is about
+ * that. The menus of topics and messages do the same with the keyboard.
  */
 
 import { inputOf } from "../../cloud/cloud-view.js";
 import { visible } from "../../lib/text.js";
+import { exchangeOf } from "../../messages/list/message-actions.js";
 
 const BEGINS_PX = 8;
 
@@ -18,18 +20,32 @@ export function startBubbleInHand(root, deeds) {
     // A finger scrolls; a long press opens the menu.
     if (!(bubble instanceof HTMLElement) || event.button || event.pointerType === "touch") return;
     if (event.target instanceof Element && event.target.closest(".bubble-open")) return;
-    take(bubble, event, deeds);
+    take(bubble, event, (at) => targetAt(bubble, at, deeds));
   });
 }
 
-/** @param {HTMLElement} bubble @param {PointerEvent} from @param {import("./topic-deeds.js").TopicDeeds} deeds */
-function take(bubble, from, deeds) {
+/** @param {HTMLElement} list  The element that holds the messages. @param {import("./topic-deeds.js").TopicDeeds} deeds */
+export function startMessageInHand(list, deeds) {
+  list.addEventListener("pointerdown", (event) => {
+    const handle = event.target instanceof Element ? event.target.closest("[data-action=about]") : null;
+    const message = /** @type {HTMLElement | null | undefined} */ (handle?.closest("[data-message-id]"));
+    if (!(handle instanceof HTMLElement) || !message || event.button || event.pointerType === "touch") return;
+    take(handle, event, (at) => topicAt(exchangeOf(message), at, deeds));
+  });
+}
+
+/**
+ * @param {HTMLElement} taken  A bubble, or the handle of a message.
+ * @param {PointerEvent} from
+ * @param {(at: PointerEvent) => Target} targetOf
+ */
+function take(taken, from, targetOf) {
   const listening = new AbortController();
   const { signal } = listening;
   /** @type {Target} */
   let target = null;
   const words = /** @type {HTMLElement} */ (document.querySelector(".in-hand-words"));
-  const isHeld = () => "held" in bubble.dataset;
+  const isHeld = () => "held" in taken.dataset;
 
   /** @param {Target} next @param {{ clientX: number, clientY: number }} at */
   const aim = (next, { clientX, clientY }) => {
@@ -38,7 +54,7 @@ function take(bubble, from, deeds) {
       next?.place?.setAttribute("data-drop", "");
     }
     target = next;
-    bubble.toggleAttribute("data-veiled", Boolean(next?.place?.matches(".bubble")));
+    taken.toggleAttribute("data-veiled", Boolean(next?.place?.matches(".bubble")));
     words.hidden = !next;
     if (words.textContent !== (next?.words ?? "")) words.textContent = next?.words ?? "";
     words.style.setProperty("translate", `${Math.min(clientX + 14, innerWidth - words.offsetWidth - 8)}px ${clientY + 16}px`);
@@ -46,17 +62,17 @@ function take(bubble, from, deeds) {
   const letGo = () => {
     listening.abort();
     aim(null, from);
-    delete bubble.dataset.held;
-    bubble.style.removeProperty("translate");
+    delete taken.dataset.held;
+    taken.style.removeProperty("translate");
   };
 
   addEventListener("pointermove", (event) => {
     const [x, y] = [event.clientX - from.clientX, event.clientY - from.clientY];
     if (!isHeld() && Math.hypot(x, y) < BEGINS_PX) return;
-    bubble.dataset.held = "";
-    words.dataset.hue = bubble.dataset.hue;
-    bubble.style.setProperty("translate", `${x}px ${y}px`);
-    aim(targetAt(bubble, event, deeds), event);
+    taken.dataset.held = "";
+    words.dataset.hue = taken.dataset.hue;
+    taken.style.setProperty("translate", `${x}px ${y}px`);
+    aim(targetOf(event), event);
   }, { signal });
   addEventListener("pointerup", () => {
     const chosen = target;
@@ -100,4 +116,18 @@ function targetAt(bubble, { clientX, clientY }, deeds) {
   }
   if (!below || below.closest(".cloud")) return null;
   return { place: null, words: `Mute ${name}: never send it`, act: () => deeds.mute([label]) };
+}
+
+/**
+ * Messages let go on a bubble are about its topic.
+ * @param {readonly string[]} ids
+ * @param {PointerEvent} event
+ * @param {import("./topic-deeds.js").TopicDeeds} deeds
+ * @returns {Target}
+ */
+function topicAt(ids, { clientX, clientY }, deeds) {
+  const bubble = document.elementFromPoint(clientX, clientY)?.closest(".bubble:not([data-leaving])");
+  if (!bubble) return null;
+  const label = inputOf(bubble).value;
+  return { place: bubble, words: `About ${visible(label)}`, act: () => deeds.assignTo(ids, label) };
 }

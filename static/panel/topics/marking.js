@@ -46,7 +46,9 @@ export function startMarking({ list, root, wire, chatId, panel }) {
   list?.addEventListener("keydown", (event) => {
     if (event.key.toLowerCase() === "a" && !event.ctrlKey && !event.metaKey && !event.altKey) {
       const chosen = event.target instanceof Element && event.target.closest(".actions") ? event.target.closest("[data-message-id]") : null;
-      /** @type {HTMLElement | null | undefined} */ (chosen?.querySelector("[data-action=about]"))?.click();
+      const about = /** @type {HTMLElement | null | undefined} */ (chosen?.querySelector("[data-action=about]"));
+      if (about) event.preventDefault(); // the letter would choose in the list
+      about?.click();
     }
     const verb = VERBS[/** @type {"p" | "h"} */ (event.key.toLowerCase())];
     const inside = event.target instanceof Element ? event.target.closest(".actions") : null;

@@ -49,6 +49,12 @@ export class TopicDeeds {
     });
   }
 
+  /** Says that messages are about a topic. @param {readonly string[]} ids @param {string} label */
+  async assignTo(ids, label) {
+    const id = this.#panel.state.all.find((topic) => topic.label === label)?.id;
+    await this.assign(ids, { topic_id: id ?? label });
+  }
+
   /** Asks what messages are about. @param {readonly string[]} ids */
   #askAbout(ids) {
     const { all, keptBy } = this.#panel.state;

@@ -397,3 +397,19 @@ def test_a_client_that_goes_on_from_what_was_taken_for_an_aside_has_it_in_its_ch
         following.receipt: "turn",
         again.receipt: "turn",
     }
+
+
+def test_what_a_client_asks_under_a_pick_stays_in_it(chat):
+    chat.ask("set_filter", topics=["lighthouse lamp"])
+    chat.provider.reply_with("Bees sleep in the hive")
+    chat.send(*TALK, user("Where do the garden bees sleep?"))
+    chat.ask("refresh_topics", wait=True, regroup=True)
+    asked = chat.id_of("Where do the garden bees sleep?")
+    answered = chat.id_of("Bees sleep in the hive")
+    shown = chat.ask("preview", message="And now?")
+    why = {row["id"]: row["reason"] for row in shown["messages"]}
+    said = "in: said while lighthouse lamp was picked"
+    assert why[asked] == why[answered] == said
+    chat.ask("set_filter", topics=["garden bees"])
+    kept = chat.ask("set_filter", topics=["lighthouse lamp"])
+    assert {asked, answered} <= set(kept["message_ids"])
