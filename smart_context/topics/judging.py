@@ -5,6 +5,7 @@ Nothing of a reply is taken on trust: what fails a check keeps what was found wi
 
 import asyncio
 import time
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -71,6 +72,7 @@ _SHORTEST_S = 0.001
 _COVERED = 0.7
 _TOGETHER = 0.6
 _LONGEST_STATEMENT = 300
+_JAPANESE = frozenset({"HIRAGANA", "KATAKANA"})
 _ASKS = frozenset("?\uff1f\u061f`")
 
 
@@ -284,7 +286,9 @@ class ModelTopicJudge:
         judged = await asyncio.to_thread(verdict.on, found, said, previous)
         sticky = {*found.sticky_ids, *(statements[number - 1].id for number in said.standing)}
         ids = tuple(message.id for message in messages if message.id in sticky)
-        return replace(judged, sticky_ids=ids, title=said.title)
+        typed = " ".join(m.text[:MOST_READ] for m in messages if m.role == "user")
+        title = said.title if _main_script(typed) in ("", *_scripts(said.title)) else ""
+        return replace(judged, sticky_ids=ids, title=title)
 
     async def _members(
         self, topics: Sequence[Topic], messages: Sequence[Message]
@@ -416,3 +420,13 @@ class _Verdict:
     def _joined(self, kept: Topic, gone: Topic) -> Topic:
         ids = sorted({*kept.message_ids, *gone.message_ids}, key=lambda i: self.order.get(i, 0))
         return replace(kept, message_ids=tuple(ids), count=len(ids), named=len(ids))
+
+
+def _scripts(text: str) -> Counter[str]:
+    """How many letters of each script a text has; those of Japanese count as Chinese."""
+    first = (unicodedata.name(letter, "").partition(" ")[0] for letter in text if letter.isalpha())
+    return Counter("CJK" if name in _JAPANESE else name for name in first)
+
+
+def _main_script(text: str) -> str:
+    return next((name for name, _ in _scripts(text).most_common(1)), "")

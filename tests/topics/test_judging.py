@@ -277,3 +277,19 @@ async def test_a_model_that_answers_again_is_no_longer_left_alone():
     with pytest.raises(ExtractionFailed):
         await judge.judged(FOUND, MESSAGES, previous=Previous())
     assert labels(await judge.judged(FOUND, MESSAGES, previous=Previous())) == [*good.values()]
+
+
+@pytest.mark.parametrize(
+    ("asked", "title", "kept"),
+    [
+        ("교토에서 python 없이 여행하기", "Travel in Kyoto", ""),
+        ("교토에서 python 없이 여행하기", "교토 여행", "교토 여행"),
+        ("パンの作り方を教えて", "製法", "製法"),
+        ("Как испечь хлеб?", "Baking Bread", ""),
+        ("1 + 1?", "Sums", "Sums"),
+    ],
+)
+async def test_a_title_in_another_script_than_the_chat_is_refused(asked, title, kept):
+    messages = [Message(id=key, role="user", content=asked) for key in QUESTIONS]
+    found = await judged({"1": "Flour", "2": "Loop", "title": title}, messages=messages)
+    assert found.title == kept
