@@ -1,17 +1,19 @@
 """Is it said rightly, while a question is written, that it is off the pick?
 
-    python -m tests.benchmarks.bench_off_pick DATA [--chats 30] [--tune]
+    python -m tests.benchmarks.bench_off_pick DATA [--chats 30] [--seed 5] [--tune | --held-back]
 
-DATA is a folder of dialogues in groups (RiSAWOZ's and DialSeg711's format: `utterances`,
-`groups` with `subjects`, or `segments`).
+DATA is a folder of dialogues in groups (`utterances`, and `groups` with or without `subjects`, or
+`segments`; a dialogue without these is one group).
 Chats are three groups of unlike subjects, each a topic, of which one is picked. The last
 question of each is held out and typed word by word (character by character, where words have no
 spaces between them): that of the picked topic (nothing may be said), that of another one (the line
 should name it), and one of a fourth subject (nothing may be said). The values are chosen on the
-even dialogues (`--tune` prints the best ones) and reported for the odd ones.
+even dialogues (`--tune` prints the best ones); the odd ones were looked at, too. `--held-back`
+measures on dialogues that nobody looked at.
 
 - spoken: the share of questions of other topics for which the line speaks when they are complete.
-- right: of all lines that are spoken at the end, about any question, those that name its topic.
+- lines, right: of all lines that are spoken at the end, about any question, those that name the
+  topic of it.
 - wrong: the share of the picked topic's own questions, and of absent ones, about which it speaks.
 - changes: how often the line appears, changes or goes away in a draft, as the mean; in how many
   drafts more than once.
@@ -38,6 +40,7 @@ from smart_context.storage.memory import MemoryVectors
 from tests.benchmarks.bench_topic_names import Remembering
 
 DATA = ("dialseg_dev", "risawoz_en_dev", "risawoz_zh_dev", "risawoz_fr_dev")
+HELD_BACK = ("mtb_dev", "tiage_dev", "crosswoz_dev", "risawoz_ko_dev", "risawoz_hi_dev")
 TOPICS, FEWEST, SHORTEST = 3, 4, 8
 
 
@@ -53,29 +56,34 @@ class Draft:
 
 def groups_in(dialogue):
     """The texts of each group that is long enough, by its subject as far as that is known."""
-    texts, start, found = dialogue["utterances"], 0, []
-    for size in dialogue.get("segments", ()):
+    texts, start, sizes = dialogue["utterances"], 0, dialogue.get("segments", ())
+    groups = dialogue.get("groups", ())
+    if not (sizes or groups):
+        groups = [range(len(texts))]
+    subjects = dialogue.get("subjects", [""] * len(groups))
+    found = []
+    for size in sizes:
         found.append(("", texts[start : start + size]))
         start += size
-    for subject, places in zip(
-        dialogue.get("subjects", ()), dialogue.get("groups", ()), strict=True
-    ):
+    for subject, places in zip(subjects, groups, strict=True):
         found.append((subject, [texts[place] for place in places]))
     return [(subject, group) for subject, group in found if len(group) >= FEWEST]
 
 
-def chats_of(dialogues, count):
+def chats_of(dialogues, count, seed):
     """Groups of unlike subjects, and one that is absent: those of a chat.
 
-    The segments of one dialogue are unlike each other; of others, groups are drawn by subject.
+    Groups without subjects are unlike the others of their dialogue, or those of other dialogues
+    where each has one; of others, groups are drawn by subject.
     """
-    drawn, by_subject = random.Random(5), {}
-    for dialogue in dialogues:
+    drawn, by_subject = random.Random(seed), {}
+    for number, dialogue in enumerate(dialogues):
         groups = groups_in(dialogue)
-        if dialogue.get("segments") and len(groups) > TOPICS:
+        if "subjects" not in dialogue and len(groups) > TOPICS:
             yield [texts for _, texts in groups[: TOPICS + 1]]
         for subject, texts in groups:
-            by_subject.setdefault(subject, []).append(texts)
+            if subject or len(groups) == 1:
+                by_subject.setdefault(subject or number, []).append(texts)
     for _ in range(count if len(by_subject) > TOPICS else 0):
         yield [
             drawn.choice(by_subject[each]) for each in drawn.sample(sorted(by_subject), TOPICS + 1)
@@ -90,9 +98,9 @@ def growing(text):
     return [joint.join(words[: n + 1]) for n in range(len(words))]
 
 
-async def drafts_of(scorer, name, dialogues, chats):
+async def drafts_of(scorer, name, dialogues, chats, seed):
     """The drafts of some chats made of these dialogues."""
-    for number, (*inside, absent) in enumerate(islice(chats_of(dialogues, chats), chats)):
+    for number, (*inside, absent) in enumerate(islice(chats_of(dialogues, chats, seed), chats)):
         messages, topics, asked = [], [], []
         for texts in inside:
             last = len(texts) - 2 if len(texts) % 2 == 0 else len(texts) - 1
@@ -135,6 +143,7 @@ def measured(drafts, said):
         shown = [None, *(said(near, [draft.picked]) for near in draft.near)]
         changes.append(sum(one != other for one, other in pairwise(shown)))
     return {
+        "lines": f"{sum(draft.topic == topic for draft, topic in spoken)}/{len(spoken)}",
         "spoken": np.mean([topic is not None for topic in others]),
         "right": np.mean([topic == draft.topic for draft, topic in spoken]) if spoken else 1.0,
         "wrong": np.mean([t is not None for d, t in ends if d.kind != "other"]),
@@ -152,8 +161,11 @@ def nearest(near, picked):
 
 def shown(label, figures):
     """One line of the report."""
-    numbers = " ".join(f"{name} {value:.2f}" for name, value in figures.items() if name != "n")
-    return f"{label:24} n {figures['n']:4} {numbers}"
+    numbers = " ".join(
+        f"{name} {value:.2f}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in figures.items()
+    )
+    return f"{label:40} {numbers}"
 
 
 def tuned(drafts):
@@ -174,26 +186,28 @@ async def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("data", type=Path)
     parser.add_argument("--chats", type=int, default=30)
-    parser.add_argument("--tune", action="store_true")
+    parser.add_argument("--seed", type=int, default=5)
+    ways = parser.add_mutually_exclusive_group()
+    ways.add_argument("--tune", action="store_true")
+    ways.add_argument("--held-back", action="store_true")
     options = parser.parse_args()
-    halves = {0: [], 1: []}
-    for name in DATA:
+    parts = {"held back": slice(None)}
+    if not options.held_back:
+        parts = {"even (chosen on)": slice(0, None, 2), "odd (looked at, too)": slice(1, None, 2)}
+    drafts = {label: [] for label in parts}
+    for name in HELD_BACK if options.held_back else DATA:
         dialogues = json.loads((options.data / f"{name}.json").read_text(encoding="utf-8"))
-        embedder = Remembering()
-        scorer = RelevanceScorer(EmbeddingCache(MemoryVectors(), embedder))
-        for half in halves:
-            own = [
-                d
-                async for d in drafts_of(scorer, f"{name}{half}", dialogues[half::2], options.chats)
-            ]
-            halves[half] += own
-            if half:
-                print(shown(name, measured(own, clearly_elsewhere)), flush=True)
-    for label, half in (("even (chosen on)", 0), ("odd (held back)", 1)):
-        for way in (clearly_elsewhere, nearest):
-            print(shown(f"{label}, {way.__name__}"[:24], measured(halves[half], way)))
+        scorer = RelevanceScorer(EmbeddingCache(MemoryVectors(), Remembering()))
+        for label, part in parts.items():
+            chat = f"{name}-{label.split()[0]}"
+            made = drafts_of(scorer, chat, dialogues[part], options.chats, options.seed)
+            own = [draft async for draft in made]
+            drafts[label] += own
+            print(shown(name, measured(own, clearly_elsewhere)), f"({label})", flush=True)
+    for label, way in product(parts, (clearly_elsewhere, nearest)):
+        print(shown(f"{label}, {way.__name__}", measured(drafts[label], way)))
     if options.tune:  # last, as it changes the values
-        print("best on the even dialogues:", tuned(halves[0]))
+        print("best on the even dialogues:", tuned(drafts["even (chosen on)"]))
 
 
 if __name__ == "__main__":

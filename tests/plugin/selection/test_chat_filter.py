@@ -7,9 +7,11 @@ import pytest
 from smart_context.storage.files.chats import FileChats
 from tests.host.conftest import until
 from tests.scripted import ScriptedEmbedder
-from tests.vaults import BOATS, KNOTS, write_boats_and_knots
+from tests.vaults import KNOTS, write_boats_and_knots
 
 pytestmark = pytest.mark.anyio
+
+DRAFT = "boats with a mast, a keel, a rudder"
 
 TEXTS = ["cats purr", "cats sleep", "boats sail", "boats sink", "bread rises", "bread bakes"]
 
@@ -167,12 +169,12 @@ async def test_a_draft_about_another_topic_than_the_picked_one_is_off_the_pick(v
             shown = await running.call("suggest_topics", chat_id="c", message=draft)
             return shown["off_pick"], shown["elsewhere"]
 
-        assert await said(BOATS) == (False, None)
+        assert await said(DRAFT) == (False, None)
         await running.call("set_filter", chat_id="c", topics=["Knots"])
-        assert await said(BOATS) == (True, {"id": "t-Boats", "label": "Boats", "count": 8})
+        assert await said(DRAFT) == (True, {"id": "t-Boats", "label": "Boats", "count": 8})
         assert await said(KNOTS) == (False, None)
         assert await said("Thanks!") == (False, None)
         await running.call("set_filter", chat_id="c", topics=["Knots", "Boats"])
-        assert await said(BOATS) == (False, None)
+        assert await said(DRAFT) == (False, None)
         await running.call("set_filter", chat_id="c", topics=["Typed"])
-        assert await said(BOATS) == (False, None)  # nothing tells what the typed one is like
+        assert await said(DRAFT) == (False, None)  # nothing tells what the typed one is like
