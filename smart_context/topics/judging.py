@@ -209,7 +209,9 @@ class ModelTopicJudge:
             self.pace.failed(self.model.name, reason)
             raise ExtractionFailed(reason) from fault
         self.pace.succeeded(self.model.name)
-        return judged
+        typed = " ".join(m.text[:MOST_READ] for m in readable if m.role == "user")
+        is_fit = _main_script(typed) in ("", *_scripts(judged.title))
+        return judged if is_fit else replace(judged, title="")
 
     async def _whole_reading(
         self, found: Extraction, messages: Sequence[Message], previous: Previous
@@ -286,9 +288,7 @@ class ModelTopicJudge:
         judged = await asyncio.to_thread(verdict.on, found, said, previous)
         sticky = {*found.sticky_ids, *(statements[number - 1].id for number in said.standing)}
         ids = tuple(message.id for message in messages if message.id in sticky)
-        typed = " ".join(m.text[:MOST_READ] for m in messages if m.role == "user")
-        title = said.title if _main_script(typed) in ("", *_scripts(said.title)) else ""
-        return replace(judged, sticky_ids=ids, title=title)
+        return replace(judged, sticky_ids=ids, title=said.title)
 
     async def _members(
         self, topics: Sequence[Topic], messages: Sequence[Message]
