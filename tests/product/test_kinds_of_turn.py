@@ -261,6 +261,7 @@ def a_thousand_messages(talk):
 
 @row
 def compacted(talk):
+    talk.write(about(*(f"number {n} about boats and cats, " * 9 for n in range(6))))
     talk.call("chat.compact")
     talk.send()
     return {}
