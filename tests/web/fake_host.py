@@ -71,7 +71,9 @@ class FakeHost:
 
     def __init__(self, chats: dict[str, dict[str, Any]] | None = None, *, plugin: bool = True):
         self.store = MemoryStore(chats or {})
-        storage = SimpleNamespace(chats=self.store, blobs=None, vault_documents=None)
+        storage = SimpleNamespace(
+            chats=self.store, blobs=None, vault_documents=None, documents=None
+        )
         self.access = OwnerOnly()
         self.turns = SimpleNamespace(is_answered=lambda _chat_id: False)
         self.reading = Reading(storage, self.access)

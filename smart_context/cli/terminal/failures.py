@@ -19,7 +19,6 @@ from smart_context.base.errors import (
     ConfigInvalid,
     InvalidParams,
     ManifestInvalid,
-    PathRefused,
     SmartContextError,
 )
 from smart_context.base.text.names import lines_shown, one_line, shown
@@ -40,7 +39,7 @@ class BadUsage(click.ClickException):
     exit_code = BAD_USAGE
 
 
-_BAD_VALUES = (ChatIdInvalid, ConfigInvalid, InvalidParams, ManifestInvalid, PathRefused)
+_BAD_VALUES = (ChatIdInvalid, ConfigInvalid, InvalidParams, ManifestInvalid)
 """What says that a value can't be what it stands for, whatever is there."""
 
 

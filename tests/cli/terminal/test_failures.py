@@ -76,7 +76,6 @@ def test_programs_get_one_object_a_line_whatever_it_says():
         (["chats", "export", "../x"], "is not a chat id"),
         (["recall", "short-story", "--from", "a b"], "is not a chat id"),
         (["filter", "short-story", "--role", "nope"], "no role 'nope'"),
-        (["search", "x", "--path", "../x"], "climbs with '..'"),
         (["contexts", "edit", "trip", "--unset", "nope"], "no option 'nope'; choose one of depth"),
         (["contexts", "build", "--template-file", "pyproject.toml", "."], "expected {"),
         (["keys", "new", "bad name"], "can't be a key's name"),
