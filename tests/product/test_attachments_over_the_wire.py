@@ -30,8 +30,10 @@ def test_a_preview_counts_the_files_of_a_message(server, client):
     heavy = client.call("smart_context.preview", files=[stored], **written)
     assert light["parts"]["attachments"] == 0
     assert heavy["parts"]["attachments"] > 500
-    # The tokens of the parts are counted each.
-    assert abs(heavy["tokens"] - light["tokens"] - heavy["parts"]["attachments"]) <= 2
+    # The tools to read on in a file come with it, and the tokens of the parts are counted each.
+    assert (light["parts"]["tools"], heavy["parts"]["tools"] > 0) == (0, True)
+    added = heavy["parts"]["attachments"] + heavy["parts"]["tools"]
+    assert abs(heavy["tokens"] - light["tokens"] - added) <= 2
 
 
 def test_a_long_file_is_cut_and_read_on_by_its_key(server, client, endpoint):

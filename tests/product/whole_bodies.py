@@ -46,7 +46,8 @@ def letters(body):
 def tokens_of(body):
     """The tokens of a body, counted without the product's own parts."""
     whole = [json.dumps(body[name], ensure_ascii=False) for name in _COUNTED_WHOLE if name in body]
-    read = (body.get(name) for name in ("instructions", "messages", "input"))
+    system = [{"role": "system", "content": body.get("instructions")}]
+    read = (system, body.get("messages"), body.get("input"))
     texts = [*whole, *(text for value in read for text in _paragraphs_and_texts_in(value))]
     images = letters(body).count('"type": "image_url"')
     return sum(count_tokens(text, "gpt-4o") for text in texts) + PER_IMAGE * images
