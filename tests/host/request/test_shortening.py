@@ -4,7 +4,7 @@ import itertools
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from smart_context.base.errors import RequestTooLong
@@ -16,7 +16,7 @@ from smart_context.host.request.completion import (
     surely_fits,
 )
 from smart_context.host.request.request import Request
-from smart_context.host.request.tokens import PER_IMAGE, prompt_tokens
+from smart_context.host.request.tokens import PER_IMAGE, message_tokens, prompt_tokens
 from smart_context.host.request.tools import Tool
 from smart_context.host.request.window import Window
 from smart_context.llm.estimating import factors_by
@@ -332,6 +332,7 @@ TOLD = {
     st.booleans(),
     st.integers(4_000, 60_000),
 )
+@example(kinds=["prose", "csv", "csv"], tokenizer="Qwen 2.5", is_told=False, tokens=4_000)
 def test_no_request_of_real_text_fills_more_than_nine_tenths_of_the_window(
     kinds, tokenizer, is_told, tokens
 ):
@@ -341,6 +342,12 @@ def test_no_request_of_real_text_fills_more_than_nine_tenths_of_the_window(
         Message(id=MessageId(f"m{n}"), role="user", content=KINDS[kind])
         for n, kind in enumerate(kinds)
     )
-    less = fitted(Request(message="And now?", history=past), window(tokens, count))
+    room = window(tokens, count)
+    less = fitted(Request(message="And now?", history=past), room)
     assert prompt_tokens(less.messages(), lambda text: true.get(text, 3)) <= 0.9 * tokens
-    assert less.history == past[len(past) - len(less.history) :]
+    kept = [past.index(message) for message in less.history]
+    assert kept == sorted(kept)
+    # Only a message that alone takes more than half of the room is skipped for older ones.
+    budget = room.room - prompt_tokens(Request(message="And now?").messages(), count)
+    skipped = set(range(min(kept, default=len(past)), len(past))) - set(kept)
+    assert all(message_tokens(past[place], count) > budget // 2 for place in skipped)
