@@ -48,7 +48,7 @@ _MOST_WORDS = 4
 _MARGIN = 0.02
 _OWN_WORDS = 0.5
 _FARTHER = 0.1
-"""A name may be so much farther from its messages than the one that was found.
+"""A name of other words may be so much farther from its messages than the one that was found.
 
 Chosen, with `_OWN_WORDS`, by the names that a model of 1.5 billion parameters gave for ten chats;
 see docs/relevance.md.
@@ -108,9 +108,9 @@ class Members:
 
         That is half of them, or all of a label in Latin letters for messages in another language
         than English, in which a weak model names whatever it reads. Of a label without spaces, one
-        pair of letters is enough.
+        pair of letters is enough. Numbers do not count.
         """
-        words = content_words(label)
+        words = [word for word in content_words(label) if not word.isdecimal()]
         own = sum(word in self.words for word in words)
         if UNSPACED_RUN.search(label):
             return own > 0
@@ -381,8 +381,8 @@ class _Verdict:
     def _fits(self, text: str, label: str, topic: Topic) -> bool:
         """True for a short name that says what the topic's messages say, and no others.
 
-        Half of its words are theirs. It is nearer to them than to the messages of others, and not
-        much farther than the name that was found, to which it does more than add words.
+        Half of its words are theirs. It is nearer to them than to the messages of others. It keeps
+        a word of the name that was found or is not much farther, and does more than add words.
         """
         if not label or len(text.strip()) > LONGEST_LABEL or is_courtesy(label):
             return False
@@ -396,7 +396,8 @@ class _Verdict:
         others = [members for name, members in self.members.items() if name not in family]
         near = self._near(label, own)
         nearest = max((self._near(label, other) for other in others), default=_ALONE)
-        if near < max(nearest - _MARGIN, self._near(topic.label, own) - _FARTHER):
+        is_far = near < self._near(topic.label, own) - _FARTHER and said.isdisjoint(former)
+        if is_far or near < nearest - _MARGIN:
             return False
         is_own = said & own.words and not any(said <= other.words for other in others)
         return near >= nearest + _MARGIN or bool(is_own)
