@@ -26,7 +26,7 @@ _PLAIN = {"role", "content"}
 _SHOWN_CHARACTERS = 200_000
 """The characters of a request that a page shows; its script has the same number."""
 
-_PARAGRAPH_END = re.compile(r"\n\n+(?=\S)")
+_PARAGRAPH_END = re.compile(r"(?<!\n)\n\n++(?=\S)")
 
 
 def system_tokens(text: str, count: CountTokens) -> int:
