@@ -39,7 +39,6 @@ BOUNDED = {
 MADE_WHEN_NEEDED = {
     "host/plugins/manifest.py": 1,
     "llm/echoes.py": 3,
-    "packing/roles.py": 1,
     "base/text/hidden.py": 1,
     "base/text/marks.py": 1,
     "base/text/names.py": 1,
