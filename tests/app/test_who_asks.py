@@ -91,6 +91,8 @@ OTHER = {
     "model": "",
     "move": False,
     "new_label": "Boats",
+    "not_topic_id": None,
+    "off_pick": False,
     "offset": 0,
     "on": True,
     "options": None,
