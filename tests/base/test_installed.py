@@ -173,7 +173,7 @@ def test_a_record_of_another_copy_does_not_count(tmp_path, monkeypatch):
 
 
 ASKS_THE_INDEX = re.compile(
-    r"(?:install|inject|upgrade|reinstall|--from|uvx|run)\s+(?:-\S+\s+)*"
+    r"(?:install|inject|upgrade|reinstall|--from|uvx|(?:pipx|uv|tool)\s+run)\s+(?:-\S+\s+)*"
     r"['\"]?smart[-_.]context(?:[-_.]vault)?(?=[\['\"\s`)]|$)",
     re.MULTILINE,
 )
@@ -185,6 +185,9 @@ ASKS_THE_INDEX = re.compile(
         ("pip install 'smart-context[mcp]'", True),
         ("pip install --force-reinstall smart-context", True),
         ("uvx --from smart-context-vault smart-context", True),
+        ("pipx run smart-context demo", True),
+        ("uv tool run smart-context demo", True),
+        ("Let its owner run smart-context storage migrate", False),
         ("pip install . && smart-context demo", False),
         ("pip install '.[mcp]'", False),
     ],
