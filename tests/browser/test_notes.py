@@ -57,7 +57,12 @@ def test_a_quote_without_a_model_opens_its_note_and_says_how_to_connect_one(new_
     expect(page.locator(".message .note-link")).to_have_count(1)
     page.locator("blockquote").last.click()
     expect(sheet).to_be_hidden()
-    expect(page.get_by_role("link", name="Connect a model")).to_have_attribute("href", "/settings")
+    notice = page.get_by_role("article", name="Notice")
+    expect(notice.get_by_role("button", name="Answer it now")).to_be_visible()
+    page.evaluate("document.body.dataset.connected = 'false'")
+    connect = notice.get_by_role("link", name="Connect a model")
+    expect(connect).to_have_attribute("href", "/settings")
+    expect(notice.get_by_role("button", name="Answer it now")).to_be_hidden()
     assert_accessible(page)
 
 

@@ -18,6 +18,7 @@ NOTES = {
 SAID = ("How warm should the starter be?", "About 26 °C.", "And the dough?", "A bit less.")
 HOTEL = ("Which hotel in Rome was it?", "The Santa Maria, near the river.")
 QUESTION = "How long does it rise?"
+TOOLS = "The model may look into notes"  # how the bar names what tools take
 
 
 @pytest.fixture
@@ -45,6 +46,8 @@ def bar_of(page, part):
     """What each part costs by the bar, once it has this one."""
     expect(page.locator(f".sends-parts [data-part={part}]")).to_have_count(1)
     parts = rows(page.locator(".sends-parts li"))
+    if TOOLS in parts:
+        parts["Tools"] = parts.pop(TOOLS)
     total = number(page.locator(".sends-total").inner_text())
     assert sum(parts.values()) == total
     return parts | {"Total": total}
