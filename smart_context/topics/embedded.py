@@ -216,8 +216,15 @@ def _telling_texts(
 def _without_greetings(
     topics: tuple[Topic, ...], spoken: Sequence[Message], says_nothing: Sequence[bool]
 ) -> tuple[Topic, ...]:
-    """The topics without those whose words name nothing, such as a greeting."""
-    bare = {message.id for message, is_bare in zip(spoken, says_nothing, strict=True) if is_bare}
+    """The topics without those whose words name nothing, such as a greeting.
+
+    A mere "Why?" asks for something, which a model may name.
+    """
+    bare = {
+        message.id
+        for message, is_bare in zip(spoken, says_nothing, strict=True)
+        if is_bare and (is_courtesy(message.text) or not refers_back(message.text))
+    }
     return tuple(
         topic
         for topic in topics

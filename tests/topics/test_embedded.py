@@ -161,6 +161,7 @@ def say(*texts):
         pytest.param(say("Hallo!", "Hallo! Wie kann ich helfen?"), 0, id="a greeting in German"),
         pytest.param(say("你好", "你好!"), 0, id="a greeting in Chinese"),
         pytest.param(say("👍", "👍"), 0, id="no words at all"),
+        pytest.param(say("Why?", "Yes."), 1, id="a question that a model may name"),
         pytest.param(say(*["How do I bake bread?"] * 9), 1, id="the same again and again"),
     ],
 )
