@@ -2,6 +2,7 @@
 
 import re
 import threading
+import time
 from itertools import product
 
 import pytest
@@ -10,6 +11,7 @@ from playwright.sync_api import expect
 from tests.browser.frames import FRAME
 from tests.browser.steps import bubble, connected, folds, open_chat, pick, send, status, unfold
 from tests.fake_openai import held
+from tests.patience import PATIENCE_S
 from tests.vaults import about, write_chat
 
 pytestmark = pytest.mark.browser
@@ -180,12 +182,21 @@ def test_hidden_and_cleared_messages_fold_too(new_page, server):
     expect(folds(page)).to_have_text(["2 messages not sent · Show"])
 
 
+def hide_the_last_two(server):
+    """Leave out what was just said, which stays with the topic that was picked."""
+    messages = server.ask("memory.load_chat", chat_id="mixed")["messages"]
+    ids = [message["id"] for message in messages[-2:]]
+    server.ask("smart_context.hide", chat_id="mixed", message_ids=ids)
+
+
 def test_what_was_just_answered_is_not_folded_away(new_page, server):
     page = open_chat(new_page, server)
     pick(page, BOATS)
     expect(status(page)).to_have_text("4 of 60 messages in context")
     send(page, "cats again?")
     expect(page.locator(".message").last).to_contain_text("You said: cats again?")
+    expect(status(page)).to_have_text("6 of 62 messages in context")
+    hide_the_last_two(server)
     expect(status(page)).to_have_text("4 of 62 messages in context")
     expect(page.locator(".message").last).to_be_visible()
     expect(folds(page).last).to_have_text("26 messages not sent · Show")
@@ -200,7 +211,7 @@ def test_an_answer_that_is_over_before_its_news_come_is_not_folded_away(new_page
     def pass_on(socket):
         def told(frame):
             waiting.append(frame)
-            if is_held.is_set() and '"chat.finished"' not in frame:
+            if is_held.is_set() and not re.search(r'"hidden": ?\["', frame):
                 return
             is_held.clear()
             while waiting:
@@ -215,6 +226,11 @@ def test_an_answer_that_is_over_before_its_news_come_is_not_folded_away(new_page
     expect(status(page)).to_have_text("4 of 60 messages in context")
     is_held.set()
     send(page, "cats again?")
+    deadline = time.monotonic() + PATIENCE_S
+    while not any('"chat.finished"' in frame for frame in waiting):
+        assert time.monotonic() < deadline
+        page.wait_for_timeout(50)
+    hide_the_last_two(server)
     expect(status(page)).to_have_text("4 of 62 messages in context")
     expect(page.locator(".message").last).to_contain_text("You said: cats again?")
     expect(page.locator(".message").last).to_be_visible()

@@ -202,10 +202,11 @@ def test_chats_of_another_program_are_brought_in_from_the_list(new_page, empty, 
     expect(page.get_by_role("button", name="Previous version")).to_be_enabled()
 
 
-def test_what_chats_cost_is_found_from_the_settings(new_page, serve, tmp_path):
-    prices = '[llm.prices]\n"*" = { input = 1000, output = 0 }\n'
-    (tmp_path / ".vault.toml").write_text(f"[plugins.smart_context]\nenabled = true\n{prices}")
-    priced = serve(tmp_path, trusted=False, env={"XDG_CONFIG_HOME": str(tmp_path / "config")})
+def test_what_chats_cost_is_found_from_the_settings(new_page, configured, serve):
+    vault = configured()
+    with (vault / ".vault.toml").open("a", encoding="utf-8") as settings:
+        settings.write('\n[llm.prices]\n"*" = { input = 1000, output = 0 }\n')
+    priced = serve(vault)
     for chat_id, message in (("first", "What is a way to Lisbon?"), ("second", "去里斯本怎么走")):
         priced.ask("chat.send", chat_id=chat_id, message=message)
     page = open_page(new_page, priced, "/settings")
