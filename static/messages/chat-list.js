@@ -20,6 +20,8 @@ export class ChatList {
   #chatId;
   /** @type {Set<string>} */
   #answering = new Set();
+  /** Chats of which news of answers came since the list was last asked about them. @type {Set<string>} */
+  #heard = new Set();
   #selection;
   #most = 0;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -67,15 +69,28 @@ export class ChatList {
     for (const mark of this.#nav.querySelectorAll(".answering:not([hidden])")) {
       this.#answering.add(/** @type {HTMLElement} */ (mark.closest("[data-chat-id]")).dataset.chatId ?? "");
     }
+    this.#wire.onStatus((status) => status === "open" && this.#catchUp().catch(() => {}));
     this.#offerUndo();
   }
 
-  /** Fetches the list again, unless the user is renaming a chat. */
-  async refresh() {
+  /** Takes off the marks of answers that ended while the page could not hear of it. */
+  async #catchUp() {
+    const marked = [...this.#answering];
+    if (!marked.length) return;
+    this.#heard.clear();
+    await this.refresh((id) => marked.includes(id) && !this.#heard.has(id));
+  }
+
+  /** Fetches the list again, unless the user is renaming a chat. @param {(id: string) => boolean} [isUnsure]  Whether the list knows better if a chat is being answered. */
+  async refresh(isUnsure = () => false) {
     if (this.#nav.querySelector(".chat-rename")) return;
     const asked = { current: this.#chatId, q: this.#search.value.trim(), most: `${this.#most}` };
     const query = new URLSearchParams(asked);
     const fresh = await fetchFragment(`/chats?${query}`);
+    for (const mark of fresh.querySelectorAll("[data-chat-id] .answering[hidden]")) {
+      const id = /** @type {HTMLElement} */ (mark.closest("[data-chat-id]")).dataset.chatId ?? "";
+      if (isUnsure(id)) this.#answering.delete(id);
+    }
     const focused = controlIn(this.#nav);
     const at = placeIn(this.#nav);
     this.#nav.querySelector(".chat-list")?.replaceWith(fresh);
@@ -239,6 +254,7 @@ export class ChatList {
 
   /** @param {string} id @param {boolean} isAnswering */
   #setAnswering(id, isAnswering) {
+    this.#heard.add(id);
     if (isAnswering) this.#answering.add(id);
     else this.#answering.delete(id);
     this.#showAnswering();

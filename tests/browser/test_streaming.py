@@ -203,6 +203,25 @@ def test_what_waits_and_what_is_written_is_there_again_after_the_chat_was_left(
     expect(page.get_by_role("textbox", name="Message")).to_have_value("Which one for a c")
 
 
+def test_an_answer_that_ends_before_the_page_hears_news_is_not_marked(
+    new_page, server, endpoint, gate
+):
+    page = open_chat(new_page, server)
+    hold(endpoint, ANSWER, gate)
+    send(page, "How do I tie a knot?")
+    expect(answer(page).locator("strong")).to_have_text("bowline")
+
+    def connect_late(socket):
+        server.ask("chat.stop", chat_id="mixed")
+        socket.connect_to_server()
+
+    page.route_web_socket(re.compile("/ws"), connect_late)
+    page.goto(f"{server.origin}/new")
+    mark = page.locator("[data-chat-id=mixed] .answering")
+    expect(mark).to_have_count(1)
+    expect(mark).to_be_hidden()
+
+
 def test_a_busy_model_is_asked_again_and_the_page_says_when(new_page, server, endpoint):
     page = open_chat(new_page, server)
     endpoint.reply_with(failure(429, "Slow down", retry_after="60"))
