@@ -70,17 +70,20 @@ class RequestCosts:
         added = await self.planner.added(request, state, fields)
         tokens = forecast.with_briefing(briefing, self.model.count_tokens, "", added)
         head = forecast.head(briefing, self.model.count_tokens, added)
-        return await self.document(forecast, head, tokens.total, fields)
+        cost, _ = await self.told(forecast, head, tokens.total, fields)
+        return cost
 
-    async def document(
+    async def told(
         self,
         forecast: Forecast,
         head: Head,
         sent: int,
         fields: JsonObject,
         question: Message = _NOTHING,
-    ) -> JsonObject:
-        """The cost of a request, as clients get it.
+    ) -> tuple[JsonObject, str]:
+        """The cost of a request, as clients get it, and why what was read is read again.
+
+        The latter is empty if nothing is.
 
         Args:
             head: What comes before its messages.
@@ -88,34 +91,23 @@ class RequestCosts:
             question: The message that it ends with.
         """
         cache = self.model.cache(str(fields.get("model") or ""))
-        last = await self._last(forecast, fields)
+        last = await self.last_request(forecast.view.chat_id)
+        if last and not last.is_cached(now=self.clock(), ttl_s=cache.ttl_s, model=cache.model):
+            last = None
         is_in = forecast.decision.selection.reasons.is_in
+        request = _next(forecast, head, is_in)
         price, of_all = self.model.price(cache.model), 0
         if price and last:
             of_all = _next(forecast, head, np.ones_like(is_in)).unchanged(last)[0]
-        saved = forecast.left_out_tokens
-        return cost_document(
+        cost = cost_document(
             sent=sent,
-            saved=saved,
-            shared=self._shared(forecast, _next(forecast, head, is_in), last, question),
+            saved=forecast.left_out_tokens,
+            shared=self._shared(forecast, request, last, question),
             unchanged_of_all=of_all,
             price=price,
             currency=self.model.currency(),
         )
-
-    async def reread_because(self, forecast: Forecast, head: Head, fields: JsonObject) -> str:
-        """Why a server reads again what it has read of the last request; empty if it need not."""
-        last = await self._last(forecast, fields)
-        is_in = forecast.decision.selection.reasons.is_in
-        return _next(forecast, head, is_in).reread_because(last) if last else ""
-
-    async def _last(self, forecast: Forecast, fields: JsonObject) -> LastRequest | None:
-        """The last request of a chat, if its provider still has it."""
-        cache = self.model.cache(str(fields.get("model") or ""))
-        last = await self.last_request(forecast.view.chat_id)
-        if last and last.is_cached(now=self.clock(), ttl_s=cache.ttl_s, model=cache.model):
-            return last
-        return None
+        return cost, request.reread_because(last) if last else ""
 
     def _shared(
         self, forecast: Forecast, request: Next, last: LastRequest | None, question: Message
@@ -244,16 +236,14 @@ class PreviewCommands:
             added = planned.added
         tokens = forecast.with_briefing(briefing, count, attached, added)
         result = self._result(forecast, briefing, await self._settled(tokens, planned))
-        head = forecast.head(briefing, count, added)
+        result["cost"], result["reread_because"] = await self.costs.told(
+            forecast,
+            forecast.head(briefing, count, added),
+            result["tokens"],
+            fields,
+            replace(draft, content=briefing.message),
+        )
         result |= {
-            "reread_because": await self.costs.reread_because(forecast, head, fields),
-            "cost": await self.costs.document(
-                forecast,
-                head,
-                result["tokens"],
-                fields,
-                replace(draft, content=briefing.message),
-            ),
             "file_tools": await self.planner.offers_files(forecast.view, request),
             "cut_texts": [await self._cut(each) for each in cut_texts(f"{attached}\n")],
         }
