@@ -97,7 +97,7 @@ class EmbeddedTopicExtractor:
             )
             hints = tuple(dict.fromkeys(topic.label for topic in previous.topics))
             named = await self._named(talk, groups, labels, hints)
-            title = await self._title(talk, said.says_nothing)
+            title = "" if previous.is_titled else await self._title(talk, said.says_nothing)
         except ModelFailed as failure:
             raise ExtractionFailed(f"{self.embedder.name} did not answer: {failure}") from failure
         topics = _without_greetings(_topics(groups, named, spoken), spoken, said.says_nothing)

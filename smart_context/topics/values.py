@@ -95,6 +95,7 @@ class Previous:
     held: Held = field(default_factory=Held)  # the messages that belong where a person put them
     # the ids of topics that lose no message, though their name may change: pinned from, or sent
     kept_ids: frozenset[str] = frozenset()
+    is_titled: bool = False  # the chat has a title, so none has to be found
 
     def is_touched(self, topic: Topic) -> bool:
         """True if the user relies on a topic: its messages stay, whatever is found."""

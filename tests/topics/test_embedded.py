@@ -121,6 +121,8 @@ async def test_a_topic_that_nothing_names_gives_the_chat_no_title(embedder):
     extractor = EmbeddedTopicExtractor(embedder)
     assert not (await extractor.extract(greeting)).title
     assert (await extractor.extract(subject)).title
+    titled = Previous(is_titled=True)
+    assert not (await extractor.extract(subject, previous=titled)).title, "it has one already"
 
 
 async def test_labels_stay_as_a_chat_grows(embedder):

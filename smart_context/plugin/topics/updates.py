@@ -212,7 +212,10 @@ class TopicUpdates:
         sidecar = await self.sidecars.of(chat_id)
         embedder = ChatEmbedder(self.cache, chat_id, tuple(filter(is_readable, messages)))
         before = stored_topics(others.get("topics"), sidecar.topics)
-        previous = _previous(sidecar, before, await self._staying(chat_id, regroup=regroup))
+        previous = replace(
+            _previous(sidecar, before, await self._staying(chat_id, regroup=regroup)),
+            is_titled=bool(others.get("title")),
+        )
         found = await self.extractor(embedder).extract(messages, previous=previous, regroup=regroup)
         judge = self.judge(embedder) if asks_model else None
         if judge is None:
