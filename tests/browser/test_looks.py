@@ -20,6 +20,7 @@ TOPICS = [{"label": "cats sleep", "count": 4}, {"label": "boats sail", "count": 
 def server(configured, serve):
     folder = configured(recent_messages="1")
     write_chat(folder, "mixed", SAID, topics=TOPICS, title=ARABIC)
+    (folder / "Knots.md").write_text("Tie a bowline.")  # tools go with a message: a second piece
     return serve(folder)
 
 
