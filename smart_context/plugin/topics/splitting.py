@@ -45,6 +45,8 @@ async def named_topics(
 ) -> NamedTopics:
     """The topics of these labels or ids.
 
+    What was said while one of them was picked is theirs, also before an extraction has placed it.
+
     Raises:
         InvalidParams: If none is named, or the chat has no topic of a name.
         CommandFailed: If a topic's messages are unknown, and can't be found.
@@ -58,6 +60,9 @@ async def named_topics(
     for topic in named:
         if not any(part.message_ids for part in _with_parts([topic], topics)):
             ids |= await _similar(view, selector, topic.label)
+    labels = {topic.label for topic in (*named, *within)}
+    held = view.sidecar.state.edits.held(topics).within
+    ids |= {message_id for message_id, belongs in held.items() if labels.intersection(belongs)}
     own = {topic.id for topic in within}
     wider = {topic.parent_id for topic in within}
     others = [topic for topic in topics if topic.id not in own and topic.id not in wider]
