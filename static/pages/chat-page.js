@@ -237,7 +237,11 @@ wire.onStatus(async (status) => {
   if (panel) wire.call("smart_context.slash_commands").then(({ commands }) => composer.setOwnCommands(commands), () => {});
   await sync();
   if (!isDetached) showUnsaved(opened.unsaved ?? "");
-  if (!isDetached && opened.answering) messages.add({ offset: 0, ...opened.answering });
+  if (!isDetached && opened.answering) {
+    const { message_id, text, reading } = opened.answering;
+    messages.add({ message_id, offset: 0, text });
+    if (reading) messages.read({ message_id, ...reading });
+  }
   const unanswered = takeUnanswered(chatId);
   if (unanswered) wire.call("chat.regenerate", { chat_id: chatId, message_id: unanswered }).catch((error) => toast(reasonOf(error)));
 });

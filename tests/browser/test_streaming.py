@@ -138,6 +138,23 @@ def test_what_a_model_reads_before_it_writes_is_told(new_page, server, endpoint,
     expect(answer(page)).not_to_have_attribute("data-reads", re.compile("."))
 
 
+def test_a_page_that_lags_and_one_that_is_loaded_again_say_how_far_a_model_has_read(
+    new_page, server, endpoint, gate
+):
+    endpoint.said_of_models = {"owned_by": "llamacpp"}
+    page, other = (open_chat(new_page, server) for _ in range(2))
+    page.route("**/messages?since=*", lambda _: None)
+    told = ((9_990, 1_000, 1_000), (9_990, 1_000, 4_596))
+    endpoint.reply_with(Reply(text="A bowline.", reading=told, gate=gate, hold_after=len(told)))
+    send(page, "How do I tie a knot?")
+    newest = re.compile("Reading 40 % of 8,990 tokens")
+    expect(answer(other).locator(".writing")).to_have_text(newest)
+    page.unroute("**/messages?since=*")  # what it held back goes on
+    expect(answer(page).locator(".writing")).to_have_text(newest)
+    page.reload()
+    expect(answer(page).locator(".writing")).to_have_text(newest)
+
+
 def test_two_tabs_of_a_chat_have_one_draft_and_lose_nothing_that_waits(
     new_page, server, endpoint, gate
 ):

@@ -75,19 +75,16 @@ class ChatCommands:
         """Make a chat the default of this client's commands.
 
         `answering` in the result is the answer that is under way with its text so far, so a page
-        that missed pieces can go on from there; `null` when there is none. `unsaved` says why the
-        disk does not hold all of the last answer, if it does not.
+        that missed pieces can go on from there; `null` when there is none. It has the `reading` of
+        `chat.reading` while the model reads. `unsaved` says why the disk does not hold all of the
+        last answer, if it does not.
         """
         await self.repair(chat_id)
         _open(caller, chat_id)
         self.tell_plugins(CHAT_OPENED, chat_id)
         answering = self.turns.under_way(chat_id)
         answer = answering and answering.answer
-        under_way: JsonObject | None = (
-            {"message_id": answer.news.message_id, "text": answer.text}
-            if answer
-            else await self.cluster.answering(chat_id)
-        )
+        under_way = answer.so_far if answer else await self.cluster.answering(chat_id)
         opened: JsonObject = {"chat_id": chat_id, "answering": under_way}
         problem = self.turns.problem(chat_id)
         return {**opened, "unsaved": problem} if problem else opened

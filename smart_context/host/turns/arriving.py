@@ -1,9 +1,11 @@
 """An answer as it arrives: journalled, sent to clients, kept until it is saved."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId, MessageId, Part
 from smart_context.host.events.events import (
     CHAT_FAILED,
@@ -84,6 +86,8 @@ class ArrivingAnswer:
     _pieces: list[str] = field(default_factory=list, init=False)
     _pieces_in_steps: int = field(default=0, init=False)
     _known_steps: int = field(default=0, init=False)
+    _reading: Reading | None = field(default=None, init=False)
+    _reading_since: float = field(default=0.0, init=False)
 
     @property
     def heard(self) -> Heard:
@@ -97,6 +101,14 @@ class ArrivingAnswer:
         )
 
     @property
+    def so_far(self) -> JsonObject:
+        """What a page shows that has missed all of it."""
+        shown: JsonObject = {"message_id": self.news.message_id, "text": self.text}
+        if self._reading is None:
+            return shown
+        return {**shown, "reading": _told(self._reading, time.monotonic() - self._reading_since)}
+
+    @property
     def text(self) -> str:
         """All that has arrived."""
         return "".join(self._pieces)
@@ -107,6 +119,7 @@ class ArrivingAnswer:
         return "".join(self._pieces[self._pieces_in_steps :])
 
     def _add_text(self, text: str) -> None:
+        self._reading = None
         self._pieces.append(text)
         self.journal.append(text)
         if self.streaming:
@@ -116,12 +129,14 @@ class ArrivingAnswer:
 
     def _tell_thought(self, text: str) -> None:
         """Show clients what the model thinks; it is kept once it is whole, as a step."""
+        self._reading = None
         self.news.tell(CHAT_THOUGHT, text=text)
 
     def _tell_reading(self, reading: Reading, seconds: float) -> None:
         """Tell clients how much the model reads before it answers, and how far it is."""
-        told = {"tokens": reading.tokens, "percent": reading.percent}
-        self.news.tell(CHAT_READING, **told, seconds=round(seconds, 1))
+        self._reading = reading
+        self._reading_since = time.monotonic() - seconds
+        self.news.tell(CHAT_READING, **_told(reading, seconds))
 
     def _take_back(self, text: str) -> None:
         """Tell clients that what they show of the answer was thought; it becomes a step."""
@@ -148,3 +163,8 @@ class ArrivingAnswer:
         if problem != self.problem:
             self.problem = problem
             self.news.tell_unsaved(problem)
+
+
+def _told(reading: Reading, seconds: float) -> JsonObject:
+    """What clients are told of how far a model has read, this long after it began."""
+    return {"tokens": reading.tokens, "percent": reading.percent, "seconds": round(seconds, 1)}

@@ -68,10 +68,9 @@ export class LiveAnswer {
    * The model reads the request.
    * @param {number} tokens  Those that it has to read.
    * @param {number | null} percent  How many of them it has read; null if its server does not say.
-   * @param {number} seconds  Since it began.
+   * @param {number} begun  When it began, in ms, as `Date.now()`.
    */
-  read(tokens, percent, seconds) {
-    const begun = Date.now() - 1000 * seconds;
+  read(tokens, percent, begun) {
     Object.assign(this.#message.dataset, { reads: JSON.stringify({ tokens, percent }), heard: String(begun) });
   }
 

@@ -35,6 +35,8 @@ export class MessageList {
   /** Where older messages are left out between those far up and the rest. @type {Gap | undefined} */
   #gap;
   #isCatchingUp = false;
+  /** Ends when all news of answers so far is on the page. @type {Promise<unknown>} */
+  #told = Promise.resolve();
 
   /**
    * @param {HTMLElement} scroll  The element that scrolls.
@@ -115,14 +117,28 @@ export class MessageList {
     return this.#liveAnswer(messageId) !== undefined;
   }
 
+  /**
+   * Does something with an answer, in the order in which news of it came: a page that has to be
+   * brought up to date first holds back what came after, too.
+   * @template T
+   * @param {string} id
+   * @param {(answer: LiveAnswer) => T} act
+   * @returns {Promise<T | undefined>}
+   */
+  #tell(id, act) {
+    const told = this.#told.then(async () => {
+      if (!this.#liveAnswer(id)) await this.sync();
+      const answer = this.#liveAnswer(id);
+      return answer && act(answer);
+    });
+    this.#told = told.catch(() => {});
+    return told;
+  }
+
   /** Handles a piece of an answer. @param {{ message_id: string, offset: number, text: string }} piece */
   async add({ message_id: id, offset, text }) {
-    const answer = this.#liveAnswer(id);
-    if (!answer) {
-      await this.sync();
-      if (!this.#liveAnswer(id)?.add(offset, text)) return;
-    } else if (!answer.add(offset, text)) return;
-    if (this.#isCatchingUp) return;
+    const hasGap = await this.#tell(id, (answer) => answer.add(offset, text));
+    if (!hasGap || this.#isCatchingUp) return;
     this.#isCatchingUp = true;
     try {
       const missed = await this.#catchUp();
@@ -134,27 +150,24 @@ export class MessageList {
 
   /** Handles a piece of what a model thinks before it answers. @param {{ message_id: string, text: string }} thought */
   async think({ message_id: id, text }) {
-    if (!this.#liveAnswer(id)) await this.sync();
-    this.#liveAnswer(id)?.think(text);
+    await this.#tell(id, (answer) => answer.think(text));
   }
 
   /** The model reads before it answers. @param {{ message_id: string, tokens: number, percent: number | null, seconds: number }} news */
   async read({ message_id: id, tokens, percent, seconds }) {
-    if (!this.#liveAnswer(id)) await this.sync();
-    this.#liveAnswer(id)?.read(tokens, percent, seconds);
+    const begun = Date.now() - 1000 * seconds;
+    await this.#tell(id, (answer) => answer.read(tokens, percent, begun));
   }
 
   /** Handles that a piece of an answer was thought. @param {{ message_id: string, since: number, until: number }} piece */
   async takeBack({ message_id: id, since, until }) {
-    if (!this.#liveAnswer(id)) await this.sync();
-    this.#liveAnswer(id)?.takeBack(since, until);
+    await this.#tell(id, (answer) => answer.takeBack(since, until));
   }
 
   /** The model of an answer is busy, and is asked again later. @param {string} id @param {number} seconds */
   async hold(id, seconds) {
     const until = Date.now() + seconds * 1000;
-    if (!this.#liveAnswer(id)) await this.sync();
-    this.#liveAnswer(id)?.hold(until);
+    await this.#tell(id, (answer) => answer.hold(until));
   }
 
   /** Handles the end of an answer, which shows at once; later the stored text replaces the streamed one. */

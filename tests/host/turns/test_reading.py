@@ -24,6 +24,7 @@ async def test_of_a_slow_answer_it_is_told_how_many_tokens_are_read_for_it(bench
     bench.reply(Scripted(pieces=("Aye",), gate=gate))
     asking = asyncio.create_task(bench.call("chat.send", chat_id="c1", message="Hello " * 300))
     await until(lambda: bench.named("chat.reading"))
+    missed = (await bench.call("chat.open", chat_id="c1"))["answering"]["reading"]
     gate.set()
     _, answer = (await asking)["message_ids"]
     (told,) = bench.named("chat.reading")
@@ -31,6 +32,8 @@ async def test_of_a_slow_answer_it_is_told_how_many_tokens_are_read_for_it(bench
     assert told["percent"] is None
     assert 300 <= told["tokens"] < 600
     assert told["seconds"] >= 0
+    assert (missed["tokens"], missed["percent"]) == (told["tokens"], None)
+    assert missed["seconds"] >= told["seconds"]
 
 
 async def test_of_an_answer_that_comes_at_once_nothing_is_told(bench):
