@@ -83,9 +83,15 @@ def _check_ends(root: Path, request: str) -> None:
     """Refuse `name.` and `name `, which Windows opens as `name`, unless there is such a name."""
     for found in _ENDS.finditer(request):
         above, _, name = request[: found.end()].rpartition("/")
-        is_kept = os.sep == "/" and name in names_inside(place_below(root, root / above))
-        if not is_kept:
+        if os.sep != "/" or not _lists(root, above, name):
             raise PathRefused(_refusal(request, f"{name!r} ends in a dot or a space"))
+
+
+def _lists(root: Path, folder: str, name: str) -> bool:
+    try:
+        return name in names_inside(place_below(root, root / folder))
+    except ValueError:  # no folder can have the name: a lone surrogate
+        return False
 
 
 def _check_links(root: Path, request: str) -> None:

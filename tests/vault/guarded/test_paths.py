@@ -1,7 +1,7 @@
 import os
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from smart_context.base.errors import PathRefused
@@ -70,6 +70,8 @@ def test_the_message_names_a_long_request_in_short(tmp_path):
 
 
 @given(st.text(st.sampled_from("ab./\\\0C:~ é\ud800"), max_size=30))
+@example("\ud800/.. /a.")
+@example("\ud800/:.")
 def test_no_request_leaves_the_vault(tmp_path_factory, request_):
     vault = tmp_path_factory.getbasetemp() / "vault"
     vault.mkdir(exist_ok=True)
