@@ -1,10 +1,8 @@
 """Builds the plugin's parts, each from the parts that it needs."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property, partial
-from inspect import Parameter, signature
-from typing import Any, TypeVar
 
 from smart_context.chat.messages import ChatId
 from smart_context.host.cluster import ELSEWHERE
@@ -64,8 +62,6 @@ from smart_context.topics.embedded import EmbeddedTopicExtractor
 from smart_context.topics.extraction import TopicJudge
 from smart_context.topics.judging import ModelTopicJudge, Pace
 
-T = TypeVar("T")
-
 
 async def compose(context: PluginContext) -> "_Parts":
     """Build the plugin's parts, each when the first that needs it is built."""
@@ -111,14 +107,6 @@ class _Parts:
             context.notes, context.storage.vault_documents, on_change=self.changes.notes_changed
         )
 
-    def _made(self, kind: Callable[..., T], **own: Any) -> T:
-        """A part, given `own` and those parts, or things of the context, that it names besides."""
-        for name, needed in signature(kind).parameters.items():
-            if name not in own and needed.default is Parameter.empty:
-                is_ours = name in self.__dict__ or hasattr(type(self), name)
-                own[name] = getattr(self if is_ours else self.context, name)
-        return kind(**own)
-
     # What is sent: the filter, and what goes with the messages
 
     @cached_property
@@ -136,38 +124,97 @@ class _Parts:
 
     @cached_property
     def chat_filter(self) -> ChatFilter:
-        problem = partial(role_problem, self.role_sources)
-        return self._made(ChatFilter, undoable=self.undo.undoable, role_problem=problem)
+        return ChatFilter(
+            chats=self.context.chats,
+            sidecars=self.sidecars,
+            selector=self.selector,
+            build_history=self.context.build_history,
+            emit=self.context.emit,
+            undoable=self.undo.undoable,
+            role_problem=partial(role_problem, self.role_sources),
+        )
 
     @cached_property
     def contexts(self) -> ChatContexts:
-        budget = self.settings.context_budget_tokens
-        within = self.budget.for_contexts
-        return self._made(ChatContexts, budget=budget, within=within, steps=self.undo)
+        return ChatContexts(
+            notes=self.notes,
+            chat_filter=self.chat_filter,
+            sidecars=self.sidecars,
+            changes=self.changes,
+            budget=self.settings.context_budget_tokens,
+            within=self.budget.for_contexts,
+            model=self.model,
+            logger=self.context.logger,
+            steps=self.undo,
+        )
 
     @cached_property
     def roles(self) -> ChatRoles:
         sources, without = self.role_sources, self.context.notes.without
         packing = RolePacking(self.context.vault, without, sources)
-        return self._made(ChatRoles, sources=sources, packing=packing, within=self.budget.for_role)
+        return ChatRoles(
+            sources=sources,
+            packing=packing,
+            sidecars=self.sidecars,
+            chat_filter=self.chat_filter,
+            within=self.budget.for_role,
+            model=self.model,
+            logger=self.context.logger,
+        )
 
     @cached_property
     def recalls(self) -> ChatRecalls:
-        messages = self._made(RecalledMessages)
-        named = self.atlas.named_messages
-        sources = self._made(RecallSources, messages=messages, topic_of_all=named)
-        within = self.budget.for_contexts
-        return self._made(ChatRecalls, sources=sources, messages=messages, within=within)
+        messages = RecalledMessages(
+            chats=self.context.chats,
+            sidecars=self.sidecars,
+            access=self.context.access,
+            logger=self.context.logger,
+        )
+        sources = RecallSources(
+            messages=messages,
+            chat_filter=self.chat_filter,
+            selector=self.selector,
+            archive=self.archive,
+            topic_of_all=self.atlas.named_messages,
+            count_tokens=self.count_tokens,
+        )
+        return ChatRecalls(
+            sources=sources,
+            messages=messages,
+            chat_filter=self.chat_filter,
+            sidecars=self.sidecars,
+            changes=self.changes,
+            within=self.budget.for_contexts,
+            model=self.model,
+            logger=self.context.logger,
+        )
 
     @cached_property
     def briefings(self) -> Briefings:
-        return self._made(Briefings, general=lambda: self.context.instructions)
+        return Briefings(
+            chats=self.context.chats,
+            general=lambda: self.context.instructions,
+            model=self.model,
+            roles=self.roles,
+            contexts=self.contexts,
+            recalls=self.recalls,
+            child=self.context.child,
+        )
 
     # Topics, of a chat and of all chats
 
     @cached_property
     def editing(self) -> TopicEditing:
-        return self._made(TopicEditing, steps=self.undo)
+        return TopicEditing(
+            chats=self.context.chats,
+            sidecars=self.sidecars,
+            steps=self.undo,
+            chat_filter=self.chat_filter,
+            selector=self.selector,
+            emit=self.context.emit,
+            changes=self.changes,
+            contexts=self.contexts,
+        )
 
     @cached_property
     def topics(self) -> TopicUpdates:
@@ -177,10 +224,13 @@ class _Parts:
             fast = self.context.models.fast
             return None if fast is None else ModelTopicJudge(fast, embedder, pace)
 
-        return self._made(
-            TopicUpdates,
+        return TopicUpdates(
+            chats=self.context.chats,
+            sidecars=self.sidecars,
             extractor=lambda embedder: EmbeddedTopicExtractor(embedder, keywords),
             judge=judge,
+            cache=self.cache,
+            emit=self.context.emit,
             announce=self.chat_filter.announce,
             edited=self.editing.applied,
             steps=self.undo,
@@ -190,11 +240,17 @@ class _Parts:
 
     @cached_property
     def belongings(self) -> Belongings:
-        return self._made(Belongings)
+        return Belongings(chats=self.context.chats, sidecars=self.sidecars, cache=self.cache)
 
     @cached_property
     def atlases(self) -> Atlases:
-        return self._made(Atlases, embedder=self.context.models.embedder)
+        return Atlases(
+            storage=self.context.storage,
+            embedder=self.context.models.embedder,
+            cache=self.cache,
+            emit=self.context.emit,
+            logger=self.context.logger,
+        )
 
     @cached_property
     def background(self) -> BackgroundExtraction:
@@ -207,48 +263,108 @@ class _Parts:
             else:
                 await self.topics.find_unseen(chat_id, offline=offline)
 
-        running = self.topics.is_running
-        return self._made(BackgroundExtraction, extract=find, is_running=running)
+        return BackgroundExtraction(
+            atlases=self.atlases,
+            extract=find,
+            is_running=self.topics.is_running,
+            latest=self.context.latest,
+            logger=self.context.logger,
+        )
 
     @cached_property
     def atlas(self) -> AtlasCommands:
-        return self._made(AtlasCommands)
+        return AtlasCommands(
+            atlases=self.atlases,
+            chats=self.context.chats,
+            cache=self.cache,
+            count_tokens=self.count_tokens,
+            background=self.background,
+            spawn=self.context.spawn,
+        )
 
     # What messages would cost, and what they did
 
     @cached_property
     def forecasts(self) -> Forecasts:
-        return self._made(Forecasts, as_text=self.planner.gives_tools_as_text)
+        return Forecasts(
+            chats=self.context.chats,
+            sidecars=self.sidecars,
+            chat_filter=self.chat_filter,
+            selector=self.selector,
+            briefings=self.briefings,
+            ledger=self.ledger,
+            count_tokens=self.count_tokens,
+            as_text=self.planner.gives_tools_as_text,
+        )
 
     @cached_property
     def costs(self) -> RequestCosts:
-        kept = self.receipts_kept
-        last, fields = kept.last_request, kept.newest_client_fields
-        return self._made(RequestCosts, last_request=last, client_fields_of=fields)
+        return RequestCosts(
+            forecasts=self.forecasts,
+            planner=self.planner,
+            model=self.model,
+            last_request=self.receipts_kept.last_request,
+            client_fields_of=self.receipts_kept.newest_client_fields,
+        )
 
     @cached_property
     def recorder(self) -> ReceiptRecorder:
-        return self._made(ReceiptRecorder, files=self.receipts_kept)
+        return ReceiptRecorder(
+            chats=self.context.chats,
+            files=self.receipts_kept,
+            forecasts=self.forecasts,
+            model=self.model,
+            emit=self.context.emit,
+            logger=self.context.logger,
+        )
 
     @cached_property
     def replays(self) -> Replays:
-        return self._made(Replays)
+        return Replays(
+            chats=self.context.chats,
+            chat_filter=self.chat_filter,
+            selector=self.selector,
+            model=self.model,
+            briefings=self.briefings,
+            build_history=self.context.build_history,
+            planner=self.planner,
+        )
 
     @cached_property
     def compaction(self) -> TopicCompaction:
         models = self.model.models
-        return self._made(
-            TopicCompaction, steps=self.undo, has_writer=lambda: models().writer is not None
+        return TopicCompaction(
+            chats=self.context.chats,
+            chat_filter=self.chat_filter,
+            selector=self.selector,
+            sidecars=self.sidecars,
+            steps=self.undo,
+            costs=self.costs,
+            sum_up=self.context.sum_up,
+            has_writer=lambda: models().writer is not None,
         )
 
     @cached_property
     def hooks(self) -> Hooks:
-        return self._made(
-            Hooks,
+        return Hooks(
+            chats=self.context.chats,
             models=self.model.models,
+            latest=self.context.latest,
+            sidecars=self.sidecars,
+            undo=self.undo,
+            cache=self.cache,
+            archive=self.archive,
+            ledger=self.ledger,
+            selector=self.selector,
+            chat_filter=self.chat_filter,
+            topics=self.topics,
             context_changes=self.changes,
             files=self.planner.files,
+            briefings=self.briefings,
             receipts=self.recorder,
+            belongings=self.belongings,
+            logger=self.context.logger,
+            compaction=self.compaction,
         )
 
     # Commands
@@ -268,38 +384,65 @@ class _Parts:
         yield from (roles.roles, roles.set_role)
 
     def _about_topics(self) -> Iterator[CommandHandler]:
-        editing, atlas, filters = self.editing, self.atlas, self._made(FilterCommands)
+        editing, atlas, filters = (
+            self.editing,
+            self.atlas,
+            FilterCommands(chat_filter=self.chat_filter),
+        )
         yield from (filters.set_filter, filters.get_topics)
         yield from (filters.suggest_topics, filters.set_similarity_mode, filters.set_file_tools)
         yield from (filters.pin, filters.hide, filters.release)
         yield from (editing.rename_topic, editing.merge_topics, editing.delete_topic)
         yield from (editing.add_topic, editing.assign, editing.set_threshold, editing.undo)
         yield from (atlas.atlas, atlas.atlas_messages, atlas.pause_atlas)
-        extraction = self._made(ExtractionCommands)
+        extraction = ExtractionCommands(
+            topics=self.topics,
+            chat_filter=self.chat_filter,
+            selector=self.selector,
+            latest=self.context.latest,
+            settled=self.context.settled,
+        )
         yield from (extraction.refresh_topics, extraction.topic_map)
         yield self.compaction.compact_topics
-        yield self._made(Splitting).split
+        yield Splitting(
+            chats=self.context.chats,
+            chat_filter=self.chat_filter,
+            selector=self.selector,
+            belongings=self.belongings,
+        ).split
 
     def _about_costs(self) -> Iterator[CommandHandler]:
         context = self.context
-        previews = self._made(
-            PreviewCommands,
+        previews = PreviewCommands(
+            forecasts=self.forecasts,
+            costs=self.costs,
+            briefings=self.briefings,
+            model=self.model,
             ask_above=self.settings.ask_above_tokens,
             draft_of=context.requests.draft,
+            planner=self.planner,
             text_of=context.requests.attached_text,
             client_fields_of=self.receipts_kept.newest_client_fields,
         )
         yield from (previews.preview, previews.reasons, previews.describe_topic)
-        receipts = self._made(
-            ReceiptCommands, files=self.receipts_kept, prices=lambda: context.prices
+        receipts = ReceiptCommands(
+            chats=self.context.chats,
+            files=self.receipts_kept,
+            replays=self.replays,
+            prices=lambda: context.prices,
+            count_tokens=self.count_tokens,
         )
         yield from (receipts.costs, receipts.turns, receipts.receipts)
         yield from (receipts.knew, receipts.receipt, receipts.replay)
-        comparisons = self._made(
-            Comparisons,
+        comparisons = Comparisons(
+            replays=self.replays,
+            recorder=self.recorder,
+            planner=self.planner,
+            requests=self.context.requests,
             draft_of=context.requests.draft,
             keep_file=context.files.keep,
             prices=lambda: context.prices,
+            emit=self.context.emit,
             find_topics=lambda chat_id: context.latest(
                 ("topics", chat_id), self.topics.update(chat_id)
             ),
@@ -309,7 +452,14 @@ class _Parts:
     def _about_notes(self) -> Iterator[CommandHandler]:
         context, documents = self.context, self.context.storage.vault_documents
         sharing = documents if isinstance(documents, PersonalContexts) else None
-        named = self._made(NamedContexts, sharing=sharing)
+        named = NamedContexts(
+            notes=self.notes,
+            changes=self.changes,
+            access=self.context.access,
+            count_tokens=self.count_tokens,
+            settings=self.settings,
+            sharing=sharing,
+        )
         yield from (named.list_notes, named.find_files, named.outline)
         yield from (named.list_contexts, named.get_context, named.save_context)
         yield from (named.delete_context, named.share_context)
