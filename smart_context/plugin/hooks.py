@@ -86,11 +86,13 @@ class Hooks:
     async def _note_said(self, turn: Turn, view: ChatView) -> None:
         """Keep with the picked topics what is said while they are picked, its answer included.
 
-        What follows the last answer of another program's chat is said with its question.
+        What follows the last answer of another program's chat is said with its question. What is
+        sent off the pick is kept apart from these topics instead.
         """
         picked = view.sidecar.state.active_topics
-        if not picked or turn.question.extra.get(OFF_PICK) is True:
+        if not picked:
             return
+        is_apart = turn.question.extra.get(OFF_PICK) is True
         ids = {topic.get("label"): text_in(topic.get("id")) for topic in view.topics}
         names = [TopicName(ids.get(label, ""), label) for label in picked]
         asked = takewhile(lambda message: message.role == "user", reversed(view.messages))
@@ -98,7 +100,7 @@ class Hooks:
         try:
             await self.sidecars.keep_state(turn.chat_id)
             said = [*before, turn.question.id, turn.answer_id]
-            await self.sidecars.note_said(turn.chat_id, said, names)
+            await self.sidecars.note_said(turn.chat_id, said, names, is_apart=is_apart)
         except StoreFailed as error:  # the turn goes on: its question is kept
             self.logger.warning("chat %s: not noted what was picked: %s", turn.chat_id, error)
 

@@ -126,7 +126,7 @@ _ABOUT: Mapping[ReasonKind, str] = {
     ReasonKind.TOPIC: "about {}",
     ReasonKind.MEMBER: "belongs to {}",
     ReasonKind.SAID: "said while {} was picked",
-    ReasonKind.APART: "not about {}, as you said",
+    ReasonKind.APART: "not part of {}, as you chose",
     ReasonKind.BELOW: "not close enough to {}",
 }
 

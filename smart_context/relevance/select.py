@@ -65,7 +65,7 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule
     Always kept are sticky, pinned and the newest messages, questions of kept answers, and the rest
     of kept tool exchanges; messages of a selected topic are kept as `Scores.kept_members` says.
     Hidden messages are left out. If only sticky messages would be kept, or none, all stay except
-    the hidden ones.
+    the hidden ones; where scores are no probabilities, what was said counts for none there.
 
     Args:
         messages: The n messages of the chat, oldest first.
@@ -100,7 +100,10 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule
         is_apart, was_said = _marks(ids, apart), _marks(ids, said.keys())
         is_relevant = (found.best >= cut) & ~is_apart
         is_member = (found.kept_members(threshold) | _marks(ids, belonging)) & ~is_apart
-        fell_back = not ((is_relevant | is_member | was_said) & ~is_sticky).any()
+        is_found = is_relevant | is_member
+        if found.mentioned is not None:  # raw cosines know too little of a topic to end it
+            is_found |= was_said
+        fell_back = not (is_found & ~is_sticky).any()
         kinds = np.full(len(ids), _CODE[ReasonKind.FALLBACK if fell_back else ReasonKind.BELOW])
         if not fell_back:
             for mask, kind in (  # a later rule counts before an earlier one

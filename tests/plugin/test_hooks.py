@@ -146,6 +146,32 @@ async def test_a_question_sent_off_the_pick_belongs_to_none(vault, served):
         assert next(m for m in stored if m["id"] == question)[OFF_PICK] is True
 
 
+async def test_what_was_sent_off_the_pick_is_not_sent_by_its_score_either(vault, served):
+    write_boats_and_knots(vault, "c", **FOUND)
+    async with served() as running:
+        await pick(running, "Knots")
+        off = await send(running, f"{KNOTS} once more", off_pick=True)  # it matches to the letter
+        for text in (KNOTS, f"{KNOTS} at last"):
+            await send(running, text)
+        shown = await rows(running)
+        assert {shown[i]["reason"] for i in off} == {"out: not part of Knots, as you chose"}
+        assert set(off).isdisjoint((await members(running))["Knots"])
+        await running.call("assign", chat_id="c", message_ids=off, topic_id="t-Knots")
+        assert {(await rows(running))[i]["in"] for i in off} == {True}
+
+
+async def test_what_was_said_under_a_typed_topic_ends_no_fallback_of_raw_cosines(vault, served):
+    write_boats_and_knots(vault, "c", **FOUND)
+    settings = '[plugins.smart_context]\nrelevance = "plain"\nrecent_messages = 0\n'
+    (vault / ".vault.toml").write_text(settings, encoding="utf-8")
+    async with served() as running:
+        await pick(running, "Quantum Gravity")
+        await send(running, BOATS)
+        shown = await pick(running, "Quantum Gravity")
+        assert shown["fell_back"]
+        assert len(shown["message_ids"]) == shown["total_messages"] == 16
+
+
 async def test_with_several_topics_picked_it_joins_the_nearest_and_any_of_them_sends_it(
     vault, served
 ):

@@ -65,7 +65,7 @@ class MessageTopics:
         chosen = dict.fromkeys(ids, () if topic is None else (topic,))
         not_about = self.not_about
         if topic is not None:
-            fewer = {i: _without(self.not_about.get(i, ()), topic) for i in chosen}
+            fewer = {i: _without(self.not_about.get(i, ()), (topic,)) for i in chosen}
             not_about = _filled({**not_about, **fewer})
         return replace(
             self,
@@ -74,12 +74,12 @@ class MessageTopics:
             not_about=not_about,
         )
 
-    def deny(self, ids: Iterable[MessageId], topic: TopicName) -> "MessageTopics":
-        """Note that messages are not about a topic."""
+    def deny(self, ids: Iterable[MessageId], *topics: TopicName) -> "MessageTopics":
+        """Note that messages are about none of these topics."""
         denied = list(ids)
-        fewer = {i: _without(self.said.get(i, ()), topic) for i in denied}
-        wrong = {i for i in denied if self.about.get(i) and _is_in(self.about[i], topic)}
-        more = {i: _joined(self.not_about.get(i, ()), (topic,)) for i in denied}
+        fewer = {i: _without(self.said.get(i, ()), topics) for i in denied}
+        wrong = {i for i in denied if any(_is_in(topics, name) for name in self.about.get(i, ()))}
+        more = {i: _joined(self.not_about.get(i, ()), topics) for i in denied}
         return replace(
             self,
             said=_filled({**self.said, **fewer}),
@@ -140,8 +140,8 @@ def _joined(known: Names, more: Names) -> Names:
     return joined[:MOST_NAMES]
 
 
-def _without(names: Names, topic: TopicName) -> Names:
-    return tuple(name for name in names if not _is_in((topic,), name))
+def _without(names: Names, topics: Names) -> Names:
+    return tuple(name for name in names if not _is_in(topics, name))
 
 
 def _is_in(names: Names, topic: TopicName) -> bool:

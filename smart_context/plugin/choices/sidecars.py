@@ -236,16 +236,26 @@ class Sidecars:
         return after
 
     async def note_said(
-        self, chat_id: ChatId, ids: Sequence[MessageId], topics: Sequence[TopicName]
+        self,
+        chat_id: ChatId,
+        ids: Sequence[MessageId],
+        topics: Sequence[TopicName],
+        *,
+        is_apart: bool,
     ) -> None:
         """Note that messages of a stored chat are said while topics are picked; no step to undo.
+
+        Args:
+            is_apart: The person said that they belong to none of these topics.
 
         Raises:
             StoreFailed: If the disk refuses.
         """
 
         def change(state: FilterState) -> FilterState:
-            return state.with_messages(state.edits.messages.say(ids, topics))
+            facts = state.edits.messages
+            changed = facts.deny(ids, *topics) if is_apart else facts.say(ids, topics)
+            return state.with_messages(changed)
 
         async with self._lock(chat_id):
             await self._change(chat_id, change, stored=True)

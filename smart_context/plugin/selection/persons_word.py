@@ -35,7 +35,10 @@ def word_of(
     elsewhere = np.zeros((len(active), len(candidates)), dtype=np.bool_)
     if held.about or held.apart:
         for place, message in enumerate(candidates):
-            elsewhere[:, place] = [_is_elsewhere(message.id, held, labels) for labels in inside]
+            elsewhere[:, place] = [
+                _is_elsewhere(message.id, held, label, labels)
+                for label, labels in zip(active, inside, strict=True)
+            ]
     ids = np.array([message.id for message in candidates], dtype=object)
     about_picked = frozenset[str]().union(*inside)
     return PersonsWord(
@@ -54,10 +57,10 @@ def _labels_inside(label: str, topics: Sequence[Topic]) -> frozenset[str]:
     return frozenset([label, *(topic.label for topic in topics if topic.parent_id in ids)])
 
 
-def _is_elsewhere(message_id: MessageId, held: Held, labels: frozenset[str]) -> bool:
-    about = held.about.get(message_id)
+def _is_elsewhere(message_id: MessageId, held: Held, label: str, labels: frozenset[str]) -> bool:
+    about, apart = held.about.get(message_id), held.apart.get(message_id, frozenset())
     is_of_another = about is not None and labels.isdisjoint(about)
-    return is_of_another or labels <= held.apart.get(message_id, frozenset())
+    return is_of_another or label in apart or labels <= apart
 
 
 def _said(held: Held, active: Sequence[str], topics: Sequence[Topic]) -> dict[MessageId, str]:

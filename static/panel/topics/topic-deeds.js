@@ -26,7 +26,7 @@ export class TopicDeeds {
     on("mute-topics", (topics) => this.mute(topics));
     on("merge-topics", (topics) => this.#askInto(topics));
     on("recall-topics", (topics) => this.#askChat(topics));
-    document.addEventListener("assign-messages", (news) => this.#askAbout(/** @type {CustomEvent} */ (news).detail.ids));
+    document.addEventListener("assign-messages", (news) => this.#attempt(() => this.#askAbout(/** @type {CustomEvent} */ (news).detail.ids)));
   }
 
   /** Merges topics into one. @param {readonly string[]} topics @param {string} into */
@@ -56,13 +56,17 @@ export class TopicDeeds {
   }
 
   /** Asks what messages are about. @param {readonly string[]} ids */
-  #askAbout(ids) {
+  async #askAbout(ids) {
+    const { message_ids: known, topics: found } = await this.#call("topic_map", {});
     const { all, keptBy } = this.#panel.state;
     const topics = all.filter(({ sticky }) => !sticky);
-    const denied = topics.filter(({ label }) => ids.some((id) => keptBy.get(id) === label));
+    const places = new Set(ids.map((id) => known.indexOf(id)));
+    /** The topics that they are in, or kept by. @type {Set<string | undefined>} */
+    const theirs = new Set(ids.map((id) => keptBy.get(id)));
+    for (const { label, places: own } of found) if (own.some((/** @type {number} */ place) => places.has(place))) theirs.add(label);
     const options = [
       ...topics.map(({ id, label }) => new Option(`About ${visible(label)}`, JSON.stringify({ topic_id: id }))),
-      ...(denied.length ? denied : topics).map(({ id, label }) => new Option(`Not about ${visible(label)}`, JSON.stringify({ topic_id: null, not_topic_id: id }))),
+      ...topics.filter(({ label }) => theirs.has(label)).map(({ id, label }) => new Option(`Not about ${visible(label)}`, JSON.stringify({ topic_id: null, not_topic_id: id }))),
       new Option("About none of the topics", JSON.stringify({ topic_id: null })),
     ];
     choose("What is this about?", "Keep it so", options, (word) => this.assign(ids, JSON.parse(word)));

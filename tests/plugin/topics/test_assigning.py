@@ -42,7 +42,7 @@ async def test_a_message_about_another_topic_moves_there_and_never_back(vault, s
         assert {"q1", "a1"} <= set(kept["kept_by"]["Knots"])
         kept = await running.call("set_filter", chat_id="c", topics=["Boats"])
         assert {"q1", "a1"}.isdisjoint(kept["message_ids"])
-        assert await why(running, "q1") == "out: not about Boats, as you said"
+        assert await why(running, "q1") == "out: not part of Boats, as you chose"
     async with served() as running:
         assert (await members(running))["Knots"] == "q1 a1 q4 a4 q6 a6 q7 a7"
 
