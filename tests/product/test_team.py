@@ -178,3 +178,19 @@ def test_a_browser_and_a_key_that_one_server_lets_in_are_known_to_all(vault, tea
         while browser.request(*asked)[0] == 200:
             assert time.monotonic() < deadline
             time.sleep(0.1)
+
+
+def test_a_pick_in_a_long_chat_reaches_the_pages_of_another_server(vault, told):
+    with serving(vault, env=told) as one, serving(vault, env=told) as other:
+        messages = [
+            {"id": f"m{n}", "role": ("user", "assistant")[n % 2], "content": f"Of cats, {n}."}
+            for n in range(2_000)
+        ]
+        one.ask("memory.save_chat", chat_id="long", data={"title": "Long", "messages": messages})
+        with other.connect() as client:
+            client.call("chat.open", chat_id="long")
+            client.call("smart_context.get_topics", chat_id="long")
+            one.ask("smart_context.set_filter", chat_id="long", topics=["cats"])
+            changed = client.wait_for("smart_context.filter_changed", chat_id="long")
+        assert changed["active_topics"] == ["cats"]
+        assert changed["total_messages"] == len(messages)
