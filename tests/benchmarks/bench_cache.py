@@ -12,8 +12,8 @@ Each way asks the same questions, about two subjects, in a chat of its own:
 
 - `relay`: all messages in a row, by a program that adds and leaves out nothing.
 - `plain`: a vault of the product's, without a model for topics.
-- `picked`: from the fourth turn on, a topic is picked; from the eighth on, none.
-- `note`: from the fourth turn on, a note is attached.
+- `picked`: from the fifth turn on, a topic is picked; from the eighth on, none.
+- `note`: from the fifth turn on, a note is attached.
 - `extraction`: after each answer, the same model finds the topics.
 
 Of each turn are shown the tokens of the request; those that the server read; those that are at the
@@ -27,6 +27,7 @@ another program's request.
 import argparse
 import json
 import tempfile
+import time
 import urllib.request
 from pathlib import Path
 
@@ -38,23 +39,25 @@ WAYS = ("relay", "plain", "picked", "note", "extraction")
 BRIEF = "Answer in one short sentence. "
 QUESTIONS = (
     "How long does a sourdough bread rise at room temperature?",
-    "And how hot should the oven be for that bread?",
-    "What does a steel pan do for the crust of the bread?",
     "Which language is easier for a beginner, Spanish or Finnish?",
+    "And how hot should the oven be for that bread?",
     "How many cases does the Finnish language have?",
     "Which sourdough flour gives the strongest dough?",
+    "What does a steel pan do for the crust of the bread?",
     "How do I know that the bread is baked through?",
     "How many words of Spanish does one need for a simple talk?",
     "Why do Spanish verbs have two forms of the past?",
     "How should I store a sourdough bread overnight?",
 )
-PICK_AT, CLEAR_AT = 3, 7
+PICK_AT, CLEAR_AT = 4, 7
 TOPIC = "sourdough bread"
-NOTE = "# Bread\n\n" + "\n".join(
+NOTE = f"# Bread, by the log of {time.time_ns()}\n\n" + "\n".join(
     f"- Loaf {number}: {300 + 10 * number} g of flour, {200 + 5 * number} g of water, "
     f"{number + 4} hours of rest."
     for number in range(1, 13)
 )
+"""Another one in each run: a server remembers what it has read."""
+
 MOST_WRITTEN = 60
 MARKS = 16
 """The most tokens that a template puts around an answer and a question."""

