@@ -9,13 +9,15 @@ from smart_context.host.models import Models
 from smart_context.host.plugins.api import PluginContext
 from smart_context.host.request.window import Window
 from smart_context.llm.tokens import TokenCounter
+from smart_context.relevance.judge.calibrate import DEFAULT_THRESHOLD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterSettings:
     """The plugin's settings; `plugin.toml` declares and checks them."""
 
-    similarity_threshold: float = 0.4  # a score equal to it is kept; on the calibrated scale
+    # a score equal to it is kept; on the calibrated scale
+    similarity_threshold: float = DEFAULT_THRESHOLD
     embedding_search: bool = True  # new chats begin with the similarity switch on
     # `plain` compares bare label and message; `enriched` also keywords and neighbours
     relevance: Literal["plain", "enriched"] = "enriched"

@@ -24,7 +24,7 @@ from smart_context.relevance.evidence.features import (
     second_pass,
 )
 from smart_context.relevance.evidence.lexical import ChatWords, pooled
-from smart_context.relevance.judge.calibrate import PROBABLY, cut_of
+from smart_context.relevance.judge.calibrate import MENTIONED, PROBABLY, cut_of
 from smart_context.relevance.judge.judging import (
     Judge,
     presence,
@@ -181,7 +181,7 @@ def score_judged(
     by_label = pooled(likely, chat.words.copies)
     members, others = list(assigned.members), list(assigned.others)
     for row, found in enumerate(members):
-        if not len(found) and mentioned[row] >= PROBABLY:
+        if not len(found) and mentioned[row] >= MENTIONED:
             cut = cut_of(by_label[row], PROBABLY, sure=float(mentioned[row]))
             kept = np.flatnonzero(by_label[row] >= cut)
             if (fitting := _fitting(kept, others)) is not None:

@@ -11,7 +11,13 @@ from smart_context.chat.messages import MessageId
 from smart_context.llm.models import Matrix
 from smart_context.relevance.evidence.background import after, around, before, largest_near
 from smart_context.relevance.evidence.lexical import pooled
-from smart_context.relevance.judge.calibrate import PROBABLY, Scale, cut_of, members_cut
+from smart_context.relevance.judge.calibrate import (
+    MENTIONED,
+    PROBABLY,
+    Scale,
+    cut_of,
+    members_cut,
+)
 from smart_context.relevance.judge.judging import read_weights
 from smart_context.relevance.vectors.cosines import similarities, unit
 
@@ -23,7 +29,7 @@ _USUAL_SPREAD = 0.25
 _NOWHERE: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
 _STANDING_OUT_TO_USER = (
     (-4.0, 0.0, 0.55, 1.5, 3.0, 6.0, 40.0),
-    (-0.2, 0.15, 0.4, 0.65, 0.85, 0.95, 1.0),
+    (-0.2, 0.15, PROBABLY, 0.65, 0.85, 0.95, 1.0),
 )
 
 DIGITS = 4
@@ -62,7 +68,7 @@ class Scores:
     @property
     def mentioned(self) -> Mask | None:
         """Shape (k,): True for topics that the chat probably mentions; `None` if unknown."""
-        return None if self.presence is None else self.presence >= PROBABLY
+        return None if self.presence is None else self.presence >= MENTIONED
 
     @cached_property
     def best(self) -> NDArray[np.float64]:
@@ -81,7 +87,7 @@ class Scores:
 
         Where no topic is mentioned, or the scores are no probabilities, it is the threshold. With
         several topics, as many are kept as each needs. If all of them are found topics, it lies
-        above the messages of other topics, from the default threshold on.
+        above the messages of other topics, from `PROBABLY` on.
         """
         cut = threshold
         mentioned = self.mentioned
@@ -101,7 +107,7 @@ class Scores:
     def kept_members(self, threshold: float) -> Mask:
         """Shape (n,): True for messages of the selected topics that stay because they are theirs.
 
-        All of them up to the default threshold; above it, the likeliest.
+        All of them up to `PROBABLY`; above it, the likeliest.
         """
         kept = np.zeros(self.values.shape[1], dtype=np.bool_)
         if self.members is None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from smart_context.chat.messages import Message, MessageId
 from smart_context.chat.tool_pairs import NOBODY, find_tool_pairs
+from smart_context.relevance.judge.calibrate import DEFAULT_THRESHOLD
 from smart_context.relevance.reasons import IS_FILTERED, IS_IN, KINDS, ReasonKind, Reasons
 from smart_context.relevance.score import Scores
 
@@ -50,7 +51,7 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule
     messages: Sequence[Message],
     *,
     scores: Scores | NDArray[np.float32] | None,
-    threshold: float = 0.4,
+    threshold: float = DEFAULT_THRESHOLD,
     sticky: AbstractSet[MessageId] = _NOBODY,
     pinned: AbstractSet[MessageId] = _NOBODY,
     hidden: AbstractSet[MessageId] = _NOBODY,

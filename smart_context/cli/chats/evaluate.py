@@ -57,8 +57,7 @@ Kinds of FILEs:
 @click.option(
     "--threshold",
     type=click.FloatRange(-1, 1),
-    default=0.4,
-    show_default=True,
+    show_default="that of new vaults",
     help="The lowest score of a message that is sent.",
 )
 @click.option(
@@ -111,7 +110,7 @@ Kinds of FILEs:
 def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
     files: tuple[Path, ...],
     kind: str,
-    threshold: float,
+    threshold: float | None,
     mode: str,
     limit: int | None,
     part: Part,
@@ -150,7 +149,8 @@ def evaluate(  # noqa: PLR0913, PLR0917 -- one parameter for each option
                 )
         chats = [(path.name, found, some[:limit])]
         read += chats if atlas else as_chats(*chats[0])
-    settings = FilterSettings.from_mapping({"similarity_threshold": threshold, "relevance": mode})
+    own = {} if threshold is None else {"similarity_threshold": threshold}
+    settings = FilterSettings.from_mapping({"relevance": mode, **own})
     folder = cache or _cache_folder()
     if atlas:
         _show_atlas(asyncio.run(_measure_atlas(vault_root(vault), read, folder)), output)

@@ -15,7 +15,16 @@ from smart_context.llm.models import Matrix
 from smart_context.relevance.evidence.background import Floats
 
 PROBABLY = 0.4
-"""The score of a message that is probably about the topic: the default threshold."""
+"""The user's score of a message that is probably about the topic."""
+
+DEFAULT_THRESHOLD = PROBABLY
+"""The score from which messages are kept where the user sets no other; a score equal to it is kept.
+
+`plugin.toml` and `starter.toml` repeat it for users, which tests/plugin/test_settings.py checks.
+"""
+
+MENTIONED = 0.4
+"""The probability from which a chat counts as mentioning a topic at all."""
 
 _LITTLE, _SURELY = 0.1, 0.85
 _FEWEST_SAMPLES = 30
