@@ -6,10 +6,11 @@ without asking for any of them.
 """
 
 import contextlib
+import fnmatch
 import hashlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,15 @@ ASKED_ABOUT = "no-cache"
 
 
 _MODULE = re.compile(r'rel="modulepreload" href="/static/joined/([\w-]+)\.js')
+_SHEET_ORDER = (
+    *("tokens", "base/foundation", "base/layout"),
+    *("chat/chats", "chat/messages", "chat/prose", "chat/code", "chat/composer"),
+    *("panel/chips", "base/menus", "chat/*"),
+    *("pages/contexts", "panel/panel", "panel/*"),
+    *("pages/turn", "pages/trust", "pages/*"),
+    *("base/touch", "base/print"),
+)
+"""Later sheets override earlier ones; `*` is the rest of a folder, by name."""
 
 
 def assets_version(root: Path) -> str:
@@ -56,6 +66,24 @@ def page_modules() -> Mapping[str, tuple[str, ...]]:
     """The joined scripts that each page preloads, by the name of its template."""
     pages = sorted((asset("templates") / "pages").glob("*.html"))
     return {page.stem: tuple(_MODULE.findall(page.read_text(encoding="utf-8"))) for page in pages}
+
+
+def page_scripts(root: Path) -> Sequence[str]:
+    """The paths, below the folder of scripts, of the modules that pages begin with."""
+    names = sorted({name for modules in page_modules().values() for name in modules})
+    found = [path for name in names for path in root.rglob(f"{name}.js")]
+    return [path.relative_to(root).as_posix() for path in found]
+
+
+def style_sheets(root: Path) -> Sequence[str]:
+    """The names of all style sheets below a folder, in the order in which pages have them."""
+    there = {path.relative_to(root).with_suffix("").as_posix() for path in root.rglob("*.css")}
+    others = sorted(there - {*_SHEET_ORDER})
+    return [
+        name
+        for place in _SHEET_ORDER
+        for name in (fnmatch.filter(others, place) if "*" in place else (place,))
+    ]
 
 
 def caching(asked: str, version: str) -> str:

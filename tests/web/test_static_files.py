@@ -1,11 +1,12 @@
 """Laws of the scripts and styles that no browser would complain about."""
 
 import re
+import shutil
 
 import pytest
 
 from smart_context.base.resources import asset
-from smart_context.web.gate.gate import SHEETS
+from smart_context.web.assets import page_scripts, style_sheets
 
 STATIC, TEMPLATES = asset("static"), asset("templates")
 SCRIPTS = sorted(STATIC.rglob("*.js"))
@@ -49,11 +50,31 @@ def test_every_icon_in_use_is_drawn():
     assert used == drawn
 
 
-def test_every_style_sheet_is_linked():
+def test_every_style_sheet_has_one_place_in_the_order():
     assert "/static/joined/pages.css" in (TEMPLATES / "pages/layout.html").read_text("utf-8")
-    assert sorted(SHEETS) == sorted(
+    assert sorted(style_sheets(STATIC / "css")) == sorted(
         path.relative_to(STATIC / "css").with_suffix("").as_posix() for path in STYLES
     )
+
+
+def test_a_new_style_sheet_follows_those_of_its_folder_that_it_may_override(tmp_path):
+    shutil.copytree(STATIC / "css", tmp_path, dirs_exist_ok=True)
+    (tmp_path / "panel" / "clock.css").touch()
+    before, sheets = style_sheets(STATIC / "css"), style_sheets(tmp_path)
+    assert [name for name in sheets if name != "panel/clock"] == before
+    place = sheets.index("panel/clock")
+    assert sheets.index("panel/panel") < place < sheets.index("base/touch")
+
+
+def test_the_script_of_each_page_is_found_where_it_is():
+    scripts = page_scripts(STATIC)
+    assert {path.name for path in (STATIC / "pages").glob("*-page.js")} < {*map(name_of, scripts)}
+    assert len({*map(name_of, scripts)}) == len(scripts)
+    assert all((STATIC / path).is_file() for path in scripts)
+
+
+def name_of(path):
+    return path.rpartition("/")[2]
 
 
 def test_every_custom_property_in_use_is_defined():

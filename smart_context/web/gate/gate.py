@@ -46,35 +46,6 @@ from smart_context.web.gate.request_facts import (
 )
 from smart_context.web.listening import let_in
 
-SHEETS = (
-    "tokens",
-    "base/foundation",
-    "base/layout",
-    "chat/chats",
-    "chat/messages",
-    "chat/prose",
-    "chat/code",
-    "chat/composer",
-    "panel/chips",
-    "base/menus",
-    "chat/attached",
-    "chat/comparison",
-    "chat/compaction",
-    "pages/contexts",
-    "panel/panel",
-    "panel/bubbles",
-    "panel/sends",
-    "panel/topic-deeds",
-    "pages/turn",
-    "pages/trust",
-    "pages/clients",
-    "pages/settings",
-    "pages/topics",
-    "base/touch",
-    "base/print",
-)
-"""The style sheets of our pages, in order."""
-
 _KEY_PAGE = """<!doctype html>
 <html lang="en">
 <head>

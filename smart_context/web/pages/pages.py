@@ -53,8 +53,8 @@ from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host
 from smart_context.host.models import choice_in
 from smart_context.vault.followed import FollowedVault
-from smart_context.web.assets import CheckedFiles, favicon
-from smart_context.web.gate.gate import SHEETS, admitted
+from smart_context.web.assets import CheckedFiles, favicon, page_scripts, style_sheets
+from smart_context.web.gate.gate import admitted
 from smart_context.web.limits import MAX_UPLOAD_BYTES
 from smart_context.web.pages.fragments import live_markdown, note_page
 from smart_context.web.pages.markup.message_html import MessageHtml
@@ -125,9 +125,8 @@ def page_routes(
     messages = MessageHtml(child)
     templates = PageTemplates(messages)
     pages = _Pages(host, messages, templates)
-    names = ("chat", "clients", "contexts", "costs", "panel", "settings", "topics", "turn")
-    scripts = ["cloud/bubble-cloud-define.js", *(f"pages/{name}-page.js" for name in names)]
-    bundles = Bundles(asset("static"), sheets=SHEETS, scripts=scripts)
+    static = asset("static")
+    bundles = Bundles(static, sheets=style_sheets(static / "css"), scripts=page_scripts(static))
     return [
         Route("/", pages.home),
         Route("/new", pages.new_chat),
@@ -150,7 +149,7 @@ def page_routes(
         Route("/contexts/{key:path}", pages.contexts),
         Route("/favicon.ico", favicon),
         Route("/static/joined/{name}", bundles.answer),
-        Mount("/static", CheckedFiles(directory=asset("static")), name="static"),
+        Mount("/static", CheckedFiles(directory=static), name="static"),
     ]
 
 
