@@ -1,4 +1,7 @@
-"""README and docs/ as one text, and what tests look up in it."""
+"""README and docs/ as one text, and what tests look up in it.
+
+`python -m tests.docs.pages` writes the lists of commands again, after one was added.
+"""
 
 import re
 import tempfile
@@ -28,8 +31,10 @@ def rows(heading):
 
 def command_rows():
     """Every command that a served vault has, as docs/wire.md lists them."""
-    with tempfile.TemporaryDirectory() as folder, serving(folder) as server:
-        commands = server.ask("system.commands")["commands"]
+    with tempfile.TemporaryDirectory() as folder:
+        (vault := Path(folder, "vault")).mkdir()
+        with serving(vault, env={"XDG_CONFIG_HOME": f"{folder}/config"}) as server:
+            commands = server.ask("system.commands")["commands"]
     return [
         [f"`{command['name']}`", _parameters(command["params"]), command["description"]]
         for command in commands
@@ -42,7 +47,18 @@ def _parameters(schema):
     return ", ".join(f"`{name}`" for name in names) or "none"
 
 
+def with_commands(table, manifest, listed):
+    """The page with the table of commands, and `plugin.toml`, with these commands."""
+    lines = "".join(f"| {' | '.join(row)} |\n" for row in listed)
+    head = r"(?m)^(\| command \| .*\n\|.*\n)(?:\|.*\n)+"
+    table = re.sub(head, lambda found: found[1] + lines, table)
+    names = (row[0].strip("`") for row in listed)
+    own = "".join(f'  "{name}",\n' for name in names if name.startswith("smart_context."))
+    return table, re.sub(r"(?m)^commands = \[\n(?:  .*\n)+", f"commands = [\n{own}", manifest)
+
+
 if __name__ == "__main__":
-    print("| command | parameters | does |\n|---|---|---|")
-    for row in command_rows():
-        print(f"| {' | '.join(row)} |")
+    paths = ROOT / "docs" / "wire.md", ROOT / "plugin.toml"
+    before = [path.read_text(encoding="utf-8") for path in paths]
+    for path, text in zip(paths, with_commands(*before, command_rows()), strict=True):
+        path.write_text(text, encoding="utf-8")

@@ -17,7 +17,7 @@ from smart_context.cli.server.serve import DEMO_VAULT
 from smart_context.contexts import ContextOptions
 from smart_context.host.events import events
 from smart_context.host.plugins.loader import declared_settings
-from tests.docs.pages import FILES, PAGES, ROOT, block, command_rows, rows
+from tests.docs.pages import FILES, PAGES, ROOT, block, command_rows, rows, with_commands
 from tests.preloaded import run_to_end
 from tests.serving import serving
 
@@ -105,9 +105,14 @@ def test_the_readme_is_what_a_newcomer_needs():
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 220
 
 
-def test_the_table_of_commands_is_that_of_the_program():
-    """To write it again: python -m tests.docs.pages."""
-    assert rows("command") == command_rows()
+def test_the_lists_of_commands_are_those_of_the_program():
+    """To write them again: python -m tests.docs.pages."""
+    listed = command_rows()
+    assert rows("command") == listed
+    paths = ROOT / "docs" / "wire.md", ROOT / "plugin.toml"
+    before = tuple(path.read_text(encoding="utf-8") for path in paths)
+    assert with_commands(*before, listed) == before
+    assert with_commands(*before, listed[:-1]) != before
 
 
 def test_ci_runs_the_readmes_test_command():

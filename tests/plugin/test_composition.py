@@ -39,7 +39,7 @@ async def test_the_commands_are_those_that_plugin_toml_declares(served, composed
     async with served() as running:
         (parts,) = composed
         names = {f"smart_context.{name}" for name in parts.commands}
-        assert names == set(declared()["commands"])
+        assert sorted(names) == declared()["commands"], "run python -m tests.docs.pages"
         known = {command["name"] for command in (await running.call("system.commands"))["commands"]}
         assert names <= known
 
