@@ -25,6 +25,7 @@ from smart_context.host.tasks import TaskOwner
 from smart_context.llm.estimating import AS_ESTIMATED, Parts
 from smart_context.llm.failures import RequestFailed
 from smart_context.llm.models import PromptMessage
+from smart_context.llm.providers import context_window
 from smart_context.llm.tokens import TokenCounter
 from smart_context.llm.told import LEAST_WINDOW, MOST_WINDOW, Told
 
@@ -209,8 +210,11 @@ class KnownModels:
         await self._note(endpoint, known)
 
     def _is_worth_asking(self, endpoint: EndpointSettings) -> bool:
-        """False where the window is known and there is no tokenizer that could be asked."""
-        return _is_here(endpoint) or stated_window(endpoint) is None
+        """False where a provider's model is in the table, and there is nothing else to learn.
+
+        A window that the user has set says nothing of the program, which may tell its progress.
+        """
+        return _is_here(endpoint) or context_window(endpoint.model) is None
 
     def _of(self, endpoint: EndpointSettings) -> Known:
         return self._known.get(_key(endpoint), _NOTHING)

@@ -9,6 +9,7 @@ from smart_context.host.request.known_models import KnownModels
 from smart_context.llm.estimating import AS_ESTIMATED, estimate, factors_by
 from smart_context.llm.models import Usage
 from smart_context.llm.told import Told
+from tests.host.conftest import until
 from tests.kinds_of_text import COUNTED, texts_by_kind
 from tests.scripted import Scripted
 from tests.storage.memory import MemoryCaches
@@ -26,8 +27,10 @@ class Server:
 
     def __init__(self, told):
         self._told = told
+        self.asked = []
 
     async def told(self, endpoint):
+        self.asked.append(endpoint.model)
         return self._told
 
 
@@ -100,6 +103,17 @@ async def test_a_server_that_may_cut_silently_teaches_no_lower_count(make_known)
     assert known.counter("local")(TEXT) == 1_500
     known.learn_counts(HERE, sent(TEXT), "", 2_400)
     assert known.counter("local")(TEXT) >= 2_400
+
+
+async def test_a_server_is_asked_what_it_is_although_the_user_has_set_the_window():
+    elsewhere = "http://192.168.7.7:8080/v1"
+    server = Server(Told(window=8_192, program="llama.cpp"))
+    known = KnownModels(MemoryCaches(), server)
+    for model in ("local", "gpt-4o"):
+        await known.ask(EndpointSettings(base_url=elsewhere, model=model, context_window=4_096))
+    await until(lambda: server.asked)
+    await known.close()
+    assert server.asked == ["local"]  # of the other one there is nothing to learn
 
 
 @pytest.mark.parametrize("tokenizer", COUNTED)
