@@ -108,6 +108,7 @@ class TooLong:
 
     asked: int | None = None  # the tokens of the request, as the endpoint counted; `None` if unsaid
     window: int | None = None  # the most tokens that it takes; `None` if it did not say
+    over: int | None = None  # the tokens beyond what it takes; `None` if it did not say
 
 
 class ModelFailed(SmartContextError):

@@ -52,7 +52,10 @@ class Turn:
         left_out: Messages that were chosen and did not fit into the window.
         lacks_optional_prompt: The optional part of the system prompt did not fit either.
         was_cut: The history was cut to keep within the window, by a plugin or by the host.
-        refused_above: The window that the model named when it refused a longer request.
+        sends_what_fits: The user wants a request that was too long to be sent in part: it is
+            shortened until the model takes it.
+        refused_above: The window that the model named when it refused a longer request, or else a
+            guess.
         is_cut_off: The model ended its answer at the most tokens that it may have.
         is_filtered: The provider's filter ended the answer.
         abort_reason: Why a handler aborted the turn; empty if none did.
@@ -90,7 +93,7 @@ class Turn:
         self.was_cut = False
         self.refused_above: int | None = None
         self.abort_reason = ""
-        self.stopped = False
+        self.stopped = self.sends_what_fits = False
         self.is_cut_off = self.is_filtered = False
         self.is_extracted = False
         self.error = ""

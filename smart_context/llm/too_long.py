@@ -60,6 +60,7 @@ _WORDINGS: tuple[tuple[str, str], ...] = (
     ("oMLX", rf"{_ASKED} tokens exceeds max context window of {_WINDOW}"),
     ("DashScope", rf"range of input length should be \[1, {_WINDOW}\]"),
     ("any other", rf"(?:maximum|max) (?:context|model|prompt) length (?:is|of) {_WINDOW}"),
+    ("Ollama", rf"exceeded max context length by (?P<over>{_NUMBER}) tokens?"),
     (
         "any other, without numbers",
         (
@@ -71,8 +72,8 @@ _WORDINGS: tuple[tuple[str, str], ...] = (
 )
 """Who says so, and how; in a wording, the numbers are those of the request and of the window.
 
-Ollama names neither: "prompt too long; exceeded max context length by 4 tokens". Groq's limit is
-one of tokens in a minute, which no longer request can keep.
+Ollama names neither of them, but their difference. Groq's limit is one of tokens in a minute, which
+no longer request can keep.
 """
 
 _PATTERNS = tuple(re.compile(wording, re.IGNORECASE | re.DOTALL) for _, wording in _WORDINGS)
@@ -83,7 +84,7 @@ def too_long(words: str) -> TooLong | None:
     for pattern in _PATTERNS:
         if found := pattern.search(words):
             numbers = found.groupdict()
-            return TooLong(asked=_read(numbers.get("asked")), window=_read(numbers.get("window")))
+            return TooLong(**{name: _read(number) for name, number in numbers.items()})
     return None
 
 

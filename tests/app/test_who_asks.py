@@ -133,6 +133,7 @@ OTHER = {
     "values": {},
     "version": 1,
     "wait": False,
+    "what_fits": False,
 }
 """Parameters that name nothing owned, or something within what another parameter names."""
 

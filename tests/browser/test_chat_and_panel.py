@@ -208,6 +208,45 @@ def test_where_a_request_is_too_long_a_topic_that_fits_is_a_click_away(new_page,
     assert MIXED[0]["content"] not in asked(endpoint)
 
 
+KEEP_WHERE_IT_WAS = """() => {
+    const look = () => {
+        const button = document.querySelector("[data-action=what-fits]");
+        if (button) window.topAtFirst = button.getBoundingClientRect().top;
+        else requestAnimationFrame(look);
+    };
+    look();
+}"""
+"""Notes where the button is when it is first seen: before the topics that fit are known."""
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_where_a_request_is_too_long_what_fits_is_sent_at_a_click(
+    new_page, configured, serve, endpoint, width
+):
+    folder = configured()
+    long = [{**said, "content": said["content"] + " and so on" * 99} for said in MIXED]
+    write_chat(folder, "mixed", long, topics=TOPICS)
+    endpoint.answer = lambda body: (
+        failure(400, TOO_LONG) if len(body["messages"]) > 4 else "What fits."
+    )
+    page = open_chat(new_page, serve(folder), viewport={"width": width, "height": 740})
+    page.evaluate(KEEP_WHERE_IT_WAS)
+    send(page, "Which boats sail fastest in the harbour?")
+    failed = page.locator(".failure")
+    fits = failed.get_by_role("button", name="Send what fits")
+    expect(
+        failed.get_by_role("button", name=re.compile(r"boats sail [\d,]+ tokens"))
+    ).to_be_visible()
+    assert fits.evaluate("button => button.getBoundingClientRect().top - window.topAtFirst") == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    fits.focus()
+    page.keyboard.press("Enter")
+    expect(failed).to_have_count(0)
+    expect(page.locator(".message").last).to_contain_text("What fits.")
+    assert 1 < len(asked(endpoint)) <= 4
+    assert asked(endpoint)[-1] == "Which boats sail fastest in the harbour?"
+
+
 PUT_BOX_AT_THE_END = """message => {
     const list = message.closest("#scroll");
     const box = message.querySelector("textarea").getBoundingClientRect();

@@ -57,10 +57,6 @@ SAID = {
         ("The decoder prompt (length 11858) is longer than the maximum model length of 8192."),
         (11_858, 8_192),
     ),
-    "Ollama": (
-        "prompt too long; exceeded max context length by 4 tokens",
-        (None, None),
-    ),
     "Ollama, of an embedding": (
         "the input length exceeds the context length",
         (None, None),
@@ -193,6 +189,11 @@ SAID = {
 def test_how_much_too_long_a_request_was_is_read_from_what_the_endpoint_says(words, numbers):
     asked, window = numbers
     assert too_long(words) == TooLong(asked=asked, window=window)
+
+
+def test_ollama_says_by_how_much_alone():
+    said = too_long("prompt too long; exceeded max context length by 4 tokens")
+    assert said == TooLong(over=4)
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,74 @@ def small(body):
     return Reply(text="An answer", usage=(asked, 2))
 
 
+NO_NUMBERS = "the request exceeds the available context size, try increasing it"
+
+
+def refuses_above(most, words=NO_NUMBERS):
+    """A model that takes that many tokens, each of them a word, and does not say so."""
+
+    def answer(body):
+        asked = words_of(body)
+        over = words.format(over=asked - most)
+        return failure(400, over) if asked > most else Reply(text="Aye", usage=(asked, 2))
+
+    return answer
+
+
+def newest(server):
+    return server.ask("memory.load_chat", chat_id="long")["messages"][-1]
+
+
+@pytest.mark.parametrize("llm", ["", "context_window = 100000"], ids=["unknown", "set too large"])
+def test_what_fits_is_sent_at_a_click_where_a_refusal_names_no_window(
+    running, endpoint, vault, llm
+):
+    endpoint.answer = refuses_above(2_000)
+    write_chat(vault, "long", about(*(f"{n} " + "word " * 200 for n in range(60))))
+    with running(llm=llm) as server:
+        with pytest.raises(AssertionError, match="Too long for this model"):
+            server.ask("chat.send", chat_id="long", message="And now?")
+        assert len(endpoint.chat_requests) == 1
+        again = {"chat_id": "long", "message_id": newest(server)["id"], "what_fits": True}
+        server.ask("chat.regenerate", **again)
+        assert newest(server)["content"] == "Aye"
+        sizes = [words_of(request.body) for request in endpoint.chat_requests]
+        assert sizes[0] > 12_000
+        assert sizes == sorted(sizes, reverse=True)
+        assert 700 < sizes[-1] <= 2_000
+        receipt = server.ask("smart_context.receipt", chat_id="long")
+        assert "refused a longer request" in receipt["problem"]
+        sent = [message["content"] for message in receipt["prompt"]]
+        assert sent == [m["content"] for m in endpoint.chat_requests[-1].messages]
+        asked = len(sizes)
+        if not llm:  # what has worked is what later requests go by
+            assert 800 < window(server) < 2_700
+            server.ask("chat.send", chat_id="long", message="And then?")
+            assert len(endpoint.chat_requests) == asked + 1
+
+
+def test_of_a_request_a_little_too_long_only_a_little_is_left_out(running, endpoint, vault):
+    words = "prompt too long; exceeded max context length by {over} tokens"
+    endpoint.answer = refuses_above(12_000, words)
+    write_chat(vault, "long", about(*(f"{n} " + "word " * 200 for n in range(60))))
+    with running() as server:
+        server.ask("chat.send", chat_id="long", message="And now?")
+        sizes = [words_of(request.body) for request in endpoint.chat_requests]
+        assert sizes[0] > 12_000 > sizes[1] > 9_000
+        assert len(sizes) == 2
+
+
+def test_a_question_that_alone_is_too_long_is_not_cut_to_fit(running, endpoint):
+    endpoint.answer = refuses_above(100)
+    with running() as server:
+        with pytest.raises(AssertionError, match="Too long for this model"):
+            server.ask("chat.send", chat_id="long", message="word " * 2_000)
+        again = {"chat_id": "long", "message_id": newest(server)["id"], "what_fits": True}
+        with pytest.raises(AssertionError, match="The message is too long"):
+            server.ask("chat.regenerate", **again)
+        assert window(server) is None  # nothing is learned of what has not worked
+
+
 def test_a_chat_longer_than_an_unknown_window_is_answered_and_the_receipt_says_how(
     running, endpoint, vault
 ):

@@ -363,13 +363,15 @@ class Exchange:
         values, added = state.sent.values(), added_by_client(state.sent.fields)
         if too_long.asked:
             completion.known.learn_counts(endpoint, values, added.tools, too_long.asked)
-        await completion.known.learn(endpoint, too_long.window)
-        window = completion.window_of(endpoint)
-        if window is None:
+        count = completion.counter(endpoint.model)
+        whole = sum(tokens_of_texts(value, count) + PER_MESSAGE for value in values)
+        whole += added.tokens_beside(count)
+        await completion.known.learn(endpoint, too_long, whole)
+        window = completion.fitting_window(endpoint)
+        if window is None or too_long == TooLong():
             return False
-        whole = sum(tokens_of_texts(value, window.count) + PER_MESSAGE for value in values)
         costs = {m.id: message_tokens(m, window.count) for m in turn.history}
-        others = whole + added.tokens_beside(window.count) - sum(costs.values())
+        others = whole - sum(costs.values())
         kept = history_within(
             turn.history,
             window.room - others,

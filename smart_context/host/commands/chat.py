@@ -148,6 +148,7 @@ class ChatCommands:
         stream: bool = True,
         text: str | None = None,
         model: str | None = None,
+        what_fits: bool = False,
     ) -> JsonObject:
         """Answer a question again; the previous answer stays as a version, with all that followed.
 
@@ -156,6 +157,7 @@ class ChatCommands:
             stream: The new answer comes piece by piece.
             text: Ask this instead, with the same files; the previous question stays as a version.
             model: Ask this model, this once: as in `chat.set_model`.
+            what_fits: Send less, down to what the model takes: after a request that was too long.
         """
         wanted = self._known_model(model)
         asked = None if text is None else _checked_text("text", text)
@@ -164,7 +166,12 @@ class ChatCommands:
             return transcript.ask_again(document, message_id, text=asked, now=self.turns.now())
 
         message_ids = await self.turns.take(
-            chat_id, ask, person=caller.person, streaming=stream, model=wanted
+            chat_id,
+            ask,
+            person=caller.person,
+            streaming=stream,
+            model=wanted,
+            what_fits=what_fits,
         )
         return {"chat_id": chat_id, "message_ids": message_ids}
 

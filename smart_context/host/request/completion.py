@@ -43,6 +43,15 @@ class RequestCompletion:
         """The chat model's window; `None` when it is unknown."""
         return self.window_of(self.endpoint())
 
+    def fitting_window(self, endpoint: EndpointSettings | None) -> Window | None:
+        """What surely fits into a model's window after its last refusal."""
+        if endpoint is None:
+            return None
+        is_guess = self.known.window(endpoint) is None
+        count = self.counter(endpoint.model)
+        found = window_of(endpoint, count, self.known.fitting_window)
+        return found and replace(found, is_guess=is_guess)
+
     def window_of(self, endpoint: EndpointSettings | None) -> Window | None:
         """A model's window; `None` when it is unknown."""
         if endpoint is None:
@@ -70,12 +79,25 @@ class RequestCompletion:
         """Let the chat model's server be asked what it can tell, if it has not been yet."""
         await self.known.ask(self.endpoint())
 
-    async def learn_window(self, too_long: TooLong) -> Window | None:
-        """The chat model's window after it has refused a request as too long."""
+    async def learn_window(self, too_long: TooLong, tokens: int) -> Window | None:
+        """What fits into the chat model's window after it has refused a request as too long.
+
+        Args:
+            tokens: Those of the request, as they are counted here.
+        """
         endpoint = self.endpoint()
         if endpoint is not None:
-            await self.known.learn(endpoint, too_long.window)
-        return self.window
+            await self.known.learn(endpoint, too_long, tokens)
+        return self.fitting_window(endpoint)
+
+    def what_fits(self) -> Window | None:
+        """What surely fits into the chat model's window after its last refusal."""
+        return self.fitting_window(self.endpoint())
+
+    async def keep_guess(self) -> None:
+        """Take what fitted for the window of a chat model that tells none."""
+        if endpoint := self.endpoint():
+            await self.known.keep_guess(endpoint)
 
     async def completed(self, request: Request) -> Request:
         """The request as it would be sent; raises `RequestTooLong` if it would be refused."""

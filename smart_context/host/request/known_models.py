@@ -17,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from smart_context.base.caches import Caches
 from smart_context.base.config import EndpointSettings
 from smart_context.base.config.endpoints import is_loopback
-from smart_context.base.errors import StoreFailed
+from smart_context.base.errors import StoreFailed, TooLong
 from smart_context.host.request.speaking_order import SpeakingOrder
 from smart_context.host.request.tokens import prompt_tokens, texts_of
 from smart_context.host.request.window import stated_window
@@ -56,8 +56,11 @@ class Known:
     """What is known of a model."""
 
     told: Told = field(default_factory=Told)  # by its server
-    # the window that it named when it refused a request as too long; `None` if it has not
+    # the window that it named when it refused a request as too long, or that was guessed then and
+    # has worked; `None` if there is none
     refused_above: int | None = None
+    # what fits for all that is known after its last refusal, which did not say; `None` if it did
+    guess: int | None = None
     # how it wants the messages of a request, as it said when it refused one
     order: SpeakingOrder = SpeakingOrder.ANY
     # how it counts tokens, by its tokenizer and by requests that it has answered
@@ -78,6 +81,7 @@ class Known:
             self,
             told=told,
             refused_above=self.refused_above if is_same else None,
+            guess=self.guess if is_same else None,
             factors=told.factors if told.factors and is_new else self.factors,
         )
 
@@ -180,10 +184,33 @@ class KnownModels:
         if task is not None and is_first and _is_here(endpoint):
             await asyncio.wait([task], timeout=WAIT_S)
 
-    async def learn(self, endpoint: EndpointSettings, refused_above: int | None) -> None:
-        """Learn the window that a server named when it refused a request as too long."""
-        if refused_above is not None and LEAST_WINDOW <= refused_above <= MOST_WINDOW:
-            await self._note(endpoint, replace(self._of(endpoint), refused_above=refused_above))
+    async def learn(self, endpoint: EndpointSettings, too_long: TooLong, tokens: int) -> None:
+        """Learn the window from what a server said when it refused a request as too long.
+
+        Args:
+            tokens: Those of the request, as they are counted here.
+        """
+        named = too_long.window or 0
+        is_sound = LEAST_WINDOW <= named <= MOST_WINDOW
+        known = replace(self._of(endpoint), guess=None)
+        if is_sound:
+            known = replace(known, refused_above=named)
+        if not is_sound or tokens <= named:
+            guess = tokens - too_long.over if too_long.over else tokens // 2
+            known = replace(known, guess=max(guess, LEAST_WINDOW))
+        await self._note(endpoint, known)
+
+    def fitting_window(self, endpoint: EndpointSettings) -> int | None:
+        """The tokens that surely fit after the last refusal, whatever the settings say."""
+        known = self._of(endpoint)
+        windows = self.window(endpoint), known.refused_above, known.guess
+        return min(filter(None, windows), default=None)
+
+    async def keep_guess(self, endpoint: EndpointSettings) -> None:
+        """Take what fitted for the window of a model that tells none."""
+        known = self._of(endpoint)
+        if self.window(endpoint) is None:
+            await self._note(endpoint, replace(known, refused_above=known.guess, guess=None))
 
     def order(self, endpoint: EndpointSettings | None) -> SpeakingOrder:
         """How a model wants the messages of a request, as far as it is known."""

@@ -52,6 +52,7 @@ class Window:
     tokens: int  # of a request and its answer
     model: str
     count: CountTokens  # counts the tokens of a text for it
+    is_guess: bool = False  # the model has refused a longer request, and did not say what it takes
 
     @property
     def room(self) -> int:

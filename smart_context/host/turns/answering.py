@@ -65,6 +65,7 @@ class Answering:
     since: Since
     streaming: bool
     model: str
+    what_fits: bool
     answer: ArrivingAnswer = field(init=False)  # what has arrived of it
     # why the turn failed, for the caller; `None` if it did not
     failure: SmartContextError | None = field(default=None, init=False)
@@ -163,6 +164,7 @@ class Answering:
             ),
             streaming=self.streaming,
         )
+        turn.sends_what_fits = self.what_fits
         self.answer.news.begin()
         _logger.info("turn %s begins in chat %s", turn.id, turn.chat_id)
         return turn

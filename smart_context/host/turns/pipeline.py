@@ -21,6 +21,7 @@ from smart_context.host.events.events import (
 )
 from smart_context.host.models import Models
 from smart_context.host.request.completion import RequestCompletion
+from smart_context.host.request.tokens import prompt_tokens
 from smart_context.host.request.tools import ToolSupport
 from smart_context.host.request.window import Window
 from smart_context.host.tasks import was_cancelled
@@ -68,6 +69,8 @@ class Pipeline:
         """
         models = self.models()
         turn.window = self.completion.window
+        if turn.sends_what_fits and (fits := self.completion.what_fits()):
+            turn.window, turn.refused_above = fits, fits.tokens
         turn.request = await self.completion.with_images(turn.request)
         turn.is_extracted = models.chat_is_embedded
         rounds = Rounds(
@@ -80,12 +83,16 @@ class Pipeline:
             count=self.completion.counter(models.chat.name),
         )
         turn.response = await rounds.answer()
+        if turn.window is not None and turn.window.is_guess:
+            await self.completion.keep_guess()
 
     async def learn_window(self, turn: Turn, too_long: TooLong) -> Window | None:
-        """The window that is known after the model has refused a turn's request as too long."""
+        """What fits into the window after the model has refused a turn's request as too long."""
         if too_long.asked:
             self.completion.learn_counts(turn.request, turn.sent, too_long.asked)
-        return await self.completion.learn_window(too_long)
+        count = self.completion.counter(self.models().chat.name)
+        tokens = prompt_tokens(turn.sent, count) + count(turn.added.tools)
+        return await self.completion.learn_window(too_long, tokens)
 
     @property
     def has_no_model(self) -> bool:

@@ -32,6 +32,9 @@ from smart_context.llm.models import (
 )
 
 MAX_ROUNDS = 5
+MAX_SHORTENED = 12
+"""How often a request is shortened: halved as often, the largest one has next to nothing left."""
+
 MAX_CALLS = 16
 """Most calls answered in one round; the others get an error as their result."""
 
@@ -74,7 +77,7 @@ class Rounds:
     heard: Heard
     # keeps the order of messages that the endpoint demands
     learn_order: Callable[[SpeakingOrder], Awaitable[None]]
-    # takes in how much too long a request was, and gives the window that is then known
+    # takes in how much too long a request was, and gives what fits for all that is then known
     learn_window: LearnWindow
     count: CountTokens  # counts the tokens of a text for the model
 
@@ -109,22 +112,28 @@ class Rounds:
         raise ModelFailed(f"{self.model.name} gave an empty answer. Try again or rephrase.")
 
     async def _ask(self, tools: Sequence[Tool]) -> Completion:
-        """One request; if it is too long for the model, once more, shortened to its window."""
-        try:
-            return await self._in_order(tools)
-        except ModelFailed as failure:
-            if failure.too_long is None or not await self._learn_window(failure.too_long):
-                raise
+        """One request; if it is too long for the model, once more, shortened to its window.
+
+        A turn that sends what fits goes on shortening it.
+        """
+        for _ in range(MAX_SHORTENED if self.turn.sends_what_fits else 1):
+            try:
+                return await self._in_order(tools)
+            except ModelFailed as failure:
+                if failure.too_long is None or not await self._learn_window(failure.too_long):
+                    raise
         return await self._in_order(tools)
 
     async def _learn_window(self, too_long: TooLong) -> bool:
-        """Take in what the endpoint said; False if that makes no request shorter."""
+        """Take in what the endpoint said; False if the request is not to be asked again."""
         turn, before = self.turn, self.turn.window
-        after = turn.window = await self.learn_window(turn, too_long)
+        after = await self.learn_window(turn, too_long)
         is_smaller = after is not None and (before is None or after.tokens < before.tokens)
         if after is None or not (is_smaller or too_long.asked):
             return False
-        turn.refused_above = after.tokens
+        if too_long == TooLong() and not turn.sends_what_fits:
+            return False  # a guess is the user's to make: much may have to go
+        turn.window, turn.refused_above = after, after.tokens
         return True
 
     async def _in_order(self, tools: Sequence[Tool]) -> Completion:

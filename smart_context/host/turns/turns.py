@@ -78,6 +78,7 @@ class Turns:
         since: Since = whole,
         streaming: bool,
         model: str = "",
+        what_fits: bool = False,
     ) -> list[MessageId]:
         """Take one turn; it goes on in the background if the caller goes away.
 
@@ -87,6 +88,7 @@ class Turns:
             since: The first message that `ask` needs; unfinished ones are among those after it.
             streaming: Clients get the answer piece by piece.
             model: Asked for this answer; empty: the chat's own.
+            what_fits: Shorten the request until the model takes it.
 
         Returns:
             The ids of question and answer, when the turn is over and saved.
@@ -98,7 +100,14 @@ class Turns:
         if chat_id in self._under_way:
             raise ChatBusy("this chat is still being answered; stop that first, or wait")
         answering = Answering(
-            self.parts, chat_id, ask, person=person, since=since, streaming=streaming, model=model
+            self.parts,
+            chat_id,
+            ask,
+            person=person,
+            since=since,
+            streaming=streaming,
+            model=model,
+            what_fits=what_fits,
         )
         task = self.parts.tasks.spawn(self._run(answering))
         self._under_way[chat_id] = (answering, task)

@@ -366,6 +366,11 @@ def _asked_again(turn: Turn) -> str:
     """Why the model was asked a second time; empty if it was not."""
     if turn.refused_above is None:
         return ""
+    if turn.window is not None and turn.window.is_guess:
+        return (
+            "The model refused a longer request and did not say how much it takes. It was sent "
+            f"what fits into {turn.refused_above:,} tokens."
+        )
     return (
         f"The model takes {turn.refused_above:,} tokens and refused a longer request. It was asked "
         "once more, with less."

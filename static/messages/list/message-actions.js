@@ -63,15 +63,15 @@ async function act(action, pressed, message, page) {
   try {
     if (action === "copy") await copied(pressed, await sourceOf(chatId, id));
     if (action === "edit") edit(message, await sourceOf(chatId, id), async (text, asks) => {
-      if (asks) await answerAgain(message, page, text);
+      if (asks) await answerAgain(message, page, { text });
       else await wire.call("chat.edit", { chat_id: chatId, message_id: id, text });
     });
-    if (action === "regenerate") {
-      await answerAgain(message, page, changedText(questionOf(message)));
+    if (action === "regenerate" || action === "what-fits") {
+      await answerAgain(message, page, { ...changedText(questionOf(message)), ...(action === "what-fits" ? { what_fits: true } : {}) });
       focusBox();
     }
     if (action === "other-model") {
-      const use = async (/** @type {{ model: string }} */ { model }) => answerAgain(message, page, changedText(questionOf(message)), model || "chat");
+      const use = async (/** @type {{ model: string }} */ { model }) => answerAgain(message, page, { ...changedText(questionOf(message)), model: model || "chat" });
       await chooseModel({ wire, title: "Ask another model", action: "Ask it", current: modelOfChat(), isOther: true, use });
     }
     if (action === "go-on") await page.ask(GO_ON);
@@ -102,7 +102,7 @@ function modelOfChat() {
 function changedText(message) {
   const box = message.querySelector("textarea");
   const text = box?.value.trim();
-  return text && text !== box?.defaultValue.trim() ? text : undefined;
+  return text && text !== box?.defaultValue.trim() ? { text } : {};
 }
 
 /** What was written in place of a text; empty if that has changed since. @param {string} text @param {string} kept */

@@ -29,13 +29,13 @@ export async function showVersion(pressed, message, { wire, chatId, show, announ
  * Answers a question again. Done when the answer begins; fails if it doesn't.
  * @param {HTMLElement} message  The question, or its answer.
  * @param {Page} page
- * @param {string} [text]  What to ask instead.
- * @param {string} [model]  Asked this once, as `chat.set_model` takes it.
+ * @param {{ text?: string, model?: string, what_fits?: boolean }} [changes]  What to ask instead, and the model to
+ *   ask this once, as `chat.regenerate` takes them.
  */
-export async function answerAgain(message, page, text, model) {
+export async function answerAgain(message, page, changes = {}) {
   const { wire, chatId } = page;
-  const left = leftBy(message, text !== undefined);
-  const changes = { ...(text === undefined ? {} : { text }), ...(model ? { model } : {}) };
+  const isEdited = changes.text !== undefined;
+  const left = leftBy(message, isEdited);
   const asked = { chat_id: chatId, message_id: message.dataset.messageId, ...changes };
   await new Promise((resolve, reject) => {
     const forget = wire.on("chat.started", (news) => {
@@ -44,7 +44,7 @@ export async function answerAgain(message, page, text, model) {
     // An answer that fails later is in the chat, and says why.
     wire.call("chat.regenerate", asked).then(resolve, reject).finally(forget);
   });
-  if (left.length > (text === undefined ? 1 : 2)) offerUndo(left, page);
+  if (left.length > (isEdited ? 2 : 1)) offerUndo(left, page);
 }
 
 /** The question that a message answers, or the message itself. @param {HTMLElement} message */
