@@ -129,6 +129,15 @@ class Turn:
         """Drop changes made in the lists of `history` and `tools`."""
         self._history = self._tools = None
 
+    def shorten_to(self, less: Request) -> None:
+        """Ask less than was chosen; what goes no more is noted for the receipt."""
+        chosen = self.request
+        gone = {message.id for message in chosen.history} - {m.id for m in less.history}
+        self.was_cut = self.was_cut or bool(gone)
+        self.left_out |= gone
+        self.lacks_optional_prompt |= less.optional_prompt != chosen.optional_prompt
+        self.request = less
+
     @property
     def original_message(self) -> str:
         """What the user wrote."""

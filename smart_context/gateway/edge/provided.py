@@ -143,7 +143,7 @@ async def _ask(
 
 async def _after_refusal(answer: Answer, call: Call, exchange: Exchange) -> Outgoing | None:
     """What to ask instead, if the provider refuses the request for its length or its order."""
-    if answer.failure is None or answer.status not in _MAY_SAY_WHY or exchange.turn is None:
+    if answer.failure is None or answer.status not in _MAY_SAY_WHY:
         return None
     words = await answer.words()
     failure = replace(answer.failure, words=words)

@@ -111,14 +111,28 @@ def outgoing(
 
 def in_speaking_order(sent: Outgoing, order: SpeakingOrder) -> Outgoing:
     """The body with its messages as an endpoint wants them; unchanged where they are so."""
-    values = list(sent.values()) if order and sent.list_name == "messages" else []
-    if not all(isinstance(value, dict) and isinstance(value.get("role"), str) for value in values):
+    values = list(sent.values()) if order else []
+    if not all(isinstance(value, dict) for value in values):
         return sent  # the provider refuses it in its own words
-    joined = list(in_order(values, order))
-    if joined == values:
+    told = None if sent.list_name == "messages" else sent.fields.get("instructions")
+    before = [{"role": "system", "content": told}] if isinstance(told, str) and told else []
+    joined = list(in_order([*before, *values], order))
+    if joined == [*before, *values]:
         return sent
-    text = read_body(sent.text.encode()).spliced({"messages": _json(joined)})
-    return replace(sent, text=text, count=len(joined), values=lambda: joined)
+    changes: dict[str, Any] = {}
+    if before:  # of responses: what is left of them is a field again
+        is_left = joined[0].get("role") == "system" and isinstance(joined[0]["content"], str)
+        changes["instructions"] = joined.pop(0)["content"] if is_left else None
+    name = sent.list_name or "input"
+    texts = {field: _json(value) for field, value in {**changes, name: joined}.items()}
+    return replace(
+        sent,
+        text=read_body(sent.text.encode()).spliced(texts),
+        count=len(joined),
+        values=lambda: joined,
+        fields={field: v for field, v in {**sent.fields, **changes}.items() if field != name},
+        list_name=name,
+    )
 
 
 def _outgoing(

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from smart_context.base.config import EndpointSettings
@@ -29,12 +30,18 @@ from smart_context.gateway.turns.document import (
     RecordingPlan,
     RequestRecorder,
 )
+from smart_context.gateway.turns.fitting import (
+    countable,
+    request_of_units,
+    tokens_of,
+    within_window,
+)
 from smart_context.gateway.turns.incoming import ChatFinder, FoundChat, Incoming
 from smart_context.host.events.events import PIPELINE_END, Emit
-from smart_context.host.request.completion import history_within
 from smart_context.host.request.request import Request, added_by_client, request_body
 from smart_context.host.request.speaking_order import order_wanted
-from smart_context.host.request.tokens import PER_MESSAGE, message_tokens, tokens_of_texts
+from smart_context.host.request.tokens import prompt_tokens
+from smart_context.host.request.window import Window
 from smart_context.host.turn import ClientRequest, ReceiptKind, Turn
 from smart_context.host.turns.arriving import AnswerNews
 from smart_context.host.turns.pipeline import Pipeline
@@ -227,7 +234,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class PassedOn:
-    """Passed on as it came; nothing of it is kept."""
+    """Nothing of it is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +242,6 @@ class Aside:
     """A request beside the chat: it has a receipt, and never enters the chat."""
 
     turn: Turn
-    sent: Outgoing
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,8 +252,8 @@ class WithoutQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Deciding:
-    """What is sent is being decided."""
+class Answering:
+    """A question of the chat, which is answered."""
 
     followed: Followed
     news: AnswerNews
@@ -255,15 +261,7 @@ class Deciding:
     question: Question
 
 
-@dataclass(frozen=True, slots=True)
-class Sent(Deciding):
-    """The provider has the request."""
-
-    sent: Outgoing
-    refused: tuple[Outgoing, ...] = ()  # those before it
-
-
-State = PassedOn | Aside | WithoutQuestion | Deciding | Sent
+State = PassedOn | Aside | WithoutQuestion | Answering
 
 
 @dataclass(eq=False)
@@ -280,6 +278,10 @@ class Exchange:
     echoes: Echoes  # our keys, which are not stored or shown if the provider repeats them
     _is_live: bool = field(default=True, init=False)
     _state: State = field(default_factory=PassedOn, init=False)
+    # what is asked, and the ids of the units in it; `None` if nothing of it may be changed
+    _asked: tuple[Request, Sequence[str]] | None = field(default=None, init=False)
+    _all_sent: list[Outgoing] = field(default_factory=list, init=False)  # the refused first
+    _was_shortened: bool = field(default=False, init=False)  # after a refusal
     _closing: ExitStack = field(default_factory=ExitStack, init=False)
     _has_ended: bool = field(default=False, init=False)
 
@@ -289,7 +291,7 @@ class Exchange:
     @property
     def turn(self) -> Turn | None:
         """The pipeline's turn; `None` if there is none, or not yet."""
-        return self._state.turn if isinstance(self._state, Aside | Deciding) else None
+        return self._state.turn if isinstance(self._state, Aside | Answering) else None
 
     async def begin(self) -> Outgoing:
         """Record the request in its chat, and decide what is sent.
@@ -299,11 +301,15 @@ class Exchange:
             TurnAborted: If a plugin stops the turn.
         """
         incoming, chat = self.incoming, self.chat
-        if chat is None or not incoming.units:
+        if not incoming.units:
             return self._as_it_came()
-        if chat.is_aside:
-            self._state = Aside(self._aside(chat), self._as_it_came())
-            return self._state.sent
+        if chat is None or chat.is_aside:
+            request, ids = request_of_units(incoming.units)
+            if not incoming.is_held:
+                self._asked = request, ids
+            if chat is not None:
+                self._state = Aside(self._aside(chat, request))
+            return await self._sent()
         return await self._recorded(chat)
 
     def _as_it_came(self) -> Outgoing:
@@ -324,12 +330,34 @@ class Exchange:
         turn = await self._turn(followed, followed.question)
         unwritten = plan if plan.goes_on else None
         question = Question(self.parts, unwritten, news, incoming.key)
-        self._state = Deciding(followed, news, turn, question)
+        self._state = Answering(followed, news, turn, question)
         if not (incoming.is_off or incoming.is_held):
             await self._narrow(turn)
-        sent = self._chosen(turn, followed)
-        self._state = Sent(followed, news, turn, question, sent)
+        if not incoming.is_held:
+            self._asked = turn.request, followed.ids
+        sent = await self._sent()
         question.start()
+        return sent
+
+    async def _sent(self) -> Outgoing:
+        """The body to send, within the window of its model as far as that is known for certain."""
+        completion = self.parts.pipeline.completion
+        window = None if self.incoming.is_off else completion.certain_window(self.endpoint)
+        return await self._within(window)
+
+    async def _within(self, window: Window | None) -> Outgoing:
+        if self._asked is None:
+            sent = self._as_it_came()
+        else:
+            chosen, ids = self._asked
+            order = self.parts.pipeline.completion.known.order(self.endpoint)
+            asked = replace(chosen, is_of_client=True, order=order)
+            request, sent = await within_window(asked, window, partial(self._made, ids))
+            if request is not asked:
+                self._asked = request, ids
+                if self.turn is not None:
+                    self.turn.shorten_to(request)
+        self._all_sent.append(sent)
         return sent
 
     async def after_refusal(self, failure: ModelFailed) -> Outgoing | None:
@@ -338,68 +366,63 @@ class Exchange:
         It is shortened if it was too long, or has its messages in the order that is wanted; `None`
         if that is not why, or nothing can be done.
         """
-        state = self._state
-        if not isinstance(state, Sent) or self.endpoint is None or self.incoming.is_held:
+        if self._asked is None or self.endpoint is None:
             return None
         known, order = self.parts.pipeline.completion.known, order_wanted(failure)
-        if failure.too_long and not (self.incoming.is_off or state.turn.refused_above):
-            if not await self._shortened(state, failure.too_long):
-                return None
-        elif order > known.order(self.endpoint):
+        if failure.too_long and not (self.incoming.is_off or self._was_shortened):
+            return await self._shortened(failure.too_long, self.endpoint)
+        if order > known.order(self.endpoint):
             await known.learn_order(self.endpoint, order)
-        else:
-            return None
-        sent = self._chosen(state.turn, state.followed)
-        refused = (*state.refused, state.sent)
-        self._state = Sent(state.followed, state.news, state.turn, state.question, sent, refused)
-        return sent
+            return await self._sent()
+        return None
 
-    async def _shortened(self, state: Sent, too_long: TooLong) -> bool:
-        """Leave out the oldest messages that don't fit; False if that makes it no shorter."""
-        turn, endpoint = state.turn, self.endpoint
-        if endpoint is None:
-            return False
+    async def _shortened(self, too_long: TooLong, endpoint: EndpointSettings) -> Outgoing | None:
+        """The request without the oldest messages that don't fit; `None` if that is no less."""
         completion = self.parts.pipeline.completion
-        values, added = state.sent.values(), added_by_client(state.sent.fields)
+        refused = self._all_sent[-1]
         if too_long.asked:
-            completion.known.learn_counts(endpoint, values, added.tools, too_long.asked)
-        count = completion.counter(endpoint.model)
-        whole = sum(tokens_of_texts(value, count) + PER_MESSAGE for value in values)
-        whole += added.tokens_beside(count)
-        await completion.known.learn(endpoint, too_long, whole)
+            await self._learn_counts(too_long.asked)
+        tokens = await asyncio.to_thread(tokens_of, refused, completion.counter(endpoint.model))
+        await completion.known.learn(endpoint, too_long, tokens)
         window = completion.fitting_window(endpoint)
         if window is None or too_long == TooLong():
-            return False
-        costs = {m.id: message_tokens(m, window.count) for m in turn.history}
-        others = whole - sum(costs.values())
-        kept = history_within(
-            turn.history,
-            window.room - others,
-            lambda message: costs[message.id],
-            turn.request.protected,
-        )
-        gone = {message.id for message in turn.history} - {message.id for message in kept}
-        turn.history = kept
-        turn.left_out |= gone
-        turn.was_cut, turn.refused_above = True, window.tokens
-        return bool(gone)
+            return None
+        sent = await self._within(window)
+        if sent.text == refused.text:
+            self._all_sent.pop()
+            return None
+        self._was_shortened = True
+        if self.turn is not None:
+            self.turn.refused_above = window.tokens
+        return sent
+
+    async def _learn_counts(self, counted: int) -> None:
+        """Learn from the tokens that the provider counted in what it was sent last."""
+        if self.endpoint is None or self._asked is None or not self._all_sent:
+            return
+        values, added = countable(self._all_sent[-1])
+        if values:
+            known = self.parts.pipeline.completion.known
+            count = known.counter(self.endpoint.model)
+            await asyncio.to_thread(prompt_tokens, values, count)  # remembers each text's count
+            known.learn_counts(self.endpoint, values, added, counted)
 
     def headers(self) -> Headers:
         """Headers of the answer; see `answer_headers`."""
         chat_id = self.chat.id if self.chat else ""
-        came, state = self.incoming.item_count, self._state
-        out = state.sent.count if isinstance(state, Sent) else came
+        came = self.incoming.item_count
+        out = self._all_sent[-1].count if self._all_sent else came
         return answer_headers(chat_id, self.turn, came, str(out))
 
     def arrived(self, text: str) -> None:
         """Send new text of the answer to pages; after a huge piece they get the rest at the end."""
         self._is_live = self._is_live and len(text) <= _LIVE_CHARACTERS
-        if self._is_live and isinstance(self._state, WithoutQuestion | Deciding):
+        if self._is_live and isinstance(self._state, WithoutQuestion | Answering):
             self._state.news.arrived(self._live.feed(text))
 
     def ends(self) -> None:
         """The client sees the end now, and may send its next request before it is saved."""
-        if not self._has_ended and isinstance(self._state, WithoutQuestion | Deciding):
+        if not self._has_ended and isinstance(self._state, WithoutQuestion | Answering):
             self._has_ended = True
             saving = self.parts.pending_saves.begin(self.incoming.key)
             self._closing.callback(saving.set_result, None)
@@ -413,21 +436,20 @@ class Exchange:
                     if held := self.echoes.text(held):
                         await self.parts.finder.note_held(self.incoming.key, held)
             if isinstance(state, Aside):
-                await self._note(state.turn, outcome, state.sent)
+                await self._note(state.turn, outcome)
                 answer = " ".join(outcome.gathered.first.said.split())
                 self.parts.finder.note_aside(state.turn.chat_id, answer)
                 await self.parts.pipeline.publish(PIPELINE_END, state.turn)
-            elif isinstance(state, Deciding):
+            elif isinstance(state, Answering):
                 await self._save_answer(state, outcome)
-        if isinstance(state, Deciding):
+        if isinstance(state, Answering):
             await self.parts.pipeline.conclude(state.turn)
             state.news.arrived(self._live.last() if self._is_live else "")
             state.news.end(state.turn)
 
-    async def _save_answer(self, state: Deciding, outcome: Outcome) -> None:
+    async def _save_answer(self, state: Answering, outcome: Outcome) -> None:
         turn, gathered = state.turn, outcome.gathered
-        all_sent = (*state.refused, state.sent) if isinstance(state, Sent) else ()
-        await self._note(turn, outcome, *all_sent)
+        await self._note(turn, outcome)
         await state.question.stored()  # it begins here if nothing was sent
         turn.response = gathered.first.said or turn.response
         answers = answers_of(gathered, turn, model=self.model)
@@ -436,12 +458,14 @@ class Exchange:
             rows = issued_answers(gathered, turn, answers)
             await self.parts.finder.note(self.incoming.key, *rows)
 
-    async def _note(self, turn: Turn, outcome: Outcome, *all_sent: Outgoing) -> None:
-        """Note in the turn what was sent, the refused first, and how the answer ended."""
+    async def _note(self, turn: Turn, outcome: Outcome) -> None:
+        """Note in the turn what was sent, and how the answer ended."""
         gathered = outcome.gathered
         await asyncio.to_thread(gathered.clean, self.echoes)
-        for sent in all_sent:
+        for sent in self._all_sent:
             await asyncio.to_thread(note_sent, turn, sent, self.echoes)
+        if gathered.usage is not None and not gathered.error:
+            await self._learn_counts(gathered.usage.prompt_tokens)
         turn.usage = gathered.usage
         turn.error = self.echoes.error(outcome.error) or gathered.error
         turn.error_code = outcome.error_code
@@ -467,7 +491,7 @@ class Exchange:
         turn.client = self._client(kind, followed.messages[place + 1 :])
         return turn
 
-    def _aside(self, chat: FoundChat) -> Turn:
+    def _aside(self, chat: FoundChat, request: Request) -> Turn:
         question = Message(id=MessageId(""), role="user", content=_ASIDE_TEXT)
         turn = Turn(
             id=new_message_id(),
@@ -475,7 +499,7 @@ class Exchange:
             person=self.person,
             question=question,
             answer_id=MessageId(""),
-            request=Request(message=""),
+            request=request,
         )
         turn.client = self._client("aside")
         return turn
@@ -494,11 +518,9 @@ class Exchange:
         if turn.aborted:
             raise TurnAborted(turn.abort_reason)
 
-    def _chosen(self, turn: Turn, followed: Followed) -> Outgoing:
-        """The body with what is chosen now, in the order that the provider is known to want."""
-        incoming, ids = self.incoming, followed.ids
-        if incoming.is_held:
-            return self._as_it_came()
+    def _made(self, ids: Sequence[str], request: Request) -> Outgoing:
+        """The body with what a request chooses, in the order that the provider wants."""
+        incoming = self.incoming
         if incoming.is_off:
             made = self._as_it_came()
         else:
@@ -506,11 +528,11 @@ class Exchange:
                 incoming.kind,
                 incoming.body,
                 incoming.units,
-                kept_units(incoming.units, ids, {message.id for message in turn.history}),
-                brought_back=brought_back(turn.history, ids, incoming.question),
-                system=turn.system_prompt.strip(),
+                kept_units(incoming.units, ids, {message.id for message in request.history}),
+                brought_back=brought_back(request.history, ids, incoming.question),
+                system=request.system_prompt.strip(),
             )
-        return in_speaking_order(made, self.parts.pipeline.completion.known.order(self.endpoint))
+        return in_speaking_order(made, request.order)
 
     async def _save(self, turn: Turn, answers: Sequence[JsonObject]) -> None:
         try:

@@ -91,6 +91,10 @@ class Requests:
         """The order of messages in a client's request that asks for this model."""
         return self._services.pipeline.completion.order_of_client(model)
 
+    def window_of_client(self, model: str) -> Window | None:
+        """What a client's request that asks for this model is shortened to; `None`: it is not."""
+        return self._services.pipeline.completion.window_of_client(model)
+
     @property
     def joins_messages(self) -> bool:
         """True if messages of one role in a row go as one, since the chat model demands it."""

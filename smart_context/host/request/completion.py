@@ -6,7 +6,7 @@ tools, or what plugins added, parts go in the order of `_STEPS` until the rest f
 
 import asyncio
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from smart_context.base.config import EndpointSettings
 from smart_context.base.errors import RequestTooLong, TooLong
 from smart_context.base.values import CountTokens
 from smart_context.chat.compaction import within_budget
-from smart_context.chat.messages import Message, MessageId, Part
+from smart_context.chat.messages import Message, Part
 from smart_context.host.request.known_models import KnownModels
 from smart_context.host.request.prompt import is_image
 from smart_context.host.request.request import Request, schemas_text
@@ -111,8 +111,23 @@ class RequestCompletion:
 
     def order_of_client(self, model: str) -> SpeakingOrder:
         """The order of messages that the chat model's endpoint wants for a client's model."""
+        return self.known.order(self._of_client(model))
+
+    def window_of_client(self, model: str) -> Window | None:
+        """The window of a client's model at the chat model's endpoint; see `certain_window`."""
+        return self.certain_window(self._of_client(model))
+
+    def certain_window(self, endpoint: EndpointSettings | None) -> Window | None:
+        """A model's window; `None` unless it was set, told or named in a refusal.
+
+        Other programs' requests are not shortened for less: their provider has the last word.
+        """
+        count = self.counter(endpoint.model) if endpoint else None
+        return window_of(endpoint, count, self.known.certain_window)
+
+    def _of_client(self, model: str) -> EndpointSettings | None:
         endpoint = self.endpoint()
-        return self.known.order(endpoint and replace(endpoint, model=model or endpoint.model))
+        return endpoint and replace(endpoint, model=model or endpoint.model)
 
     async def learn_order(self, order: SpeakingOrder) -> None:
         """Keep the order that the chat model's endpoint has demanded."""
@@ -252,7 +267,8 @@ class _Meter:
 
 def _total(request: Request, count: CountTokens) -> int:
     schemas = schemas_text(request.offered())
-    return (count(schemas) if schemas else 0) + prompt_tokens(request.messages(), count)
+    besides = (count(schemas) if schemas else 0) + request.beside
+    return besides + prompt_tokens(request.messages(), count)
 
 
 def _without_old_results(request: Request, meter: _Meter) -> Request:
@@ -303,24 +319,15 @@ def _without_old_messages(request: Request, meter: _Meter) -> Request:
     """The oldest messages go; those that are protected, and summaries, stay."""
     others = _total(replace(request, history=()), meter.count)
     room = meter.room - others
-    kept = within_budget(request.history, room, meter.cost, keep=request.protected)
+    keep = request.protected.union(message.id for message in _always_sent(request))
+    kept = within_budget(request.history, room, meter.cost, keep=keep)
     return replace(request, history=tuple(kept))
 
 
-def history_within(
-    history: Sequence[Message],
-    room: int,
-    cost: Callable[[Message], int],
-    protected: Collection[MessageId],
-) -> list[Message]:
-    """The newest messages that fit, with the protected ones; without these if they don't fit.
-
-    Args:
-        cost: The tokens of a message.
-    """
-    kept = within_budget(history, room, cost, keep=protected)
-    is_over = sum(map(cost, kept)) > room
-    return list(within_budget(history, room, cost, keep=()) if is_over else kept)
+def _always_sent(request: Request) -> tuple[Message, ...]:
+    """The system messages of another program, which are its own to leave out."""
+    history = request.history if request.is_of_client else ()
+    return tuple(message for message in history if message.role == "system")
 
 
 def _without_protected(request: Request, meter: _Meter) -> Request:
@@ -330,7 +337,7 @@ def _without_protected(request: Request, meter: _Meter) -> Request:
 
 def _without_history(request: Request, _meter: _Meter) -> Request:
     """All of the history goes, a summary and a leading instruction too."""
-    return replace(request, history=())
+    return replace(request, history=_always_sent(request))
 
 
 def _without_optional_prompt(request: Request, _meter: _Meter) -> Request:

@@ -129,8 +129,11 @@ class KnownModels:
 
     def window(self, endpoint: EndpointSettings) -> int | None:
         """The tokens of a model's window: as set, as learned, or from a table."""
-        learned = self._of(endpoint).window
-        return endpoint.context_window or learned or stated_window(endpoint)
+        return self.certain_window(endpoint) or stated_window(endpoint)
+
+    def certain_window(self, endpoint: EndpointSettings) -> int | None:
+        """As `window`, but not from the table, which servers of the same name need not follow."""
+        return endpoint.context_window or self._of(endpoint).window
 
     def may_cut_silently(self, endpoint: EndpointSettings) -> bool:
         """True if the server may cut requests without a word, because its window is unknown."""
@@ -155,6 +158,8 @@ class KnownModels:
             tools: The schemas of the tools that it offered.
         """
         before = self.counter(endpoint.model)
+        if before.is_exact:
+            return
         around = prompt_tokens(messages, lambda _: 0)
         texts = [tools, *(text for message in messages for text in texts_of(message))]
         expected = sum(map(before, texts))

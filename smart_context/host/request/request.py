@@ -43,6 +43,8 @@ class Request:
     attached_text: str = ""  # a part of the message, word for word: the attached texts
     # it is the request of another program, whose own system message comes first
     is_of_client: bool = False
+    # the tokens of what another program sends besides, such as its tools and calls
+    beside: int = 0
 
     def messages(self) -> tuple[PromptMessage, ...]:
         """The messages to send, in plain text for a model that takes no tools; not to be changed.

@@ -38,6 +38,10 @@ _TAKES_NO_SYSTEM = re.compile(
 
 _SYSTEM = frozenset({"system", "developer"})
 _OPENING: PromptMessage = {"role": "system"}
+_OF_ONE_ITEM = frozenset({"id", "status"})
+_OF_RESPONSES = ("input_", "output_")
+"""How the types of parts begin in the Responses API."""
+
 _NO_ANSWER = "(There was no answer.)"
 _BEGUN = "(You begin.)"
 
@@ -63,23 +67,31 @@ def in_order(messages: Sequence[PromptMessage], order: SpeakingOrder) -> tuple[P
         return tuple(messages)
     made: list[PromptMessage] = []
     for message in messages:
-        is_first = not made or made[-1]["role"] in _SYSTEM
+        is_first = not made or made[-1].get("role") in _SYSTEM
         is_in_place = is_first and order == SpeakingOrder.IN_TURN
-        is_moved = message["role"] in _SYSTEM and not is_in_place
-        _add(made, {**message, "role": "user" if is_moved else message["role"]})
+        is_moved = message.get("role") in _SYSTEM and not is_in_place
+        _add(made, {**message, "role": "user"} if is_moved else message)
     return tuple(made)
 
 
 def _spoken_by(message: PromptMessage) -> str:
-    return "system" if message["role"] in _SYSTEM else str(message["role"])
+    """Who speaks; items of the Responses API without a role are calls, thoughts and results."""
+    role = message.get("role")
+    if role is None:
+        return "tool" if str(message.get("type")).endswith("_output") else "assistant"
+    return "system" if role in _SYSTEM else str(role)
 
 
 def _add(made: list[PromptMessage], message: PromptMessage) -> None:
     last = made[-1] if made else None
     before, role = (_spoken_by(m) for m in (last or _OPENING, message))
     if last and before == role != "tool" and not last.get("tool_calls"):
-        content = _joined(last.get("content"), message.get("content"))
-        made[-1] = {**last, **message, "content": content}
+        if "role" in last and "role" in message:
+            content = _joined(last.get("content"), message.get("content"))
+            joined = {**last, **message, "content": content}
+            made[-1] = {k: v for k, v in joined.items() if k not in _OF_ONE_ITEM}
+        else:
+            made.append(message)
         return
     if role == "assistant" and before == "system":
         made.append({"role": "user", "content": _BEGUN})
@@ -92,10 +104,21 @@ def _joined(first: Any, second: Any) -> Any:
     """Two contents as one: texts, or lists of parts."""
     if not (first and second):
         return first or second
-    if isinstance(first, str) and isinstance(second, str):
-        return f"{first}\n\n{second}"
-    return [*_parts(first), *_parts(second)]
+    texts = [text for content in (first, second) for text in _texts(content)]
+    if all(isinstance(text, str) for text in texts):
+        return "\n\n".join(texts)
+    both = [*_parts(first), *_parts(second)]
+    kinds = [str(part.get("type")) for part in both if isinstance(part, dict)]
+    prefix = next((p for p in _OF_RESPONSES if any(kind.startswith(p) for kind in kinds)), "")
+    return [*_parts(first, f"{prefix}text"), *_parts(second, f"{prefix}text")]
 
 
-def _parts(content: Any) -> list[Any]:
-    return [{"type": "text", "text": content}] if isinstance(content, str) else [*content]
+def _texts(content: Any) -> list[Any]:
+    """The texts of a content; `None` for a part that is something else."""
+    if isinstance(content, str):
+        return [content]
+    return [part.get("text") if isinstance(part, dict) else None for part in content]
+
+
+def _parts(content: Any, kind: str = "text") -> list[Any]:
+    return [{"type": kind, "text": content}] if isinstance(content, str) else [*content]

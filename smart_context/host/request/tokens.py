@@ -20,6 +20,9 @@ PER_IMAGE = 1_500
 """Tokens of an image, a flat rate: the real number depends on its size and the model."""
 
 
+_IMAGES = ("image_url", "input_image")
+"""What images are called in chat completions and in responses."""
+
 _PLAIN = {"role", "content"}
 """The keys of most messages, which have one text at most."""
 
@@ -48,13 +51,17 @@ def prompt_tokens(prompt: Sequence[PromptMessage], count: CountTokens) -> int:
 
 
 def _tokens_of(message: PromptMessage, count: CountTokens) -> int:
-    content = message["content"]
+    content: Any = message.get("content")
     if type(content) is str and message.keys() == _PLAIN:
         return PER_MESSAGE + count(content)
     parts = content if isinstance(content, list) else ()
-    images: int = PER_IMAGE * sum(part.get("type") == "image_url" for part in parts)
-    calls: int = PER_CALL * len(message.get("tool_calls", ()))
+    images: int = PER_IMAGE * sum(_is_image(part) for part in parts)
+    calls: int = PER_CALL * len(message.get("tool_calls") or ())
     return PER_MESSAGE + calls + images + sum(map(count, texts_of(message)))
+
+
+def _is_image(part: object) -> bool:
+    return isinstance(part, Mapping) and part.get("type") in _IMAGES
 
 
 def message_tokens(message: Message, count: CountTokens) -> int:

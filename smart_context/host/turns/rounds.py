@@ -187,19 +187,17 @@ class Rounds:
     def _take_over(self, less: Request) -> None:
         """Note in the turn what was left out, for later rounds and the receipt."""
         turn, chosen = self.turn, self.turn.request
-        gone = {m.id for m in chosen.history} - {m.id for m in less.history}
-        if gone:
-            _logger.warning("chat %s: %d messages don't fit the window", turn.chat_id, len(gone))
-        turn.was_cut = turn.was_cut or bool(gone)
-        turn.left_out |= gone
-        turn.lacks_optional_prompt |= less.optional_prompt != chosen.optional_prompt
-        turn.request = replace(
-            less,
-            # The answer is saved with whole results; a later round may have room for the tools.
-            steps=chosen.steps,
-            tools=chosen.tools,
-            as_text=chosen.as_text,
-            protected=chosen.protected,
+        if gone := len(chosen.history) - len(less.history):
+            _logger.warning("chat %s: %d messages don't fit the window", turn.chat_id, gone)
+        turn.shorten_to(
+            replace(
+                less,
+                # The answer is saved with whole results; a later round may have room for the tools.
+                steps=chosen.steps,
+                tools=chosen.tools,
+                as_text=chosen.as_text,
+                protected=chosen.protected,
+            )
         )
 
     async def _streamed(self, offered: Sequence[dict[str, object]]) -> Completion:

@@ -19,6 +19,7 @@ from smart_context.base.errors import RequestTooLong
 from smart_context.base.values import CountTokens, JsonObject, PersonId
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.plugins.api import PluginContext
+from smart_context.host.request.completion import within
 from smart_context.host.request.request import (
     NOTHING_ADDED,
     AddedTexts,
@@ -440,11 +441,8 @@ class RequestPlanner:
             streamed: The answer would come piece by piece.
             fields: All fields but the messages of another program's request.
         """
-        if request.is_of_client:  # we add no tools, no limit and no images
-            order = self.context.requests.order_of_client(str(fields.get("model") or ""))
-            messages = await asyncio.to_thread(replace(request, order=order).messages)
-            body = request_body(fields, messages)
-            return PlannedRequest(body=body, added=added_by_client(fields))
+        if request.is_of_client:
+            return await self._of_client(request, fields)
         whole, problem = await self.with_tools(request, state), ""
         try:
             made = await self.context.requests.completed(whole)
@@ -452,6 +450,19 @@ class RequestPlanner:
             made, problem = whole, str(error)
         body = await asyncio.to_thread(self.context.requests.body, made, streamed=streamed)
         return _planned(request, made, body, problem)
+
+    async def _of_client(self, request: Request, fields: Mapping[str, Any]) -> PlannedRequest:
+        """Another program's request: we add no tools, no limit and no images."""
+        requests, model = self.context.requests, str(fields.get("model") or "")
+        window, added = requests.window_of_client(model), added_by_client(fields)
+        beside = added.tokens_beside(window.count) if window else 0
+        whole = replace(request, order=requests.order_of_client(model), beside=beside)
+        try:
+            made = await within(window, whole)
+        except RequestTooLong:  # then all of it goes, and its provider has the last word
+            made = whole
+        body = request_body(fields, await asyncio.to_thread(made.messages))
+        return replace(_planned(request, made, body, ""), added=added)
 
 
 def request_of(forecast: Forecast, briefing: Briefing, draft: Message, attached: str) -> Request:

@@ -288,6 +288,10 @@ def _with_current(made: Receipt, current: Sequence[ReceiptRow]) -> Receipt:
     return replace(made, rows=(*made.rows, *current), parts=parts)
 
 
+LEFT_OUT = "The oldest messages are left out: they don't fit into the model's window."
+"""Of a request whose messages a receipt does not list."""
+
+
 def receipt_of_passed_on(
     turn: Turn,
     *,
@@ -308,6 +312,7 @@ def receipt_of_passed_on(
             "tools": count_tokens(turn.added.tools) if turn.added.tools else 0,
             "history": sum(requests[1].tokens),
         },
+        problem=LEFT_OUT if turn.was_cut else "",
     )
     return _ended(made, turn, requests, before, count_tokens), None
 

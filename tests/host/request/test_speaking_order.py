@@ -124,6 +124,31 @@ def test_images_stay_in_a_joined_message():
     assert joined["content"] == [*shown["content"], {"type": "text", "text": "b"}]
 
 
+def test_texts_in_parts_are_parted_by_a_blank_line_too():
+    parts = [{"type": "input_text", "text": "a"}]
+    answer = {"type": "output_text", "text": "c", "annotations": []}
+    items = [
+        {"type": "message", "role": "user", "content": parts, "id": "m1"},
+        one("user", "b"),
+        {"type": "message", "role": "assistant", "content": [answer], "id": "m2"},
+        one("assistant", "d"),
+    ]
+    assert in_order(items, IN_TURN) == (
+        {"type": "message", "role": "user", "content": "a\n\nb"},
+        {"type": "message", "role": "assistant", "content": "c\n\nd"},
+    )
+
+
+def test_items_without_a_role_stay_between_those_that_speak():
+    thought, call = {"type": "reasoning"}, {"type": "function_call", "call_id": "c"}
+    result = {"type": "function_call_output", "call_id": "c", "output": "d"}
+    image = {"type": "input_image", "image_url": "data:,"}
+    items = [one("user", "a"), thought, call, result, one("user", "b"), one("user", [image])]
+    no_answer = one("assistant", "(There was no answer.)")
+    joined = one("user", [{"type": "input_text", "text": "b"}, image])
+    assert in_order(items, IN_TURN) == (*items[:4], no_answer, joined)
+
+
 @given(
     st.lists(st.sampled_from(["system", "user", "assistant", "call tool"])),
     st.sampled_from([IN_TURN, WITHOUT_SYSTEM]),
