@@ -15,6 +15,7 @@ from smart_context import __version__
 from smart_context.app.composition import open_storage
 from smart_context.chat.files.attached_file import key_of
 from smart_context.chat.files.file_text import text_of
+from smart_context.relevance.judge.calibrate import DEFAULT_THRESHOLD
 from smart_context.storage.files.blobs import FileBlobs
 from tests.fake_openai import FakeOpenAI
 from tests.serving import serving
@@ -313,7 +314,7 @@ def test_doctor_changes_nothing_in_the_vault(smart_context, vault):
     before = tree(vault)
     code, out, _ = smart_context("doctor", vault)
     assert code == 0
-    assert "similarity_threshold = 0.4" in out
+    assert f"similarity_threshold = {DEFAULT_THRESHOLD}" in out
     assert tree(vault) == before
 
 

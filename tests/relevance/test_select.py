@@ -27,7 +27,9 @@ def kept(messages, scores, **rules):
     ("scores", "rules", "expected"),
     [
         pytest.param([0.5, 0.1, 0.6, 0.2], {}, ["m1", "m3"], id="what reaches the threshold"),
-        pytest.param([0.4, 0.39, 0.0, 0.0], {}, ["m1"], id="a score equal to the threshold"),
+        pytest.param(
+            [0.4, 0.39, 0.0, 0.0], {"threshold": 0.4}, ["m1"], id="a score equal to the threshold"
+        ),
         pytest.param(
             [0.7, 0.0, 0.0, 0.0],
             {"threshold": 0.7},
@@ -183,6 +185,7 @@ def test_each_message_knows_why_it_is_in_or_out():
     selection = select_messages(
         chat(7),
         scores=scores,
+        threshold=0.4,
         sticky={"m2"},
         pinned={"m5"},
         recent=1,

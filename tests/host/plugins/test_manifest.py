@@ -144,7 +144,7 @@ def test_the_shipped_manifest_is_valid():
     manifest = read_manifest(asset("plugin.toml"))
     assert manifest.id == "smart_context"
     assert manifest.panel.title == "Smart Context"
-    assert manifest.settings["similarity_threshold"].default == 0.4
+    assert manifest.settings["similarity_threshold"].type == "number"
 
 
 @pytest.mark.parametrize(

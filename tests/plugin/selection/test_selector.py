@@ -16,6 +16,7 @@ from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.selector import ChatView, ContextSelector, with_pinned_restored
 from smart_context.plugin.selection.window_budget import WindowBudget
 from smart_context.plugin.settings import FilterSettings
+from smart_context.relevance.judge.calibrate import DEFAULT_THRESHOLD
 from smart_context.relevance.reasons import ReasonKind
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.relevance.vectors.cache import EmbeddingCache
@@ -96,7 +97,10 @@ async def test_nothing_selected_sends_the_full_history(selector):
 
 
 async def test_a_score_equal_to_the_threshold_is_kept(selector):
-    view = view_of(said("0.4 cats", "0.39 cats"), state=FilterState().select(["cats"]))
+    view = view_of(
+        said(f"{DEFAULT_THRESHOLD} cats", f"{DEFAULT_THRESHOLD - 0.01} cats"),
+        state=FilterState().select(["cats"]),
+    )
     assert kept(await selector().decide(view)) == ["m0"]
 
 
