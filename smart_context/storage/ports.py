@@ -1,7 +1,8 @@
 """What the product asks of storage: small ports, each the size that its users need.
 
 `files/` keeps what goes through them in the memory folder, `postgres/` in a database. What every
-adapter promises is in `tests/storage/contract/`, which also holds a storage in memory to it.
+adapter promises is in `tests/storage/contract/`, which also holds a storage in memory to it;
+`docs/extending.md` says how to write one.
 
 No path goes through a port. Those that are not async block: their users call them in threads.
 """

@@ -74,13 +74,25 @@ def test_pictures_and_pages_that_are_linked_exist(page):
         assert (page.parent / path).is_file(), path
 
 
-def test_files_that_the_architecture_names_exist():
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("page", ["architecture.md", "extending.md"])
+def test_files_that_the_pages_about_the_code_name_exist(page):
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     named = re.findall(r"`((?:[a-z_]+/)+[\w.-]*)`", text)
     assert len(named) > 20
     for path in named:
         places = (ROOT / "smart_context", ROOT / "tests", ROOT)
         assert any((place / path).exists() for place in places), path
+
+
+def test_each_recipe_fits_a_screen_and_names_what_exists():
+    _, *recipes = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8").split("\n## …")
+    assert max(recipe.count("\n") for recipe in recipes) <= 40
+    left = {name for recipe in recipes for name in re.findall(r"`#?([A-Za-z_]\w+)`", recipe)}
+    assert len(left) > 40
+    folders = (CODE, "*.py"), (ROOT / "static", "*.js"), (ROOT / "tests", "*.py")
+    for path in (path for folder, files in folders for path in folder.rglob(files)):
+        left -= {*re.findall(r"\w+", path.read_text(encoding="utf-8"))}
+    assert left == set()
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/architecture.md"])
