@@ -1,11 +1,11 @@
 """How a program keeps its chats, so that a new one is a module and a line in `programs.py`."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from smart_context.importing.found import FoundChat
+from smart_context.importing.found import FoundChat, text_of
 from smart_context.importing.tables import Tables
 
 Rows = Sequence[Mapping[str, Any]]
@@ -33,6 +33,42 @@ class Session:
     def first(self) -> Rows:
         """The lines that show whose it is."""
         return self.rows[:50]
+
+    def parted(
+        self,
+        key_of: Callable[[Mapping[str, Any]], str],
+        is_said: Callable[[Mapping[str, Any]], bool],
+    ) -> Iterator["Session"]:
+        """The sessions in a file to which somebody has joined several.
+
+        Args:
+            key_of: What tells a session, in the lines with which one begins; empty for others.
+            is_said: True for a message; until there is one, lines are about the session.
+        """
+        rows: list[Mapping[str, Any]] = []
+        last, has_said = "", False
+        for row in self.rows:
+            key = key_of(row)
+            if has_said and key not in {"", last}:
+                yield replace(self, rows=rows)
+                rows, has_said = [], False
+            last, has_said = key or last, has_said or is_said(row)
+            rows.append(row)
+        yield replace(self, rows=rows)
+
+
+def is_said(row: Mapping[str, Any]) -> bool:
+    """True for a message, in forms whose lines name the line before."""
+    return "message" in row
+
+
+def session_begun(row: Mapping[str, Any]) -> str:
+    """The id of the session that a line begins, in forms whose lines name the line before.
+
+    A session that goes on from another has the lines of that one, too, and follows them.
+    """
+    follows = any(row.get(key) for key in ("parentUuid", "logicalParentUuid", "isSidechain"))
+    return "" if follows or not is_said(row) else text_of(row.get("sessionId"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

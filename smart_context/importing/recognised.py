@@ -34,6 +34,9 @@ _PEEKED = 64 << 10
 _PEEKED_OF_PAGES = 1 << 20
 _MOST_UNKNOWN = 1_000
 _MARK = b"\xef\xbb\xbf"
+_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf\x27\x1c", b"Rar!")
+"""How files begin that gzip, Zstandard, 7-Zip and RAR have packed."""
+
 _SIGNS = tuple(sign for program in PROGRAMS for sign in program.signs)
 """A file that begins with one of them is a known program's, though damaged."""
 
@@ -105,7 +108,15 @@ def _chats(source: Source, start: bytes, wanted: str) -> Iterator[Found | Broken
     elif first == b"{":
         yield from _of_object(_whole(source), source, wanted)
     else:
-        raise NotReadable("expected a form in which a known program keeps chats, found another")
+        raise NotReadable(_other_form(start))
+
+
+def _other_form(start: bytes) -> str:
+    """What is wrong with a file that begins so."""
+    if start.startswith(_PACKED):
+        return "is packed; unpack it, then import what is in it"
+    known = "expected a form in which a known program keeps chats, found another"
+    return known if start.strip() else "is empty"
 
 
 def _refuse_page(source: Source, wanted: str) -> None:

@@ -62,6 +62,9 @@ IMPORTED = "imported"
 IMPORTED_INSTRUCTIONS = "imported_instructions"
 """The key of the instructions as they last came in, which tells what was changed here."""
 
+_SURE = 8
+"""An id of a message that has so many characters is no other chat's."""
+
 _MOST_FAILURES, _MOST_SHOWN = 1_000, 20
 _MOST_AT_ONCE, _MOST_CHARACTERS = 16, 4 << 20
 
@@ -414,7 +417,17 @@ class Importer:
 
 
 def _has_any(found: FoundChat, rows: Iterable[Sequence[FoundMessage]], known: Known) -> bool:
-    return any(message_id(found, message) in known for row in rows for message in row)
+    """True if a chat that is here has a message of the one that comes in."""
+    return any(_is_in(found, message, known) for row in rows for message in row)
+
+
+def _is_in(found: FoundChat, message: FoundMessage, known: Known) -> bool:
+    """True if a message is known: a short id, such as a number, is one that others have, too."""
+    name = message_id(found, message)
+    if name not in known or len(message.id) >= _SURE:
+        return name in known
+    here, there = known[name], Message.from_dict(entry_of(found, message))
+    return here is None or (here.role, here.text) == (there.role, there.text)
 
 
 def _news(rows: Sequence[JsonObject], known: Known) -> tuple[int, bool]:

@@ -1,5 +1,6 @@
 """Which program's chats a file holds, and what tells one chat from another."""
 
+import gzip
 import json
 import sqlite3
 
@@ -52,6 +53,19 @@ def of_librechat(text, more=()):
     return {"conversationId": "", "title": "New chat", "messages": rows}
 
 
+def of_librechat_without_a_key(text, more=()):
+    chat = of_librechat(text, more)
+    rows = [{"sender": "User" if row["isCreatedByUser"] else "GPT-4", **row}
+            for row in chat["messages"]]  # fmt: skip
+    return {"title": "New chat", "messages": rows}
+
+
+def of_claude(text, more=()):
+    said = enumerate((text, "Yes", *more))
+    rows = [{"sender": ("human", "assistant")[place % 2], "text": words} for place, words in said]
+    return {"name": "New chat", "chat_messages": rows}
+
+
 def of_chatbox(text, more=()):
     told = enumerate((text, "Yes", *more))
     rows = [
@@ -63,7 +77,13 @@ def of_chatbox(text, more=()):
     return {"name": "Untitled", "messages": rows}
 
 
-@pytest.mark.parametrize("write", [of_chatgpt, of_open_webui, of_librechat, of_chatbox])
+@pytest.mark.parametrize(
+    "write",
+    [
+        *(of_chatgpt, of_open_webui, of_librechat, of_librechat_without_a_key),
+        *(of_claude, of_chatbox),
+    ],
+)
 async def test_conversations_without_an_id_are_known_by_how_they_begin(storage, tmp_path, write):
     def file(*chats):
         return {"chat-sessions": chats} if write is of_chatbox else chats
@@ -75,6 +95,18 @@ async def test_conversations_without_an_id_are_known_by_how_they_begin(storage, 
     assert (account["new"], account["grown"], account["unchanged"]) == (0, 1, 1)
     assert account["messages"] == 1
     assert len(await storage.chats.listing.rows(OWNER)) == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b" \n", "is empty"),
+        (gzip.compress(b"[]"), "is packed; unpack it, then import what is in it"),
+    ],
+)
+async def test_a_file_that_is_empty_or_packed_otherwise_is_told(storage, tmp_path, content, told):
+    account = await taken(storage, tmp_path / "chats.json", content)
+    assert [entry["error"] for entry in account["failed"]] == [told]
 
 
 async def test_what_holds_no_messages_is_counted_and_never_called_unchanged(storage, tmp_path):

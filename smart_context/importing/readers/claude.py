@@ -21,14 +21,13 @@ def claude(conversation: Mapping[str, Any]) -> FoundChat:
     """A conversation of Claude's export.
 
     Raises:
-        NotReadable: If it has no id, or no list of messages.
+        NotReadable: If it has no list of messages.
     """
-    name = text_of(conversation.get("uuid"))
-    if not name or not isinstance(conversation.get("chat_messages"), list):
-        raise NotReadable("expected uuid and chat_messages, found one of them or neither")
+    if not isinstance(conversation.get("chat_messages"), list):
+        raise NotReadable("expected chat_messages to be a list, found something else")
     chat = FoundChat(
         client="claude",
-        id=name,
+        id=text_of(conversation.get("uuid")),
         title=title_of(conversation.get("name")),
         created_at=moment(conversation.get("created_at")),
         current=text_of(conversation.get("current_leaf_message_uuid")) or None,

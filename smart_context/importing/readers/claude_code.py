@@ -15,7 +15,7 @@ from smart_context.importing.found import (
     text_of,
     title_of,
 )
-from smart_context.importing.program import Form, Program, Session
+from smart_context.importing.program import Form, Program, Session, is_said, session_begun
 
 _SPEAKERS = frozenset(("user", "assistant"))
 _ADDED = (
@@ -150,5 +150,8 @@ CLAUDE_CODE = Program(
     name="claude-code",
     title="Claude Code",
     signs=(b'"sessionId"',),
-    session=Form(fits=_is_claude_code, read=claude_code),
+    session=Form(
+        fits=_is_claude_code,
+        read=lambda session: map(claude_code, session.parted(session_begun, is_said)),
+    ),
 )

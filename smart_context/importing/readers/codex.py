@@ -29,6 +29,7 @@ _ENVIRONMENT = (
     *("<skills_instructions>", "<subagent_notification>", "<user_action>"),
 )
 """How messages begin that Codex writes in the user's name."""
+_ABOUT = "session_meta"
 _CODEX_CALLS = {"function_call", "custom_tool_call", "local_shell_call", "web_search_call"}
 
 
@@ -42,8 +43,8 @@ def codex(session: Session) -> FoundChat:
     for row in session.rows:
         payload, kind = mapping(row.get("payload")), row.get("type")
         if "payload" not in row:  # as versions of early 2025 wrote it
-            payload, kind = row, "response_item" if kind else "session_meta"
-        if kind == "session_meta" and not is_named:  # those of sessions that it goes on follow
+            payload, kind = row, "response_item" if kind else _ABOUT
+        if kind == _ABOUT and not is_named:  # those of sessions that it goes on follow
             chat.id, is_named = text_of(payload.get("id")) or chat.id, True
             chat.created_at = moment(payload.get("timestamp"))
             if "subagent" in mapping(payload.get("source")):
@@ -144,9 +145,20 @@ def _is_codex(session: Session) -> bool:
     return any(row.keys() >= keys for row in session.first for keys in kinds)
 
 
+def _key(row: Mapping[str, Any]) -> str:
+    return text_of(mapping(row.get("payload")).get("id")) if row.get("type") == _ABOUT else ""
+
+
+def _is_item(row: Mapping[str, Any]) -> bool:
+    return row.get("type") == "response_item"
+
+
 CODEX = Program(
     name="codex",
     title="Codex",
     signs=(b'"payload"',),
-    session=Form(fits=_is_codex, read=codex),
+    session=Form(
+        fits=_is_codex,
+        read=lambda session: map(codex, session.parted(_key, _is_item)),
+    ),
 )

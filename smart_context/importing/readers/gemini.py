@@ -28,8 +28,8 @@ _ATTACHED = re.compile(r"\sAttached (\d{1,4}) files?\.?$")
 _DRAWN = re.compile(r"(\d{1,4}) generated images?", re.IGNORECASE)
 _GEMINI = re.compile(r"gemini|bard", re.IGNORECASE)
 _SHOWN = re.compile(r"<img\s[^<>]*\bsrc\s*=\s*[\"']?([^\"'<>\s]+)", re.IGNORECASE)
-_PAGE, _APPS = "mdl-", ("Gemini Apps", "Bard")
-"""What is in an activity as a web page."""
+_PAGE, _APPS = "mdl-", ("Gemini", "Bard")
+"""What is in an activity as a web page; "Apps" is written as the user's language has it."""
 
 
 def gemini(activity: Mapping[str, Any]) -> FoundChat | None:

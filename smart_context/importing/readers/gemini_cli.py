@@ -28,6 +28,8 @@ _NOTICES = {"info", "error", "warning"}
 _SET_UP = ("<session_context>", "This is the Gemini CLI. We are setting up the context")
 """How messages begin that Gemini CLI writes in the user's name."""
 _DONE = {"success", "error", "cancelled"}
+_ANSWERED = "gemini"
+"""The type of answers."""
 
 
 def gemini_cli(conversation: Mapping[str, Any]) -> FoundChat:
@@ -98,7 +100,18 @@ def _call(tool: Mapping[str, Any]) -> JsonObject:
 
 
 def _is_session(item: Mapping[str, Any]) -> bool:
-    return item.keys() >= {"sessionId", "projectHash", "messages"}
+    is_own = "projectHash" in item or any(
+        row.get("type") == _ANSWERED for row in objects(item.get("messages"))[:3]
+    )
+    return is_own and item.keys() >= {"sessionId", "messages"}
+
+
+def _session_begun(row: Mapping[str, Any]) -> str:
+    return text_of(row.get("sessionId")) if "projectHash" in row else ""
+
+
+def _is_said(row: Mapping[str, Any]) -> bool:
+    return "type" in row
 
 
 GEMINI_CLI = Program(
@@ -107,6 +120,7 @@ GEMINI_CLI = Program(
     signs=(b'"projectHash"',),
     conversation=Form(fits=_is_session, read=gemini_cli),
     session=Form(
-        fits=lambda session: any("projectHash" in row for row in session.first), read=_of_lines
+        fits=lambda session: any("projectHash" in row for row in session.first),
+        read=lambda session: map(_of_lines, session.parted(_session_begun, _is_said)),
     ),
 )

@@ -81,7 +81,7 @@ def _librechat_block(block: Mapping[str, Any], message: FoundMessage) -> None:
 
 def _is_librechat(item: Mapping[str, Any]) -> bool:
     is_list = any("isCreatedByUser" in row for row in objects(item.get("messages"))[:3])
-    return "messagesTree" in item or (is_list and "conversationId" in item)
+    return is_list or "messagesTree" in item
 
 
 LIBRECHAT = Program(

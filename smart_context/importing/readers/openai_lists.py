@@ -57,6 +57,8 @@ No other name is taken for anybody: what a model wrote must never become the use
 _SHAREGPT_CALL = "call"
 _SAYS_NOTHING = ("step-start", "data-")
 """How parts of the AI SDK begin that are for its page."""
+_LOGGED = {"sessionId", "messageId", "type", "message", "timestamp"}
+"""The keys in `logs.json` of Gemini CLI, which lists what was asked in all sessions."""
 _BLOCKS = frozenset(("thinking", "tool_use", "tool_result"))
 
 
@@ -127,6 +129,8 @@ def is_chat(document: Mapping[str, Any]) -> bool:
 def is_message(row: Mapping[str, Any]) -> bool:
     """True for an object that says who speaks and what."""
     is_said = any(key in row for key in (*_CONTENT_KEYS, "tool_calls"))
+    if row.keys() == _LOGGED:
+        return False
     return is_said and not is_chat(row) and ("role" in row or _speaker(row) in _SPEAKERS)
 
 

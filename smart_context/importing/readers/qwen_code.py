@@ -14,7 +14,7 @@ from smart_context.importing.found import (
     title_of,
 )
 from smart_context.importing.google_parts import add_parts, result_of, text_in_parts
-from smart_context.importing.program import Form, Program, Session
+from smart_context.importing.program import Form, Program, Session, is_said, session_begun
 
 _TYPED = {"", "mid_turn_user_message"}
 """The subtypes of lines of the user that they typed themselves."""
@@ -84,5 +84,8 @@ def _is_qwen_code(session: Session) -> bool:
 QWEN_CODE = Program(
     name="qwen-code",
     title="Qwen Code",
-    session=Form(fits=_is_qwen_code, read=qwen_code),
+    session=Form(
+        fits=_is_qwen_code,
+        read=lambda session: map(qwen_code, session.parted(session_begun, is_said)),
+    ),
 )

@@ -33,7 +33,7 @@ def sillytavern(session: Session) -> FoundChat:
     rows, name = session.rows, session.name
     about = rows[0] if rows and "mes" not in rows[0] else {}
     metadata = mapping(about.get("chat_metadata"))
-    told = [row for row in rows if "mes" in row]
+    told = [row for row in rows if _is_told(row)]
     spoke = dict.fromkeys(text_of(row.get("name")) for row in told if _speaks(row))
     named = [text_of(about.get("character_name")), ", ".join(filter(None, spoke)), name]
     chat = FoundChat(
@@ -120,9 +120,20 @@ def _is_sillytavern(session: Session) -> bool:
     return any("mes" in row or "chat_metadata" in row for row in session.first)
 
 
+def _is_told(row: Mapping[str, Any]) -> bool:
+    return "mes" in row
+
+
+def _begun(row: Mapping[str, Any]) -> str:
+    return "" if _is_told(row) or "chat_metadata" not in row else json.dumps(row)
+
+
 SILLYTAVERN = Program(
     name="sillytavern",
     title="SillyTavern",
     signs=(b'"chat_metadata"',),
-    session=Form(fits=_is_sillytavern, read=sillytavern),
+    session=Form(
+        fits=_is_sillytavern,
+        read=lambda session: map(sillytavern, session.parted(_begun, _is_told)),
+    ),
 )

@@ -97,12 +97,25 @@ async def test_a_picture_in_the_archive_comes_with_the_answer(tmp_path):
     assert document["messages"][1]["files"][0]["name"] == "heron.png"
 
 
+async def test_two_questions_of_one_moment_are_two_chats(tmp_path):
+    path, storage = tmp_path / "MyActivity.json", memory_storage()
+    rows = [activity(f"Prompted {asked}", f"<p>{asked}.</p>") for asked in ("Boats", "Birds")]
+    documents, account = await brought(path, rows, storage)
+    assert {name: words(chat)[1] for name, chat in documents.items()} == {
+        "Boats": "Boats.",
+        "Birds": "Birds.",
+    }
+    _, again = await brought(path, rows[::-1], storage)
+    assert (account["new"], again["new"], again["unchanged"]) == (2, 0, 2)
+
+
+@pytest.mark.parametrize("apps", ["Gemini Apps", "Gemini-Apps", "Applications Gemini"])
 @pytest.mark.parametrize("is_packed", [False, True])
-async def test_a_takeout_as_a_web_page_is_told_to_be_asked_for_as_json(tmp_path, is_packed):
-    path = tmp_path / "MyActivity.html"
-    path.write_text(PAGE)
+async def test_a_takeout_as_a_web_page_is_told_to_be_asked_for_as_json(tmp_path, is_packed, apps):
+    path, page = tmp_path / "MyActivity.html", PAGE.replace("Gemini Apps", apps)
+    path.write_text(page)
     if is_packed:
-        path = packed(tmp_path, "MyActivity.html", PAGE)
+        path = packed(tmp_path, "MyActivity.html", page)
     account = await Importer(memory_storage()).run([path])
     assert [entry["error"] for entry in account.failed] == [
         "is Gemini's activity as a web page; ask Google Takeout for JSON",

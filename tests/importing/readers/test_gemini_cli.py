@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from smart_context.importing.taking_in import Importer
@@ -82,3 +84,18 @@ async def test_a_session_that_an_agent_began_for_itself_is_no_chat(tmp_path):
     path.write_bytes(lines(*rows))
     account = (await Importer(memory_storage()).run([path])).row()
     assert (account["new"], account["unreadable"]) == (0, 1)
+
+
+async def test_a_session_without_its_project_is_known_by_its_answers(tmp_path):
+    rows = [said("1", "user", "Boats?"), said("2", "gemini", "Yes.", thoughts=[{"subject": "A"}])]
+    document = await only(tmp_path / "s.json", {"sessionId": "g1", "messages": rows})
+    assert document["source"]["client"] == "gemini-cli"
+    assert [part["text"] for part in parts(document, "reasoning")] == ["A"]
+
+
+async def test_the_log_of_what_was_asked_in_all_sessions_is_no_chat(tmp_path):
+    row = {"messageId": 0, "type": "user", "message": "Boats?", "timestamp": "2026-01-01T10:00:00Z"}
+    path = tmp_path / "logs.json"
+    path.write_text(json.dumps([{"sessionId": name, **row} for name in "ab"]))
+    account = await Importer(memory_storage()).run([path])
+    assert (account.new, account.failed[0]["error"]) == (0, "holds no chats of a known program")
