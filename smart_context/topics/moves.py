@@ -95,7 +95,8 @@ def back_in(
         back = was.get(topic.id, set())
         is_same = not back and ids.isdisjoint(topic.message_ids)
         found.append(topic if is_same else _with(topic, {*topic.message_ids} - ids | back))
-    return tuple(topic for topic in found if topic.message_ids or topic.count)
+    empty = {topic.id for topic in before if not topic.count}  # a person added them
+    return tuple(t for t in found if t.message_ids or t.count or t.id in empty)
 
 
 def _targets(

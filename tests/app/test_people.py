@@ -20,6 +20,8 @@ from smart_context.app.serving import vault_app
 from smart_context.base.asking import asking
 from smart_context.base.errors import CommandFailed
 from smart_context.base.values import OWNER, PersonId
+from smart_context.chat.documents.choices import choices_name
+from smart_context.chat.documents.document import ITS_PERSONS
 from smart_context.storage.guarded.storage import guarded
 from smart_context.web.gate.access import Access
 from tests.app.test_who_asks import (
@@ -334,6 +336,92 @@ async def test_in_a_shared_chat_each_person_has_their_own_filter(vault):
         BOB, "smart_context.rename_topic", chat_id=CHAT, label="Ferries", new_label="Boats"
     )
     assert "Boats" in [topic["label"] for topic in (await panel(ALICE))["topics"]]
+
+
+async def test_all_say_what_the_messages_of_a_shared_chat_are_about(vault):
+    """Its topics are the chat's, whoever arranges them; picks and undo are a person's own."""
+    await vault.call(ALICE, "memory.share_chat", chat_id=CHAT, shared=True)
+    await vault.call(ALICE, "smart_context.add_topic", chat_id=CHAT, label="Trains")
+    await vault.call(ALICE, "smart_context.set_filter", chat_id=CHAT, topics=["Ferries"])
+
+    async def seen(person):
+        shown = await vault.call(person, "smart_context.topic_map", chat_id=CHAT)
+        return {topic["label"]: len(topic["places"]) for topic in shown["topics"]}
+
+    said = {"chat_id": CHAT, "message_ids": ["m1"], "topic_id": "Trains"}
+    await vault.call(BOB, "smart_context.assign", **said)
+    assert await seen(ALICE) == await seen(BOB)
+    assert (await seen(ALICE))["Trains"] == 1
+    shown = await vault.call(ALICE, "smart_context.get_topics", chat_id=CHAT)
+    assert (shown["active_topics"], shown["undo_words"]) == (["Ferries"], "Ferries picked")
+
+    await vault.call(BOB, "smart_context.undo", chat_id=CHAT)
+    assert await seen(ALICE) == await seen(BOB) == {"Ferries": 0, "Trains": 0}
+    await vault.call(ALICE, "memory.share_chat", chat_id=CHAT, shared=False)
+    assert await vault.answer(BOB, "smart_context.assign", said) == (
+        await vault.answer(BOB, "smart_context.assign", {**said, "chat_id": NO_CHAT})
+    ).replace(NO_CHAT, CHAT)
+
+
+async def own(vault):
+    """What is Alice's own beside and in a chat that she shares."""
+    storage = vault.people.storage
+    with asking(ALICE):
+        document = await storage.chats.load(CHAT)
+        beside, *_ = await storage.documents.read(CHAT, choices_name(ALICE))
+        return {
+            "arranged": {key: document.get(key) for key in ITS_PERSONS},
+            "choices": beside.value,
+            "trash": await storage.chats.trash.ids(ALICE),
+            "context": vault.people.contexts.read("contexts", CONTEXT),
+            "keys": set(key_file(storage.records).read().of(ALICE)),
+        }
+
+
+async def test_no_command_of_another_changes_what_is_its_persons_in_a_shared_chat(
+    tmp_path, tmp_path_factory
+):
+    tried = set()
+    async with served_over("files", tmp_path, tmp_path_factory) as vault:
+        await vault.call(ALICE, "memory.save_chat", chat_id=CHAT, data=ARRANGED)
+        await vault.call(ALICE, "smart_context.set_filter", chat_id=CHAT, topics=["Ferries"])
+        await vault.call(ALICE, "smart_context.pin", chat_id=CHAT, message_ids=["m1"])
+        await vault.call(ALICE, "memory.share_chat", chat_id=CHAT, shared=True)
+        before = await own(vault)
+        async for name, owned, _ in calls(vault):
+            tried.add(name)
+            told = await vault.answer(BOB, name, owned)
+            assert await own(vault) == before, (name, owned, told)
+    assert len(tried) > 40
+
+
+async def test_an_export_of_a_shared_chat_has_the_choices_of_whoever_asks(vault):
+    await vault.call(ALICE, "memory.share_chat", chat_id=CHAT, shared=True)
+    await vault.call(BOB, "smart_context.hide", chat_id=CHAT, message_ids=["m1"])
+    hidden = {}
+    for person in (ALICE, BOB):
+        async with vault.browser(person) as browser:
+            exported = (await browser.get(f"/chats/{CHAT}/export?as=json")).json()
+        hidden[person] = exported["smart_context"].get("hidden")
+    assert hidden == {ALICE: None, BOB: ["m1"]}
+
+
+async def test_an_export_is_refused_while_its_choices_can_not_be_read(vault):
+    await vault.call(ALICE, "memory.share_chat", chat_id=CHAT, shared=True)
+    with asking(BOB):
+        documents = vault.people.storage.documents
+        await documents.replace(CHAT, choices_name(BOB), {"hidden": "m1"}, expected=None)
+    async with vault.browser(BOB) as browser:
+        refused = await browser.get(f"/chats/{CHAT}/export?as=json")
+        readable = await browser.get(f"/chats/{CHAT}/export?as=markdown")
+    assert (refused.status_code, readable.status_code) == (409, 200)
+    assert "can't be read; open it and choose again" in refused.text
+    async with vault.browser(ALICE) as browser:
+        assert (await browser.get(f"/chats/{CHAT}/export?as=json")).status_code == 200
+
+    await vault.call(BOB, "smart_context.hide", chat_id=CHAT, message_ids=["m1"])
+    async with vault.browser(BOB) as browser:
+        assert (await browser.get(f"/chats/{CHAT}/export?as=json")).status_code == 200
 
 
 async def test_two_people_use_one_name_for_contexts_and_keys(vault):

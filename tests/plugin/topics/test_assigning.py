@@ -129,3 +129,15 @@ async def test_what_is_not_there_is_named(vault, served, params, words):
             await running.call("assign", chat_id="c", **params)
         with pytest.raises((CommandFailed, InvalidParams)):
             await running.call("assign", chat_id="none", message_ids=["q1"], topic_id="t1")
+
+
+async def test_undo_leaves_topics_that_a_person_added_and_that_have_no_messages(vault, served):
+    write_boats_and_knots(vault, "c", **FOUND)
+    async with served() as running:
+        await running.call("add_topic", chat_id="c", label="Rain")
+        await running.call("set_filter", chat_id="c", topics=[])
+        before = await members(running)
+        await assign(running, "q1", "Rain")
+        await running.call("undo", chat_id="c")
+        assert await members(running) == before
+        assert "Rain" in before
