@@ -73,13 +73,23 @@ class _Group(NamedTuple):
 def key_in(text: str) -> str:
     """The kind of the first key or token in a text; empty if none."""
     for group in _groups():
-        for found in group.pattern.finditer(text):
+        for found in _all(group.pattern, text):
             kind = group.kinds[(found.lastindex or 1) - 1]
+            if not _meets(kind.must, found[0]):  # asked first, as it costs less
+                continue
             start = max(0, found.start() - _MORE)
             token = text[start : found.start()].rpartition("\n")[2].rpartition(" ")[2] + found[0]
-            if not is_example(token) and _meets(kind.must, found[0]):
+            if not is_example(token):
                 return kind.what
     return ""
+
+
+def _all(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """All that may be keys, also where one begins within another: `sk-` and `sk-or-v1-`."""
+    at = 0
+    while found := pattern.search(text, at):
+        yield found
+        at = found.start() + 1
 
 
 def _meets(must: str, run: str) -> bool:
@@ -107,7 +117,8 @@ def _looks(kind: _Kind) -> dict[tuple[str, str], list[str]]:
         anchor = next(rare for rare in _RARE if rare in prefix)
         at = prefix.rindex(anchor)
         start = prefix[: at + 1]
-        look = f"(?<={start})(?<![0-9A-Za-z]{start})"
+        escaped = rf"(?<=\\[nrt]{start})"  # a line's end as texts in code and JSON have it
+        look = f"(?<={start})(?:(?<![0-9A-Za-z]{start})|{escaped})"
         if kind.before != _NOTHING:
             look = f"(?<={kind.before}{start})"
         found[anchor, prefix[at + 1 :]].append(look)

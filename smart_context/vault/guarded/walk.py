@@ -43,8 +43,8 @@ def readable_files(
     """The files of a vault that may be read, relative to it, sorted.
 
     Excludes what `.gitignore` and `.scignore` exclude (nested ones and `!` work as in git), names
-    that begin with a dot or are not Unicode, links to folders and out of the vault, and anything
-    that is not a regular file. Does not check whether a file is text.
+    that begin with a dot or are not Unicode, links to folders, out of the vault and to what is
+    excluded, and anything that is not a regular file. Does not check whether a file is text.
 
     Args:
         below: Walk only this folder, relative to the vault; ignore files above it count.
@@ -98,16 +98,8 @@ def rest_after(look_s: float, work_s: float) -> float:
 
 def stamp_of(root: Path, path: str, *, without: Collection[str] = ()) -> FileStamp | None:
     """The stamp of one file; `None` if `readable_files` would not give it, spelled like that."""
-    walk = _Walk(root, frozenset(without), hidden=False)
-    way, _, name = path.rpartition("/")
     with contextlib.suppress(OSError, ValueError):
-        folder, prefix, scopes = walk.reach(way)
-        with folder:
-            scopes = with_rules_of(folder, prefix, scopes, walk.on_cut)
-            if not folder.lists(name):
-                return None
-            status = folder.status(name)
-        return walk.stamp(path, scopes, None if stat.S_ISLNK(status.st_mode) else status)
+        return _Walk(root, frozenset(without), hidden=False).one(path)
     return None
 
 
@@ -222,14 +214,36 @@ class _Walk:
         stamp = path, status.st_mtime_ns, status.st_size, status.st_ino & SIGNED
         return stamp if is_plain else None
 
+    def one(self, path: str) -> FileStamp | None:
+        """The stamp of one file; `None` if it is left out.
+
+        Raises:
+            OSError: It is missing, or a folder on the way is or can't be read.
+            ValueError: Not a possible path.
+        """
+        way, _, name = path.rpartition("/")
+        folder, prefix, scopes = self.reach(way)
+        with folder:
+            scopes = with_rules_of(folder, prefix, scopes, self.on_cut)
+            if not folder.lists(name):
+                return None
+            status = folder.status(name)
+        return self.stamp(path, scopes, None if stat.S_ISLNK(status.st_mode) else status)
+
     def stamp(self, path: str, scopes: Scopes, status: os.stat_result | None) -> FileStamp | None:
-        """The stamp of a file with that status; for a link (`None`), of its target."""
+        """The stamp of a file with that status; for a link (`None`), of its target.
+
+        A link to what is left out is left out, too.
+        """
         if self._hides(path.rpartition("/")[2]) or (scopes and is_ignored(path, scopes)):
             return None
         if status is None:
             if not is_inside(self.root, self.root / path):
                 return None
-            status = (self.root / path).stat()
+            (self.root / path).stat()  # links in a circle end here
+            target = (self.root / path).resolve().relative_to(self.root.resolve())
+            found = self.one(target.as_posix())
+            return found and (path, *found[1:])
         if not stat.S_ISREG(status.st_mode) or not (path.isascii() or _is_unicode(path)):
             return None
         return path, status.st_mtime_ns, status.st_size, status.st_ino & SIGNED

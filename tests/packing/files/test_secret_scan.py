@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smart_context.packing.files import secret_kinds
+from smart_context.packing.files.secret_kinds import key_in
 from smart_context.packing.files.secret_scan import find_secret, find_secrets, secret_in
 from tests.packing.files.credentials import ALNUM, HEX, credentials
 
@@ -115,6 +116,16 @@ def test_joined_texts_give_what_each_gives_alone(files):
 def test_a_credential_of_each_kind_is_found(what):
     found = [bool(secret_in(f"before\n{credentials(seed)[what]}\nafter")) for seed in range(40)]
     assert sum(found) >= 38  # a random one may hold a word, or no digit
+
+
+@pytest.mark.parametrize(
+    "around", ["a\\n{}\\n", "`{}`", '{{"a": "{}"}}', "?key={}&b=1", "--token {} run", "| {} |"]
+)
+def test_a_key_with_a_form_of_its_own_is_found_wherever_it_is(around):
+    kinds = [kind for kind in credentials(0) if key_in(f"\n{credentials(0)[kind]}\n")]
+    missed = [kind for kind in kinds if not key_in(around.format(credentials(0)[kind]))]
+    assert len(kinds) > 60
+    assert missed == []
 
 
 def test_each_kind_of_the_table_has_a_credential_here():

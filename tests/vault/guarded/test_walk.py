@@ -119,6 +119,18 @@ def test_links_are_followed_to_files_of_the_vault_only(vault, tmp_path_factory):
     assert list(readable_files(root)) == ["a.md", "in.md", "sub/b.md"]
 
 
+def test_a_link_to_what_is_left_out_is_left_out(vault):
+    root = vault({".gitignore": "private.md\n/sub/", "private.md": "", "sub/b.md": "", ".env": "",
+                  ".dot/c.md": "", "memory/d.json": "", "a.md": ""})  # fmt: skip
+    for name in ("private.md", "sub/b.md", ".env", ".dot/c.md", "memory/d.json", "a.md"):
+        (root / f"to-{name.replace('/', '-')}").symlink_to(root / name)
+    (root / "chain.md").symlink_to("to-private.md")
+    assert list(readable_files(root, without=("memory",))) == ["a.md", "to-a.md"]
+    assert stamp_of(root, "to-private.md") is None
+    assert stamp_of(root, "to-a.md") is not None
+    assert "to-.env" in readable_files(root, hidden=True)
+
+
 def git(root, *arguments):
     return subprocess.run(
         ["git", *arguments], cwd=root, check=True, capture_output=True, text=True
