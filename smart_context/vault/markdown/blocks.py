@@ -93,7 +93,11 @@ _DELIMITERS = re.compile(
     r"(?!-(?:[ \t]|\Z))\|?+[ \t]*+:?+-++:?+[ \t]*+(?:\|[ \t]*+:?+-++:?+[ \t]*+)*+\|?+[ \t]*+\Z"
 )
 _ENDS_FORMULA = re.compile(r"\$\$|\n[ \t>]*+(?:#{1,6}(?=[ \t\n])|```|~~~)")
-_DEFINITIONS = re.compile(r"(?:[ \t>]*+\[[^\[\]\n]++\]:[ \t]*+\S++[ \t]*+\n)++")
+_TITLE = r"(?:\"[^\"\n]*+\"|'[^'\n]*+'|\([^()\n]*+\))"
+_DEFINITIONS = re.compile(
+    r"(?:[ \t>]*+\[(?:[^\[\]\\\n]|\\[^\n])++\]:[ \t]*+(?:\n[ \t>]*+)?+(?:<[^<>\n]*+>|[^\s<]\S*+)"
+    rf"(?:(?:[ \t]++|[ \t]*+\n[ \t>]*+){_TITLE})?[ \t]*+\n)++"
+)
 
 
 def blocks_of(text: str, start: int, most: int) -> Blocks:
@@ -253,7 +257,9 @@ class _Reader:
                 indent, at, column = self._after_quote_mark(at, column)
             elif self._is_leaf(at, matched, interrupts):
                 return
-            elif (item := self._item(at)) and (not interrupts or self._may_interrupt(item)):
+            elif (item := self._item(at)) and (
+                not interrupts or self._leaf == _NONE or self._may_interrupt(item)
+            ):
                 self._leave(matched)
                 length = item.end() - at
                 blanks, at, column = self._blanks(item.end(), column + length)
@@ -327,8 +333,8 @@ class _Reader:
             return self._is_html(at, matched)
         elif mark in "|:-" and interrupts and self._is_table(at):
             self._open_table(at)
-        elif mark in "=-" and interrupts and _UNDERLINE.match(text, at, end):
-            return self._is_underlined(1 if mark == "=" else 2)
+        elif mark in "=-" and interrupts and self._is_underlined(at):
+            self._leaf = _NONE
         elif mark in "-*_" and _RULE.match(text, at, end):
             self._leave(matched)
         elif mark in "%$" and text[at + 1 : at + 2] == mark:
@@ -352,14 +358,17 @@ class _Reader:
             self._blocks.headings.append(Heading(level, start, title, within))
         self._blocks.bounds.extend((start, self._line_end))
 
-    def _is_underlined(self, level: int) -> bool:
-        """Read the paragraph before an underline as a heading."""
+    def _is_underlined(self, mark: int) -> bool:
+        """Read the paragraph before an underline as a heading; False if it has no text."""
+        if not _UNDERLINE.match(self._text, mark, self._line_end):
+            return False
+        level = 1 if self._text[mark] == "=" else 2
         at = self._leaf_start if self._stack else self._paragraph_start()
         if definitions := _DEFINITIONS.match(self._text, at, self._line):
             at = definitions.end()
-        if at >= self._line:
+        if at >= self._line:  # after definitions a line is the first of what follows
+            self._leaf = _NONE
             return False
-        self._leaf = _NONE
         start = self._text.rfind("\n", self._floor, at) + 1 or self._floor
         lines = self._text[at : self._line].split("\n")
         title = " ".join(line.lstrip(" \t>").rstrip() for line in lines)

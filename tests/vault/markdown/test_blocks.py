@@ -66,6 +66,8 @@ def _assert_as_the_parser_says(text):
         pytest.param("| a |\n|-|-|\n---\n", id="no table, but an underline"),
         pytest.param("a\n| b |\n| - |\n---\n", id="a table in a paragraph ends at a rule"),
         pytest.param("[a]: b\n[c]: d\nA\n===\n[a]: b\n===", id="definitions are no heading"),
+        pytest.param("[a]: b 't'\n- \n\n[c]: <d e> (f)\n'g'\n--\n# A", id="their titles"),
+        pytest.param("[a]: b\n'c'\n---\nd\n---\n[e]:\nf\n===\ng\n---", id="and what follows them"),
         pytest.param("<div>\n# no\n\n# A\n<b>\n# no\n\ntext\n<b>\n# B", id="HTML to a blank line"),
         pytest.param("<pre>\n\n# no\n</pre> x\n# A\n<!-->\n# B", id="HTML to its last mark"),
         pytest.param("<!-- x\n\n# no", id="a comment without an end"),
