@@ -130,7 +130,8 @@ class Imports:
         if bool(upload) == bool(path) or (program and program not in FORMATS):
             known = ", ".join(FORMATS)
             raise InvalidParams(f"Give an upload or a path, and as program one of: {known}.")
-        sent = self._waiting.get((caller.person, upload))
+        waiting = self._waiting.get if dry_run else self._waiting.pop
+        sent = waiting((caller.person, upload), None)  # what is read now waits no more
         file = sent if upload else await asyncio.to_thread(_own, path)
         if file is None or not await asyncio.to_thread(file.exists):
             told = "send it again" if upload else "give the path of a file on the server's machine"
@@ -143,7 +144,6 @@ class Imports:
                 return (await self._until_closed(importer.run([file], names))).row()
         finally:
             if upload and not dry_run:
-                self._waiting.pop((caller.person, upload), None)
                 self._names.pop(file.name, None)
                 await asyncio.to_thread(file.unlink, missing_ok=True)
 

@@ -1,11 +1,21 @@
 """Files of chats that a page sends: kept until they are read, and never left behind."""
 
+import asyncio
 import json
 from concurrent.futures import ThreadPoolExecutor
 
+import httpx2
+import pytest
+from starlette.applications import Starlette
+
+from smart_context.app.composition import composed, make_host, read_vault
+from smart_context.app.import_commands import Imports
+from smart_context.base.values import OWNER
+from smart_context.host.commands.registry import Caller
 from tests.importing.samples import SAMPLES
 from tests.serving import serving
 from tests.small_disk import small_disk
+from tests.web.asking import asked_by
 
 
 def test_a_file_that_the_disk_can_not_hold_leaves_nothing_and_odd_names_are_taken(tmp_path):
@@ -89,3 +99,28 @@ def test_a_chat_that_came_in_goes_on_here_and_its_versions_can_be_shown(tmp_path
             False,
         )
         print(page)
+
+
+@pytest.mark.anyio
+async def test_files_that_are_sent_while_one_is_read_take_nothing_from_it(tmp_path):
+    (tmp_path / "vault").mkdir()
+    async with composed(read_vault(tmp_path / "vault")) as parts:
+        imports = Imports(make_host(parts))
+        app = Starlette(routes=imports.routes())
+        transport = httpx2.ASGITransport(app=asked_by(app))
+        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as page:
+
+            async def sent(content=b"[]", name="chats.json"):
+                headers = {"X-File-Name": name}
+                answer = await page.post("/api/imports", content=content, headers=headers)
+                return answer.json()["upload"]
+
+            async with imports._reading[OWNER]:
+                name, content = SAMPLES["claude"]
+                upload = await sent(content, name)
+                reading = asyncio.create_task(imports.import_chats(Caller(OWNER), upload))
+                await asyncio.sleep(0)
+                for _ in range(9):
+                    await sent()
+            assert (await reading)["new"] == 1
+        await imports.close()
