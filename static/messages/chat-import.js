@@ -7,7 +7,7 @@ import { toast } from "../lib/toasts.js";
 
 /** @typedef {{ new: number, grown: number, unchanged: number, deleted: number, unreadable: number, failed: { file: string, title: string, id: string, error: string }[], further_failed?: number }} Account */
 
-const ACCEPTED = ".zip,.json,.jsonl,.md,.db";
+const ACCEPTED = ".zip,.json,.jsonl,.md,.html,.db,.sqlite";
 
 /** @param {import("../wire.js").Wire} wire */
 export function startChatImport(wire) {

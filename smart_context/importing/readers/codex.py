@@ -153,10 +153,21 @@ def _is_item(row: Mapping[str, Any]) -> bool:
     return row.get("type") == "response_item"
 
 
+def _is_object(item: Mapping[str, Any]) -> bool:
+    return isinstance(item.get("session"), Mapping) and isinstance(item.get("items"), list)
+
+
+def _of_object(item: Mapping[str, Any]) -> FoundChat:
+    """A session of the versions before lines, which has its items in one object."""
+    about = {key: item["session"].get(key) for key in ("id", "timestamp")}
+    return codex(Session(rows=[about, *objects(item["items"])], name=""))
+
+
 CODEX = Program(
     name="codex",
     title="Codex",
     signs=(b'"payload"',),
+    conversation=Form(fits=_is_object, read=_of_object),
     session=Form(
         fits=_is_codex,
         read=lambda session: map(codex, session.parted(_key, _is_item)),

@@ -16,7 +16,8 @@ from smart_context.importing.found import (
 from smart_context.importing.program import Form, Program
 
 _PROMPTED = re.compile(
-    r"^(?:Prompted with:|Asked (?:Gemini|Bard):|Prompted|Said|Asked|Branched|Answered)\s+",
+    r"^(?:Prompted with:|Asked (?:Gemini|Bard):|Prompted|Said|Asked|Branched|Answered"
+    r"|Eingegebener Prompt:|送信したメッセージ:)\s+",  # German, Japanese
     re.IGNORECASE,
 )
 _NOT_ASKED = re.compile(

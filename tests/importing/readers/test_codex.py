@@ -45,3 +45,11 @@ async def test_more_turns_than_there_are_can_be_taken_back(tmp_path):
     document = await only(tmp_path / "r.jsonl", lines(ABOUT, asked("One"), back, asked("Two")))
     assert words(document) == ["Two"]
     assert words(document["branches"][0]) == ["One"]
+
+
+async def test_a_session_of_before_lines_is_one_object(tmp_path):
+    items = [asked("Boats?")["payload"], {**asked("Yes.")["payload"], "role": "assistant"}]
+    session = {"timestamp": "2025-05-01T10:00:00Z", "id": "x0", "instructions": "Be brief."}
+    document = await only(tmp_path / "rollout.json", {"session": session, "items": items})
+    assert words(document) == ["Boats?", "Yes."]
+    assert (document["source"]["id"], document["created_at"]) == ("x0", session["timestamp"])

@@ -109,6 +109,14 @@ async def test_two_questions_of_one_moment_are_two_chats(tmp_path):
     assert (account["new"], again["new"], again["unchanged"]) == (2, 0, 2)
 
 
+@pytest.mark.parametrize("asked", ["Eingegebener Prompt: Boats?", "送信したメッセージ: Boats?"])
+async def test_what_google_says_of_a_question_in_the_users_language_is_no_part_of_it(
+    tmp_path, asked
+):
+    row = activity(asked, "<p>Yes.</p>", header="Gemini-Apps")
+    assert words(await only(tmp_path / "MyActivity.json", [row])) == ["Boats?", "Yes."]
+
+
 @pytest.mark.parametrize("apps", ["Gemini Apps", "Gemini-Apps", "Applications Gemini"])
 @pytest.mark.parametrize("is_packed", [False, True])
 async def test_a_takeout_as_a_web_page_is_told_to_be_asked_for_as_json(tmp_path, is_packed, apps):
