@@ -44,14 +44,64 @@ class ReasonKind(StrEnum):
     WAITING = "waiting"  # only in receipts of versions before 0.2
 
 
-OUT = frozenset(
-    {
-        *(ReasonKind.BELOW, ReasonKind.HIDDEN, ReasonKind.HIDDEN_TOOL, ReasonKind.TAKEN_OUT),
-        *(ReasonKind.FAILED, ReasonKind.SUMMARISED, ReasonKind.OVER_BUDGET, ReasonKind.OLD_TOOL),
-        *(ReasonKind.EMPTY, ReasonKind.NOTICE, ReasonKind.APART),
-    }
-)
-FILTERED = frozenset({ReasonKind.BELOW, ReasonKind.APART})
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """What a rule does with a message, and how people are told."""
+
+    about: str = ""  # its words, with `{}` for the topic; empty for a rule that names none
+    short: str = ""  # its words where `about` is empty, in brief
+    cause: str = ""  # and at length; empty for the same as in brief
+    is_in: bool = True  # it keeps messages in context
+    is_filtered: bool = False  # it leaves out what would go without a selection
+    is_by_score: bool = False  # it goes by the score
+
+
+RULES: Mapping[ReasonKind, Rule] = {
+    ReasonKind.NO_FILTER: Rule(short="no filter", cause="no filter is active"),
+    ReasonKind.FALLBACK: Rule(short="no message matches", cause="no message matches, so all stay"),
+    ReasonKind.PINNED: Rule(short="pinned", cause="pinned by you"),
+    ReasonKind.STICKY: Rule(short="your instruction"),
+    ReasonKind.TOPIC: Rule(about="about {}", is_by_score=True),
+    ReasonKind.MEMBER: Rule(about="belongs to {}"),
+    ReasonKind.SAID: Rule(about="said while {} was picked"),
+    ReasonKind.RECENT: Rule(short="newest", cause="the newest message"),
+    ReasonKind.TOOL: Rule(short="part of a tool call", cause="belongs to a tool call that stays"),
+    ReasonKind.QUESTION: Rule(
+        short="question of a sent answer", cause="question of an answer that stays"
+    ),
+    ReasonKind.BELOW: Rule(
+        about="not close enough to {}", is_in=False, is_filtered=True, is_by_score=True
+    ),
+    ReasonKind.APART: Rule(about="not part of {}, as you chose", is_in=False, is_filtered=True),
+    ReasonKind.HIDDEN: Rule(short="hidden", cause="hidden by you", is_in=False),
+    ReasonKind.HIDDEN_TOOL: Rule(
+        short="part of a hidden tool call",
+        cause="belongs to a tool call that is hidden by you",
+        is_in=False,
+    ),
+    ReasonKind.ADDED: Rule(short="added by a plugin"),
+    ReasonKind.TAKEN_OUT: Rule(short="taken out by a plugin", is_in=False),
+    ReasonKind.FAILED: Rule(short="failed answer", cause="this answer failed", is_in=False),
+    ReasonKind.NOTICE: Rule(
+        short="notice of the program", cause="a notice of the program", is_in=False
+    ),
+    ReasonKind.SUMMARISED: Rule(short="behind a summary", is_in=False),
+    ReasonKind.OVER_BUDGET: Rule(short="over the window", cause="over budget", is_in=False),
+    ReasonKind.OLD_TOOL: Rule(
+        short="part of an old tool call",
+        cause="part of a tool call that is no longer sent",
+        is_in=False,
+    ),
+    ReasonKind.EMPTY: Rule(short="nothing to send", cause="it has nothing to send", is_in=False),
+    ReasonKind.CURRENT: Rule(short="part of this turn", cause="follows the question"),
+    ReasonKind.WAITING: Rule(
+        short="cheaper to send than to leave out",
+        cause="not about the selection, but cheaper to send than to leave out",
+    ),
+}
+
+OUT = frozenset(kind for kind, rule in RULES.items() if not rule.is_in)
+FILTERED = frozenset(kind for kind, rule in RULES.items() if rule.is_filtered)
 """The rules by which a selection leaves messages out that would go without it."""
 
 KINDS: tuple[ReasonKind, ...] = tuple(ReasonKind)
@@ -79,7 +129,7 @@ class Reason(NamedTuple):
     @property
     def is_in(self) -> bool:
         """True if the message is in context."""
-        return self.kind not in OUT
+        return RULES[self.kind].is_in
 
     def __str__(self) -> str:
         """The rule that decided, in words, such as `in: about LangGraph`."""
@@ -88,13 +138,13 @@ class Reason(NamedTuple):
     @property
     def short(self) -> str:
         """The rule in a few words, such as `Not sent – about Travel, which is not picked`."""  # noqa: RUF002 - a dash for people
-        words = self._about or _SHORT[self.kind]
+        words = self._about or RULES[self.kind].short
         return f"{'Sent' if self.is_in else 'Not sent'} – {words}"  # noqa: RUF001 - a dash for people
 
     @property
     def numbers(self) -> str:
         """The score and the one that it was compared with, if that decided; else empty."""
-        if self.score is None or self.kind not in _BY_SCORE:
+        if self.score is None or not RULES[self.kind].is_by_score:
             return ""
         own = score_in_words(self.score, self.cut)
         if self.cut is None:
@@ -107,7 +157,7 @@ class Reason(NamedTuple):
         """What a message is about, if that decided; else empty."""
         if self.kind is ReasonKind.BELOW and self.detail:
             return f"about {self.detail}, which is not picked"
-        return _ABOUT.get(self.kind, "").format(self.topic or "the topic")
+        return RULES[self.kind].about.format(self.topic or "the topic")
 
     @property
     def _cause(self) -> str:
@@ -117,62 +167,7 @@ class Reason(NamedTuple):
             case ReasonKind.SUMMARISED if self.detail:
                 return f"before the summary of {self.detail}"
             case _:
-                return _CAUSES[self.kind]
-
-
-_BY_SCORE = frozenset({ReasonKind.TOPIC, ReasonKind.BELOW})
-
-_ABOUT: Mapping[ReasonKind, str] = {
-    ReasonKind.TOPIC: "about {}",
-    ReasonKind.MEMBER: "belongs to {}",
-    ReasonKind.SAID: "said while {} was picked",
-    ReasonKind.APART: "not part of {}, as you chose",
-    ReasonKind.BELOW: "not close enough to {}",
-}
-
-_SHORT: Mapping[ReasonKind, str] = {
-    ReasonKind.NO_FILTER: "no filter",
-    ReasonKind.FALLBACK: "no message matches",
-    ReasonKind.PINNED: "pinned",
-    ReasonKind.STICKY: "your instruction",
-    ReasonKind.RECENT: "newest",
-    ReasonKind.TOOL: "part of a tool call",
-    ReasonKind.QUESTION: "question of a sent answer",
-    ReasonKind.HIDDEN: "hidden",
-    ReasonKind.HIDDEN_TOOL: "part of a hidden tool call",
-    ReasonKind.ADDED: "added by a plugin",
-    ReasonKind.TAKEN_OUT: "taken out by a plugin",
-    ReasonKind.FAILED: "failed answer",
-    ReasonKind.NOTICE: "notice of the program",
-    ReasonKind.SUMMARISED: "behind a summary",
-    ReasonKind.OVER_BUDGET: "over the window",
-    ReasonKind.OLD_TOOL: "part of an old tool call",
-    ReasonKind.EMPTY: "nothing to send",
-    ReasonKind.CURRENT: "part of this turn",
-    ReasonKind.WAITING: "cheaper to send than to leave out",
-}
-
-_CAUSES: Mapping[ReasonKind, str] = {
-    ReasonKind.NO_FILTER: "no filter is active",
-    ReasonKind.FALLBACK: "no message matches, so all stay",
-    ReasonKind.PINNED: "pinned by you",
-    ReasonKind.RECENT: "the newest message",
-    ReasonKind.STICKY: "your instruction",
-    ReasonKind.TOOL: "belongs to a tool call that stays",
-    ReasonKind.QUESTION: "question of an answer that stays",
-    ReasonKind.HIDDEN: "hidden by you",
-    ReasonKind.HIDDEN_TOOL: "belongs to a tool call that is hidden by you",
-    ReasonKind.ADDED: "added by a plugin",
-    ReasonKind.TAKEN_OUT: "taken out by a plugin",
-    ReasonKind.FAILED: "this answer failed",
-    ReasonKind.NOTICE: "a notice of the program",
-    ReasonKind.SUMMARISED: "behind a summary",
-    ReasonKind.OVER_BUDGET: "over budget",
-    ReasonKind.OLD_TOOL: "part of a tool call that is no longer sent",
-    ReasonKind.EMPTY: "it has nothing to send",
-    ReasonKind.CURRENT: "follows the question",
-    ReasonKind.WAITING: "not about the selection, but cheaper to send than to leave out",
-}
+                return RULES[self.kind].cause or RULES[self.kind].short
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -5,10 +5,26 @@ import re
 import numpy as np
 import pytest
 
-from smart_context.relevance.reasons import IS_IN, KINDS, OUT, Reason, ReasonKind, Reasons
+from smart_context.relevance.reasons import (
+    IS_IN,
+    KINDS,
+    OUT,
+    RULES,
+    Reason,
+    ReasonKind,
+    Reasons,
+)
 from smart_context.relevance.score import Scores
 
 MEASURED = {"score": 0.474, "topic": "Bread", "threshold": 0.4, "recent": 2}
+
+
+def test_every_rule_names_a_topic_or_has_words_of_its_own():
+    assert [*RULES] == [*ReasonKind]
+    for kind, rule in RULES.items():
+        assert bool(rule.about) != bool(rule.short), kind
+        assert rule.cause != rule.short or not rule.short, kind
+        assert "{}" in rule.about or not rule.about, kind
 
 
 @pytest.mark.parametrize(
