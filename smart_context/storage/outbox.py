@@ -67,7 +67,7 @@ class Outbox:
             self._is_empty.set()
 
 
-class Hearing:
+class ConnectionLog:
     """Logs once that others are not heard, and once that they are again."""
 
     def __init__(self, logger: logging.Logger, what: str) -> None:

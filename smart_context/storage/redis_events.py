@@ -12,8 +12,8 @@ from redis.exceptions import RedisError
 
 from smart_context.base.errors import StorageAway, StoreFailed
 from smart_context.base.values import JsonObject
-from smart_context.storage.outbox import Hearing, Outbox
-from smart_context.storage.ports import Heard
+from smart_context.storage.outbox import ConnectionLog, Outbox
+from smart_context.storage.ports import EventListener
 
 _KEPT = 10_000
 _WAIT_MS = 4_000
@@ -36,7 +36,7 @@ class RedisEvents:
         self._vault = vault
         self._node = secrets.token_hex(6)
         self._outbox = Outbox()
-        self._hearing = Hearing(logging.getLogger(__name__), "events of other processes")
+        self._connection_log = ConnectionLog(logging.getLogger(__name__), "events of other processes")
 
     def send(self, message: JsonObject) -> None:
         self._outbox.add(message)
@@ -44,7 +44,7 @@ class RedisEvents:
     async def settle(self) -> None:
         await self._outbox.settle()
 
-    async def listen(self, heard: Heard, begun: Callable[[], None]) -> None:
+    async def listen(self, heard: EventListener, begun: Callable[[], None]) -> None:
         redis = Redis.from_url(
             self._url,
             decode_responses=True,
@@ -72,7 +72,7 @@ class RedisEvents:
                 await asyncio.sleep(_AGAIN_S)
 
     async def _hear(
-        self, redis: Redis, stream: str, heard: Heard, begun: Callable[[], None]
+        self, redis: Redis, stream: str, heard: EventListener, begun: Callable[[], None]
     ) -> None:
         read_to = ""
         while True:
@@ -82,7 +82,7 @@ class RedisEvents:
                     read_to = newest[0][0] if newest else "0-0"
                     begun()
                 found = await _given_up(redis.xread({stream: read_to}, block=_WAIT_MS))
-                self._hearing.goes_on()
+                self._connection_log.goes_on()
                 for _, entries in found:
                     for number, fields in entries:
                         read_to = number
@@ -90,7 +90,7 @@ class RedisEvents:
                             for message in json.loads(fields["body"]):
                                 heard(message)
             except RedisError as error:
-                self._hearing.lost(error)
+                self._connection_log.lost(error)
                 await asyncio.sleep(_AGAIN_S)
 
 

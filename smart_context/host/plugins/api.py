@@ -35,7 +35,7 @@ from smart_context.host.request.window import Window
 from smart_context.host.tasks import Stops, TaskOwner
 from smart_context.host.turn import Turn
 from smart_context.host.turns.pipeline import Pipeline
-from smart_context.host.turns.rounds import Heard
+from smart_context.host.turns.rounds import AnswerListeners
 from smart_context.llm.tokens import TokenCounter
 from smart_context.storage.ports import Storage
 from smart_context.vault.followed import FollowedVault
@@ -157,7 +157,7 @@ class Requests:
         Raises:
             ModelFailed: If the model did not answer, or gave an empty answer.
         """
-        await self._services.pipeline.ask_model(turn, Heard(text=on_text))
+        await self._services.pipeline.ask_model(turn, AnswerListeners(text=on_text))
 
     def stopping(
         self, chat_id: str, tasks: Sequence[asyncio.Task[Any]]

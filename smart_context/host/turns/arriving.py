@@ -22,7 +22,7 @@ from smart_context.host.events.events import (
     Event,
 )
 from smart_context.host.turn import Turn
-from smart_context.host.turns.rounds import Heard
+from smart_context.host.turns.rounds import AnswerListeners
 from smart_context.llm.models import Reading
 from smart_context.storage.ports import AnswerJournal
 
@@ -90,9 +90,9 @@ class ArrivingAnswer:
     _reading_since: float = field(default=0.0, init=False)
 
     @property
-    def heard(self) -> Heard:
+    def heard(self) -> AnswerListeners:
         """Takes what arrives."""
-        return Heard(
+        return AnswerListeners(
             text=self._add_text,
             steps=self._add_steps,
             thought=self._tell_thought,

@@ -26,7 +26,7 @@ from smart_context.host.request.tools import ToolSupport
 from smart_context.host.request.window import Window
 from smart_context.host.tasks import was_cancelled
 from smart_context.host.turn import Turn
-from smart_context.host.turns.rounds import Heard, Rounds
+from smart_context.host.turns.rounds import AnswerListeners, Rounds
 
 _BEFORE_THE_MODEL = (
     PIPELINE_START,
@@ -48,7 +48,7 @@ class Pipeline:
     support: ToolSupport
     completion: RequestCompletion
 
-    async def ask(self, turn: Turn, heard: Heard) -> None:
+    async def ask(self, turn: Turn, heard: AnswerListeners) -> None:
         """Run the phases up to the model's answer, which goes to `turn.response`.
 
         The model is not asked if a handler aborts the turn or sets the response itself.
@@ -61,7 +61,7 @@ class Pipeline:
         if not turn.aborted and turn.response is None:
             await self.ask_model(turn, heard)
 
-    async def ask_model(self, turn: Turn, heard: Heard) -> None:
+    async def ask_model(self, turn: Turn, heard: AnswerListeners) -> None:
         """Ask the chat model a turn's request, without any phase.
 
         Raises:

@@ -50,8 +50,8 @@ def _ignore_reading(_reading: Reading, _seconds: float) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
-    """Who hears of an answer as it arrives."""
+class AnswerListeners:
+    """What is called with each piece of an answer as it arrives."""
 
     # gets it piece by piece, or in one piece if the turn is not streaming
     text: Callable[[str], None]
@@ -74,7 +74,7 @@ class Rounds:
     model: ChatModel
     turn: Turn
     support: ToolSupport
-    heard: Heard
+    heard: AnswerListeners
     # keeps the order of messages that the endpoint demands
     learn_order: Callable[[SpeakingOrder], Awaitable[None]]
     # takes in how much too long a request was, and gives what fits for all that is then known

@@ -229,7 +229,7 @@ MAX_CHARACTERS = 8 << 20
 """The maximum size of all last requests kept; each can be as long as a model's window."""
 
 
-class Made(NamedTuple):
+class FinishedTurn(NamedTuple):
     """What is known of a turn that is over."""
 
     sent: SentRequest
@@ -323,7 +323,7 @@ class ReceiptRecorder:
         except SmartContextError as error:
             self.logger.warning("the receipt of turn %s is not stored: %s", receipt.turn, error)
 
-    async def made(self, turn: Turn, pending: PendingReceipt | None) -> Made:
+    async def made(self, turn: Turn, pending: PendingReceipt | None) -> FinishedTurn:
         """The request of a turn that is over, and its receipt.
 
         Args:
@@ -345,7 +345,7 @@ class ReceiptRecorder:
         counted = self.model.counter(name)
         written = self._written.get(turn.chat_id, WrittenRows())
 
-        def made() -> Made:
+        def made() -> FinishedTurn:
             known = previous
             if not isinstance(known, SentRequest):
                 known = stored_request(known, counted)
@@ -357,7 +357,7 @@ class ReceiptRecorder:
                 count_tokens=counted,
             )
             rows = written.followed_by(receipt.rows)
-            return Made(sent, receipt, last, receipt.to_line(rows), rows)
+            return FinishedTurn(sent, receipt, last, receipt.to_line(rows), rows)
 
         return await asyncio.to_thread(made)
 

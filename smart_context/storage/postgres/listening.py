@@ -18,8 +18,8 @@ from smart_context.base.errors import StoreFailed
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId
 from smart_context.storage.alone import ReportedChanges
-from smart_context.storage.outbox import Hearing, Outbox
-from smart_context.storage.ports import Heard
+from smart_context.storage.outbox import ConnectionLog, Outbox
+from smart_context.storage.ports import EventListener
 from smart_context.storage.postgres.database import (
     ANSWER_S,
     CONNECT_S,
@@ -56,7 +56,7 @@ class Listener:
         self._subscribed: dict[str, tuple[Notified, Caught]] = {}
         self._changed = asyncio.Event()
         self._running: asyncio.Task[None] | None = None
-        self._hearing = Hearing(logging.getLogger(__name__), "changes by other processes")
+        self._connection_log = ConnectionLog(logging.getLogger(__name__), "changes by other processes")
 
     async def listen(self, channel: str, heard: Notified, caught: Caught) -> None:
         """Hear what is told on a channel until cancelled; one listener for each channel."""
@@ -80,7 +80,7 @@ class Listener:
                 await self._database.in_thread(self._database.prepare)
                 await self._connected()
             except (psycopg.Error, OSError, TimeoutError, StoreFailed) as error:
-                self._hearing.lost(error)
+                self._connection_log.lost(error)
                 await asyncio.sleep(_AGAIN_S)
 
     async def _connected(self) -> None:
@@ -98,7 +98,7 @@ class Listener:
                 listening = {*self._subscribed}
                 for channel in new:
                     await self._subscribed[channel][1]()
-                self._hearing.goes_on()
+                self._connection_log.goes_on()
                 await self._hear(connection)
         finally:
             with suppress(psycopg.Error, TimeoutError):
@@ -198,7 +198,7 @@ class PostgresEvents:
     async def settle(self) -> None:
         await self._outbox.settle()
 
-    async def listen(self, heard: Heard, begun: Callable[[], None]) -> None:
+    async def listen(self, heard: EventListener, begun: Callable[[], None]) -> None:
         self._read_to = None
 
         async def notified(number: str) -> None:
@@ -219,7 +219,7 @@ class PostgresEvents:
     async def _tell(self, body: str) -> None:
         await self._database.do(row("SELECT tell(%s, %s)", (self._listener.node, body)))
 
-    async def _read(self, heard: Heard) -> None:
+    async def _read(self, heard: EventListener) -> None:
         is_more = True
         while is_more:
             asked = self._read_to or 0, _MOST_AT_ONCE
