@@ -18,7 +18,7 @@ from smart_context.base.config.storage import may_name_storage
 from smart_context.base.environment import environment, user_folder
 from smart_context.base.errors import CommandFailed
 from smart_context.base.installed import how_to_add
-from smart_context.base.shared import Shared
+from smart_context.base.shared import SharedValue
 from smart_context.base.text.names import shown
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.gateway.connecting import CLIENTS, DEFAULT_BASE_URL, Activity
@@ -152,7 +152,7 @@ def records_here() -> SharedRecords | None:
     return open_storage(here).records if may_name_storage(here) else None
 
 
-def known_sessions() -> Shared[SessionRecord]:
+def known_sessions() -> SharedValue[SessionRecord]:
     """The record of sessions: the team's, or this user's."""
     records = records_here()
     if records is None:

@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 T = TypeVar("T")
 
 
-class Shared(Protocol[T]):
+class SharedValue(Protocol[T]):
     """Reads the value and changes it; both block."""
 
     def read(self) -> tuple[object, T]:

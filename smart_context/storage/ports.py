@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
 from smart_context.base.caches import Caches
-from smart_context.base.shared import Shared
+from smart_context.base.shared import SharedValue
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.documents.document import Since, whole
 from smart_context.chat.documents.lineage import ANYBODY
@@ -609,7 +609,7 @@ class Leases(Protocol):
 class SharedRecords(Protocol):
     """Small values that all servers of a team share."""
 
-    def of(self, name: str, adapter: TypeAdapter[T], empty: T) -> Shared[T]:
+    def of(self, name: str, adapter: TypeAdapter[T], empty: T) -> SharedValue[T]:
         """The value of a name; `empty` before its first change."""
 
 

@@ -36,7 +36,9 @@ class RedisEvents:
         self._vault = vault
         self._node = secrets.token_hex(6)
         self._outbox = Outbox()
-        self._connection_log = ConnectionLog(logging.getLogger(__name__), "events of other processes")
+        self._connection_log = ConnectionLog(
+            logging.getLogger(__name__), "events of other processes"
+        )
 
     def send(self, message: JsonObject) -> None:
         self._outbox.add(message)

@@ -56,7 +56,9 @@ class Listener:
         self._subscribed: dict[str, tuple[Notified, Caught]] = {}
         self._changed = asyncio.Event()
         self._running: asyncio.Task[None] | None = None
-        self._connection_log = ConnectionLog(logging.getLogger(__name__), "changes by other processes")
+        self._connection_log = ConnectionLog(
+            logging.getLogger(__name__), "changes by other processes"
+        )
 
     async def listen(self, channel: str, heard: Notified, caught: Caught) -> None:
         """Hear what is told on a channel until cancelled; one listener for each channel."""

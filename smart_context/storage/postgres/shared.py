@@ -75,7 +75,7 @@ RETURNING revision
 
 
 class PostgresRecord(Generic[T]):
-    """One value; satisfies `Shared`.
+    """One value; satisfies `SharedValue`.
 
     Args:
         empty: The value before the first change, and of a damaged one.

@@ -16,7 +16,7 @@ from smart_context.base.asking import person_tag
 from smart_context.base.disk.files import SharedFile
 from smart_context.base.disk.places import Place
 from smart_context.base.errors import CommandFailed, InvalidParams, StoreFailed
-from smart_context.base.shared import Shared
+from smart_context.base.shared import SharedValue
 from smart_context.base.values import OWN_KEY, OWNER, PersonId
 from smart_context.web.gate.access import Access, random_digest
 from smart_context.web.gate.request_facts import Refusal, RequestFacts
@@ -72,10 +72,10 @@ class KeyFile:
         shared: Where the servers of a team keep the keys, in place of that folder.
     """
 
-    def __init__(self, folder: Path, *, shared: Shared[ClientKeys] | None = None) -> None:
+    def __init__(self, folder: Path, *, shared: SharedValue[ClientKeys] | None = None) -> None:
         place = Place(folder, (FILE_NAME,))
         own = SharedFile(place=place, adapter=RECORD_OF_KEYS, empty=ClientKeys())
-        self._file: Shared[ClientKeys] = shared or own
+        self._file: SharedValue[ClientKeys] = shared or own
 
     def read(self) -> ClientKeys:
         """The keys; none when there is no file, or when it is damaged.

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 from smart_context.base.disk.files import SharedFile
 from smart_context.base.disk.places import Place
 from smart_context.base.errors import StoreFailed
-from smart_context.base.shared import Shared
+from smart_context.base.shared import SharedValue
 from smart_context.base.threads import in_daemon_thread
 
 IDLE_DAYS = 30
@@ -155,10 +155,10 @@ class SessionBook:
 
     vault: str = ""
     # the record of this user; `None` keeps everything in memory
-    file: Shared[SessionRecord] | None = None
+    file: SharedValue[SessionRecord] | None = None
     _: KW_ONLY
     # where the servers of a team keep the sessions, in place of the file
-    shared: Shared[SessionRecord] | None = None
+    shared: SharedValue[SessionRecord] | None = None
     outlives_server: bool = False  # sessions go on after a restart
     clock: Callable[[], float] = time.time  # the time in seconds since 1970
     _server: str = field(default_factory=lambda: secrets.token_hex(8), init=False)
@@ -312,7 +312,7 @@ class SessionBook:
         }
         return replace(record, sessions=sessions)
 
-    async def _read(self, shared: Shared[SessionRecord]) -> None:
+    async def _read(self, shared: SharedValue[SessionRecord]) -> None:
         try:
             state, record = await _apart(shared.read)
         except StoreFailed as error:
