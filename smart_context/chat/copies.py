@@ -16,7 +16,7 @@ from smart_context.chat.messages import (
     give_ids,
     messages_of,
 )
-from smart_context.chat.tool_pairs import NOBODY, find_tool_pairs
+from smart_context.chat.tool_pairs import NO_CALLER, find_tool_pairs
 
 SPLIT_FROM, SPLITS, FORKED_FROM = "split_from", "splits", "forked_from"
 """The keys under which chats name those that they come from, and those that left them."""
@@ -68,7 +68,7 @@ def entries_until(document: JsonObject, message_id: str) -> list[JsonObject]:
     messages = messages_of(document)
     last = next((at for at, m in enumerate(messages) if m.id == message_id), -1)
     pairs = find_tool_pairs(messages).caller_of.items()
-    ends = (result for result, caller in pairs if NOBODY < caller <= last)
+    ends = (result for result, caller in pairs if NO_CALLER < caller <= last)
     entries = [entry for entry in document["messages"] if isinstance(entry, dict)]
     return entries[: max((last, *ends)) + 1] if last >= 0 else []
 
@@ -77,7 +77,7 @@ def with_companions(messages: Sequence[Message], wanted: Collection[MessageId]) 
     """The wanted messages of a chat with their tool calls and results, and answers' questions."""
     places = {at for at, message in enumerate(messages) if message.id in wanted}
     callers = find_tool_pairs(messages).caller_of
-    known = {at: caller for at, caller in callers.items() if caller != NOBODY}
+    known = {at: caller for at, caller in callers.items() if caller != NO_CALLER}
     calling = {known.get(at, at) for at in places}
     places |= calling | {at for at, caller in known.items() if caller in calling}
     question = -1

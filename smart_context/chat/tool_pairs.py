@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from smart_context.chat.messages import Message, Part
 
-NOBODY = -1
+NO_CALLER = -1
 """The caller of a result whose call is in no message."""
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
@@ -23,7 +23,7 @@ _TOOL_CALL_TYPES = frozenset({"tool_call", "tool-call"})
 class ToolPairs:
     """Results and their callers, by position in the list of messages."""
 
-    # the position of a result's caller; `NOBODY` if no message made the call
+    # the position of a result's caller; `NO_CALLER` if no message made the call
     caller_of: Mapping[int, int]
     call_id_of: Mapping[int, str]  # the id of the call, for results that name one
 
@@ -48,7 +48,7 @@ def find_tool_pairs(messages: Sequence[Message]) -> ToolPairs:
             caller_of[position] = newest_caller[call_id]
             call_id_of[position] = call_id
         elif "tool_call_id" in message.extra:
-            caller_of[position] = NOBODY
+            caller_of[position] = NO_CALLER
         elif (speaker := _speaker_before(messages, position, caller_of)) is not None:
             caller_of[position] = speaker
     return ToolPairs(caller_of, call_id_of)

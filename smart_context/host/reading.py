@@ -9,7 +9,7 @@ from collections.abc import Collection
 from smart_context.base.asking import is_stand_in
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.documents.branches import BRANCHES, REMOVED
-from smart_context.chat.documents.lineage import NOBODY
+from smart_context.chat.documents.lineage import NEVER_SAVES
 from smart_context.chat.files.attached_file import AttachedFile
 from smart_context.chat.listed.rows import ChatRow, DeletedChat
 from smart_context.chat.listed.search import ChatHit
@@ -49,7 +49,7 @@ class Reading:
         """A chat's document; `{"messages": []}` if there is none."""
         if not await self._may(caller, "chat", chat_id):
             return {"messages": []}
-        return await self._chats.load(chat_id, reader=NOBODY)
+        return await self._chats.load(chat_id, reader=NEVER_SAVES)
 
     async def choices(self, caller: Caller, chat_id: str) -> JsonObject:
         """The caller's choices for a chat; none if there is no such chat.
@@ -71,7 +71,7 @@ class Reading:
         messages, others = await self._chats.snapshot(chat_id)
         if not (others.get(BRANCHES) or others.get(REMOVED)):
             return messages, others
-        document = await self._chats.load(chat_id, reader=NOBODY)
+        document = await self._chats.load(chat_id, reader=NEVER_SAVES)
         return messages_of(document), document
 
     async def messages(self, caller: Caller, chat_id: str) -> tuple[Message, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smart_context.chat.messages import Message, MessageId
-from smart_context.chat.tool_pairs import NOBODY, find_tool_pairs
+from smart_context.chat.tool_pairs import NO_CALLER, find_tool_pairs
 from smart_context.relevance.judge.calibrate import DEFAULT_THRESHOLD
 from smart_context.relevance.reasons import IS_FILTERED, IS_IN, KINDS, ReasonKind, Reasons
 from smart_context.relevance.score import Scores
@@ -19,8 +19,8 @@ Group = list[int]
 """Positions of a tool call and its results, which are never separated."""
 
 _CODE = {kind: np.int8(code) for code, kind in enumerate(KINDS)}
-_NOBODY: frozenset[MessageId] = frozenset()
-_NOT_SAID: Mapping[MessageId, str] = {}
+_NONE: frozenset[MessageId] = frozenset()
+_NOTHING_SAID: Mapping[MessageId, str] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,12 +52,12 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule
     *,
     scores: Scores | NDArray[np.float32] | None,
     threshold: float = DEFAULT_THRESHOLD,
-    sticky: AbstractSet[MessageId] = _NOBODY,
-    pinned: AbstractSet[MessageId] = _NOBODY,
-    hidden: AbstractSet[MessageId] = _NOBODY,
-    belonging: AbstractSet[MessageId] = _NOBODY,
-    said: Mapping[MessageId, str] = _NOT_SAID,
-    apart: AbstractSet[MessageId] = _NOBODY,
+    sticky: AbstractSet[MessageId] = _NONE,
+    pinned: AbstractSet[MessageId] = _NONE,
+    hidden: AbstractSet[MessageId] = _NONE,
+    belonging: AbstractSet[MessageId] = _NONE,
+    said: Mapping[MessageId, str] = _NOTHING_SAID,
+    apart: AbstractSet[MessageId] = _NONE,
     recent: int = 0,
     keep_pairs: bool = False,
 ) -> Selection:
@@ -158,7 +158,7 @@ def _newest(count: int, recent: int) -> Mask:
 def _tool_groups(messages: Sequence[Message]) -> list[Group]:
     groups: dict[int, Group] = {}
     for result, caller in find_tool_pairs(messages).caller_of.items():
-        if caller != NOBODY:
+        if caller != NO_CALLER:
             groups.setdefault(caller, [caller]).append(result)
     return list(groups.values())
 

@@ -204,8 +204,8 @@ class Chats(ChatParts, Protocol):
 
         Args:
             reader: The caller, such as a client's id. A later `save` by the same reader is
-                compared with what that reader has loaded, so its versions are remembered; `NOBODY`
-                for a caller that won't save.
+                compared with what that reader has loaded, so its versions are remembered;
+                `NEVER_SAVES` for a caller that won't save.
         """
 
     async def messages(self, chat_id: str) -> tuple[Message, ...]:

@@ -2,7 +2,7 @@ import pytest
 
 from smart_context.chat.messages import Message, MessageId
 from smart_context.chat.tool_pairs import (
-    NOBODY,
+    NO_CALLER,
     called_tools,
     find_tool_pairs,
     has_tool_calls,
@@ -30,7 +30,7 @@ USER = Message(id=MessageId("u"), role="user", content="u")
         pytest.param([caller("x"), USER, result("x")], {2: 0}, id="by its id, from afar"),
         pytest.param([caller("x"), caller("x"), result("x")], {2: 1}, id="the newest of that id"),
         pytest.param([caller("x"), result("x"), caller("x")], {1: 0}, id="never a later one"),
-        pytest.param([USER, result("x")], {1: NOBODY}, id="an id that nobody used"),
+        pytest.param([USER, result("x")], {1: NO_CALLER}, id="an id that nobody used"),
         pytest.param([caller(), result(), result()], {1: 0, 2: 0}, id="without an id, by place"),
         pytest.param([caller("x"), USER, result()], {}, id="without an id, after a question"),
         pytest.param([result()], {}, id="without anything before it"),
@@ -44,7 +44,7 @@ def test_the_call_of_a_result_is_known_by_the_id_in_its_message_or_in_its_part()
     part = {"type": "tool-call", "tool_call_id": "x", "result": "found"}
     in_part = Message(id=MessageId("r"), role="tool", content=(part,))
     pairs = find_tool_pairs([caller("x", "y"), in_part, result("y"), result("z")])
-    assert pairs.caller_of == {1: 0, 2: 0, 3: NOBODY}
+    assert pairs.caller_of == {1: 0, 2: 0, 3: NO_CALLER}
     assert pairs.call_id_of == {1: "x", 2: "y"}
 
 

@@ -16,7 +16,7 @@ from smart_context.chat.messages import ChatId
 ANYBODY = ""
 """A reader that did not say who it is."""
 
-NOBODY = "\0"
+NEVER_SAVES = "\0"
 """A reader that never saves, such as an export of all chats: nothing is remembered for it."""
 
 _VERSIONS_PER_CHAT = 8
@@ -89,8 +89,8 @@ class Lineage:
         return Ancestry(self._known.get((chat_id, ANYBODY), ()))
 
     def loaded(self, chat_id: ChatId, reader: str, version: Version) -> None:
-        """Note that a reader loaded this version and has seen it; nothing for `NOBODY`."""
-        if reader == NOBODY:
+        """Note that a reader loaded this version and has seen it; nothing for `NEVER_SAVES`."""
+        if reader == NEVER_SAVES:
             return
         self._note(chat_id, reader, Known(version=version, was_loaded=True))
 

@@ -17,7 +17,7 @@ from smart_context.base.text.names import shown, storable_value
 from smart_context.base.text.scores import counted
 from smart_context.base.values import JsonObject
 from smart_context.chat.documents.branches import show_version, versions_of
-from smart_context.chat.documents.lineage import NOBODY
+from smart_context.chat.documents.lineage import NEVER_SAVES
 from smart_context.chat.exported import (
     ATTACHED_FOLDER,
     ENDINGS,
@@ -396,7 +396,7 @@ def purge(chat: str, deletion: str, yes: bool, vault: Path | None) -> None:
 
 
 async def _existing(store: Chats, chat: str) -> dict[str, Any]:
-    return await store.load(await existing_chat(store, chat), reader=NOBODY)
+    return await store.load(await existing_chat(store, chat), reader=NEVER_SAVES)
 
 
 async def _store_new(storage: Storage, chat_id: ChatId, document: dict[str, Any]) -> None:

@@ -22,7 +22,7 @@ from smart_context.chat.copies import (
 from smart_context.chat.documents import branches
 from smart_context.chat.documents.branches import Versions, branches_of, set_branches, versions_of
 from smart_context.chat.documents.document import no_messages, set_value, since_unfinished
-from smart_context.chat.documents.lineage import NOBODY
+from smart_context.chat.documents.lineage import NEVER_SAVES
 from smart_context.chat.ids import new_chat_id, new_message_id
 from smart_context.chat.messages import INSTRUCTIONS, OFF_PICK, PRIVATE, SOURCE, ChatId, Message
 from smart_context.host.access import FilesNamed, OwnChat
@@ -181,7 +181,7 @@ class ChatCommands:
         A version is a message and all that followed it; `version` counts from 1, the oldest.
         `message_ids` are the first messages of all of them.
         """
-        found = versions_of(await self.store.load(chat_id, reader=NOBODY))
+        found = versions_of(await self.store.load(chat_id, reader=NEVER_SAVES))
         return {
             "chat_id": chat_id,
             "versions": [
@@ -319,7 +319,7 @@ class CopyCommands:
 
     async def copy_chat(self, chat_id: ChatId) -> JsonObject:
         """Copy a chat with its versions into one of your own."""
-        document = await self.store.load(chat_id, reader=NOBODY)
+        document = await self.store.load(chat_id, reader=NEVER_SAVES)
         copy = _titled(copy_of(document, document["messages"]), document, "copy")
         branches = branches_of(document)
         set_branches(copy, [{**b, "messages": copied_entries(b["messages"], {})} for b in branches])
@@ -333,7 +333,7 @@ class CopyCommands:
 
         A tool call is copied with all its results.
         """
-        document = await self.store.load(chat_id, reader=NOBODY)
+        document = await self.store.load(chat_id, reader=NEVER_SAVES)
         entries = entries_until(document, message_id)
         if not entries:
             raise CommandFailed(f"message {message_id[:80]!r} not found in chat {chat_id!r}")

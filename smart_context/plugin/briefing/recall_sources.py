@@ -16,7 +16,7 @@ from smart_context.base.values import CountTokens, PersonId
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.listed.rows import title_from
 from smart_context.chat.messages import PRIVATE, ChatId, Message, MessageId
-from smart_context.chat.tool_pairs import NOBODY, find_tool_pairs
+from smart_context.chat.tool_pairs import NO_CALLER, find_tool_pairs
 from smart_context.host.access import Access, Owned
 from smart_context.host.request.prompt import prompt_messages
 from smart_context.host.request.tools import in_plain_text
@@ -143,7 +143,7 @@ def _together(messages: Sequence[Message]) -> Iterable[tuple[int, list[Message]]
     for place, message in enumerate(messages):
         if (caller := callers.get(place)) is None and message.role != "tool":
             units[place] = [message]
-        elif caller is not None and caller != NOBODY:
+        elif caller is not None and caller != NO_CALLER:
             units[caller].append(message)
     return units.items()
 

@@ -23,7 +23,7 @@ from smart_context.chat.messages import (
     summarized_by,
     without_notices,
 )
-from smart_context.chat.tool_pairs import NOBODY, find_tool_pairs, has_tool_calls
+from smart_context.chat.tool_pairs import NO_CALLER, find_tool_pairs, has_tool_calls
 from smart_context.host.request.prompt import without_silent
 from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
@@ -69,7 +69,7 @@ def _is_stripped(message: Message) -> bool:
 def _with_partners(messages: Sequence[Message], positions: Iterable[int]) -> Iterator[int]:
     """The positions of complete messages, with those of their calls and results."""
     caller_of = find_tool_pairs(messages).caller_of
-    callers = {caller_of.get(position, position) for position in positions} - {NOBODY}
+    callers = {caller_of.get(position, position) for position in positions} - {NO_CALLER}
     yield from (at for at in callers if messages[at].is_complete and not messages[at].is_extracted)
     for result, caller in caller_of.items():
         if caller in callers and messages[caller].is_complete and messages[result].is_complete:

@@ -18,7 +18,7 @@ from smart_context.chat.messages import (
     standing_for,
     topic_summary,
 )
-from smart_context.chat.tool_pairs import NOBODY, find_tool_pairs
+from smart_context.chat.tool_pairs import NO_CALLER, find_tool_pairs
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.undo import Step, Summary, UndoSteps
 from smart_context.plugin.forecast.commands import RequestCosts
@@ -98,7 +98,7 @@ def _groups(messages: Sequence[Message]) -> Mapping[int, Sequence[int]]:
     """For each message of a tool exchange, the places of all its messages."""
     groups: dict[int, list[int]] = {}
     for result, caller in find_tool_pairs(messages).caller_of.items():
-        if caller != NOBODY:
+        if caller != NO_CALLER:
             groups.setdefault(caller, [caller]).append(result)
     return {place: group for group in groups.values() for place in group}
 
@@ -107,7 +107,7 @@ def _half_calls(messages: Sequence[Message]) -> Iterator[MessageId]:
     """Messages with a call whose result is nowhere, and results without a call."""
     pairs = find_tool_pairs(messages)
     answered = set(pairs.call_id_of.values())
-    yield from (messages[at].id for at, caller in pairs.caller_of.items() if caller == NOBODY)
+    yield from (messages[at].id for at, caller in pairs.caller_of.items() if caller == NO_CALLER)
     for message in messages:
         if isinstance(message.content, str):
             continue

@@ -9,7 +9,7 @@ from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject
 from smart_context.chat.copies import SPLIT_FROM, SPLITS, copy_of, with_companions
 from smart_context.chat.documents.document import no_messages
-from smart_context.chat.documents.lineage import NOBODY
+from smart_context.chat.documents.lineage import NEVER_SAVES
 from smart_context.chat.ids import new_chat_id, new_message_id
 from smart_context.chat.messages import (
     ChatId,
@@ -285,7 +285,7 @@ class Splitting:
         title: str,
         origin: JsonObject,
     ) -> JsonObject:
-        stored = await self.chats.load(chat_id, reader=NOBODY)
+        stored = await self.chats.load(chat_id, reader=NEVER_SAVES)
         give_ids(stored)  # which depend on a message's place
         entries = [e for e in stored["messages"] if isinstance(e, dict) and e["id"] in ids]
         return {**copy_of(stored, entries, ids), "title": title, SPLIT_FROM: origin}

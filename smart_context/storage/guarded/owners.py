@@ -8,7 +8,7 @@ from typing import Any
 from smart_context.base.asking import found, keep_found, person_tag
 from smart_context.base.values import OWNER, JsonObject, PersonId
 from smart_context.chat.documents.document import OWNED_BY, Ownership, no_messages, ownership_of
-from smart_context.chat.documents.lineage import NOBODY
+from smart_context.chat.documents.lineage import NEVER_SAVES
 from smart_context.chat.ids import unknown_chat
 from smart_context.storage.ports import Storage
 
@@ -66,7 +66,7 @@ class Owners:
             document.update({} if value is None else {OWNED_BY: value})
 
         await self._chats.update(chat_id, change, since=no_messages, creates=False)
-        document = await self._chats.load(chat_id, reader=NOBODY)
+        document = await self._chats.load(chat_id, reader=NEVER_SAVES)
         if shared:
             await self.chat_has(chat_id, document, person)
         else:
