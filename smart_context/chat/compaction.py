@@ -14,13 +14,13 @@ from smart_context.chat.documents.branches import reattach
 from smart_context.chat.history import CompactionPoint
 from smart_context.chat.messages import Message, MessageId, give_ids, standing_for, summarized_by
 
-Kind = Literal["compacted", "cleared"]
+CompactionKind = Literal["compacted", "cleared"]
 
 COMPACTION = "compaction"
 
 
 def summary_message(
-    message_id: MessageId, text: str, *, boundary: MessageId, created_at: str, kind: Kind
+    message_id: MessageId, text: str, *, boundary: MessageId, created_at: str, kind: CompactionKind
 ) -> Message:
     """A summary of a chat up to and including the message `boundary`."""
     return Message(

@@ -22,13 +22,13 @@ from smart_context.storage.guarded.storage import People
 
 _SHOWN = 128
 
-Kind = Literal["chat", "file", "context", "client key"]
+OwnedKind = Literal["chat", "file", "context", "client key"]
 
 
 class Owned(NamedTuple):
     """Something that belongs to a person, whether it exists or not."""
 
-    kind: Kind  # what it is
+    kind: OwnedKind  # what it is
     name: str  # a chat's id, a file's storage key, a context's key, or the name of a client's key
     only_theirs: bool = False  # only its own person may do what is asked, also if it is shared
 

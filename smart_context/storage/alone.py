@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId
-from smart_context.storage.ports import ChangeListener, EventListener
+from smart_context.storage.ports import ChangeListener, ProcessListener
 
 
 class NoOthers:
@@ -20,7 +20,7 @@ class NoOthers:
     def send(self, message: JsonObject) -> None:
         """Nobody is there."""
 
-    async def listen(self, heard: EventListener, begun: Callable[[], None]) -> None:  # noqa: ARG002 - there is nothing to hear
+    async def listen(self, heard: ProcessListener, begun: Callable[[], None]) -> None:  # noqa: ARG002 - there is nothing to hear
         """Wait until cancelled."""
         begun()
         await asyncio.get_running_loop().create_future()

@@ -26,7 +26,7 @@ FILES = "files"
 CACHES = frozenset({"index", ".index.json"})
 """What any machine makes again."""
 
-Kind = Literal[
+PieceKind = Literal[
     "chat", "document", "log", "vectors", "added vectors", "answer", "vault document", "vault log",
     "blob", "other",
 ]  # fmt: skip
@@ -43,7 +43,7 @@ class Piece:
     """One thing that is stored."""
 
     path: str  # where the memory folder has it
-    kind: Kind  # what it is; `other` for what only stays as it is
+    kind: PieceKind  # what it is; `other` for what only stays as it is
     chat: ChatId = _NONE  # the chat that it is of, or stands beside
     deletion: str = ""  # the deletion of that chat, if it is in the trash
     name: str = ""  # its name beside the chat or in the vault; the key of a blob
@@ -80,12 +80,12 @@ def _of_chat(path: str, name: str, deletion: str) -> Piece | None:
     found = _BESIDE.fullmatch(name)
     if found is None:
         return None
-    kinds: dict[tuple[str, str], Kind] = {
+    kinds: dict[tuple[str, str], PieceKind] = {
         ("embeddings", "json"): "vectors",
         ("embeddings", "journal"): "added vectors",
         ("answer", "jsonl"): "answer",
     }
-    usual: dict[str, Kind] = {"json": "document", "jsonl": "log", "journal": "other"}
+    usual: dict[str, PieceKind] = {"json": "document", "jsonl": "log", "journal": "other"}
     kind = kinds.get((found[2], found[3]), usual[found[3]])
     return Piece(path=path, kind=kind, chat=ChatId(found[1]), deletion=deletion, name=found[2])
 
@@ -98,7 +98,7 @@ def _of_vault(path: str) -> Piece:
     found = _OF_VAULT.fullmatch(path)
     if found is None or found[1] in (FILES, TRASH) or found[2].startswith("."):
         return Piece(path=path, kind="other")
-    kind: Kind = "vault document" if found[3] == "json" else "vault log"
+    kind: PieceKind = "vault document" if found[3] == "json" else "vault log"
     return Piece(path=path, kind=kind, name=found[2], of=found[1])
 
 
@@ -119,7 +119,7 @@ def settled(piece: Piece, body: bytes) -> bytes | None:
         return None
 
 
-def _settled_others(kind: Kind, body: bytes) -> bytes | None:
+def _settled_others(kind: PieceKind, body: bytes) -> bytes | None:
     if kind == "vectors":
         head, keys, rows = parsed_vectors(body)
         return encoded_vectors(head.model, keys, rows.reshape(len(keys), head.width))
@@ -149,7 +149,7 @@ class Contents(Protocol):
     def read(self, piece: Piece) -> Content:
         """The content of a piece."""
 
-    def write(self, piece: Piece, content: Content) -> Kind:
+    def write(self, piece: Piece, content: Content) -> PieceKind:
         """Write a piece that is not there yet; returns as what it is kept."""
 
     def identity(self) -> Hashable:

@@ -569,7 +569,7 @@ class Answers(Protocol):
         """
 
 
-EventListener = Callable[[JsonObject], None]
+ProcessListener = Callable[[JsonObject], None]
 """Called in the event loop with each message of another process, in its order."""
 
 
@@ -583,7 +583,7 @@ class Events(Protocol):
     def send(self, message: JsonObject) -> None:
         """Tell the others soon; never blocks, and tries again until they can be told."""
 
-    async def listen(self, heard: EventListener, begun: Callable[[], None]) -> None:
+    async def listen(self, heard: ProcessListener, begun: Callable[[], None]) -> None:
         """Send what there is, and hear the others, until cancelled.
 
         Args:

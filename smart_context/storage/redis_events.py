@@ -13,7 +13,7 @@ from redis.exceptions import RedisError
 from smart_context.base.errors import StorageAway, StoreFailed
 from smart_context.base.values import JsonObject
 from smart_context.storage.outbox import ConnectionLog, Outbox
-from smart_context.storage.ports import EventListener
+from smart_context.storage.ports import ProcessListener
 
 _KEPT = 10_000
 _WAIT_MS = 4_000
@@ -46,7 +46,7 @@ class RedisEvents:
     async def settle(self) -> None:
         await self._outbox.settle()
 
-    async def listen(self, heard: EventListener, begun: Callable[[], None]) -> None:
+    async def listen(self, heard: ProcessListener, begun: Callable[[], None]) -> None:
         redis = Redis.from_url(
             self._url,
             decode_responses=True,
@@ -74,7 +74,7 @@ class RedisEvents:
                 await asyncio.sleep(_AGAIN_S)
 
     async def _hear(
-        self, redis: Redis, stream: str, heard: EventListener, begun: Callable[[], None]
+        self, redis: Redis, stream: str, heard: ProcessListener, begun: Callable[[], None]
     ) -> None:
         read_to = ""
         while True:

@@ -18,7 +18,7 @@ from smart_context.base.text.word_lists import lines_of
 from smart_context.base.text.words import content_words
 from smart_context.base.values import OWNER
 from smart_context.chat.messages import ChatId, Message, MessageId
-from smart_context.cli.evaluation.dialogues import Dialogue, Kind, Question
+from smart_context.cli.evaluation.dialogues import Dialogue, DialogueKind, Question
 from smart_context.llm.models import Embedder, Matrix
 from smart_context.plugin.choices.sidecars import MEMBERS
 from smart_context.plugin.topics.updates import ChatEmbedder
@@ -48,8 +48,8 @@ _MANY, _MOST_ABSENT, _SEED = 72, 40, 7
 
 
 def as_chats(
-    name: str, kind: Kind, dialogues: Sequence[Dialogue]
-) -> list[tuple[str, Kind, list[Dialogue]]]:
+    name: str, kind: DialogueKind, dialogues: Sequence[Dialogue]
+) -> list[tuple[str, DialogueKind, list[Dialogue]]]:
     """The chats to measure from a file, in named lists.
 
     Dialogues of a `typed` file are joined into chats of six subjects, one after the other or each

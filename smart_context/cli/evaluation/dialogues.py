@@ -98,8 +98,8 @@ def part_of(dialogues: Sequence[T], part: Part) -> list[T]:
     return [dialogues[place] for place in sorted(order[begin:end])]
 
 
-Kind = Literal["questions", "typed", "groups", "segments", "facts", "follow-ups", "chat"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+DialogueKind = Literal["questions", "typed", "groups", "segments", "facts", "follow-ups", "chat"]
+KINDS: tuple[DialogueKind, ...] = get_args(DialogueKind)
 
 Entry = Mapping[str, Any]
 
@@ -108,7 +108,9 @@ _TRAP = 5
 _EVIDENCE = re.compile(r"[^\s;,]+")
 
 
-def read_dialogues(path: Path, kind: Kind | None = None) -> tuple[Kind, list[Dialogue]]:
+def read_dialogues(
+    path: Path, kind: DialogueKind | None = None
+) -> tuple[DialogueKind, list[Dialogue]]:
     """Read the dialogues of a file; returns its kind and the dialogues.
 
     Args:
@@ -133,7 +135,7 @@ def read_dialogues(path: Path, kind: Kind | None = None) -> tuple[Kind, list[Dia
     return found, list(_read(path, entries, found))
 
 
-def _read(path: Path, entries: Sequence[Any], kind: Kind) -> Iterator[Dialogue]:
+def _read(path: Path, entries: Sequence[Any], kind: DialogueKind) -> Iterator[Dialogue]:
     for number, entry in enumerate(entries, start=1):
         try:
             yield _READERS[kind](entry, f"{path.stem} {number}")
@@ -144,9 +146,9 @@ def _read(path: Path, entries: Sequence[Any], kind: Kind) -> Iterator[Dialogue]:
             ) from error
 
 
-def _kind_of(entries: Sequence[Any]) -> Kind | None:
+def _kind_of(entries: Sequence[Any]) -> DialogueKind | None:
     first = entries[0] if entries and isinstance(entries[0], Mapping) else {}
-    keys: dict[Kind, set[str]] = {
+    keys: dict[DialogueKind, set[str]] = {
         "questions": {"conversation", "qa"},
         "typed": {"typed", "utterances"},
         "groups": {"utterances", "groups"},
@@ -307,7 +309,7 @@ def _said(
     )
 
 
-_READERS: dict[Kind, Callable[[Entry, str], Dialogue]] = {
+_READERS: dict[DialogueKind, Callable[[Entry, str], Dialogue]] = {
     "questions": _questions,
     "typed": _typed,
     "groups": _groups,

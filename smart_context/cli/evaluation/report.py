@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smart_context.base.values import JsonObject
-from smart_context.cli.evaluation.dialogues import Kind
+from smart_context.cli.evaluation.dialogues import DialogueKind
 from smart_context.cli.evaluation.measures import (
     DEPTHS,
     Counts,
@@ -309,7 +309,7 @@ class Measured:
     """One file's findings."""
 
     file: str
-    kind: Kind
+    kind: DialogueKind
     findings: Findings  # the measurements of all its dialogues
 
 
@@ -343,7 +343,7 @@ def rows_of(file: JsonObject) -> list[tuple[str, str]]:
     return [(name, _shown(value)) for name, value in values if value is not None]
 
 
-def in_sample_note(kinds: Iterable[Kind], *, has_own_weights: bool) -> str:
+def in_sample_note(kinds: Iterable[DialogueKind], *, has_own_weights: bool) -> str:
     """A note on which figures are in-sample; empty if all are of a user's own chats."""
     if all(kind == "chat" for kind in kinds):
         return ""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from smart_context.base.disk.files import atomic_write
 from smart_context.base.errors import ModelFailed, StoreFailed
 from smart_context.chat.messages import ChatId, Message, MessageId
-from smart_context.cli.evaluation.dialogues import Dialogue, Kind
+from smart_context.cli.evaluation.dialogues import Dialogue, DialogueKind
 from smart_context.cli.evaluation.measures import (
     Asked,
     Baselines,
@@ -424,7 +424,7 @@ def _sent(units: Iterable[RecalledMessage]) -> set[Reference]:
 Progress = Callable[[str, int, int], None]
 """Called with the file's name, the number of its dialogues done, and of all."""
 
-Read = tuple[str, Kind, Sequence[Dialogue]]
+Read = tuple[str, DialogueKind, Sequence[Dialogue]]
 """A file's name, its kind, and its dialogues."""
 
 

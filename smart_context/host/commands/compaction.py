@@ -13,7 +13,7 @@ from smart_context.base.errors import ChatBusy, CommandFailed, SmartContextError
 from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.clients import client_history, is_of_client
 from smart_context.chat.compaction import (
-    Kind,
+    CompactionKind,
     insert_after,
     is_clearing,
     newest_summary,
@@ -229,7 +229,7 @@ class Compactions:
         done = await self._put(chat_id, previous, boundary, said, summary)
         return {**done, "tokens_before": now, "tokens_after": after}
 
-    def _summary(self, text: str, boundary: Message, kind: Kind) -> Message:
+    def _summary(self, text: str, boundary: Message, kind: CompactionKind) -> Message:
         return summary_message(
             new_message_id(), text, boundary=boundary.id, created_at=self.turns.now(), kind=kind
         )

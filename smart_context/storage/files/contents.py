@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator
 from smart_context.base.disk.files import atomic_write, is_temporary, read_in
 from smart_context.base.disk.folders import Folder, opened
 from smart_context.base.disk.places import Place
-from smart_context.storage.layout import CACHES, FILES, Content, Kind, Piece, piece_at
+from smart_context.storage.layout import CACHES, FILES, Content, Piece, PieceKind, piece_at
 
 _DEEPEST = 8
 _ABOUT, _TEXT = ".json", ".txt"
@@ -43,7 +43,7 @@ class FolderContents:
             )
         return Content(body=body, written_ns=signature.mtime_ns, about=about or b"", text=text)
 
-    def write(self, piece: Piece, content: Content) -> Kind:
+    def write(self, piece: Piece, content: Content) -> PieceKind:
         place = self._memory / piece.path
         if piece.kind == "blob":
             if content.about:

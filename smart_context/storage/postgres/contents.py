@@ -11,8 +11,8 @@ from smart_context.storage.layout import (
     FILES,
     TRASH,
     Content,
-    Kind,
     Piece,
+    PieceKind,
     joined,
     lines_of,
     piece_at,
@@ -111,7 +111,7 @@ class DatabaseContents:
     def read(self, piece: Piece) -> Content:
         return self._database.run(lambda c: _read(c, piece), patience_s=_PATIENCE_S)
 
-    def write(self, piece: Piece, content: Content) -> Kind:
+    def write(self, piece: Piece, content: Content) -> PieceKind:
         return self._database.run(lambda c: _write(c, piece, content), patience_s=_PATIENCE_S)
 
     def identity(self) -> Hashable:
@@ -228,7 +228,7 @@ def _one(connection: Connection, statement: str, asked: dict[str, Any]) -> Any:
     return found[0]
 
 
-def _write(connection: Connection, piece: Piece, content: Content) -> Kind:
+def _write(connection: Connection, piece: Piece, content: Content) -> PieceKind:
     if piece.kind == "chat":
         version = raw_version(content.body)
         number = _chat(connection, piece)

@@ -19,7 +19,7 @@ from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId
 from smart_context.storage.alone import ReportedChanges
 from smart_context.storage.outbox import ConnectionLog, Outbox
-from smart_context.storage.ports import EventListener
+from smart_context.storage.ports import ProcessListener
 from smart_context.storage.postgres.database import (
     ANSWER_S,
     CONNECT_S,
@@ -200,7 +200,7 @@ class PostgresEvents:
     async def settle(self) -> None:
         await self._outbox.settle()
 
-    async def listen(self, heard: EventListener, begun: Callable[[], None]) -> None:
+    async def listen(self, heard: ProcessListener, begun: Callable[[], None]) -> None:
         self._read_to = None
 
         async def notified(number: str) -> None:
@@ -221,7 +221,7 @@ class PostgresEvents:
     async def _tell(self, body: str) -> None:
         await self._database.do(row("SELECT tell(%s, %s)", (self._listener.node, body)))
 
-    async def _read(self, heard: EventListener) -> None:
+    async def _read(self, heard: ProcessListener) -> None:
         is_more = True
         while is_more:
             asked = self._read_to or 0, _MOST_AT_ONCE

@@ -10,13 +10,15 @@ from smart_context.base.config import CATEGORIES, EndpointSettings, UserConfig, 
 from smart_context.base.config.access import BY_TOKEN, AccessSettings
 from smart_context.base.config.storage import IN_FILES, StorageSettings
 
-Kind = Literal["endpoint", "plugins", "roles", "instructions", "agents", "storage", "access", "git"]
+TrustKind = Literal[
+    "endpoint", "plugins", "roles", "instructions", "agents", "storage", "access", "git"
+]
 
 
 class Pin(NamedTuple):
     """The exact content that consent is given to."""
 
-    kind: Kind  # what acts
+    kind: TrustKind  # what acts
     content: str = ""  # the digest of its files, or the address of the endpoint
     api_key_env: str = ""  # the environment variable whose value the endpoint is sent
     category: str = ""  # the category of models that the endpoint is asked for
@@ -114,7 +116,7 @@ class Review:
         listed = [[*sorted(part.pins), *part.refused, *part.models] for part in self.parts]
         return hashlib.sha256(json.dumps(listed).encode()).hexdigest()
 
-    def part(self, kind: Kind) -> Part | None:
+    def part(self, kind: TrustKind) -> Part | None:
         """The part of a kind, if there is one."""
         return next((part for part in self.parts if part.pin.kind == kind), None)
 

@@ -31,10 +31,10 @@ from smart_context.vault.trust.parts import (
     NOTHING_GRANTED,
     FileSet,
     Grant,
-    Kind,
     Part,
     Pin,
     Review,
+    TrustKind,
     access_part,
     endpoint_pin,
     files_by_folder,
@@ -154,7 +154,7 @@ def _pin_of(part: object) -> Pin | None:
         return None
     if category not in (CATEGORIES if kind == "endpoint" else ("",)):
         return None
-    return Pin(cast("Kind", kind), content, variable, category)
+    return Pin(cast("TrustKind", kind), content, variable, category)
 
 
 def _entry_of(grant: Grant) -> dict[str, Any]:

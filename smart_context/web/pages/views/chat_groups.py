@@ -30,14 +30,14 @@ class ChatLine:
     twin: str  # what tells it from a chat of the same title, time and last words; mostly empty
 
 
-Kind = Literal["pinned", "folder", "time", "archived"]
+GroupKind = Literal["pinned", "folder", "time", "archived"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatGroup:
     """Chats that stand together."""
 
-    kind: Kind
+    kind: GroupKind
     name: str  # `Pinned`, a folder's name, `Today`, `Yesterday`, …, a month, or `Archived`
     lines: tuple[ChatLine, ...]  # the chats, newest first
 
@@ -75,7 +75,7 @@ def chat_groups(rows: Sequence[ChatRow], now: datetime) -> tuple[ChatGroup, ...]
     )
 
 
-def _place(row: ChatRow, now: datetime) -> tuple[tuple[int, str, str], Kind, str]:
+def _place(row: ChatRow, now: datetime) -> tuple[tuple[int, str, str], GroupKind, str]:
     """What the groups are sorted by, and the group of a chat."""
     if row.archived:
         return (3, "", ""), "archived", "Archived"
