@@ -13,7 +13,7 @@ from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.messages import Message
 from smart_context.host.commands.registry import Caller, CommandHandler, CommandRegistry
 from smart_context.host.reading import Reading
-from smart_context.mcp_server.paging import DEFAULT_TOKENS, Asked, asked_for, page_of_rows
+from smart_context.mcp_server.paging import DEFAULT_TOKENS, PageRequest, asked_for, page_of_rows
 
 MOST_LISTED = 200
 _REASONS_AT_ONCE = 2_000
@@ -306,7 +306,7 @@ class ChatTools:
         kept = made.pop("kept", None)
         return await self._page(asked, made, "rows" if kept is None else "kept", kept or [])
 
-    async def _topics_of_all(self, asked: Asked, caller: Caller) -> JsonObject:
+    async def _topics_of_all(self, asked: PageRequest, caller: Caller) -> JsonObject:
         """A page of the chats that have topics, with their labels; only these chats are read."""
         summaries = [row for row in await self.reading.rows(caller) if row.topics]
         first, _ = asked.place()
@@ -349,7 +349,7 @@ class ChatTools:
         return await self.commands.call(f"smart_context.{name}", params, caller)
 
     async def _page(
-        self, asked: Asked, head: Mapping[str, Any], name: str, rows: Sequence[Any]
+        self, asked: PageRequest, head: Mapping[str, Any], name: str, rows: Sequence[Any]
     ) -> JsonObject:
         return await asyncio.to_thread(page_of_rows, asked, head, name, rows, self.count)
 

@@ -18,7 +18,7 @@ _NEXT = "next_cursor"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class PageRequest:
     """A call of a tool, as far as its pages depend on it."""
 
     tool: str
@@ -69,13 +69,17 @@ class Asked:
         return hashlib.sha256(as_json([self.tool, dict(self.arguments)]).encode()).hexdigest()[:12]
 
 
-def asked_for(tool: str, cursor: str, max_tokens: int, **arguments: Any) -> Asked:
+def asked_for(tool: str, cursor: str, max_tokens: int, **arguments: Any) -> PageRequest:
     """A call of a tool with these arguments."""
-    return Asked(tool=tool, arguments=arguments, cursor=cursor, max_tokens=max_tokens)
+    return PageRequest(tool=tool, arguments=arguments, cursor=cursor, max_tokens=max_tokens)
 
 
 def page_of_rows(
-    asked: Asked, head: Mapping[str, Any], name: str, rows: Sequence[JsonObject], count: CountTokens
+    asked: PageRequest,
+    head: Mapping[str, Any],
+    name: str,
+    rows: Sequence[JsonObject],
+    count: CountTokens,
 ) -> JsonObject:
     """A page of rows below a head, with `next_cursor`: `None` at the end.
 
@@ -113,7 +117,7 @@ def page_of_rows(
 
 
 def page_of_text(
-    asked: Asked, head: Mapping[str, Any], text: str, count: CountTokens
+    asked: PageRequest, head: Mapping[str, Any], text: str, count: CountTokens
 ) -> JsonObject:
     """A page of a text below a head, as `page_of_rows`; the text is in `text`."""
     _, character = asked.place()

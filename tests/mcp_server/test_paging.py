@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from smart_context.base.errors import InvalidParams
 from smart_context.llm.tokens import count_tokens
-from smart_context.mcp_server.paging import Asked, as_json, page_of_rows, page_of_text
+from smart_context.mcp_server.paging import PageRequest, as_json, page_of_rows, page_of_text
 
 
 def asked(cursor="", max_tokens=200, tool="read_chat", **arguments):
-    return Asked(tool=tool, arguments=arguments, cursor=cursor, max_tokens=max_tokens)
+    return PageRequest(tool=tool, arguments=arguments, cursor=cursor, max_tokens=max_tokens)
 
 
 def all_pages(make, max_tokens=200):

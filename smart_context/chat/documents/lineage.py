@@ -24,7 +24,7 @@ _ENTRIES_IN_ALL = 200_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class KnownVersion:
     """A version that a reader knows."""
 
     version: Version
@@ -36,7 +36,7 @@ class Known:
 class Ancestry:
     """The versions that a document may descend from."""
 
-    known: tuple[Known, ...] = ()  # the versions, the latest last
+    known: tuple[KnownVersion, ...] = ()  # the versions, the latest last
     is_one_client: bool = False  # the client that saves has loaded or written all of them itself
 
     def ancestor_of(self, document: Version) -> Version | None:
@@ -78,7 +78,7 @@ class Lineage:
     """
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[ChatId, str], tuple[Known, ...]] = OrderedDict()
+        self._known: OrderedDict[tuple[ChatId, str], tuple[KnownVersion, ...]] = OrderedDict()
         self._size = 0
 
     def of(self, chat_id: ChatId, reader: str) -> Ancestry:
@@ -92,17 +92,17 @@ class Lineage:
         """Note that a reader loaded this version and has seen it; nothing for `NEVER_SAVES`."""
         if reader == NEVER_SAVES:
             return
-        self._note(chat_id, reader, Known(version=version, was_loaded=True))
+        self._note(chat_id, reader, KnownVersion(version=version, was_loaded=True))
 
     def sent(self, chat_id: ChatId, reader: str, version: Version) -> None:
         """Note that a reader wrote this version."""
-        self._note(chat_id, reader, Known(version=version, was_sent=True))
+        self._note(chat_id, reader, KnownVersion(version=version, was_sent=True))
 
     def returned(self, chat_id: ChatId, reader: str, version: Version) -> None:
         """Note that a reader was sent this version, and may not have used it."""
-        self._note(chat_id, reader, Known(version=version))
+        self._note(chat_id, reader, KnownVersion(version=version))
 
-    def _note(self, chat_id: ChatId, reader: str, known: Known) -> None:
+    def _note(self, chat_id: ChatId, reader: str, known: KnownVersion) -> None:
         for key in {(chat_id, reader), (chat_id, ANYBODY)}:
             previous = self._known.pop(key, ())
             self._size -= _size(previous)
@@ -112,12 +112,12 @@ class Lineage:
             self._size -= _size(self._known.popitem(last=False)[1])
 
 
-def _with(previous: Sequence[Known], known: Known) -> tuple[Known, ...]:
+def _with(previous: Sequence[KnownVersion], known: KnownVersion) -> tuple[KnownVersion, ...]:
     others = list(previous)
     for place, other in enumerate(others):
         if other.version.says_the_same(known.version):
             del others[place]
-            known = Known(
+            known = KnownVersion(
                 version=known.version,
                 was_sent=known.was_sent or other.was_sent,
                 was_loaded=known.was_loaded or (other.was_loaded and not known.was_sent),
@@ -138,5 +138,5 @@ def _likeness(document: Version, previous: Version) -> tuple[int, int]:
     return shared, -missing
 
 
-def _size(chat: Sequence[Known]) -> int:
+def _size(chat: Sequence[KnownVersion]) -> int:
     return sum(1 + len(known.version.entries) for known in chat)

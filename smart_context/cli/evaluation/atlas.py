@@ -45,7 +45,7 @@ _PART = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Known:
+class LabelledTopics:
     """An archive's chat topics with what they are about."""
 
     topics: Sequence[ChatTopic]  # the chat topics
@@ -91,7 +91,7 @@ async def measured_atlas(
     }
 
 
-def _compared(fit: Known, report: Known, reads_all: bool) -> list[JsonObject]:
+def _compared(fit: LabelledTopics, report: LabelledTopics, reads_all: bool) -> list[JsonObject]:
     """The figures of both halves; the limits of the simple methods are those of the first."""
     cuts = {
         name: max(_CUTS, key=lambda cut: _rand(fit, method(fit, cut)))
@@ -128,7 +128,7 @@ def _language(messages: Sequence[Message]) -> str:
 
 async def _archive(
     stretches: Mapping[str, Sequence[Said]], embedder: Embedder, count: int
-) -> dict[str, Known]:
+) -> dict[str, LabelledTopics]:
     """An archive of chats about these subjects, with the topics found and those known."""
     chance = random.Random(_SEED)  # noqa: S311 -- repeatable
     spoken: dict[str, dict[str, list[Said]]] = defaultdict(lambda: defaultdict(list))
@@ -148,7 +148,7 @@ async def _archive(
                 subjects = Counter(about[place] for place in each.places)
                 rows[kind].append((each, subjects.most_common(1)[0][0]))
     return {
-        kind: Known(
+        kind: LabelledTopics(
             topics=[topic for topic, _ in some],
             labels=await embedder.embed([topic.label for topic, _ in some]),
             subjects=np.array([subject for _, subject in some], dtype=np.intp),
@@ -197,31 +197,31 @@ async def _read(
     return with_kept(read, rows).entry.topics
 
 
-def _by_equal_label(known: Known, _cut: float) -> Groups:
+def _by_equal_label(known: LabelledTopics, _cut: float) -> Groups:
     keys = [label_key(topic.label) for topic in known.topics]
     return np.asarray(np.unique(keys, return_inverse=True)[1], dtype=np.intp)
 
 
-def _by_labels(known: Known, cut: float) -> Groups:
+def _by_labels(known: LabelledTopics, cut: float) -> Groups:
     return linked(at_unit_length(known.labels), cut)
 
 
-def _by_centroids(known: Known, cut: float) -> Groups:
+def _by_centroids(known: LabelledTopics, cut: float) -> Groups:
     return linked(at_unit_length(np.array([topic.vector for topic in known.topics])), cut)
 
 
-_METHODS: Mapping[str, Callable[[Known, float], Groups]] = {
+_METHODS: Mapping[str, Callable[[LabelledTopics, float], Groups]] = {
     "equal label": _by_equal_label,
     "cosine of labels": _by_labels,
     "centroids": _by_centroids,
 }
 
 
-def _rand(known: Known, groups: Groups) -> float:
+def _rand(known: LabelledTopics, groups: Groups) -> float:
     return adjusted_rand(groups, known.subjects)
 
 
-def _account(known: Known, atlas: Atlas) -> JsonObject:
+def _account(known: LabelledTopics, atlas: Atlas) -> JsonObject:
     """The atlas against the subjects, and where it divides or mixes them."""
     of: dict[Key, int] = {key: n for n, each in enumerate(atlas.topics) for key in each.members}
     groups = np.array([of[topic.key] for topic in known.topics], dtype=np.intp)

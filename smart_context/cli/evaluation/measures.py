@@ -189,7 +189,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class TypedTopicResult:
     """The result of a typed topic that the dialogue mentions."""
 
     # those of a `Match` for the messages that reach the threshold; whether any does (`found`); the
@@ -218,7 +218,7 @@ class Findings:
     follow_ups: Counts = Counts()
     samples: list[Sample] = field(default_factory=list)  # the scores that the picture shows
     # the result of each typed topic that the dialogue mentions
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[TypedTopicResult] = field(default_factory=list)
     # for each topic that it never mentions, True if no message is found
     absent: list[bool] = field(default_factory=list)
     absent_samples: list[Sample] = field(default_factory=list)

@@ -19,7 +19,6 @@ from smart_context.base.errors import ModelFailed, StoreFailed
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.cli.evaluation.dialogues import Dialogue, DialogueKind
 from smart_context.cli.evaluation.measures import (
-    Asked,
     Baselines,
     Counts,
     Figures,
@@ -27,6 +26,7 @@ from smart_context.cli.evaluation.measures import (
     Growth,
     Kept,
     Sample,
+    TypedTopicResult,
     agreement,
     best_match,
     recalls_of,
@@ -116,7 +116,7 @@ class Trial:
             chosen = frozenset() if kept.fell_back else by_similarity(decision)
             sent = frozenset(decision.selection.kept)
             findings.asked.append(
-                Asked(
+                TypedTopicResult(
                     figures={
                         **Counts.of(chosen, question.evidence).match._asdict(),
                         "found": not kept.fell_back,

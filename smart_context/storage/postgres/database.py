@@ -173,7 +173,7 @@ KEPT_ALIVE: dict[str, Any] = {
 
 T = TypeVar("T")
 Work = Callable[[Connection], T]
-Asked = Sequence[Any] | Mapping[str, Any]
+ParameterValues = Sequence[Any] | Mapping[str, Any]
 """The values of a statement's parameters."""
 
 _RV = TypeVar("_RV")
@@ -182,21 +182,21 @@ _TRIES = MOST_CONNECTIONS + 2
 _logger = logging.getLogger(__name__)
 
 
-def rows(statement: str, asked: Asked = (), *, binary: bool = False) -> Work[list[Any]]:
+def rows(statement: str, asked: ParameterValues = (), *, binary: bool = False) -> Work[list[Any]]:
     """Work of one statement: the rows that it gives."""
     return lambda connection: connection.execute(
         statement.encode(), asked, binary=binary
     ).fetchall()
 
 
-def row(statement: str, asked: Asked = (), *, binary: bool = False) -> Work[Any]:
+def row(statement: str, asked: ParameterValues = (), *, binary: bool = False) -> Work[Any]:
     """Work of one statement: its first row; `None` if there is none."""
     return lambda connection: connection.execute(
         statement.encode(), asked, binary=binary
     ).fetchone()
 
 
-def count(statement: str, asked: Asked = ()) -> Work[int]:
+def count(statement: str, asked: ParameterValues = ()) -> Work[int]:
     """Work of one statement: the number of rows that it changes."""
     return lambda connection: connection.execute(statement.encode(), asked).rowcount
 
