@@ -43,12 +43,27 @@ def test_frames_follow_each_other_in_numbered_chunks():
     assert made[-2][1][4:] == kinds(png(255))[1][1]
 
 
-def test_frames_of_two_sizes_are_refused():
-    with pytest.raises(ValueError, match="one size"):
-        apng([Frame(png=png(0), shown_ms=1), Frame(png=png(0, size=3), shown_ms=1)])
+def test_a_frame_covers_a_part_of_the_first_where_it_says():
+    made = kinds(
+        apng([Frame(png=png(0, size=5), shown_ms=1), Frame(png=png(9), shown_ms=1, at=(3, 2))])
+    )
+    controls = [struct.unpack(">4I", body[4:20]) for kind, body in made if kind == "fcTL"]
+    assert controls == [(5, 5, 0, 0), (2, 2, 3, 2)]
 
 
-def test_the_readmes_moving_picture_is_small():
-    picture = ROOT / "docs" / "images" / "pick-fold-send.png"
+@pytest.mark.parametrize("at", [(4, 0), (0, 4), (-1, 0)])
+def test_a_frame_that_is_not_within_the_first_is_refused(at):
+    with pytest.raises(ValueError, match="does not fit"):
+        apng([Frame(png=png(0, size=5), shown_ms=1), Frame(png=png(0), shown_ms=1, at=at)])
+
+
+def test_a_moving_picture_needs_a_frame():
+    with pytest.raises(ValueError, match="first frame"):
+        apng([])
+
+
+@pytest.mark.parametrize("name", ["pick-fold-send.png", "real-model.png"])
+def test_the_readmes_moving_pictures_are_small(name):
+    picture = ROOT / "docs" / "images" / name
     assert picture.stat().st_size <= MOST_BYTES
     assert "acTL" in dict(kinds(picture.read_bytes()))
