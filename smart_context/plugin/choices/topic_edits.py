@@ -68,7 +68,8 @@ class TopicEdits:
         }
         renamed |= dict.fromkeys(labels, wanted)
         kept = {old: now for old, now in _without_renames_of(renamed, wanted).items() if old != now}
-        added = (wanted if _folded(label) in gone else label for label in self.added)
+        same = {*gone, _folded(wanted)}
+        added = (wanted if _folded(label) in same else label for label in self.added)
         return _bounded(
             replace(
                 self,

@@ -204,6 +204,12 @@ def test_an_added_topic_is_there_once_whether_it_is_found_or_not():
     assert labels(state, "piano") == ["piano"]
 
 
+def test_an_added_topic_is_spelled_as_a_later_rename_spells_it():
+    renames = ("rename", ["Pets"], "Cats"), ("rename", ["Boats"], "Cats")
+    state = made(renames[0], ("add", "cats"), renames[1])
+    assert (labels(state, "Pets"), labels(state)) == (["Cats"], ["Cats"])
+
+
 @pytest.mark.parametrize("label", ["", "  ", "x" * 201, STICKY_LABEL.lower()])
 def test_a_label_that_is_none_is_refused(label):
     with pytest.raises(ValueError, match=r"label|standing"):
