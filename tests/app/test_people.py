@@ -331,11 +331,25 @@ async def test_in_a_shared_chat_each_person_has_their_own_filter(vault):
     assert all(params["active_topics"] == [] for params in filters)
     await bobs.leave()
 
-    # The names of topics are the chat's.
+    # The names of topics are the chat's, also where another has picked them.
     await vault.call(
         BOB, "smart_context.rename_topic", chat_id=CHAT, label="Ferries", new_label="Boats"
     )
-    assert "Boats" in [topic["label"] for topic in (await panel(ALICE))["topics"]]
+    seen = await panel(ALICE)
+    assert "Boats" in [topic["label"] for topic in seen["topics"]]
+    assert (seen["active_topics"], (await panel(BOB))["active_topics"]) == (["Boats"], [])
+
+
+async def test_a_topic_that_the_owner_picked_stays_picked_when_another_renames_it(vault):
+    chat = {"chat_id": "of-owner"}
+    message = {"id": "m1", "role": "user", "content": "The way to Porto?"}
+    await vault.call(OWNER, "memory.save_chat", data={"messages": [message]}, **chat)
+    await vault.call(OWNER, "smart_context.add_topic", label="Trains", select=True, **chat)
+    await vault.call(OWNER, "memory.share_chat", shared=True, **chat)
+    renamed = {"label": "Trains", "new_label": "Rails"}
+    await vault.call(BOB, "smart_context.rename_topic", **renamed, **chat)
+    shown = await vault.call(OWNER, "smart_context.get_topics", **chat)
+    assert shown["active_topics"] == ["Rails"]
 
 
 async def test_all_say_what_the_messages_of_a_shared_chat_are_about(vault):

@@ -81,7 +81,7 @@ def read_sidecar(documents: Sequence[Document], last: StoredSidecar | None = Non
     if problem and last is not None:
         state, problem = last.sidecar.state, last.sidecar.problem
     if edits is not filter_:
-        state = replace(state, edits=FilterState.from_dict(edits.value).edits)
+        state = _relabelled(replace(state, edits=FilterState.from_dict(edits.value).edits))
     sidecar = ChatSidecar(
         state=state,
         topics=from_assignments(members.value),
@@ -91,6 +91,12 @@ def read_sidecar(documents: Sequence[Document], last: StoredSidecar | None = Non
         lost=_LOST if _is_lost(members) else "",
     )
     return StoredSidecar(sidecar, filter_, members, edits)
+
+
+def _relabelled(state: FilterState) -> FilterState:
+    """The state of somebody whose picked topics another may have renamed."""
+    active = (state.edits.label_of(label) or label for label in state.active_topics)
+    return replace(state, active_topics=tuple(dict.fromkeys(active)))
 
 
 _LOST = (
@@ -359,6 +365,8 @@ class Sidecars:
         async def write(known: StoredSidecar) -> StoredSidecar:
             before[:] = [known.sidecar]
             state = change(known.sidecar.state)
+            if known.edits is not known.filter:
+                state = _relabelled(state)
             if state == known.sidecar.state and not _problem_of(known.filter):
                 return known
             return await self._write(chat_id, known, state)
@@ -377,7 +385,7 @@ class Sidecars:
                     "The topics of this chat were not changed: the choices of its owner can't be "
                     "read. Its owner can choose again."
                 )
-            shared = replace(FilterState.from_dict(edits.value), edits=state.edits)
+            shared = _relabelled(replace(FilterState.from_dict(edits.value), edits=state.edits))
             edits = await self._documents.replace(
                 chat_id, CHOICES, shared.to_dict(), expected=edits.revision
             )
