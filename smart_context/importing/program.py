@@ -46,13 +46,15 @@ class Session:
             is_said: True for a message; until there is one, lines are about the session.
         """
         rows: list[Mapping[str, Any]] = []
-        last, has_said = "", False
+        keys: set[str] = set()  # a session that goes on from another begins with both
+        has_said = False
         for row in self.rows:
-            key = key_of(row)
-            if has_said and key not in {"", last}:
-                yield replace(self, rows=rows)
-                rows, has_said = [], False
-            last, has_said = key or last, has_said or is_said(row)
+            if key := key_of(row):
+                if has_said and keys and key not in keys:
+                    yield replace(self, rows=rows)
+                    rows, keys, has_said = [], set(), False
+                keys.add(key)
+            has_said = has_said or is_said(row)
             rows.append(row)
         yield replace(self, rows=rows)
 

@@ -54,6 +54,13 @@ async def test_a_session_that_goes_on_from_another_stays_one_chat(tmp_path):
     assert [words(chat) for chat in documents.values()] == [["Boats?", "Birds?"]]
 
 
+async def test_a_fork_that_is_taken_up_again_stays_one_chat(tmp_path):
+    fork, *_ = of_codex("fork", "")
+    rows = [fork, *of_codex("source", "Boats?"), *of_codex("fork", "Birds?")]
+    documents, _ = await brought(tmp_path / "rollout.jsonl", lines(*rows))
+    assert [words(chat) for chat in documents.values()] == [["Boats?", "Birds?"]]
+
+
 async def test_sessions_without_ids_in_files_of_one_name_are_kept_apart(tmp_path):
     for asked in ("Boats?", "Birds?"):
         (tmp_path / asked).mkdir()
