@@ -17,7 +17,7 @@ MANY, FEWER = 3_000, 800
 
 def session(client):
     def read(rows):
-        return paths_of(BY_NAME[client].session.read(Session(rows=rows, name="n")))
+        return paths_of_all(BY_NAME[client].session.read(Session(rows=rows, name="n")))
 
     return client, read
 
@@ -25,10 +25,13 @@ def session(client):
 def conversation(client):
     def read(item):
         program = BY_NAME[client]
-        found = (program.conversation or program.export).read(item)
-        return [paths_of(chat) for chat in ([found] if isinstance(found, FoundChat) else found)]
+        return paths_of_all((program.conversation or program.export).read(item))
 
     return client, read
+
+
+def paths_of_all(found):
+    return [paths_of(chat) for chat in ([found] if isinstance(found, FoundChat) else found)]
 
 
 def nodes(parents, message):
