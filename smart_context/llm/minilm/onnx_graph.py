@@ -35,10 +35,12 @@ def model_bytes(tensors: Tensors) -> bytes:
     """The model: `ids` and `mask` (int64, n x longest) to `rows` (n x 384)."""
     graph = _Graph(tensors)
     graph.build()
+    parts = graph.parts()
     return b"".join(
         (
             _number(1, _IR_VERSION),
-            _field(7, graph.to_bytes()),
+            _head(7, sum(part.nbytes for part in parts)),
+            *parts,
             _field(8, _number(2, _OPSET)),
         )
     )
@@ -50,7 +52,7 @@ class _Graph:
     def __init__(self, tensors: Tensors) -> None:
         self._tensors = tensors
         self._nodes: list[bytes] = []
-        self._constants: dict[str, bytes] = {}
+        self._constants: dict[str, tuple[bytes, memoryview]] = {}
 
     def build(self) -> None:
         """Add every node, from `ids` and `mask` to `rows`."""
@@ -60,18 +62,17 @@ class _Graph:
             rows = self._layer(rows, bias, f"encoder.layer.{number}")
         self._pooled(rows)
 
-    def to_bytes(self) -> bytes:
-        """The graph as a protobuf message."""
-        return b"".join(
-            (
-                *(_field(1, node) for node in self._nodes),
-                _field(2, b"minilm"),
-                *(_field(5, constant) for constant in self._constants.values()),
-                _field(11, _value("ids", _INT64, ("n", "longest"))),
-                _field(11, _value("mask", _INT64, ("n", "longest"))),
-                _field(12, _value("rows", _FLOAT, ("n", DIMENSION))),
-            )
-        )
+    def parts(self) -> list[memoryview]:
+        """The graph as a protobuf message, in pieces: joined only once, its weights are large."""
+        pieces: list[bytes | memoryview] = [
+            *(_field(1, node) for node in self._nodes),
+            _field(2, b"minilm"),
+            *(part for constant in self._constants.values() for part in constant),
+            _field(11, _value("ids", _INT64, ("n", "longest"))),
+            _field(11, _value("mask", _INT64, ("n", "longest"))),
+            _field(12, _value("rows", _FLOAT, ("n", DIMENSION))),
+        ]
+        return [memoryview(piece) for piece in pieces]
 
     def _embedded(self) -> str:
         name = "embeddings.word_embeddings.weight"
@@ -116,7 +117,7 @@ class _Graph:
 
     def _affine(self, rows: str, name: str) -> str:
         weight = restored(self._tensors, f"{name}.weight")
-        columns = self._constant(f"{name}.weight", np.ascontiguousarray(weight.T))
+        columns = self._constant(f"{name}.weight", weight.T)
         return self._node("Add", self._node("MatMul", rows, columns), self._kept(f"{name}.bias"))
 
     def _gelu(self, rows: str) -> str:
@@ -145,14 +146,16 @@ class _Graph:
 
     def _constant(self, name: str, value: NDArray[Any]) -> str:
         if name not in self._constants:
-            self._constants[name] = b"".join(
+            about = b"".join(
                 (
                     *(_number(1, size) for size in value.shape),
                     _number(2, _KINDS[value.dtype]),
                     _field(8, name.encode()),
-                    _field(9, value.tobytes()),
+                    _head(9, value.nbytes),
                 )
             )
+            head = _head(5, len(about) + value.nbytes) + about
+            self._constants[name] = head, np.ascontiguousarray(value).data
         return name
 
     def _node(self, kind: str, *inputs: str, **attributes: Attribute) -> str:
@@ -192,7 +195,12 @@ def _value(name: str, kind: int, shape: Sequence[str | int]) -> bytes:
 
 def _field(number: int, content: bytes) -> bytes:
     """A protobuf field of bytes: text, a message or raw data."""
-    return bytes([*_varint(number << 3 | 2), *_varint(len(content))]) + content
+    return _head(number, len(content)) + content
+
+
+def _head(number: int, size: int) -> bytes:
+    """What comes before the bytes of such a field."""
+    return bytes([*_varint(number << 3 | 2), *_varint(size)])
 
 
 def _number(number: int, value: int) -> bytes:

@@ -90,3 +90,14 @@ def test_no_copy_of_the_model_is_kept_beside_its_session(tensors):
         tracemalloc.stop()
     assert forward is not None
     assert kept < size / 4
+
+
+def test_the_model_is_encoded_with_one_copy_of_its_weights(tensors):
+    size = len(model_bytes(tensors))
+    tracemalloc.start()
+    try:
+        model_bytes(tensors)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 2.2 * size

@@ -131,7 +131,7 @@ def test_batches_are_sorted_by_length_and_bounded():
     assert lengths == sorted(lengths)
     assert len(lengths) == 600
     assert max(len(batch) for batch in batches) == 16
-    assert max(padded(batch)[0].size for batch in batches) <= 2_048
+    assert max(padded(batch)[0].size for batch in batches) <= 512
 
 
 def test_padding_is_behind_the_ids():
