@@ -253,13 +253,20 @@ class PassageResponder:
 
 
 def question_of(messages: Sequence[PromptMessage]) -> str:
-    """The user's last message; with the one before if it names nothing (`And then?`)."""
-    asked = [text_of(message) for message in messages if message.get("role") == "user"]
-    if not asked:
-        return ""
-    if len(asked) > 1 and not content_words(asked[-1]):
-        return f"{asked[-2]}\n{asked[-1]}"
-    return asked[-1]
+    """The user's last message; with the one before if it names nothing (`And then?`).
+
+    Of a very long one, with an attached file or a pasted text, both ends: there the question is.
+    """
+    asked = (_ends(text_of(m)) for m in reversed(messages) if m.get("role") == "user")
+    last = next(asked, "")
+    before = "" if content_words(last) else next(asked, "")
+    return f"{before}\n{last}" if before else last
+
+
+def _ends(text: str) -> str:
+    if len(text) <= 2 * _MESSAGE_CHARACTERS:
+        return text
+    return f"{text[:_MESSAGE_CHARACTERS]}\n{text[-_MESSAGE_CHARACTERS:]}"
 
 
 def said_before(messages: Sequence[PromptMessage]) -> list[ChatPassage]:

@@ -191,6 +191,15 @@ def test_the_question_is(messages, question):
     assert question_of(messages) == question
 
 
+@pytest.mark.parametrize("count", [10_000, 20_000, 40_000])
+def test_of_a_question_with_a_large_file_both_ends_are_looked_for(count):
+    table = "a,b,c\n" * count
+    question = question_of([user(f"Which bread rises?\n{table}The table of the bakery.")])
+    assert question.startswith("Which bread rises?")
+    assert question.endswith("The table of the bakery.")
+    assert len(question) < 20_000
+
+
 def test_long_messages_are_cut_at_paragraphs():
     text = "\n\n".join(["one " * 100, "two " * 100])
     assert [passage.text for passage in said_before([user(text), user("?")])] == [
