@@ -75,6 +75,18 @@ def parsed(content: bytes) -> JsonObject | None:
     return document if isinstance(document, dict) else None
 
 
+def holds_more(document: Any, most: int) -> bool:
+    """True if the lists and objects of a document have more than `most` entries together."""
+    waiting, entries = [document], 0
+    while waiting and entries <= most:
+        value = waiting.pop()
+        if isinstance(value, list | tuple | dict):
+            entries += len(value)
+            if entries <= most:
+                waiting += value.values() if isinstance(value, dict) else value
+    return entries > most
+
+
 def id_in(value: object) -> str:
     """The id in a field that holds a text or an object; empty if there is none."""
     if isinstance(value, Mapping):

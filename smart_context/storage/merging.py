@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 from smart_context.base.asking import found, keep_found
 from smart_context.base.errors import StorageAway
 from smart_context.base.threads import run_uncancelled
-from smart_context.base.values import JsonObject
+from smart_context.base.values import JsonObject, holds_more
 from smart_context.chat.documents.branches import count_in_branches
 from smart_context.chat.documents.document import (
     Since,
@@ -37,6 +37,7 @@ from smart_context.chat.messages import ChatId, Message
 from smart_context.storage.ports import ChatParts
 
 _COPIED_AT_ONCE = 100
+_ENTRIES_COPIED_AT_ONCE = 5_000  # of other values: some milliseconds, more goes to a thread
 """The most messages that are copied in the event loop rather than in a thread."""
 
 T = TypeVar("T")
@@ -122,13 +123,17 @@ class MergingChats(Generic[S]):
         chat = check_chat_id(chat_id)
         seen = self._seen(chat)
         if keys and seen is not None and seen.version.is_parsed:
-            return seen.version.messages, seen.version.others(*keys)
+            version = seen.version
+            if not holds_more([version.other.get(key) for key in keys], _ENTRIES_COPIED_AT_ONCE):
+                return version.messages, version.others(*keys)
         return await self._read(chat, lambda version: (version.messages, version.others(*keys)))
 
     async def value(self, chat_id: str, key: str) -> Any:
         chat = check_chat_id(chat_id)
         if (seen := self._seen(chat)) is not None:
-            return copy_json(seen.version.other.get(key))
+            value = seen.version.other.get(key)
+            if not holds_more(value, _ENTRIES_COPIED_AT_ONCE):
+                return copy_json(value)
 
         def work() -> Any:
             known = self._recent.get(chat)

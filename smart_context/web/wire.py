@@ -24,6 +24,7 @@ from smart_context.base.errors import (
     StorageAway,
     UnknownCommand,
 )
+from smart_context.base.values import holds_more
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.web.limits import MAX_FRAME_BYTES, MAX_JSON_DEPTH, MAX_OUTBOX_BYTES
 
@@ -137,15 +138,7 @@ AT_ONCE = 1_000
 
 
 def _is_long(document: Any) -> bool:
-    """True if the lists and objects of a document have more than `AT_ONCE` entries together."""
-    waiting, entries = [document], 0
-    while waiting and entries <= AT_ONCE:
-        value = waiting.pop()
-        if isinstance(value, list | tuple | dict):
-            entries += len(value)
-            if entries <= AT_ONCE:
-                waiting += value.values() if isinstance(value, dict) else value
-    return entries > AT_ONCE
+    return holds_more(document, AT_ONCE)
 
 
 def _slices(value: Any, levels: int = MAX_JSON_DEPTH) -> Iterator[str]:

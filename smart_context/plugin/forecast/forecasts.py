@@ -16,6 +16,7 @@ from cachetools import LRUCache
 
 from smart_context.base.asking import person_asking
 from smart_context.base.errors import RequestTooLong
+from smart_context.base.threads import give_way
 from smart_context.base.values import CountTokens, JsonObject, PersonId
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.plugins.api import PluginContext
@@ -319,6 +320,7 @@ async def with_costs(
     as_text: bool,
 ) -> Forecast:
     """A decision with its costs; long texts are counted in a thread."""
+    await give_way()
     count = partial(ledger.costs, view.chat_id, decision.candidates, as_text=as_text)
     if ledger.uncounted(view.chat_id, decision.candidates, as_text=as_text) > COUNTED_AT_ONCE:
         costs = await asyncio.to_thread(count)

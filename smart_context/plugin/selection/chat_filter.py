@@ -8,6 +8,7 @@ from typing import Any
 from smart_context.base.asking import asking, one_request, whoever_asks
 from smart_context.base.errors import InvalidParams
 from smart_context.base.results import FilterResult, PanelResult
+from smart_context.base.threads import give_way
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.clients import client_history, is_of_client
 from smart_context.chat.messages import HELD, SOURCE, ChatId, Message, MessageId
@@ -30,6 +31,8 @@ _ATTEMPTS = 5
 
 _READ = ("topics", SOURCE, HELD, MODEL)
 """The keys of a chat's document that the filter depends on."""
+
+_TOPICS_READ_AT_ONCE = 5_000
 
 _NEXT_MESSAGE = Message(id=MessageId("draft"), role="user", content="…")
 
@@ -75,12 +78,14 @@ class ChatFilter:
         messages, model = _finished(stored), choice_in(others)
         with chosen(model):  # whose window its history fits
             history = await self.history(messages, of_client=is_of_client(others))
+        topics, more_topics = await _topics_of(others)
+        await give_way()
         return ChatView(
             chat_id=chat_id,
             messages=messages,
             history=history,
-            topics=_topics_of(others),
-            more_topics=len(not_counting(others.get("topics"))),
+            topics=topics,
+            more_topics=more_topics,
             sidecar=sidecar,
             is_of_client=is_of_client(others),
             is_held=others.get(HELD) is True,
@@ -108,11 +113,12 @@ class ChatFilter:
         stored, others = await self.chats.snapshot(chat_id, *_READ)
         ids = [message.id for message in stored]
         place = ids.index(question) if question in ids else len(ids)
+        topics, _ = await _topics_of(others)
         return ChatView(
             chat_id=chat_id,
             messages=_finished(stored[:place]),
             history=tuple(history),
-            topics=_topics_of(others),
+            topics=topics,
             sidecar=await self.sidecars.of(chat_id),
             more_follow=True,
             is_of_client=is_of_client(others),
@@ -163,10 +169,12 @@ class ChatFilter:
                 await self._announce_now(chat_id)
 
     async def _result(self, view: ChatView, decision: Decision) -> FilterResult:
+        role_problem = await self.role_problem(view.sidecar.state)
+        await give_way()
         return filter_result(
             view,
             decision,
-            role_problem=await self.role_problem(view.sidecar.state),
+            role_problem=role_problem,
             undoable=self.undoable(view.chat_id),
         )
 
@@ -269,5 +277,12 @@ def _finished(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     return messages
 
 
-def _topics_of(document: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
-    return tuple(counting(document.get("topics")))
+async def _topics_of(document: Mapping[str, Any]) -> tuple[tuple[Mapping[str, Any], ...], int]:
+    """The topics of a document that count, and how many don't; very many are read in a thread."""
+    stored = document.get("topics")
+
+    def read() -> tuple[tuple[Mapping[str, Any], ...], int]:
+        return tuple(counting(stored)), len(not_counting(stored))
+
+    is_long = isinstance(stored, list) and len(stored) > _TOPICS_READ_AT_ONCE
+    return await asyncio.to_thread(read) if is_long else read()

@@ -14,6 +14,7 @@ import numpy as np
 from cachetools import LRUCache
 
 from smart_context.base.errors import SmartContextError
+from smart_context.base.threads import give_way
 from smart_context.chat.messages import (
     STAYS,
     ChatId,
@@ -205,6 +206,7 @@ class ContextSelector:
         most = None if view.is_of_client else self.budget.limit(view.sidecar.state)
         known = chosen.decisions.get(most)
         if known is None:
+            await give_way()
             known = chosen.decisions[most] = self._decided(view, chosen)
         return known
 
@@ -235,6 +237,7 @@ class ContextSelector:
         candidates = with_pinned_restored(view.history, view.messages, protected_ids(view))
         if not view.is_of_client:
             candidates = without_silent(candidates)
+        await give_way()
         scores, problem = await self._scores(view, candidates, settings)
         word = NO_WORD
         if scores is not None:

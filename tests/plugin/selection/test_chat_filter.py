@@ -1,9 +1,13 @@
 """What clients are told of a chat's filter, and when."""
 
 import asyncio
+import threading
 
 import pytest
 
+from smart_context.base.asking import one_request
+from smart_context.chat.documents.document import Version
+from smart_context.plugin.selection import chat_filter, selector
 from smart_context.storage.files.chats import FileChats
 from tests.host.conftest import until
 from tests.scripted import ScriptedEmbedder
@@ -123,6 +127,58 @@ async def test_the_same_topics_in_another_order_change_nothing_and_are_no_step(s
         assert (again["undo_steps"], again["undo_words"]) == (1, "cats and boats picked")
         undone = await running.call("undo", chat_id=chat)
         assert (undone["active_topics"], undone["left"]) == ([], 0)
+
+
+async def test_others_have_their_turn_between_the_steps_of_a_decision(served, chat, monkeypatch):
+    turns, steps = 0, []
+
+    async def others():
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    def noted(work):
+        def step(*args, **named):
+            steps.append(turns)
+            return work(*args, **named)
+
+        return step
+
+    for module, name in (
+        (selector, "with_pinned_restored"),
+        (selector, "select_messages"),
+        (chat_filter, "filter_result"),
+    ):
+        monkeypatch.setattr(module, name, noted(getattr(module, name)))
+    async with served() as running:
+        beside = asyncio.create_task(others())
+        await running.call("get_topics", chat_id=chat)
+        beside.cancel()
+        assert len(set(steps)) == len(steps) == 3
+
+
+async def test_very_many_topics_are_read_beside_the_event_loop(served, chat, monkeypatch):
+    threads = set()
+
+    def noted(work):
+        def read(*args):
+            threads.add(threading.current_thread())
+            return work(*args)
+
+        return read
+
+    async with served() as running:
+        topics = [{"label": f"t{number}", "count": 1} for number in range(6_000)]
+        await running.host.store.update(chat, lambda document: document.update(topics=topics))
+        monkeypatch.setattr(Version, "others", noted(Version.others))
+        monkeypatch.setattr(chat_filter, "not_counting", noted(chat_filter.not_counting))
+        with one_request():
+            for _ in range(2):
+                shown = await running.call("get_topics", chat_id=chat)
+        assert shown["status"].endswith("500 of 6,000 topics")
+        assert threads
+        assert threading.main_thread() not in threads
 
 
 async def test_words_that_fail_stop_no_choice(served, chat, monkeypatch):
