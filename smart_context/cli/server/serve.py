@@ -27,6 +27,9 @@ DEFAULT_PORT = 8377
 MADE_BETWEEN = 10_000
 """The objects made between two searches for unused ones: a turn of a long chat makes as many."""
 
+SWITCH_S = 0.001
+"""How long a thread that computes may keep the others waiting, the event loop's among them."""
+
 DEMO_VAULT = Path(__file__).resolve().parents[2] / "demo_vault"
 
 
@@ -153,6 +156,7 @@ def _run(root: Path, *, port: int, host: str, token: str | None, no_browser: boo
 
     gc.freeze()  # else a tenth of a second goes to the libraries' objects each few turns
     gc.set_threshold(MADE_BETWEEN)
+    sys.setswitchinterval(SWITCH_S)
     run(serve_vault(root, host=host, port=port, token=token, on_ready=announce))
 
 

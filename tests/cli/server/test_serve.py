@@ -1,8 +1,35 @@
+import gc
 import stat
+import sys
 
 import pytest
+from click.testing import CliRunner
 
+from smart_context.cli.server import serve as server
 from smart_context.cli.server.serve import demo_vault
+
+
+@pytest.fixture
+def tuned():
+    interval, threshold = sys.getswitchinterval(), gc.get_threshold()
+    yield
+    sys.setswitchinterval(interval)
+    gc.set_threshold(*threshold)
+
+
+@pytest.mark.usefixtures("tuned")
+def test_beside_a_server_no_thread_computes_for_more_than_a_millisecond_at_a_time(
+    tmp_path, monkeypatch
+):
+    found = []
+
+    def run(served):
+        served.close()
+        found.append(sys.getswitchinterval())
+
+    monkeypatch.setattr(server, "run", run)
+    assert CliRunner().invoke(server.serve, [str(tmp_path)]).exit_code == 0
+    assert found == [pytest.approx(0.001)]
 
 
 @pytest.mark.parametrize("kept", [None, "new", "empty"])
