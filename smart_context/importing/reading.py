@@ -461,12 +461,13 @@ class Reader:
         assets = Assets(archive=path, road=self._asset_road)
         names = [entry.replace("\\", "/") for entry, _ in entries]  # as some programs pack
         assets.files = {name.rpartition("/")[2]: number for number, name in enumerate(names)}
-        numbers = {Path(name): number for number, name in enumerate(names)}
+        paths = [*map(Path, names)]  # each remembers its parts and hash
+        numbers = {path: number for number, path in enumerate(paths)}
         sessions = _gathered([path for path, number in numbers.items() if entries[number][1] >= 0])
         taken = {path for further in sessions.values() for path in further}
         for number, (entry, unpacked) in enumerate(entries):
-            if unpacked >= 0 and Path(names[number]) not in taken:
-                further = [numbers[path] for path in sessions.get(Path(names[number]), ())]
+            if unpacked >= 0 and paths[number] not in taken:
+                further = [numbers[other] for other in sessions.get(paths[number], ())]
                 yield ChatFile(
                     name=entry,
                     size=unpacked + sum(entries[other][1] for other in further),
