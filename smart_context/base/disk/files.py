@@ -229,18 +229,20 @@ def replace_unless_changed(
     content: bytes,
     expected: Signature | None,
     written: Callable[[Signature], None] = lambda _: None,
+    sync: Callable[[Folder], None] = Folder.sync,
 ) -> Signature:
     """Like `atomic_write`, but only while the file is still in the `expected` state.
 
     Args:
         expected: The state that `content` was derived from; `None` for no file.
         written: Called with the new state right before readers can see it.
+        sync: Makes the new name durable.
 
     Raises:
         Conflict: Another program has written it since; nothing was changed.
         StoreFailed: As for `atomic_write`.
     """
-    with _replacing(path, content) as new, locked(new.folder):
+    with _replacing(path, content, sync) as new, locked(new.folder):
         if signature_in(new.folder, new.name) != expected:
             raise Conflict(str(path))
         written(new.written)
@@ -319,7 +321,9 @@ class _New:
 
 
 @contextlib.contextmanager
-def _replacing(path: Path | Place, content: bytes) -> Iterator[_New]:
+def _replacing(
+    path: Path | Place, content: bytes, sync: Callable[[Folder], None] = Folder.sync
+) -> Iterator[_New]:
     place = place_of(path)
     mode = PRIVATE_FILE if isinstance(path, Place) else _PUBLIC_FILE
     try:
@@ -328,7 +332,7 @@ def _replacing(path: Path | Place, content: bytes) -> Iterator[_New]:
             _temporary(folder, place.name, mode, content) as new,
         ):
             yield new
-            folder.sync()
+            sync(folder)
     except OSError as error:
         raise could_not("written", path, error) from error
 

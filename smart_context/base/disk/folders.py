@@ -343,6 +343,29 @@ class Folder:
                 raise NotPlain(self.path / name)
 
 
+class SharedSync:
+    """Makes names durable, once for all threads that wait meanwhile.
+
+    A disk takes some milliseconds for a folder, however many of its names have changed.
+    """
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._begun = 0
+        self._synced: tuple[int, int] | None = None  # the folder of the last one: device, inode
+
+    def __call__(self, folder: Folder) -> None:
+        """As `Folder.sync`; another thread's counts only if it began after this call."""
+        status = folder.own_status()
+        which = status.st_dev, status.st_ino
+        before = self._begun
+        with self._turn:
+            if self._begun > before and self._synced == which:
+                return
+            self._begun, self._synced = self._begun + 1, which
+            folder.sync()
+
+
 def opened(place: Place, *, make: bool = False) -> Folder:
     """Open the folder at a place; its caller closes it, as with `with`.
 

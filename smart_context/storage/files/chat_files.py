@@ -20,7 +20,7 @@ from smart_context.base.disk.files import (
     signature_in,
     sweep,
 )
-from smart_context.base.disk.folders import Folder, opened
+from smart_context.base.disk.folders import Folder, SharedSync, opened
 from smart_context.base.disk.places import Place, folder_of
 from smart_context.base.errors import ChatIdInvalid, StoreFailed
 from smart_context.base.values import too_many_objects
@@ -76,6 +76,7 @@ class ChatFiles:
         self._clock = clock
         self._is_swept = False
         self._being_put: dict[ChatId, Stored] = {}
+        self._shared_sync = SharedSync()
 
     def place(self, chat_id: ChatId) -> Place:
         """The chat's document."""
@@ -128,7 +129,9 @@ class ChatFiles:
             if too_many := too_many_objects(content):
                 raise StoreFailed(f"{place} was not written: {too_many}.")
             try:
-                signature = replace_unless_changed(place, content, expected, note)
+                signature = replace_unless_changed(
+                    place, content, expected, note, self._shared_sync
+                )
                 return Stored(signature, version)
             except Conflict:
                 newest = self.read(chat_id, read)

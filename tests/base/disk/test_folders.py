@@ -2,12 +2,19 @@ import errno
 import os
 import socket
 import stat
+import threading
 
 import pytest
 
 from smart_context.base.disk import folders
 from smart_context.base.disk.files import atomic_write, read_file
-from smart_context.base.disk.folders import NotPlain, TooLarge, opened, read_inside
+from smart_context.base.disk.folders import (
+    NotPlain,
+    SharedSync,
+    TooLarge,
+    opened,
+    read_inside,
+)
 from smart_context.base.disk.places import Place
 from smart_context.base.errors import StoreFailed
 from tests.chat.made_documents import put
@@ -217,3 +224,63 @@ def test_a_change_is_tried_again_where_a_file_that_is_read_can_not_be_changed(
             return
         changes[change]()
     assert len(tries) == 3
+
+
+class Disk:
+    """Its first synchronisation lasts until it is let go; counts them for each folder."""
+
+    def __init__(self, monkeypatch):
+        self.is_busy, self.goes_on = threading.Event(), threading.Event()
+        self.synced = []
+        monkeypatch.setattr(os, "fsync", self.fsync)
+
+    def fsync(self, descriptor):
+        self.synced.append(os.fstat(descriptor).st_ino)
+        if len(self.synced) == 1:
+            self.is_busy.set()
+            assert self.goes_on.wait(5)
+
+
+@pytest.fixture
+def disk(tmp_path, monkeypatch):
+    with opened(Place(tmp_path)) as folder:
+        if folder.descriptor is None:
+            pytest.skip("nothing is synchronised there")
+    return Disk(monkeypatch)
+
+
+def all_sync(disk, shared, paths):
+    """One thread for each folder; those after the first ask while that one is waited for."""
+    asked = threading.Semaphore(0)
+
+    def sync(path):
+        with opened(Place(path)) as folder:
+            asked.release()
+            shared(folder)
+
+    threads = [threading.Thread(target=sync, args=(path,)) for path in paths]
+    threads[0].start()
+    assert disk.is_busy.wait(5)
+    for thread in threads[1:]:
+        thread.start()
+    for _ in paths:
+        assert asked.acquire(timeout=5)
+    disk.goes_on.set()
+    for thread in threads:
+        thread.join(5)
+
+
+def test_who_asks_while_a_folder_is_being_synchronised_waits_for_the_next_time(tmp_path, disk):
+    all_sync(disk, SharedSync(), [tmp_path] * 2)
+    assert len(disk.synced) == 2
+
+
+def test_many_who_ask_meanwhile_share_the_next_time(tmp_path, disk):
+    all_sync(disk, SharedSync(), [tmp_path] * 20)
+    assert 2 <= len(disk.synced) <= 6  # some may ask a moment later
+
+
+def test_another_folder_is_synchronised_for_itself(tmp_path, disk):
+    (tmp_path / "other").mkdir()
+    all_sync(disk, SharedSync(), [tmp_path, tmp_path / "other"])
+    assert len(set(disk.synced)) == 2
