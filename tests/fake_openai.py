@@ -167,13 +167,18 @@ class FakeOpenAI:
     """
 
     def __init__(
-        self, *, answer: Answer | None = None, dimension: int = 64, at_port: int = 0
+        self,
+        *,
+        answer: Answer | None = None,
+        dimension: int = 64,
+        at_port: int = 0,
+        models: Sequence[str] = DEFAULT_MODELS,
     ) -> None:
         self.requests: list[Request] = []
         self.answer: Answer = answer if answer is not None else _echo
         self.dimension = dimension
         self._at_port = at_port
-        self.models: tuple[str, ...] = DEFAULT_MODELS
+        self.models = tuple(models)
         self.said_of_models: Mapping[str, Any] = {}
         self.unknown_fields: set[str] = set()
         self._scripts: dict[str, deque[Answer]] = {}

@@ -49,11 +49,13 @@ from smart_context.host.request.window import (
 )
 from smart_context.llm.estimating import utf8_bytes
 from smart_context.llm.models import ChatModel, Embedder
+from smart_context.llm.offers import Offers
 from smart_context.llm.offline.every_language import EveryLanguageEmbedder
 from smart_context.llm.offline.responder import PassageResponder
 from smart_context.llm.openai.asking import ServerInformant
 from smart_context.llm.openai.connection import EndpointClient
 from smart_context.llm.openai.models import OpenAIChatModel, OpenAIEmbedder
+from smart_context.llm.openai.trial import asked_models
 from smart_context.storage.files.caches import FileCaches
 from smart_context.storage.files.storage import file_storage
 from smart_context.storage.guarded.storage import People, guarded
@@ -391,6 +393,7 @@ def make_host(parts: Parts, *, repairs: bool = False) -> Host:
             repairs=repairs,
             people=parts.people,
             informant=ServerInformant(parts.client),
+            offers=Offers(asked_models, parts.client.answered),
             person_writes=parts.client.traffic.person_writes,
             children=parts.children,
         ),

@@ -14,7 +14,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 
 from smart_context.app.composition import models_of, read_user, read_vault, settings_files
-from smart_context.base.config import CATEGORIES, CONFIG_NAME, UserConfig, VaultConfig, environment
+from smart_context.base.config import CONFIG_NAME, UserConfig, VaultConfig, environment
 from smart_context.base.errors import CommandFailed, ConfigInvalid, Fault
 from smart_context.base.values import JsonObject
 from smart_context.host.access import EVERYBODY
@@ -113,7 +113,9 @@ class Follower:
         """Send nothing more where the user takes trust back, not for what is under way either."""
         before = self.host.config
         revoked = {e.base_url for name in config.restricted if (e := getattr(before, name))}
-        in_use = {e.base_url for name in CATEGORIES if (e := getattr(config, name))}
+        restricted = before.connections.keys() & config.restricted_connections
+        revoked |= {before.connections[name].endpoint.base_url for name in restricted}
+        in_use = {endpoint.base_url for endpoint in config.endpoints}
         self.client.withheld = (self.client.withheld | revoked) - in_use
 
     async def _stamps_now(self) -> Stamps:

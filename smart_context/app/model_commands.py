@@ -1,23 +1,48 @@
-"""`system.find_models` and `system.test_model`: connecting a model without an editor."""
+"""The commands about models: finding, testing, connecting and disconnecting, without an editor."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
+from smart_context.app.composition import read_vault
+from smart_context.app.connecting import connect, disconnect, use_model
+from smart_context.app.following import Follower
 from smart_context.app.settings import known_providers
-from smart_context.base.config import EndpointSettings
-from smart_context.base.config.endpoints import AddressRefused, plain_address
+from smart_context.base.config import EndpointSettings, VaultConfig
+from smart_context.base.config.endpoints import EMBEDDED, AddressRefused, plain_address
 from smart_context.base.config.provider_keys import provider_keys
 from smart_context.base.environment import environment
-from smart_context.base.errors import CommandFailed, InvalidParams, ModelFailed
+from smart_context.base.errors import (
+    CommandFailed,
+    ConfigInvalid,
+    InvalidParams,
+    ModelFailed,
+    shortened,
+)
 from smart_context.base.values import JsonObject
 from smart_context.host.commands.registry import Caller, check_owner
 from smart_context.host.host import Host
-from smart_context.llm.openai.trial import Trial, list_models, try_chat_model, try_embedding_model
+from smart_context.llm.connections import (
+    all_connections,
+    connections_of,
+    is_at,
+    models_named,
+)
+from smart_context.llm.offers import Offers
+from smart_context.llm.openai.trial import (
+    Trial,
+    asked_models,
+    list_models,
+    try_chat_model,
+    try_embedding_model,
+)
 from smart_context.llm.providers import LOCAL_SERVERS, Provider
+
+T = TypeVar("T")
 
 _LOCAL_S = 2.0
 _FIELDS = frozenset({"base_url", "model", "api_key", "api_key_env"})
@@ -26,14 +51,18 @@ _FIELDS = frozenset({"base_url", "model", "api_key", "api_key_env"})
 class ModelCommands:
     """The page's commands about models."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, follower: Follower) -> None:
         self._host = host
+        self._follower = follower
 
     def register(self) -> None:
         """Register the commands."""
         self._host.commands.register("system.find_models", self.find_models)
         self._host.commands.register("system.test_model", self.test_model)
         self._host.commands.register("system.models", self.models)
+        self._host.commands.register("system.connect", self.connect)
+        self._host.commands.register("system.use_model", self.use_model)
+        self._host.commands.register("system.disconnect", self.disconnect)
 
     async def find_models(
         self, caller: Caller, endpoint: dict[str, Any] | None = None
@@ -51,25 +80,84 @@ class ModelCommands:
         return {"servers": await servers_here(), "providers": known_providers()}
 
     async def models(self, caller: Caller) -> JsonObject:
-        """List the models that a chat can choose, as the connected providers tell them."""
+        """List the connections, and the models that a chat can choose, as their servers tell them.
+
+        A connection's `state` is `answers`, `refuses` (it does not take the key), `unreachable`, or
+        `unchecked`; `last_answered` is null until it has answered a question.
+        """
         check_owner(caller.person)
         config = self._host.default_config
-        connected = {"chat": config.chat, "fast": config.fast}
-        found = {name: endpoint for name, endpoint in connected.items() if endpoint}
-        listed: dict[str, str] = {}
-        asked: set[str] = set()
-        for name, endpoint in found.items():
-            listed.setdefault(endpoint.model, name)
-            if endpoint.base_url not in asked:
-                asked.add(endpoint.base_url)
-                try:
-                    others = await models_at(endpoint)
-                except ModelFailed:
-                    others = []  # the models of the settings can still be chosen
-                for model in others:
-                    listed.setdefault(model, f"{name}/{model}")
-        rows = [{"model": model, "name": name} for name, model in listed.items()]
-        return {"default": config.chat.model if config.chat else "", "models": rows}
+        rows = await connection_rows(config, self._host.offers)
+        return {
+            "default": config.chat.model if config.chat else "",
+            "models": [
+                {"model": f"{row['id']}/{model}", "name": model, "connection": row["id"]}
+                for row in rows[: len(connections_of(config))]
+                for model in row["models"]
+            ],
+            "connections": rows,
+        }
+
+    async def connect(
+        self,
+        endpoint: dict[str, Any],
+        caller: Caller,
+        name: str = "",
+        scope: Literal["user", "vault"] = "user",
+        answers: bool = True,
+    ) -> JsonObject:
+        """Add a connection to those that are there; without a model nothing changes.
+
+        Args:
+            endpoint: `base_url`, `model`, and `api_key` or `api_key_env`. A connection to the same
+                address is changed.
+            name: What it is called; by default after its provider or host.
+            scope: The file: `user`, for all vaults, or `vault`.
+            answers: The model answers from now on; otherwise chats can choose it.
+        """
+        check_owner(caller.person)
+        asked = await asyncio.to_thread(endpoint_of, endpoint)
+        made = await self._change(
+            connect, asked, endpoint.get("api_key", ""), name=name, scope=scope, answers=answers
+        )
+        return {"connection": made}
+
+    async def use_model(
+        self,
+        category: Literal["chat", "fast", "embedding"],
+        caller: Caller,
+        model: str | None = None,
+        scope: Literal["user", "vault"] = "user",
+    ) -> JsonObject:
+        """Choose what does the work of a category; without a model, what is shipped does.
+
+        Args:
+            model: A connection and its model, as in `chat.set_model`.
+            scope: The file: `user`, for all vaults, or `vault`.
+        """
+        check_owner(caller.person)
+        await self._change(use_model, model or EMBEDDED, category, scope)
+        return {"category": category, "model": model}
+
+    async def disconnect(self, connection: str, caller: Caller) -> JsonObject:
+        """Remove a connection and forget its key; the others stay.
+
+        Args:
+            connection: Its id, as `system.models` gives it.
+        """
+        check_owner(caller.person)
+        await self._change(disconnect, connection)
+        config = self._host.default_config
+        return {"disconnected": connection, "default": config.chat.model if config.chat else ""}
+
+    async def _change(self, change: Callable[..., T], *args: Any, **named: Any) -> T:
+        root = self._host.config.root
+        try:
+            result = await asyncio.to_thread(change, root, *args, **named)
+        except ConfigInvalid as error:
+            raise InvalidParams("; ".join(map(str, shortened(error.faults)))) from error
+        await self._follower.load_now()
+        return result
 
     async def test_model(
         self,
@@ -94,6 +182,32 @@ class ModelCommands:
                 return {"ok": True, "model": "embedded", "base_url": "", "problem": ""}
             asked = in_use
         return (await tried(asked, category)).row()
+
+
+async def connection_rows(config: VaultConfig, offers: Offers) -> list[JsonObject]:
+    """The connections, as their servers answer now; those that chats can choose come first."""
+    every = all_connections(config)
+    offered = await asyncio.gather(*(offers.look(one.endpoint) for one in every))
+    rows: list[JsonObject] = []
+    for connection, offer in zip(every, offered, strict=True):
+        own = models_named(config, connection)
+        row = {
+            "id": connection.id,
+            "name": connection.name,
+            "base_url": connection.endpoint.base_url,
+            "models": [*own, *(model for model in offer.models if model not in own)],
+            "state": offer.state,
+            "last_answered": offers.last_answered(connection.endpoint),
+            "is_default": config.chat is not None and is_at(connection.endpoint, config.chat),
+        }
+        rows.append(row)
+    return rows
+
+
+async def connections_now(root: Path) -> list[JsonObject]:
+    """The connections of the vault at `root`, for one use on the command line."""
+    config = await asyncio.to_thread(read_vault, root)
+    return await connection_rows(config, Offers(asked_models))
 
 
 async def tried(endpoint: EndpointSettings, category: str) -> Trial:

@@ -27,9 +27,11 @@ from smart_context.base.environment import environment
 from smart_context.base.errors import CommandFailed
 from smart_context.base.installed import how_to_add
 from smart_context.base.threads import in_daemon_thread
+from smart_context.chat.messages import ChatId
 from smart_context.gateway.edge.gateway import make_gateway
 from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host
+from smart_context.llm.connections import all_connections, connection_at
 from smart_context.llm.openai.connection import EndpointClient
 from smart_context.mcp_server.endpoint import McpEndpoint
 from smart_context.mcp_server.toolbox import Toolbox
@@ -170,7 +172,7 @@ def vault_app(
     register_status(host)
     TrustCommands(host, follower).register()
     SettingsCommands(host, follower).register()
-    ModelCommands(host).register()
+    ModelCommands(host, follower).register()
     imports = Imports(host)
     imports.register()
     gateway = make_gateway(host, admitted, client)
@@ -219,17 +221,26 @@ EMBEDDED_EXTRACTOR = "embedded topic extractor"
 def register_status(host: Host) -> None:
     """Register the command."""
 
-    async def status() -> dict[str, Any]:
-        """Give the vault, its models and the state of each plugin."""
+    async def status(chat_id: ChatId | None = None) -> dict[str, Any]:
+        """Give the vault, its models and the state of each plugin.
+
+        Args:
+            chat_id: Give the chat's own model, if it has one, in place of the default.
+        """
+        del chat_id  # the registry lets the chat's model count
         config: VaultConfig = host.config
+        connection = connection_at(config, config.chat)
         models = host.models
         window = host.window_of(config.chat)
         return {
             "version": __version__,
             "vault": config.name,
             "chat_model": models.chat.name,
+            "chat_choice": f"{connection.id}/{models.chat.name}" if connection else "",
+            "chat_connection": connection.name if connection else "",
             "fast_model": models.fast.name if models.fast else EMBEDDED_EXTRACTOR,
             "embedding_model": models.embedder.name,
+            "connections": [one.id for one in all_connections(config)],
             "chat_is_embedded": models.chat_is_embedded,
             "chat_is_restricted": models.chat_is_embedded and "chat" in config.restricted,
             "chat_window": window.tokens if window else None,

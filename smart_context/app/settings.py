@@ -110,6 +110,10 @@ class Setting:
         return {"name": name, "group": self.group, **spec, "scopes": list(self.scopes)}
 
 
+_CONNECTIONS = "llm.connections."
+_CONNECTION = Setting(spec=_text(description="A connection."), group="models", is_object=True)
+
+
 def known_settings(
     plugin_settings: Mapping[str, Mapping[str, SettingSpec]],
 ) -> Mapping[str, Setting]:
@@ -173,7 +177,8 @@ class SettingsCommands:
     ) -> JsonObject:
         """Change settings; `null` takes a value out of the file, an unknown one, too.
 
-        A file with faults takes only changes that mend some of them and add none.
+        `llm.connections.ID` and what is in it can be changed, too, as `system.connect` does. A file
+        with faults takes only changes that mend some of them and add none.
 
         Args:
             values: By dotted name. `llm.api_key` is the key for the endpoint that `llm.base_url`
@@ -236,6 +241,15 @@ def settings_of(root: Path) -> JsonObject:
     }
 
 
+def tables_of(root: Path) -> Mapping[Scope, Mapping[str, Any]]:
+    """The top tables of both files; blocks.
+
+    Raises:
+        CommandFailed: If a file can't be read.
+    """
+    return {scope: _parsed(place, _read(place)) for scope, place in _places(root).items()}
+
+
 def change_settings(root: Path, values: Mapping[str, Any], scope: Scope, revision: str) -> None:
     """Write settings into one of the files; blocks.
 
@@ -276,13 +290,13 @@ def change_settings(root: Path, values: Mapping[str, Any], scope: Scope, revisio
         _trust_written(root, written_values(_parsed(place, texts[scope]), values))
 
 
-def _keyed_address(text: str, texts: Mapping[str, str], scope: Scope, key: object) -> str:
+def _keyed_address(text: str, texts: Mapping[Scope, str], scope: Scope, key: object) -> str:
     """The address of the endpoint that the settings will name, which the key is for.
 
     Raises:
         CommandFailed: If there is none, or it is no key.
     """
-    _check_key(key)
+    check_key(key)
     base_url = _at(parse_toml(text).values, "llm.base_url")
     if base_url is _MISSING and scope == "vault":
         base_url = _at(parse_toml(texts["user"]).values, "llm.base_url")
@@ -291,7 +305,8 @@ def _keyed_address(text: str, texts: Mapping[str, str], scope: Scope, key: objec
     return base_url
 
 
-def _check_key(key: object) -> None:
+def check_key(key: object) -> None:
+    """Refuse what can't be a provider's key; raises `InvalidParams`."""
     is_plain = isinstance(key, str) and key.strip().isascii() and key.strip().isprintable()
     if not is_plain or len(str(key)) > _MOST_KEY_CHARS:
         raise InvalidParams("A key is a text of plain letters, digits and marks, on one line.")
@@ -327,6 +342,8 @@ def _check_names(
 ) -> None:
     for name, value in values.items():
         setting = known.get(name) or known.get(".".join(name.split(".")[:3]))
+        if name.startswith(_CONNECTIONS):
+            setting = _CONNECTION
         if setting is None and value is None and _at(table, name) is not _MISSING:
             continue  # what is unknown may be taken out
         if setting is None or (name not in known and not setting.is_object):
@@ -401,7 +418,7 @@ def _trust_written(root: Path, written: Mapping[str, Any]) -> None:
         trust.trust(review, made)
 
 
-def _places(root: Path) -> Mapping[str, Place]:
+def _places(root: Path) -> Mapping[Scope, Place]:
     """The files of settings, by scope; the user's may be a link."""
     own = (user_folder() / USER_CONFIG_NAME).resolve()
     return {"user": place_of(own), "vault": place_of(root / CONFIG_NAME)}
@@ -452,7 +469,7 @@ def _at(table: object, name: str) -> Any:
     return table
 
 
-def _revision(texts: Mapping[str, str]) -> str:
+def _revision(texts: Mapping[Scope, str]) -> str:
     joined = "\0".join(texts[scope] for scope in sorted(texts))
     return hashlib.sha256(joined.encode()).hexdigest()[:16]
 

@@ -67,6 +67,7 @@ from smart_context.host.turns.pipeline import Pipeline
 from smart_context.host.turns.repair import Repair
 from smart_context.host.turns.turns import Turns
 from smart_context.host.turns.unsaved import UnsavedAnswers
+from smart_context.llm.offers import Offers
 from smart_context.storage.guarded.storage import People
 from smart_context.storage.ports import Storage
 from smart_context.vault.followed import FollowedVault
@@ -117,6 +118,7 @@ class HostOptions:
     people: People | None = None
     # asks the servers of models what they can tell; `None`: nobody is asked
     informant: Informant | None = None
+    offers: Offers = field(default_factory=Offers)  # what connections offer
     person_writes: Callable[[], None] = _ignore_writing  # hears of messages that are being written
     # processes for work that may take too long; closed when the host stops
     children: Children = field(default_factory=Children)
@@ -131,6 +133,7 @@ class Host:
     Attributes:
         services: The parts that plugins use.
         has_people: Several people share the vault.
+        offers: What connections offer.
         reading: What pages and clients of the API read.
         commands: What clients can ask for.
         pipeline: Takes turns through their phases, those of clients of the API as well.
@@ -153,6 +156,7 @@ class Host:
         self.faults: list[str] = []
         self.access = access = _access_of(options)
         self.has_people = options.people is not None
+        self.offers = options.offers
         bus = EventBus(handler_timeout_s=options.handler_timeout_s)
         self._known = KnownModels(storage.caches, options.informant)
         completion = RequestCompletion(storage.blobs, lambda: self.config.chat, self._known)
@@ -170,6 +174,7 @@ class Host:
             pipeline=Pipeline(bus, lambda: self.models, ToolSupport(), completion),
             build_history=build_history,
             digest=options.digest or no_summaries,
+            offers=options.offers,
             stops=Stops(),
             person_writes=options.person_writes,
         )
@@ -360,6 +365,7 @@ class Host:
             tell,
             lambda: self.default_config,
             self._cluster,
+            self.offers,
         ).register(commands)
         FileCommands(self.files, self.config.root).register(commands)
         MemoryCommands(

@@ -1,8 +1,8 @@
 """What the composition root passes to a host, models and a history builder, and what is in use.
 
-A chat may have a model of its own. It is kept in the chat's document under `model`: a category
-(`fast`), or a model of a category's endpoint (`chat/gpt-4o`, `http://127.0.0.1:11434/v1/llama3`).
-It counts while a turn or a command of that chat runs, and for nothing else.
+A chat may have a model of its own. It is kept in the chat's document under `model`, in the form
+of `smart_context.llm.connections`, and counts while a turn or a command of that chat runs, and for
+nothing else.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from smart_context.base.config import EndpointSettings, VaultConfig
 from smart_context.base.errors import CommandFailed
 from smart_context.chat.messages import Message
+from smart_context.llm.connections import endpoint_of_choice
 from smart_context.llm.models import ChatModel, Embedder
 
 NO_TEXTS: Mapping[str, str] = MappingProxyType({})
@@ -138,26 +139,6 @@ def choice_in(document: Mapping[str, Any]) -> str:
     """The model that a chat's document names; empty for the default."""
     found = document.get(MODEL)
     return found if isinstance(found, str) and len(found) <= MOST_CHARS else ""
-
-
-def endpoint_of_choice(config: VaultConfig, choice: str) -> EndpointSettings | None:
-    """The endpoint and model of a choice; `None` for the default, or if the settings have none.
-
-    Only endpoints that are in use can be chosen: what a vault brings must have been trusted.
-    """
-    known = {"chat": config.chat, "fast": config.fast}
-    if choice in known:
-        return known[choice]
-    for name, endpoint in known.items():
-        if endpoint is None:
-            continue
-        for prefix in (f"{name}/", f"{endpoint.base_url}/"):
-            model = choice.removeprefix(prefix)
-            if model and model != choice:
-                same = model == endpoint.model
-                # The window that was set is that of the endpoint's own model.
-                return endpoint if same else replace(endpoint, model=model, context_window=None)
-    return None
 
 
 def choose(choice: str) -> None:

@@ -35,6 +35,14 @@ def test_the_config_example_is_right(tmp_path):
     assert config.named["embedding"].model == "nomic-embed-text"
 
 
+def test_the_connections_example_is_right(tmp_path):
+    text = block("the connections example")
+    (tmp_path / "config.toml").write_text(text, encoding="utf-8")
+    config = read_user_config(tmp_path)
+    assert [*config.connections] == ["openai", "ollama"]
+    assert config.endpoints["fast"].base_url == config.connections["ollama"].endpoint.base_url
+
+
 def test_the_users_config_example_is_right(tmp_path):
     (tmp_path / "roles").mkdir()
     text = block("the user config example").replace("~/roles", str(tmp_path / "roles"))

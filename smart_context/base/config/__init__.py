@@ -1,6 +1,11 @@
 """The user's settings, `.vault.toml` and `config.toml`, as values."""
 
-from smart_context.base.config.endpoints import CATEGORIES, Endpoints, EndpointSettings
+from smart_context.base.config.endpoints import (
+    CATEGORIES,
+    Connection,
+    Endpoints,
+    EndpointSettings,
+)
 from smart_context.base.config.files import (
     CONFIG_NAME,
     USER_CONFIG_NAME,
@@ -18,6 +23,7 @@ __all__ = [
     "CATEGORIES",
     "CONFIG_NAME",
     "USER_CONFIG_NAME",
+    "Connection",
     "EndpointSettings",
     "Endpoints",
     "SettingSpec",

@@ -173,6 +173,11 @@ _ENDPOINT_KEYS = (
     *("base_url", "api_key_env", "timeout_s", "max_retries"),
     *("context_window", "images"),
 )
+_RESERVED = (*CATEGORIES, EMBEDDED)
+"""What a chat's choice may begin with beside the id of a connection."""
+
+_CONNECTION_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_LONGEST_NAME, _LONGEST_MODEL = 100, 500
 _SECRET_NAMES = frozenset({"api_key", "apikey", "api-key", "key", "token", "secret", "password"})
 _HAS_USER = re.compile("//[^/?#]*@")
 _UNDERSCORES = re.compile("_+")
@@ -218,25 +223,71 @@ class EndpointSettings:
         return self.patience * self.timeout_s
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    """An endpoint that offers models; chats choose among those of all connections."""
+
+    id: str  # names it in settings and in a chat's choice: `ollama`
+    name: str  # its name for people: `Ollama`
+    endpoint: EndpointSettings  # with the model that was chosen last; empty for none
+
+
 Endpoints = Mapping[str, EndpointSettings | None]
 """By category; `None` is the embedded model. Categories that are not set are missing."""
 
+Connections = Mapping[str, Connection]
+"""By id, in the order of the file."""
 
-def read_endpoints(llm: Table) -> Endpoints:
-    """The endpoints that a settings file names, without their keys."""
+
+def read_endpoints(llm: Table) -> tuple[Endpoints, Connections]:
+    """The endpoints that a settings file names, without their keys, and its connections."""
     _refuse_keys(llm)
-    llm.allow((*_ENDPOINT_KEYS, "categories", "prices", "cache_ttl_s"))
+    llm.allow((*_ENDPOINT_KEYS, "categories", "connections", "prices", "cache_ttl_s"))
     shared = _read_endpoint(llm, EndpointSettings(base_url="", model=""))
+    connections = _read_connections(llm.table("connections"), shared)
     categories = llm.table("categories")
     _refuse_keys(categories)
     categories.allow(CATEGORIES)
-    return {
-        name: _read_category(categories, name, shared) for name in CATEGORIES if name in categories
+    endpoints = {
+        name: _read_category(categories, name, shared, connections)
+        for name in CATEGORIES
+        if name in categories
     }
+    return endpoints, connections
+
+
+def _read_connections(tables: Table, shared: EndpointSettings) -> Connections:
+    _refuse_keys(tables)
+    found = {}
+    for key in [key for key in tables.values if key.lower() not in _SECRET_NAMES]:
+        if not is_connection_id(key):
+            tables.fault(
+                key,
+                "expected the id of a connection: small letters, digits, - and _, at most 64, and "
+                f"not one of {', '.join(_RESERVED)}",
+            )
+            continue
+        table = tables.table(key)
+        _refuse_keys(table)
+        table.allow(("name", "model", *_ENDPOINT_KEYS))
+        endpoint = _read_endpoint(table, replace(shared, base_url="", api_key_env=""))
+        if "base_url" not in table:
+            table.fault("base_url", "missing; expected the address of a server")
+        found[key] = Connection(
+            id=key,
+            name=table.text("name", key, max_chars=_LONGEST_NAME),
+            endpoint=replace(endpoint, model=table.text("model", max_chars=_LONGEST_MODEL)),
+        )
+    return found
+
+
+def is_connection_id(text: str) -> bool:
+    """True if a connection may have this id."""
+    return bool(_CONNECTION_ID.fullmatch(text)) and text not in _RESERVED
 
 
 def _read_category(
-    categories: Table, name: str, shared: EndpointSettings
+    categories: Table, name: str, shared: EndpointSettings, connections: Connections
 ) -> EndpointSettings | None:
     value = categories.values[name]
     if value == EMBEDDED:
@@ -244,22 +295,39 @@ def _read_category(
     if isinstance(value, Mapping):
         table = categories.table(name)
         _refuse_keys(table)
-        table.allow(("model", *_ENDPOINT_KEYS))
+        table.allow(("model", "connection", *_ENDPOINT_KEYS))
+        if "connection" in table:
+            shared = _connected(table, shared, connections)
         endpoint = _read_endpoint(table, shared)
-        model = table.text("model", max_chars=500)
+        model = table.text("model", max_chars=_LONGEST_MODEL)
         if "model" not in table:
             table.fault("model", "missing; expected the id of a model")
     elif isinstance(value, str):
-        endpoint, model = shared, categories.text(name, max_chars=500)
+        endpoint, model = shared, categories.text(name, max_chars=_LONGEST_MODEL)
     else:
         wanted = f'expected a model id, a table or "{EMBEDDED}"'
         categories.fault(name, f"{wanted}, found {found(value)}")
         return None
     if not endpoint.base_url and endpoint is shared:
         categories.fault(name, "needs an endpoint; set base_url under [llm]")
-    elif not endpoint.base_url and "base_url" not in categories.table(name):
+    elif not endpoint.base_url and not {"base_url", "connection"} & value.keys():
         categories.fault(name, "needs an endpoint; set base_url here or under [llm]")
     return replace(endpoint, model=model)
+
+
+def _connected(
+    table: Table, shared: EndpointSettings, connections: Connections
+) -> EndpointSettings:
+    """The endpoint of the connection that a category names; `shared` if there is none."""
+    named = table.text("connection")
+    if "base_url" in table:
+        table.fault("connection", "has an address already; take base_url out of here")
+    elif known := connections.get(named):
+        return known.endpoint
+    else:
+        ids = ", ".join(sorted(connections)) or "none yet"
+        table.fault("connection", f"no such connection; [llm.connections] has: {ids}")
+    return shared
 
 
 def _read_endpoint(table: Table, shared: EndpointSettings) -> EndpointSettings:

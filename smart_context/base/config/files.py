@@ -12,6 +12,7 @@ from smart_context.base.config.access import BY_TOKEN, AccessSettings, read_acce
 from smart_context.base.config.document import KeyPath, Table, found, looks_secret, settings_in
 from smart_context.base.config.endpoints import (
     NO_PRICES,
+    Connections,
     Endpoints,
     EndpointSettings,
     Prices,
@@ -44,6 +45,10 @@ class VaultConfig:
     path: Path | None  # the `.vault.toml`; `None` when there is none
     # the endpoints that the vault names. Nothing is sent to them before the user trusts them.
     named: Endpoints = field(default_factory=dict)
+    # the connections that the vault names; in use once they are trusted to answer
+    named_connections: Connections = field(default_factory=dict)
+    # the connections in use
+    connections: Connections = field(default_factory=dict)
     # endpoint of the chat model in use; `None`: the embedded one
     chat: EndpointSettings | None = None
     # endpoint of the model that finds topics in use; `None`: the embedded extractor
@@ -54,6 +59,8 @@ class VaultConfig:
     user_roles: Path | None = None
     # the categories whose endpoints in `named` are not trusted for them
     restricted: frozenset[str] = frozenset()
+    # the ids of the connections in `named_connections` that are not trusted
+    restricted_connections: frozenset[str] = frozenset()
     # instructions for every chat that the vault brings; empty for none
     named_instructions: str = ""
     # what the vault says of the next; `None` when it says nothing
@@ -74,6 +81,13 @@ class VaultConfig:
     # how a server knows who asks: what the vault says if it is trusted with that, else what the
     # user says
     access: AccessSettings = BY_TOKEN
+
+    @property
+    def endpoints(self) -> tuple[EndpointSettings, ...]:
+        """All endpoints in use, those of categories first."""
+        named = (self.chat, self.fast, self.embedding)
+        others = (connection.endpoint for connection in self.connections.values())
+        return (*filter(None, named), *others)
 
     @property
     def memory(self) -> Place:
@@ -109,13 +123,15 @@ def read_config(
         top.allow(("vault", "llm", "plugins", "chat", "mcp", "storage", "access"))
         vault = top.table("vault")
         vault.allow(("name", "memory_dir"))
+        named, connections = read_endpoints(top.table("llm"))
         config = VaultConfig(
             root=root,
             name=vault.text("name", root.name or "Vault", max_chars=200),
             memory_dir=_read_memory_dir(vault, root),
             plugins=_read_plugins(top.table("plugins"), root, plugin_settings),
             path=path if path.exists() else None,
-            named=read_endpoints(top.table("llm")),
+            named=named,
+            named_connections=connections,
             named_instructions=read_instructions(top.table("chat")),
             named_agents_may_write=read_agents_may_write(top.table("mcp")),
             prices=read_prices(top.table("llm").table("prices")),
@@ -246,6 +262,7 @@ class UserConfig:
 
     # used where a vault names none, or none that is trusted
     endpoints: Endpoints = field(default_factory=dict)
+    connections: Connections = field(default_factory=dict)  # those of all vaults
     roles: Path  # the user's own roles, `<name>.toml`, with `templates/` below; may not exist
     # values of plugins' settings, for vaults that set none
     plugins: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -287,8 +304,10 @@ def read_user_config(
     """
     with settings_in(folder / USER_CONFIG_NAME, may_be_link=True, text=text) as top:
         top.allow(("llm", "roles", "plugins", "chat", "mcp", "storage", "access"))
+        endpoints, connections = read_endpoints(top.table("llm"))
         config = UserConfig(
-            endpoints=read_endpoints(top.table("llm")),
+            endpoints=endpoints,
+            connections=connections,
             roles=_read_roles_folder(top.table("roles"), folder),
             plugins=_read_users_plugins(top.table("plugins"), plugin_settings),
             instructions=read_instructions(top.table("chat")),

@@ -1,4 +1,4 @@
-"""`smart-context models`: connect, list, test, use and remove models."""
+"""`smart-context models`: the connections, and how models are connected, used and removed."""
 
 import asyncio
 import sys
@@ -18,13 +18,33 @@ _SHOWN = 20
 _CATEGORY = click.Choice(CATEGORIES)
 
 
-@click.group()
-def models() -> None:
-    """Connect models, and choose which one does what.
+@click.group(invoke_without_command=True)
+@vault_option
+@json_format
+@click.pass_context
+def models(context: click.Context, vault: Path | None, output: str) -> None:
+    """List the connections; connect models, and choose which one does what.
 
     Settings go to your config.toml, for all vaults; keys to the system's key store, or to a file
     that only you can read.
     """
+    if context.invoked_subcommand is None:
+        from smart_context.app.model_commands import connections_now  # noqa: PLC0415 - slow
+
+        rows = asyncio.run(connections_now(vault_root(vault)))
+        show(rows, output, lambda: _listed(rows))
+
+
+def _listed(rows: list[dict[str, Any]]) -> str:
+    if not rows:
+        return "No model is connected. Connect one with: smart-context models add"
+    return table(
+        ("CONNECTION", "NAME", "ADDRESS", "STATE", "MODELS"),
+        [
+            (row["id"], row["name"], row["base_url"], row["state"], ", ".join(row["models"]))
+            for row in rows
+        ],
+    )
 
 
 @models.command()
@@ -32,11 +52,22 @@ def models() -> None:
 @click.option("--key", "asks_key", is_flag=True, help="Ask for the key, without showing it.")
 @click.option("--key-env", default="", metavar="NAME", help="The variable that holds the key.")
 @click.option("--model", default="", help="The model that answers; asked for if left out.")
+@click.option("--name", default="", help="What the connection is called.")
 @vault_option
-def add(base_url: str | None, asks_key: bool, key_env: str, model: str, vault: Path | None) -> None:
-    """Connect the server at BASE_URL; without one, look for servers on this machine."""
+def add(
+    base_url: str | None,
+    asks_key: bool,
+    key_env: str,
+    model: str,
+    name: str,
+    vault: Path | None,
+) -> None:
+    """Connect the server at BASE_URL; without one, look for servers on this machine.
+
+    Connections from before stay.
+    """
+    from smart_context.app.connecting import connect  # noqa: PLC0415 - slow
     from smart_context.app.model_commands import models_at  # noqa: PLC0415 - slow
-    from smart_context.app.settings import change_settings  # noqa: PLC0415 - slow
 
     root = vault_root(vault)
     endpoint = _endpoint(base_url or _found_here(), key_env)
@@ -44,14 +75,7 @@ def add(base_url: str | None, asks_key: bool, key_env: str, model: str, vault: P
     asked = replace(endpoint, api_key=key or endpoint.api_key)
     known = asyncio.run(models_at(asked))
     chosen = model or _chosen(known)
-    values: dict[str, Any] = {
-        "llm.base_url": endpoint.base_url,
-        "llm.api_key_env": key_env or None,
-        "llm.categories.chat": chosen,
-    }
-    if key:
-        values["llm.api_key"] = key
-    change_settings(root, values, "user", "")
+    connect(root, replace(endpoint, model=chosen), key, name=name)
     say(f"{chosen} at {endpoint.base_url} answers from now on, in running servers, too.")
     say("Try it: smart-context models test")
 
@@ -101,44 +125,39 @@ def test(category: str, vault: Path | None, output: str) -> None:
 @click.option("--for", "category", type=_CATEGORY, default="chat", help="What it is for.")
 @vault_option
 def use(model: str, category: str, vault: Path | None) -> None:
-    """Use MODEL of the connected endpoint; `embedded` is the one of the package."""
-    from smart_context.app.settings import change_settings, settings_of  # noqa: PLC0415 - slow
+    """Use MODEL, `CONNECTION/MODEL` or a model of the default connection.
+
+    `embedded` is the one of the package.
+    """
+    from smart_context.app.connecting import use_model  # noqa: PLC0415 - slow
+    from smart_context.app.settings import settings_of  # noqa: PLC0415 - slow
 
     root = vault_root(vault)
-    change_settings(root, {f"llm.categories.{category}": model}, "user", "")
+    use_model(root, model, category)
     if not _says_that_the_vault_wins(settings_of(root), category):
         say(f"{model} is used for {category}.")
 
 
 @models.command()
-@click.argument("category", type=_CATEGORY, default="chat")
+@click.argument("what", default="chat", metavar="[CONNECTION|CATEGORY]")
 @vault_option
-def remove(category: str, vault: Path | None) -> None:
-    """Disconnect the model of a category; its endpoint's key is forgotten with the last one."""
-    from smart_context.app.settings import change_settings, settings_of  # noqa: PLC0415 - slow
-    from smart_context.base.config.provider_keys import provider_keys  # noqa: PLC0415 - slow
+def remove(what: str, vault: Path | None) -> None:
+    """Disconnect CONNECTION, or the model of a category: chat, fast or embedding.
+
+    A connection goes with the last category that uses it, and its key is forgotten.
+    """
+    from smart_context.app.connecting import disconnect, remove_model  # noqa: PLC0415 - slow
+    from smart_context.app.settings import settings_of  # noqa: PLC0415 - slow
 
     root = vault_root(vault)
-    base_url = _address(settings_of(root)["values"], category)
-    change_settings(root, {f"llm.categories.{category}": None}, "user", "")
+    if what not in CATEGORIES:
+        disconnect(root, what)
+        say(f"{what} is disconnected; the other connections stay.")
+        return
     settings = settings_of(root)
-    values = settings["values"]
-    if base_url and base_url not in {_address(values, name) for name in CATEGORIES}:
-        provider_keys().forget(base_url)
-        if base_url == values["llm.base_url"]:
-            gone = {"llm.base_url": None, "llm.api_key_env": None}
-            change_settings(root, gone, "user", "")
-    if not _says_that_the_vault_wins(settings, category):
-        say(f"No endpoint is used for {category} any more.")
-
-
-def _address(values: Mapping[str, Any], category: str) -> str:
-    """The endpoint of a category's model; empty for the embedded one."""
-    model = values[f"llm.categories.{category}"]
-    if model in ("", "embedded"):
-        return ""
-    own = model.get("base_url") if isinstance(model, Mapping) else None
-    return str(own or values["llm.base_url"])
+    remove_model(root, what)
+    if not _says_that_the_vault_wins(settings, what):
+        say(f"No endpoint is used for {what} any more.")
 
 
 def _says_that_the_vault_wins(settings: Mapping[str, Any], category: str) -> bool:

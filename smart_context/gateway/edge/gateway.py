@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -39,6 +38,7 @@ from smart_context.gateway.turns.incoming import (
     RecentLists,
     held_things,
     read_incoming,
+    with_model,
 )
 from smart_context.host.access import Owned, unknown
 from smart_context.host.commands.registry import Caller
@@ -88,7 +88,7 @@ class Gateway:
         self._parts = parts
         self._admitted = admitted
         self._upstream = upstream
-        self._models = KnownModels(lambda: host.config, self._upstream, models_s)
+        self._models = KnownModels(lambda: host.config, host.offers, self._upstream, models_s)
         self._own = OwnAnswers(host)
         self._recent = RecentLists()
         self.activity = Activity()
@@ -166,18 +166,18 @@ class Gateway:
             if incoming.model.startswith(OWN_CHAT):
                 await self._own.of_chat(caller, incoming, watch, send)
                 return
-            endpoint = endpoint_for(self._host.config, incoming.model)
+            endpoint = await endpoint_for(self._host.config, self._host.offers, incoming.model)
+            if endpoint is not None and incoming.model not in {"", endpoint.model}:
+                incoming = await asyncio.to_thread(with_model, incoming, endpoint.model)
             chat = await self._chat_of(caller, incoming)
             asked = self.activity.asked(key, incoming.client, chat.id if chat else "")
-            asked_for = endpoint and replace(endpoint, model=incoming.model or endpoint.model)
             exchange = Exchange(
                 self._parts,
                 incoming,
                 chat,
                 person=caller.person,
-                endpoint=asked_for,
-                model=incoming.model
-                or (endpoint.model if endpoint else self._host.models.chat.name),
+                endpoint=endpoint,
+                model=endpoint.model if endpoint else incoming.model or self._host.models.chat.name,
                 echoes=echoes,
             )
             if endpoint is None:
@@ -191,9 +191,7 @@ class Gateway:
 
     def _echoes(self) -> Echoes:
         """The keys that providers are sent."""
-        config = self._host.config
-        endpoints = (config.chat, config.fast, config.embedding)
-        return Echoes(endpoint.api_key for endpoint in endpoints if endpoint)
+        return Echoes(endpoint.api_key for endpoint in self._host.config.endpoints)
 
     async def _read(
         self, kind: Kind, raw: bytes, headers: Mapping[str, str], key: str, echoes: Echoes

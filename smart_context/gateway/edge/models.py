@@ -4,8 +4,8 @@ import asyncio
 import base64
 import time
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from starlette.responses import JSONResponse, Response
@@ -16,8 +16,12 @@ from smart_context.gateway.edge.errors import GatewayError, is_model_path
 from smart_context.gateway.edge.relay import read_all
 from smart_context.gateway.edge.upstream import Call, Upstream
 from smart_context.gateway.requests.body import Body, read_value
+from smart_context.llm.connections import connections_of, endpoint_of_choice, is_at, model_at
 from smart_context.llm.models import Embedder
+from smart_context.llm.offers import Offers
 from smart_context.llm.tokens import count_tokens
+
+T = TypeVar("T")
 
 EMBEDDED = "embedded/passages"
 
@@ -30,11 +34,27 @@ MAX_MODELS_BYTES = 4 << 20
 _ERROR, _NOT_FOUND = 400, 404
 
 
-def endpoint_for(config: VaultConfig, model: str) -> EndpointSettings | None:
-    """The endpoint of the category that names the model; else the chat model's."""
+async def endpoint_for(config: VaultConfig, offers: Offers, model: str) -> EndpointSettings | None:
+    """The endpoint that a request goes to, with the model to ask there.
+
+    The endpoint of the category that names the model; else the connection that its name begins
+    with (`ollama/llama3`); else the chat model's, unless another one alone offers the model.
+    """
     named = (config.chat, config.fast, config.embedding)
-    found = next((endpoint for endpoint in named if endpoint and endpoint.model == model), None)
-    return found or config.chat
+    if found := next((one for one in named if one and one.model == model), None):
+        return found
+    default = config.chat and replace(config.chat, model=model or config.chat.model)
+    connections = connections_of(config)
+    by_id = next((one for one in connections if model.startswith(f"{one.id}/")), None)
+    others = [one for one in connections if not default or not is_at(one.endpoint, default)]
+    if not model or not (by_id or others):
+        return default
+    if default and model in (await offers.of(default)).models:
+        return default
+    if by_id is not None:
+        return model_at(config, by_id.endpoint, model.removeprefix(f"{by_id.id}/"))
+    offered = await offers.choices(config, model)
+    return endpoint_of_choice(config, offered[0]) if len(offered) == 1 else default
 
 
 @dataclass(eq=False)
@@ -42,14 +62,31 @@ class KnownModels:
     """Answers which models there are: the provider's or, without an answer of it, our settings'."""
 
     config: Callable[[], VaultConfig]  # gives the settings
+    offers: Offers  # what connections offer
     upstream: Upstream  # passes requests on to providers
     patience_s: float  # longest wait for the provider
 
     async def all(self) -> Response:
-        """The list of models."""
-        return await self._in_time(self._listed()) or JSONResponse(
-            {"object": "list", "data": [_view(name) for name in _named(self.config())]}
-        )
+        """The list of models; those of connections beside the provider's begin with its id."""
+        theirs, others = await asyncio.gather(self._in_time(self._asked("/models")), self._others())
+        entries = _entries(theirs or b"")
+        if entries is not None and not others:
+            return _json(theirs or b"")
+        listed = [_view(name) for name in _named(self.config())] if entries is None else entries
+        known = {entry["id"] for entry in listed if _is_model(entry)}
+        more = [_view(name) for name in others if name not in known]
+        return JSONResponse({"object": "list", "data": [*listed, *more]})
+
+    async def _others(self) -> list[str]:
+        """The models of the connections beside the provider's."""
+        _, *others = connections_of(self.config()) or [None]
+        found = [one for one in others if one is not None]
+        offered = await self.offers.all_of(found)
+        return [
+            f"{one.id}/{model}"
+            for one, offer in zip(found, offered, strict=True)
+            for model in offer.models or filter(None, [one.endpoint.model])
+        ]
 
     async def one(self, name: str) -> Response:
         """One model.
@@ -59,22 +96,18 @@ class KnownModels:
         """
         if theirs := await self._in_time(self._described(name)):
             return theirs
-        if name in _named(self.config()):
+        if name in _named(self.config()) or name in await self._others():
             return JSONResponse(_view(name))
         raise GatewayError(
             _NOT_FOUND, f"There is no model {name!r}.", param="model", code="model_not_found"
         )
 
-    async def _in_time(self, asking: Coroutine[Any, Any, Response | None]) -> Response | None:
+    async def _in_time(self, asking: Coroutine[Any, Any, T]) -> T | None:
         try:
             async with asyncio.timeout(self.patience_s):
                 return await asking
         except (GatewayError, TimeoutError):
             return None
-
-    async def _listed(self) -> Response | None:
-        body = await self._asked("/models")
-        return None if _entries(body) is None else _json(body)
 
     async def _described(self, name: str) -> Response | None:
         if is_model_path(name):

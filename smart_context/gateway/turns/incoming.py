@@ -1,6 +1,7 @@
 """Reads a client's request: its body, its list, and its ids of the chat."""
 
 import asyncio
+import json
 import logging
 import time
 from collections import deque
@@ -182,6 +183,14 @@ def read_incoming(
         units=tuple(_units(kind, body, known, echoes)),
         given=given_id(headers, body),
     )
+
+
+def with_model(incoming: Incoming, model: str) -> Incoming:
+    """A request for another model; all else of it is as it came."""
+    body, name = incoming.body, LIST_NAMES[incoming.kind]
+    raw = body.spliced({"model": json.dumps(model)}).encode()
+    known = [] if body.listed is None else [body.listed]
+    return replace(incoming, body=read_body(raw, name, known))
 
 
 def _units(kind: Kind, body: Body, known: Sequence[Unit], echoes: Echoes) -> Sequence[Unit]:

@@ -36,9 +36,11 @@ from smart_context.host.events.events import (
     ChatCopied,
     Event,
 )
-from smart_context.host.models import MODEL, MOST_CHARS, endpoint_of_choice
+from smart_context.host.models import MODEL, MOST_CHARS
 from smart_context.host.turns import transcript
 from smart_context.host.turns.turns import Turns
+from smart_context.llm.connections import endpoint_of_choice
+from smart_context.llm.offers import Offers
 from smart_context.storage.ports import Blobs, Chats
 
 MAX_MESSAGE_CHARS = 1_000_000
@@ -55,6 +57,7 @@ class ChatCommands:
     tell_plugins: Callable[[Event[ChatChanged], ChatId], None]
     config: Callable[[], VaultConfig]
     cluster: Cluster
+    offers: Offers
 
     def register(self, commands: CommandRegistry) -> None:
         """Register the commands."""
@@ -159,7 +162,7 @@ class ChatCommands:
             model: Ask this model, this once: as in `chat.set_model`.
             what_fits: Send less, down to what the model takes: after a request that was too long.
         """
-        wanted = self._known_model(model)
+        wanted = await self._known_model(model)
         asked = None if text is None else _checked_text("text", text)
 
         def ask(document: JsonObject) -> Message:
@@ -248,10 +251,11 @@ class ChatCommands:
         """Choose the model that answers in a chat; without one, the default does again.
 
         Args:
-            model: `chat`, `fast`, or a model of their endpoints: `chat/gpt-4o`, or with the
-                endpoint's base URL in place of the category.
+            model: A connection and its model: `openai/gpt-4o`. A bare name is a model of the
+                default connection, or of the one that offers it; `chat` and `fast` are those of
+                the settings.
         """
-        wanted = self._known_model(model)
+        wanted = await self._known_model(model)
 
         def change(document: JsonObject) -> None:
             if is_of_client(document):
@@ -267,16 +271,22 @@ class ChatCommands:
 
         await self.store.update(chat_id, change, since=no_messages)
 
-    def _known_model(self, model: str | None) -> str:
-        wanted = storable((model or "").strip())
-        if len(wanted) > MOST_CHARS or (
-            wanted and endpoint_of_choice(self.config(), wanted) is None
-        ):
+    async def _known_model(self, model: str | None) -> str:
+        wanted, config = storable((model or "").strip()), self.config()
+        is_short = len(wanted) <= MOST_CHARS
+        if not wanted or (is_short and endpoint_of_choice(config, wanted) is not None):
+            return wanted
+        offered = await self.offers.choices(config, wanted) if is_short else []
+        if len(offered) > 1:
             raise CommandFailed(
-                "No connected endpoint has this model. Choose chat, fast, or a model of theirs, "
-                "such as chat/gpt-4o."
+                f"Several connections have this model. Choose one: {', '.join(offered)}."
             )
-        return wanted
+        if not offered:
+            raise CommandFailed(
+                "No connected endpoint has this model. Choose a connection and one of its models, "
+                "such as openai/gpt-4o; system.models lists them."
+            )
+        return offered[0]
 
     async def edit(self, chat_id: ChatId, message_id: str, text: str) -> JsonObject:
         """Change what a message says, in place; a changed question is not asked again."""

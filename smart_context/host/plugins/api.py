@@ -25,7 +25,6 @@ from smart_context.host.models import (
     HistoryBuilder,
     Models,
     Summarizer,
-    endpoint_of_choice,
 )
 from smart_context.host.panels import OwnFiles, PanelFiles, Panels
 from smart_context.host.plugins.manifest import RESERVED_IDS, Manifest
@@ -36,6 +35,8 @@ from smart_context.host.tasks import Stops, TaskOwner
 from smart_context.host.turn import Turn
 from smart_context.host.turns.pipeline import Pipeline
 from smart_context.host.turns.rounds import AnswerListeners
+from smart_context.llm.connections import endpoint_of_choice
+from smart_context.llm.offers import Offers
 from smart_context.llm.tokens import TokenCounter
 from smart_context.storage.ports import Storage
 from smart_context.vault.followed import FollowedVault
@@ -59,6 +60,7 @@ class Services:
     pipeline: Pipeline  # takes turns through their phases
     build_history: HistoryBuilder  # makes a history from stored messages
     digest: Summarizer  # writes summaries
+    offers: Offers  # what connections offer
     stops: Stops  # what a user can stop in a chat besides its turn
     person_writes: Callable[[], None]  # called when a message that is being written is read
 
@@ -165,14 +167,17 @@ class Requests:
         """Let `chat.stop` cancel these tasks within a block."""
         return self._services.stops.stopping(chat_id, tasks)
 
-    def choice_of(self, model: str) -> str:
+    async def choice_of(self, model: str) -> str:
         """The model of this name, in the form that `chat.set_model` takes; empty if unknown."""
         if len(model) > MOST_CHARS:
             return ""
         config = self._services.current.default_config
-        known = {e.model: name for name, e in (("fast", config.fast), ("chat", config.chat)) if e}
-        choices = (model, known.get(model, ""), f"chat/{model}")
-        return next((c for c in choices if endpoint_of_choice(config, c) is not None), "")
+        if endpoint_of_choice(config, model) is not None:
+            return model
+        offered = await self._services.offers.choices(config, model)
+        if len(offered) == 1:
+            return offered[0]
+        return f"chat/{model}" if config.chat is not None else ""
 
     def body(self, request: Request, *, streamed: bool = True) -> JsonObject:
         """The whole body of a completed request, as the endpoint would get it."""

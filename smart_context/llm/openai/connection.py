@@ -31,6 +31,7 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 from smart_context import __version__
 from smart_context.base.config import EndpointSettings
 from smart_context.base.config.endpoints import is_loopback
+from smart_context.base.times import utc_stamp
 from smart_context.llm.failures import (
     EndpointFailure,
     RequestFailed,
@@ -159,6 +160,7 @@ class EndpointClient:
         withheld: The addresses that nothing more is sent to, whatever is under way.
         traffic: Lets persons' requests go before those of the background.
         programs: What servers are, by the address of their endpoint, as far as they told.
+        answered: When a server last answered, by the address of its endpoint, as ISO 8601.
     """
 
     def __init__(
@@ -171,6 +173,7 @@ class EndpointClient:
         self.withheld: frozenset[str] = frozenset()
         self.traffic = traffic or Traffic()
         self.programs: dict[str, Program] = {}
+        self.answered: dict[str, str] = {}
         self._sleep, self._jitter = sleep, jitter
         self._clients: dict[tuple[bool, bool], httpx2.AsyncClient] = {}
         self._connecting = asyncio.Lock()
@@ -190,7 +193,7 @@ class EndpointClient:
         retries = 0
         while True:
             try:
-                return await attempt()
+                result = await attempt()
             except RequestFailed as error:
                 failure = error.failure
                 wait = wait_s(
@@ -201,6 +204,9 @@ class EndpointClient:
                 )
                 if wait is None:
                     raise
+            else:
+                self.answered[settings.base_url] = utc_stamp()
+                return result
             await before_waiting()
             place, trouble = settings.base_url, failure.trouble
             _logger.info("%s: asking again in %.1f s (%s)", place, wait, trouble)

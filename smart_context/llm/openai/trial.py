@@ -10,7 +10,7 @@ from typing import Any
 
 from smart_context.base.config import EndpointSettings
 from smart_context.base.errors import ModelFailed
-from smart_context.llm.failures import EndpointFailure, RequestFailed
+from smart_context.llm.failures import EndpointFailure, RequestFailed, explained
 from smart_context.llm.models import PromptMessage
 from smart_context.llm.openai.asking import ServerInformant
 from smart_context.llm.openai.connection import EndpointClient
@@ -72,11 +72,17 @@ async def list_models(endpoint: EndpointSettings, *, timeout_s: float = _LONGEST
     Raises:
         ModelFailed: If it does not answer, refuses, or its answer is no list of models.
     """
+    try:
+        return await asked_models(endpoint, timeout_s)
+    except RequestFailed as error:
+        raise explained(error.failure, endpoint, "chat model") from None
+
+
+async def asked_models(endpoint: EndpointSettings, timeout_s: float) -> list[str]:
+    """The same list; raises `RequestFailed` without one."""
     connection = Endpoint(_hurried(endpoint, timeout_s), "chat model")
     try:
         return _ids(await connection.fetch("/models", {}))
-    except RequestFailed as error:
-        raise connection.explained(error.failure) from None
     finally:
         await connection.aclose()
 

@@ -132,7 +132,7 @@ class Comparisons:
         )
         if not changes and model is None:
             changes["topics"] = []
-        choice = self._choice(model)
+        choice = await self._choice(model)
         if message is not None:
             draft = await self._draft(message, files or [], links or [])
             return await self._of_message(chat_id, caller.person, draft, changes, choice)
@@ -168,14 +168,14 @@ class Comparisons:
         if not await self.replays.chats.exists(chat_id):
             raise unknown_chat(chat_id)
 
-    def _choice(self, model: str | None) -> str:
+    async def _choice(self, model: str | None) -> str:
         if not model:
             return ""
-        choice = self.requests.choice_of(storable(model.strip()))
+        choice = await self.requests.choice_of(storable(model.strip()))
         if not choice:
             raise InvalidParams(
-                "No connected endpoint has this model. Choose chat, fast, or a model of theirs, "
-                "such as chat/gpt-4o."
+                "No connected endpoint has this model. Choose one of system.models, such as "
+                "openai/gpt-4o."
             )
         return choice
 
@@ -228,7 +228,7 @@ class Comparisons:
         if answer is None:
             left.error = "This answer is no longer shown in the chat."
         model = receipt.models.get("chat", "")
-        choice = choice or self.requests.choice_of(model)
+        choice = choice or await self.requests.choice_of(model)
 
         async def asked() -> Asked:
             return await self.replays.asked(chat_id, receipt, changes, model)

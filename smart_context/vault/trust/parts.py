@@ -6,7 +6,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
-from smart_context.base.config import CATEGORIES, EndpointSettings, UserConfig, VaultConfig
+from smart_context.base.config import (
+    CATEGORIES,
+    Connection,
+    EndpointSettings,
+    UserConfig,
+    VaultConfig,
+)
 from smart_context.base.config.access import BY_TOKEN, AccessSettings
 from smart_context.base.config.storage import IN_FILES, StorageSettings
 
@@ -160,8 +166,9 @@ def admitted(
     """The settings with the endpoints in use, each with its key.
 
     An endpoint that the vault names comes before the user's own, in the categories that it is
-    trusted for. The key of an untrusted one is not even looked up. A vault that wants an embedded
-    model gets it.
+    trusted for, and so do its connections. The key of an untrusted one is not even looked up. A
+    vault that wants an embedded model gets it. Where no chat model is named, the first connection
+    with a model answers.
 
     Args:
         stored_key: Gives the key that the user entered for a base URL.
@@ -175,10 +182,22 @@ def admitted(
         **user.endpoints,
         **{name: named for name, named in config.named.items() if name not in restricted},
     }
+    admitted_connections = {
+        key: named
+        for key, named in config.named_connections.items()
+        if connection_pin(named) in grant.pins
+    }
+    connections = {
+        key: replace(one, endpoint=one.endpoint.with_key(environ, stored_key))
+        for key, one in {**user.connections, **admitted_connections}.items()
+    }
     in_use = {
         category: (found := chosen.get(category)) and found.with_key(environ, stored_key)
         for category in CATEGORIES
     }
+    if "chat" not in chosen:
+        chosen_last = (one.endpoint for one in connections.values() if one.endpoint.model)
+        in_use["chat"] = next(chosen_last, None)
     named = config.named_instructions
     is_told = not named or instructions_pin(named) in grant.pins
     return replace(
@@ -189,7 +208,9 @@ def admitted(
         fast=in_use["fast"],
         embedding=in_use["embedding"],
         user_roles=user.roles,
+        connections=connections,
         restricted=restricted,
+        restricted_connections=frozenset(config.named_connections) - admitted_connections.keys(),
         prices=config.prices if config.prices.by_pattern else user.prices,
         storage=_storage(config, user, grant),
         cache_ttl_s=user.cache_ttl_s if config.cache_ttl_s is None else config.cache_ttl_s,
@@ -251,6 +272,11 @@ def access_pin(access: AccessSettings) -> Pin:
 def endpoint_pin(category: str, endpoint: EndpointSettings) -> Pin:
     """The pin of an endpoint for one category of models."""
     return Pin("endpoint", endpoint.base_url, endpoint.api_key_env, category)
+
+
+def connection_pin(connection: Connection) -> Pin:
+    """The pin of a connection: chats may choose its models to answer."""
+    return endpoint_pin("chat", connection.endpoint)
 
 
 def instructions_pin(text: str) -> Pin:

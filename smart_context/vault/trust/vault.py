@@ -4,12 +4,12 @@ Everything here blocks; run it in a thread. The record is read each time, so con
 revoked in another process counts at once.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
-from smart_context.base.config import CATEGORIES, Endpoints, VaultConfig
+from smart_context.base.config import CATEGORIES, VaultConfig
 from smart_context.base.config.storage import IN_FILES
 from smart_context.base.disk.files import could_not, locked, write_object
 from smart_context.base.disk.folders import Folder, opened
@@ -36,6 +36,7 @@ from smart_context.vault.trust.parts import (
     Review,
     TrustKind,
     access_part,
+    connection_pin,
     endpoint_pin,
     files_by_folder,
     granted_after,
@@ -197,7 +198,7 @@ class VaultTrust:
     def review(self, config: VaultConfig) -> Review:
         """The vault's parts, compared with its grant."""
         enabled = {name for name, of in config.plugins.items() if of.get("enabled") is True}
-        parts, grant = _endpoint_parts(config.named), self.grant()
+        parts, grant = _endpoint_parts(config), self.grant()
         if not (plugins := self._plugin_files()).is_empty:
             parts.append(_plugins_part(plugins, enabled))
         if not (roles := self._role_files().set).is_empty:
@@ -275,12 +276,22 @@ class VaultTrust:
         return self._roles[1]
 
 
-def _endpoint_parts(named: Endpoints) -> list[Part]:
-    endpoints = {category: found for category, found in named.items() if found is not None}
-    parts = parts_of(endpoint_pin(category, endpoint) for category, endpoint in endpoints.items())
+def _endpoint_parts(config: VaultConfig) -> list[Part]:
+    """The endpoints that a vault names for categories, and those that it connects for chats."""
+    asked: dict[Pin, set[str]] = {}
+    for category, endpoint in config.named.items():
+        if endpoint is not None:
+            asked.setdefault(endpoint_pin(category, endpoint), set()).add(endpoint.model)
+    for connection in config.named_connections.values():
+        asked.setdefault(connection_pin(connection), set()).add(connection.endpoint.model)
+
+    def models(pins: Iterable[Pin]) -> Iterator[tuple[str, str]]:
+        for pin in pins:
+            yield from ((pin.category, model) for model in sorted(asked[pin]) if model)
+
     return [
-        replace(part, models=tuple((name, endpoints[name].model) for name in part.used_for))
-        for part in parts
+        replace(part, models=tuple(models(pin for pin in asked if pin in part.pins)))
+        for part in parts_of(asked)
     ]
 
 

@@ -56,6 +56,8 @@ def _endpoint(part: Part, review: Review, written: Mapping[str, Any]) -> Part | 
     variables = {"", *(pin.api_key_env for pin in trusted), *_last(written, "api_key_env")}
     categories = {pin.category for pin in trusted}
     categories.update(name.split(".")[2] for name in written if name.startswith("llm.categories."))
+    if any(name.startswith("llm.connections.") for name in written):
+        categories.add("chat")
     chosen = tuple(category for category in part.used_for if category in categories)
     is_written = part.pin.content in map(_plain, _last(written, "base_url"))
     if is_written and part.pin.api_key_env in variables and chosen:

@@ -76,15 +76,34 @@ def test_where_the_vault_names_a_model_the_user_is_told_that_it_wins(
 ):
     vault = tmp_path / "named"
     vault.mkdir()
-    (vault / ".vault.toml").write_text(
-        f'[llm]\nbase_url = "{endpoint.base_url}"\n[llm.categories]\nchat = "gpt-4o"\n'
-    )
+    settings = f'[llm]\nbase_url = "{endpoint.base_url}"\n[llm.categories]\nchat = "gpt-4o"\n'
+    (vault / ".vault.toml").write_text(settings)
     smart_context("models", "add", endpoint.base_url, "--model", "gpt-4o")
     for verb in (("use", "gpt-4o-mini"), ("remove", "chat")):
         code, out, _ = smart_context("models", *verb, "--vault", str(vault))
         assert code == 0
         assert f"{vault / '.vault.toml'} sets llm.categories.chat" in out
         assert "any more" not in out
+    assert (vault / ".vault.toml").read_text() == settings
+
+
+def test_a_second_server_is_added_beside_the_first_and_removed_alone(smart_context, endpoint):
+    with FakeOpenAI(models=("llama3",)) as second:
+        smart_context("models", "add", endpoint.base_url, "--model", "gpt-4o", "--name", "Cloud")
+        smart_context("models", "add", second.base_url, "--model", "llama3")
+        rows = json.loads(smart_context("models", "--format", "json")[1])
+        assert [row["base_url"] for row in rows] == [second.base_url, endpoint.base_url]
+        two, one = (row["id"] for row in rows)
+        assert smart_context("models", "use", f"{one}/gpt-4o-mini", "--for", "fast")[0] == 0
+        assert "Cloud" in smart_context("models")[1]
+
+        code, out, _ = smart_context("models", "remove", two)
+        assert (code, two in out) == (0, True)
+        listed = smart_context("models", "list", "--format", "json")[1]
+        models = {row["category"]: row["model"] for row in json.loads(listed)}
+        assert (models["chat"], models["fast"]) == ("gpt-4o", "gpt-4o-mini")
+        code, _, err = smart_context("models", "remove", two)
+        assert (code, one in err) == (1, True)
 
 
 def test_without_a_terminal_a_model_has_to_be_named(smart_context, endpoint):

@@ -8,12 +8,14 @@ import pytest
 
 from smart_context.base.config import EndpointSettings
 from smart_context.gateway.edge.gateway import Gateway
+from smart_context.llm.offers import Offers
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
 CHAT = EndpointSettings(base_url="http://127.0.0.1:9/v1", model="big")
-HOST = SimpleNamespace(config=SimpleNamespace(chat=CHAT, fast=None, embedding=None))
+CONFIG = SimpleNamespace(chat=CHAT, fast=None, embedding=None, connections={})
+HOST = SimpleNamespace(config=CONFIG, offers=Offers())
 
 
 class HalfAnAnswer:
