@@ -1,11 +1,23 @@
 // @ts-check
-/** The list of models: to choose that of a chat, whose name is below the message box, or of one answer. */
+/** One list of the models of all connections: for a chat, one answer, or a kind of work. */
 
-import { areMany, chosenModel, listModels, narrowModels, writesAnswers } from "../lib/model-list.js";
+import { recall, remember } from "../lib/memory.js";
+import { writesAnswers } from "../lib/model-list.js";
 import { reasonOf } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
+import { Palette } from "./palette.js";
 
-/** @typedef {import("../lib/model-list.js").Choice} Choice */
+/** @typedef {{ id: string, name: string, base_url: string, models: string[], state: string, last_answered: string | null, is_default: boolean }} Connection */
+/** @typedef {{ model: string, name: string, connection: string }} Model */
+/** @typedef {{ default: string, models: Model[], connections: Connection[] }} Models */
+/** @typedef {{ model: string, name: string }} Choice */
+/** @typedef {import("./palette.js").Entry} Entry */
+
+const RECENT = "models-used";
+const MOST_RECENT = 5;
+const IN_USE = "In use";
+/** What the heading of a connection says besides its name. */
+const AWAY = /** @type {Record<string, string>} */ ({ unreachable: " · does not answer now", refuses: " · refuses its key" });
 
 /** Lets the button below the message box open the list. @param {import("../wire.js").Wire} wire @param {string} chatId */
 export function startModelChoice(wire, chatId) {
@@ -15,12 +27,14 @@ export function startModelChoice(wire, chatId) {
   button.addEventListener("click", () => chooseModel({
     wire,
     title: "Model of this chat",
-    action: "Use it",
     current: button.dataset.model ?? "",
-    use: async ({ model, name: label }) => {
-      const chosen = await wire.call("chat.set_model", { chat_id: chatId, model: model || null });
-      button.dataset.model = chosen.model;
-      name.textContent = label;
+    none: (models) => `Default (${models.default})`,
+    use: async ({ model }) => {
+      await wire.call("chat.set_model", { chat_id: chatId, model: model || null });
+      const status = await wire.call("system.status", { chat_id: chatId });
+      button.dataset.model = model;
+      button.title = status.chat_connection;
+      name.textContent = status.chat_model;
       toast("The next message goes to this model.");
     },
   }));
@@ -30,55 +44,88 @@ export function startModelChoice(wire, chatId) {
  * @typedef {object} Offer
  * @property {import("../wire.js").Wire} wire
  * @property {string} title
- * @property {string} action  What the button says.
- * @property {string} current  The model that is chosen now; empty: the default.
- * @property {boolean} [isOther]  Another one than that is wanted, and the default by one name only.
- * @property {(choice: Choice) => Promise<unknown>} use  Takes a model; empty: the default.
+ * @property {string} current  The model that is chosen now, as a choice or by its bare name; empty: none.
+ * @property {(models: Models) => string} [none]  The name of what does without a choice; it can be chosen, too.
+ * @property {(model: string) => boolean} [fits]  By name; by default those that write answers.
+ * @property {boolean} [isOther]  Another one than that in use is wanted.
+ * @property {(choice: Choice) => Promise<unknown>} use  Takes a model; empty: none.
  */
 
-/** Opens the list; it stays open while the choice can't be used. @param {Offer} offer */
-export async function chooseModel({ wire, title, action, current, isOther = false, use }) {
+/** @type {Palette | undefined} */
+let list;
+/** @type {readonly Entry[]} */
+let entries = [];
+
+/** Opens the list. @param {Offer} offer */
+export async function chooseModel(offer) {
   const dialog = /** @type {HTMLDialogElement} */ (document.querySelector("#chat-model"));
-  const [heading, list, status, button] = ["[data-model-title]", ".model-list", "[role=status]", "button.primary"].map(
-    (selector) => /** @type {HTMLElement} */ (dialog.querySelector(selector)),
-  );
-  const box = /** @type {HTMLInputElement} */ (dialog.querySelector("input[type=search]"));
-  const form = /** @type {HTMLFormElement} */ (dialog.querySelector("form[data-model-form]"));
-  heading.textContent = title;
-  button.textContent = action;
-  status.textContent = "Asking the provider for its models…";
-  box.value = "";
-  box.hidden = true;
-  list.replaceChildren();
-  box.oninput = () => narrowModels(list, box.value);
-  dialog.onclick = (event) => {
-    if (event.target === dialog) dialog.close(); // a handler that gives `false` would undo the choice of a radio button
-  };
-  list.ondblclick = () => form.requestSubmit();
-  form.onsubmit = async (event) => {
-    event.preventDefault();
-    const choice = chosenModel(list);
-    if (!choice) return;
-    try {
-      await use({ model: choice.model, name: choice.model ? choice.name : choice.name.replace(/^Default \((.*)\)$/, "$1") });
-      dialog.close();
-    } catch (error) {
-      status.textContent = reasonOf(error);
-    }
-  };
-  dialog.showModal();
+  const status = /** @type {HTMLElement} */ (dialog.querySelector("[role=status]"));
+  /** @type {HTMLElement} */ (dialog.querySelector("[data-model-title]")).textContent = offer.title;
+  if (!list) {
+    list = new Palette(dialog, () => entries, async () => [], Infinity);
+    list.start();
+  }
+  entries = [];
+  list.open();
+  /** @type {HTMLElement} */ (dialog.querySelector(".palette-none")).hidden = true;
+  status.textContent = "Asking your connections for their models…";
   try {
-    const found = await wire.call("system.models", {});
-    const isTwice = (/** @type {Choice} */ one) => isOther && one.name === found.default;
-    const isOffered = (/** @type {Choice} */ one) => (writesAnswers(one.model) || one.model === current) && !isTwice(one);
-    const choices = [{ model: "", name: `Default (${found.default})` }, ...found.models.filter(isOffered)];
-    const isKnown = choices.some(({ model }) => model === current);
-    const other = isOther ? choices.find(({ model }) => model !== current) : undefined;
-    listModels(list, choices, other?.model ?? (isKnown ? current : ""));
-    box.hidden = !areMany(choices);
+    const models = await offer.wire.call("system.models", {});
+    entries = entriesOf(models, offer);
+    list.refresh(Math.max(0, entries.findIndex(({ hint }) => hint === IN_USE)));
     status.textContent = "";
-    (box.hidden ? /** @type {HTMLElement | null} */ (list.querySelector("input:checked")) : box)?.focus();
   } catch (error) {
     status.textContent = reasonOf(error);
+  }
+}
+
+/**
+ * What can be chosen: nothing special, what was used last, then the models of each connection.
+ * @param {Models} models
+ * @param {Offer} offer
+ * @returns {Entry[]}
+ */
+export function entriesOf(models, { current, none, fits = writesAnswers, isOther, use }) {
+  const connections = new Map(models.connections.map((one) => [one.id, one]));
+  const isInUse = (/** @type {Model} */ { model, name }) => [model, name].includes(current);
+  const offered = models.models.filter((row) => (isInUse(row) ? !isOther : fits(row.name)));
+  /** @param {Model} row @param {string} group @param {string} hint @returns {Entry} */
+  const entry = (row, group, hint) => {
+    const connection = connections.get(row.connection)?.name ?? "";
+    return { group, name: row.name, hint: isInUse(row) ? IN_USE : hint, also: connection, run: () => take(use, row) };
+  };
+  const recent = used().flatMap((choice) => offered.filter(({ model }) => model === choice)).slice(0, MOST_RECENT);
+  const isWorthIt = offered.length > MOST_RECENT;
+  /** @type {Entry[]} */
+  const first = none && !isOther
+    ? [{ group: "", name: none(models), hint: current ? "" : IN_USE, run: () => take(use, { model: "", name: "" }) }]
+    : [];
+  return [
+    ...first,
+    ...(isWorthIt ? recent.map((row) => entry(row, "Used lately", connections.get(row.connection)?.name ?? "")) : []),
+    ...offered.map((row) => {
+      const { name = "", state = "" } = connections.get(row.connection) ?? {};
+      return entry(row, `${name}${AWAY[state] ?? ""}`, "");
+    }),
+  ];
+}
+
+/** @param {Offer["use"]} use @param {Choice} choice */
+async function take(use, choice) {
+  try {
+    await use(choice);
+    if (choice.model) remember("localStorage", RECENT, JSON.stringify([choice.model, ...used().filter((one) => one !== choice.model)].slice(0, MOST_RECENT)));
+  } catch (error) {
+    toast(reasonOf(error));
+  }
+}
+
+/** The choices made last in this browser. @returns {string[]} */
+function used() {
+  try {
+    const kept = JSON.parse(recall("localStorage", RECENT) || "[]");
+    return Array.isArray(kept) ? kept.filter((one) => typeof one === "string") : [];
+  } catch {
+    return [];
   }
 }

@@ -4,7 +4,7 @@
 import { newest } from "../lib/newest.js";
 import { visible } from "../lib/text.js";
 
-/** @typedef {{ group: string, name: string, hint?: string, hue?: string, isOn?: boolean, run: () => void }} Entry */
+/** @typedef {{ group: string, name: string, hint?: string, also?: string, hue?: string, isOn?: boolean, run: () => void }} Entry  `also`: words that find it, too. */
 /** @typedef {() => readonly Entry[]} Entries */
 /** @typedef {(query: string) => Promise<readonly Entry[]>} Find  What only the server knows. */
 
@@ -25,14 +25,16 @@ export class Palette {
   /** @type {readonly Entry[]} */
   #shown = [];
   #chosen = 0;
+  #most;
 
-  /** @param {HTMLDialogElement} dialog @param {Entries} entries @param {Find} find */
-  constructor(dialog, entries, find) {
+  /** @param {HTMLDialogElement} dialog @param {Entries} entries @param {Find} find @param {number} [most]  Of each group; by default a few. */
+  constructor(dialog, entries, find, most) {
     this.#dialog = dialog;
     this.#box = /** @type {HTMLInputElement} */ (dialog.querySelector("input"));
     this.#list = /** @type {HTMLElement} */ (dialog.querySelector("[role=listbox]"));
     this.#entries = entries;
     this.#find = find;
+    this.#most = most;
     this.#wish = newest(LOOK_MS, (/** @type {readonly Entry[]} */ found) => {
       this.#found = found;
       this.#show(this.#chosen);
@@ -42,7 +44,7 @@ export class Palette {
   start() {
     this.#box.addEventListener("input", () => {
       // Until the server answers: Enter must not open what no longer matches.
-      this.#found = matching(this.#found, this.#box.value);
+      this.#found = matching(this.#found, this.#box.value, this.#most);
       this.#show(0);
       this.#look();
     });
@@ -64,6 +66,11 @@ export class Palette {
     this.#look();
   }
 
+  /** Shows the entries as they are now. @param {number} chosen  The place of the one that Enter takes. */
+  refresh(chosen) {
+    this.#show(chosen);
+  }
+
   #look() {
     const query = this.#box.value.trim();
     this.#wish.ask(() => this.#find(query));
@@ -72,12 +79,12 @@ export class Palette {
   /** @param {number} chosen */
   #show(chosen) {
     const query = this.#box.value.trim();
-    this.#shown = [...matching(this.#entries(), query), ...this.#found];
+    this.#shown = [...matching(this.#entries(), query, this.#most), ...this.#found];
     /** @type {HTMLElement[]} */
     const rows = [];
     for (const [i, entry] of this.#shown.entries()) {
-      if (entry.group !== this.#shown[i - 1]?.group) rows.push(heading(entry.group));
-      rows.push(option(entry, i));
+      if (entry.group && entry.group !== this.#shown[i - 1]?.group) rows.push(heading(entry.group));
+      rows.push(option(entry, `${this.#list.id}-${i}`));
     }
     this.#list.replaceChildren(...rows);
     this.#dialog.querySelector(".palette-none")?.toggleAttribute("hidden", rows.length > 0);
@@ -92,7 +99,7 @@ export class Palette {
       if (i !== this.#chosen) continue;
       one.scrollIntoView({ block: "nearest" });
     }
-    this.#box.setAttribute("aria-activedescendant", this.#shown.length ? `palette-${this.#chosen}` : "");
+    this.#box.setAttribute("aria-activedescendant", this.#shown.length ? `${this.#list.id}-${this.#chosen}` : "");
   }
 
   /** @param {KeyboardEvent} event */
@@ -118,16 +125,17 @@ export class Palette {
   }
 }
 
-/** The entries that contain every word of the query, a few of each group. @param {readonly Entry[]} entries @param {string} query */
-export function matching(entries, query) {
+/** The entries that contain every word of the query, a few of each group. @param {readonly Entry[]} entries @param {string} query @param {number} [most]  Of each group. */
+export function matching(entries, query, most) {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   /** @type {Map<string, number>} */
   const counts = new Map();
-  return entries.filter(({ group, name }) => {
-    if (!words.every((word) => name.toLowerCase().includes(word))) return false;
+  return entries.filter(({ group, name, also = "" }) => {
+    const text = `${name} ${also}`.toLowerCase();
+    if (!words.every((word) => text.includes(word))) return false;
     const count = (counts.get(group) ?? 0) + 1;
     counts.set(group, count);
-    return count <= (words.length || group === "Topics" || group === "Commands" ? MANY : FEW);
+    return count <= (most ?? (words.length || group === "Topics" || group === "Commands" ? MANY : FEW));
   });
 }
 
@@ -140,10 +148,10 @@ function heading(words) {
   return line;
 }
 
-/** @param {Entry} entry @param {number} place */
-function option({ name, hint, hue, isOn }, place) {
+/** @param {Entry} entry @param {string} id */
+function option({ name, hint, hue, isOn }, id) {
   const line = document.createElement("li");
-  Object.assign(line, { id: `palette-${place}`, className: "palette-entry", role: "option" });
+  Object.assign(line, { id, className: "palette-entry", role: "option" });
   if (hue !== undefined) line.dataset.hue = hue;
   const words = document.createElement("span");
   words.className = "palette-name";

@@ -11,9 +11,6 @@ export function writesAnswers(model) {
   return !WRITES_NO_ANSWERS.test(model);
 }
 
-/** From this many on, the box is worth its room. */
-const MANY = 9;
-
 /** Fills `list` with a radio button for each model. @param {HTMLElement} list @param {readonly Choice[]} choices @param {string} chosen */
 export function listModels(list, choices, chosen) {
   list.replaceChildren(
@@ -29,11 +26,6 @@ export function listModels(list, choices, chosen) {
   list.querySelector("input:checked")?.closest("label")?.scrollIntoView({ block: "nearest" });
 }
 
-/** True if there are too many to look through. @param {readonly unknown[]} choices */
-export function areMany(choices) {
-  return choices.length >= MANY;
-}
-
 /** Shows those whose names have all words of `query`. @param {HTMLElement} list @param {string} query */
 export function narrowModels(list, query) {
   const words = query.toLowerCase().split(/\s+/);
@@ -41,10 +33,4 @@ export function narrowModels(list, query) {
     const name = label.textContent?.toLowerCase() ?? "";
     label.hidden = !words.every((word) => name.includes(word));
   }
-}
-
-/** The one that is chosen. @param {HTMLElement} list @returns {Choice | null} */
-export function chosenModel(list) {
-  const radio = /** @type {HTMLInputElement | null} */ (list.querySelector("input:checked"));
-  return radio && { model: radio.value, name: radio.closest("label")?.textContent ?? radio.value };
 }

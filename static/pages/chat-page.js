@@ -327,7 +327,7 @@ setAnswering(messages.isAnswering);
 startNotices(wire);
 startGuide(wire, chatId);
 startTrust(wire);
-startModels(wire);
+startModels(wire, chatId);
 new SidePanels(find("#side"), chatId).start(wire);
 scroll.start(() => isDetached || highlight.hasAllSent || messages.loadOlder().catch((error) => toast(reasonOf(error))));
 addEventListener("hashchange", () => highlight.goToTarget(load));

@@ -19,5 +19,5 @@ if (root instanceof HTMLElement && chatId) {
   startKeys({ panel });
 }
 startNotices(wire);
-startModels(wire);
+startModels(wire, chatId ?? "");
 wire.connect();

@@ -2,6 +2,7 @@
 /** The page of settings: a model is connected, and each setting saved as soon as it is changed. */
 
 import { pageWire } from "../frame/connection.js";
+import { startConnections } from "../frame/connected-models.js";
 import { startFrame } from "../frame/page-frame.js";
 import { startTrust } from "../frame/trust.js";
 import { recall, remember } from "../lib/memory.js";
@@ -234,6 +235,24 @@ function startConnecting(connect) {
     for (const radio of list.querySelectorAll("input")) radio.checked = radio.value === model.value;
   });
 
+  /** Connects the server that was chosen. @param {boolean} answers  Its model answers from now on. */
+  const join = (answers) =>
+    doing("Connecting…", async () => {
+      if (!model.value.trim()) {
+        model.focus();
+        throw new Error("Choose a model from the list, or type its name.");
+      }
+      await wire.call("system.connect", { endpoint: { ...endpoint(), model: model.value.trim() }, scope: scope(), answers });
+      tell("Saved.");
+      key.value = "";
+      const status = await wire.call("system.status");
+      showModel(status.chat_model, status.chat_is_embedded);
+      const asked = answers && goBackToAnswer();
+      if (asked) location.assign(asked);
+      else if (answers) trial.replaceChildren("Connected. It answers your next message. ", link("/new", "Write one", "_self"));
+      else trial.textContent = "Added. Each chat can choose it.";
+    });
+
   find.addEventListener("click", () => {
     putBelow(servers);
     return doing("Looking for models on this computer…", async () => {
@@ -299,28 +318,8 @@ function startConnecting(connect) {
       trial.textContent = worded(done);
     }),
   );
-  one("[data-use]", connect).addEventListener("click", () =>
-    doing("Connecting…", async () => {
-      if (!model.value.trim()) {
-        model.focus();
-        throw new Error("Choose a model from the list, or type its name.");
-      }
-      /** @type {Record<string, any>} */
-      const values = {
-        "llm.base_url": address.value.trim(),
-        "llm.api_key_env": key.value ? null : variable || null,
-        "llm.categories.chat": model.value.trim(),
-      };
-      if (key.value) values["llm.api_key"] = key.value;
-      await change(values);
-      key.value = "";
-      const status = await wire.call("system.status");
-      showModel(status.chat_model, status.chat_is_embedded);
-      const asked = goBackToAnswer();
-      if (asked) location.assign(asked);
-      else trial.replaceChildren("Connected. It answers your next message. ", link("/new", "Write one", "_self"));
-    }),
-  );
+  one("[data-use]", connect).addEventListener("click", () => join(true));
+  one("[data-add]", connect).addEventListener("click", () => join(false));
 }
 
 /** With a scheme where none was typed: unencrypted only in this network. @param {string} typed */
@@ -336,6 +335,7 @@ function showModel(name, isEmbedded) {
   else now.replaceChildren(Object.assign(document.createElement("strong"), { textContent: name }), " answers your messages.");
   now.dataset.embedded = String(isEmbedded);
   one("[data-find]").classList.toggle("primary", isEmbedded);
+  for (const button of document.querySelectorAll("[data-change-model], [data-add]")) button.toggleAttribute("hidden", isEmbedded);
 }
 
 /** @param {{ text: string, first_s: number, streaming: boolean, tools: boolean | null, images: boolean | null, window: number | null }} done */
@@ -395,14 +395,18 @@ function startWithdrawing() {
   });
 }
 
-wire.on("system.config_read", async () => {
+const showConnections = form ? startConnections(wire, { scope, done: () => tell("Saved.") }) : undefined;
+const showAll = async () => {
   const [settings, status] = await Promise.all([wire.call("system.settings"), wire.call("system.status")]);
   show(settings);
   showModel(status.chat_model, status.chat_is_embedded);
-});
+  await showConnections?.(settings.values, status.connections);
+};
+wire.on("system.config_read", showAll);
 if (form) showFaults(JSON.parse(one(".faults-list").dataset.faults ?? "[]"));
 startFrame();
 startLooks();
 startTrust(wire);
 startWithdrawing();
 wire.connect();
+if (form) void showAll();

@@ -115,16 +115,73 @@ def test_what_no_setting_reads_is_named_on_the_pages_and_taken_out_there(new_pag
     assert file.read_text() == '[vault]\nname = "Notes"  # mine\n'
 
 
-def test_a_model_of_this_computer_is_chosen_from_a_list(new_page, empty):
+@pytest.fixture
+def two_servers(empty):
+    """Two connections, the first of which answers."""
+    with FakeOpenAI(models=("gpt-4o", "gpt-4o-mini")) as one, FakeOpenAI(models=("llama3",)) as two:
+        for endpoint, model, name in ((two, "llama3", "Home"), (one, "gpt-4o", "Cloud")):
+            given = {"base_url": endpoint.base_url, "model": model}
+            empty.ask("system.connect", endpoint=given, name=name)
+        yield one, two
+
+
+@pytest.mark.usefixtures("two_servers")
+def test_one_click_chooses_a_model_of_any_connection(new_page, empty):
     page = open_page(new_page, empty, "/new")
-    with FakeOpenAI() as endpoint:
-        values = {"llm.base_url": endpoint.base_url, "llm.categories.chat": "gpt-4o"}
-        empty.ask("system.change_settings", values=values)
-        page.get_by_role("button", name="Model in use").click()
-        page.get_by_role("radio", name="gpt-4o-mini").check()
-        assert_accessible(page)
-        page.get_by_role("button", name="Use it").click()
-        expect(page.get_by_role("button", name="Model in use: gpt-4o-mini")).to_be_visible()
+    in_use = page.get_by_role("button", name="Model in use")
+    in_use.click()
+    dialog = page.get_by_role("dialog", name="Model of this chat")
+    expect(dialog.get_by_role("option")).to_have_text(
+        ["Default (gpt-4o)In use", "gpt-4o", "gpt-4o-mini", "llama3"]
+    )
+    assert_accessible(page)
+    dialog.get_by_role("option", name="gpt-4o-mini").click()
+    expect(in_use).to_have_text("Model in use: gpt-4o-mini")
+    in_use.press("Enter")
+    box = dialog.get_by_role("combobox", name="Find a model")
+    expect(dialog.get_by_role("option", selected=True)).to_have_text("gpt-4o-miniIn use")
+    box.fill("home")
+    expect(dialog.get_by_role("option")).to_have_text(["llama3"])
+    box.press("Enter")
+    expect(in_use).to_have_text("Model in use: llama3")
+    expect(dialog).to_be_hidden()
+    send(page, "Are you there?")
+    expect(page.get_by_role("article", name="Assistant")).to_contain_text("You said")
+    page.reload()
+    expect(in_use).to_have_text("Model in use: llama3")
+
+
+def test_connections_are_listed_and_disconnected_one_by_one(new_page, empty, two_servers):
+    page = open_page(new_page, empty, "/settings", viewport={"width": 360, "height": 800})
+    rows = page.get_by_role("list", name="Connections").locator(":scope > li")
+    expect(rows).to_have_count(2)
+    expect(rows.first).to_contain_text(two_servers[0].base_url)
+    expect(rows.first).to_contain_text("Answers")
+    expect(rows.first).to_contain_text("2 models")
+    assert_accessible(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+    page.get_by_role("button", name="Choose another model").click()
+    page.get_by_role("option", name="llama3").click()
+    expect(page.get_by_text("llama3 answers your messages.")).to_be_visible()
+    expect(rows.first).to_contain_text("Home")
+    rows.first.get_by_role("button", name="Disconnect Home").click()
+    rows.first.get_by_role("button", name="Disconnect, and forget its key").click()
+    expect(page.get_by_text("gpt-4o answers your messages.")).to_be_visible()
+    expect(rows).to_have_count(1)
+
+
+def test_a_second_server_is_added_without_answering(new_page, empty, two_servers):
+    page = open_page(new_page, empty, "/settings")
+    with FakeOpenAI(models=("third",)) as third:
+        page.get_by_text("Connect another").click()
+        connect(page, third)
+        page.get_by_label("Model", exact=True).fill("third")
+        page.get_by_role("button", name="Only add it to the list").click()
+        expect(page.get_by_text("Added. Each chat can choose it.")).to_be_visible()
+        listed = page.get_by_role("list", name="Connections")
+        expect(listed).to_contain_text(third.base_url)
+        expect(page.get_by_text("gpt-4o answers your messages.")).to_be_visible()
 
 
 def test_what_is_changed_elsewhere_while_one_types_is_asked_about(new_page, empty):

@@ -83,7 +83,7 @@ class FakeHost:
         if plugin:
             self.commands.register("smart_context.get_topics", self.get_topics)
 
-    async def get_status(self) -> dict[str, Any]:
+    async def get_status(self, chat_id: str | None = None) -> dict[str, Any]:
         return self.status
 
     async def get_topics(self, chat_id: str) -> dict[str, Any]:

@@ -208,7 +208,7 @@ class _Pages:
             title=row.title if row else "",
             instructions=instructions_in(document),
             is_private=document.get(PRIVATE) is True,
-            model=choice_in(document),
+            has_own_model=bool(choice_in(document)),
             chat_groups=_groups(chats),
             further=len(chats) - _LISTED_CHATS,
             panel=panel,
@@ -224,7 +224,7 @@ class _Pages:
             has_notes=messages["total"] > 0 or await self._plugin(request).has_notes(),
             **messages,
             **await self._listing(request, chats),
-            **await self._system(request),
+            **await self._system(request, chat_id),
         )
 
     async def messages(self, request: Request) -> Response:
@@ -374,11 +374,11 @@ class _Pages:
     def _plugin(self, request: Request) -> SmartContextCommands:
         return SmartContextCommands(self._commands, _caller(request))
 
-    async def _system(self, request: Request) -> dict[str, Any]:
-        """What the frame of each page shows of the server."""
+    async def _system(self, request: Request, chat_id: str | None = None) -> dict[str, Any]:
+        """What the frame of each page shows of the server, with the model of a chat."""
         plugin = self._plugin(request)
         return {
-            "system": await plugin.ask("system.status", {}),
+            "system": await plugin.ask("system.status", {"chat_id": chat_id}),
             "trust": await plugin.ask("system.trust", {}),
             "is_guest": _is_guest(request),
         }

@@ -71,8 +71,8 @@ async function act(action, pressed, message, page) {
       focusBox();
     }
     if (action === "other-model") {
-      const use = async (/** @type {{ model: string }} */ { model }) => answerAgain(message, page, { ...changedText(questionOf(message)), model: model || "chat" });
-      await chooseModel({ wire, title: "Ask another model", action: "Ask it", current: modelOfChat(), isOther: true, use });
+      const use = async (/** @type {{ model: string }} */ { model }) => answerAgain(message, page, { ...changedText(questionOf(message)), model });
+      await chooseModel({ wire, title: "Ask another model", current: await modelInUse(wire, chatId), isOther: true, use });
     }
     if (action === "go-on") await page.ask(GO_ON);
     if (action === "branch") await openMade(wire, "memory.fork", { chat_id: chatId, message_id: id, topics: [...(panel?.state.active ?? [])] });
@@ -93,9 +93,9 @@ export function exchangeOf(message) {
   return [message, ...(next < 0 ? rest : rest.slice(0, next))].map(({ dataset }) => dataset.messageId ?? "");
 }
 
-/** The model that answers in this chat; empty: the default. */
-function modelOfChat() {
-  return /** @type {HTMLElement | null} */ (document.querySelector("[data-open-model]"))?.dataset.model ?? "";
+/** The model that answers in this chat, as a choice. @param {import("../../wire.js").Wire} wire @param {string} chatId */
+async function modelInUse(wire, chatId) {
+  return (await wire.call("system.status", { chat_id: chatId })).chat_choice;
 }
 
 /** The text in the form of a message that is being edited, if it was changed. @param {HTMLElement} message */

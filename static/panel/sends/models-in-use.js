@@ -1,10 +1,10 @@
 // @ts-check
 /** Keeps the names of the models in use right while the settings change. */
 
-/** @param {import("../../wire.js").Wire} wire */
-export function startModels(wire) {
+/** @param {import("../../wire.js").Wire} wire @param {string} chatId  Whose own model is shown, if it has one; empty: none. */
+export function startModels(wire, chatId) {
   wire.on("system.config_read", async ({ faults }) => {
-    if (!faults?.length) show(await wire.call("system.status"));
+    if (!faults?.length) show(await wire.call("system.status", chatId ? { chat_id: chatId } : {}));
   });
 }
 
@@ -21,8 +21,9 @@ function show(status) {
   }
   for (const button of found("[data-open-model]")) {
     const name = button.querySelector("[data-model-name]");
-    const category = button.dataset.model || "chat";
-    if (name && !category.includes("/")) name.textContent = String(status[`${category}_model`] ?? "");
+    if (name) name.textContent = String(status.chat_model ?? "");
+    if (button.dataset.model) button.dataset.model = String(status.chat_choice ?? "");
+    button.title = String(status.chat_connection ?? "");
   }
 }
 

@@ -11,6 +11,9 @@ from smart_context.base.resources import text_beside
 WORDS: Mapping[str, Mapping[str, str]] = tomli.loads(text_beside(__file__, "settings_words.toml"))
 """How settings are worded: their `titles`, `hints` and `choices`, and those of a `turn`."""
 
+_OF_CONNECTIONS = frozenset({"llm.base_url", "llm.api_key_env", "llm.categories.chat"})
+"""What the page's list of connections says and changes."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
@@ -30,8 +33,9 @@ def fields_by_section(view: Mapping[str, Any]) -> Mapping[str, Sequence[Field]]:
     The sections are `models`, `context`, `clients` and `vault`; each keeps the schema's order.
     """
     words = WORDS["choices"]
+    rows = [row for row in view["schema"] if row["name"] not in _OF_CONNECTIONS]
     found: dict[str, list[Field]] = {name: [] for name in ("models", "context", "clients", "vault")}
-    for row in view["schema"]:
+    for row in rows:
         name = row["name"]
         found[_section(name, row["group"])].append(
             Field(
