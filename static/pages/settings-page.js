@@ -33,8 +33,9 @@ function one(selector, within = document) {
 function valueOf(row) {
   const field = /** @type {HTMLInputElement} */ (row.querySelector("input, select, textarea"));
   if (field.type === "checkbox") return field.checked;
-  if (field.type !== "number") return field.value.trim() || null;
-  return field.value === "" ? null : Number(field.value);
+  const isNumber = ["number", "integer"].includes(row.getAttribute("data-type") ?? "");
+  const text = field.value.trim() || null;
+  return isNumber && text ? Number(text) : text;
 }
 
 /** Shows what is set now. @param {Settings} settings */
@@ -47,10 +48,18 @@ function show(settings) {
     const field = /** @type {HTMLInputElement} */ (row.querySelector("input, select, textarea"));
     const value = settings.values[name];
     if (field.type === "checkbox") field.checked = value === true;
-    else showIn(field, /** @type {HTMLElement} */ (row), shown(value));
+    else {
+      if (field instanceof HTMLSelectElement) offerToo(field, shown(value));
+      showIn(field, /** @type {HTMLElement} */ (row), shown(value));
+    }
     row.setAttribute("data-source", settings.sources[name]);
     showSource(row);
   }
+}
+
+/** What was written into a file may be none of the choices here. @param {HTMLSelectElement} field @param {string} value */
+function offerToo(field, value) {
+  if (![...field.options].some((one) => one.value === value)) field.add(new Option("as in the file", value));
 }
 
 /** Shows what is wrong in the files; what nothing reads can be taken out. @param {readonly Fault[]} faults */

@@ -265,35 +265,37 @@ def test_pin_and_hide_by_key_and_range_and_back_again(new_page, server):
     expect(undo).to_be_hidden()
 
 
-def test_the_slider_shows_live_what_crosses_it_and_letting_go_does_it(new_page, server):
+def test_a_strictness_tells_what_it_changes_and_is_taken_with_a_click(new_page, server):
+    server.ask("smart_context.set_threshold", chat_id="mixed", threshold=0.7)
     page = open_chat(new_page, server)
-    expect(page.get_by_role("slider")).to_be_hidden()
+    strictness = page.get_by_role("group", name="Match strictness")
+    expect(strictness).to_be_hidden()
     everything = total(page)
     pick(page, "cats sleep")
     expect(page.locator(".sends-total")).to_contain_text(f" of {everything:,} tokens")
     open_options(page)
-    slider = page.get_by_role("slider", name="Match strictness")
-    expect(slider).to_have_value("0.5")
+    wide, as_set = (strictness.get_by_role("radio", name=name) for name in ("Wide", "As set"))
+    expect(as_set).to_be_checked()  # none of the three
     before = total(page)
-    slider.evaluate(
-        "s => { s.valueAsNumber = 0; s.dispatchEvent(new Event('input', { bubbles: true })); }"
-    )
-    change = re.search(r"\+(\d+) messages?, \+(\d+) tokens", peek(page))
+    wide.hover()
+    change = re.search(r"Wide: \+(\d+) messages?, \+(\d+) tokens", peek(page))
     assert change
     expect(page.locator('.message[data-would="come"]')).to_have_count(int(change[1]))
-    expect(status(page)).to_have_text("3 of 6 messages in context")
-    slider.evaluate("s => s.dispatchEvent(new Event('change', { bubbles: true }))")
-    expect(status(page)).to_have_text(f"{3 + int(change[1])} of 6 messages in context")
+    expect(status(page)).to_have_text("2 of 6 messages in context")
+    wide.check()
+    expect(status(page)).to_have_text(f"{2 + int(change[1])} of 6 messages in context")
     expect(page.locator(".sends-total")).to_have_text(
         re.compile(rf"^{before + int(change[2]):,} (of|tokens)")
     )
     page.reload()
     connected(page)
     open_options(page)
-    expect(slider).to_have_value("0")
+    expect(wide).to_be_checked()
+    expect(as_set).to_be_hidden()
+    assert_accessible(page)
     page.get_by_role("button", name="Reset the strictness").click()
     expect(status(page)).to_have_text("3 of 6 messages in context")
-    expect(slider).to_have_value("0.5")
+    expect(as_set).to_be_checked()
 
 
 def test_topics_are_added_renamed_merged_and_deleted_by_hand(new_page, server):
@@ -433,7 +435,7 @@ def test_what_is_opened_on_the_way_has_no_fault_that_a_program_finds(
     if width < 1000:
         page.get_by_role("button", name="Smart Context panel").click()
     open_options(page, "Edit topics")
-    page.get_by_role("slider").focus()
+    page.get_by_role("radio", name="Wide").focus()
     page.keyboard.press("ArrowLeft")
     check(page)
     page.get_by_role("button", name="Show the exact text").click()

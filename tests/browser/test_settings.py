@@ -95,12 +95,18 @@ def connect(page, endpoint):
 
 def test_words_of_a_choice_and_the_look_are_kept(new_page, empty):
     page = open_page(new_page, empty, "/settings")
-    page.get_by_label("Compare by").select_option("meaning only")
+    strictness = page.get_by_label("Match strictness")
+    expect(strictness.locator("option:checked")).to_have_text("normal")
+    strictness.select_option("narrow")
     expect(page.get_by_text("Set for all your vaults.")).to_be_visible()
     page.get_by_label("Dark", exact=True).check()
     page.reload()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
-    expect(page.get_by_label("Compare by")).to_have_value("plain")
+    expect(strictness).to_have_value("0.55")
+    name = "plugins.smart_context.similarity_threshold"
+    assert empty.ask("system.settings")["values"][name] == 0.55
+    empty.ask("system.change_settings", values={name: 0.5})  # as one writes it into the file
+    expect(strictness.locator("option:checked")).to_have_text("as in the file")
 
 
 def test_what_no_setting_reads_is_named_on_the_pages_and_taken_out_there(new_page, empty):

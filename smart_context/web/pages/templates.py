@@ -24,6 +24,7 @@ from smart_context.web.pages.markup.footnotes import with_ids
 from smart_context.web.pages.markup.markdown import visible
 from smart_context.web.pages.markup.message_html import MessageHtml
 from smart_context.web.pages.views import message_views
+from smart_context.web.pages.views.settings_view import STRICTNESS
 
 NO_STORE = {"Cache-Control": "no-store"}
 
@@ -86,6 +87,7 @@ def _environment() -> jinja2.Environment:
     templates.filters["messages"] = lambda count: counted(count, "message")
     templates.globals["version"] = __version__
     templates.globals["icons"] = _icons()
+    templates.globals["strictness"] = STRICTNESS
     return templates
 
 

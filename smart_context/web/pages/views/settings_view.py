@@ -8,11 +8,19 @@ import tomli
 
 from smart_context.base.resources import text_beside
 
-WORDS: Mapping[str, Mapping[str, str]] = tomli.loads(text_beside(__file__, "settings_words.toml"))
+WORDS: Mapping[str, Mapping[str, Any]] = tomli.loads(text_beside(__file__, "settings_words.toml"))
 """How settings are worded: their `titles`, `hints` and `choices`, and those of a `turn`."""
 
-_OF_CONNECTIONS = frozenset({"llm.base_url", "llm.api_key_env", "llm.categories.chat"})
-"""What the page's list of connections says and changes."""
+STRICTNESS: Mapping[str, float] = WORDS["strictness"]
+"""The thresholds that a page offers, by their words."""
+
+_NOT_HERE = frozenset(
+    (
+        *("llm.base_url", "llm.api_key_env", "llm.categories.chat"),  # the list of connections
+        "plugins.smart_context.relevance",  # for those who write the file
+    )
+)
+_THRESHOLD = "plugins.smart_context.similarity_threshold"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +30,7 @@ class Field:
     row: Mapping[str, Any]  # its line of the schema: `name`, `type`, limits
     title: str  # what the page calls it
     hint: str  # what it does
-    choices: tuple[tuple[str, str], ...]  # each value and its words
+    choices: tuple[tuple[Any, str], ...]  # each value and its words
     value: Any  # the value now; `None` if none is set
     source: str  # where it comes from: `default`, `user` or `vault`
 
@@ -32,8 +40,7 @@ def fields_by_section(view: Mapping[str, Any]) -> Mapping[str, Sequence[Field]]:
 
     The sections are `models`, `context`, `clients` and `vault`; each keeps the schema's order.
     """
-    words = WORDS["choices"]
-    rows = [row for row in view["schema"] if row["name"] not in _OF_CONNECTIONS]
+    rows = [row for row in view["schema"] if row["name"] not in _NOT_HERE]
     found: dict[str, list[Field]] = {name: [] for name in ("models", "context", "clients", "vault")}
     for row in rows:
         name = row["name"]
@@ -42,12 +49,21 @@ def fields_by_section(view: Mapping[str, Any]) -> Mapping[str, Sequence[Field]]:
                 row=row,
                 title=_title(name),
                 hint=WORDS["hints"].get(name, row["description"]),
-                choices=tuple((choice, words.get(choice, choice)) for choice in row["choices"]),
+                choices=_choices(row, view["values"][name]),
                 value=view["values"][name],
                 source=view["sources"][name],
             )
         )
     return found
+
+
+def _choices(row: Mapping[str, Any], value: Any) -> tuple[tuple[Any, str], ...]:
+    """The values that a setting may have, each with its words; none if there are too many."""
+    if row["name"] != _THRESHOLD:
+        words = WORDS["choices"]
+        return tuple((choice, words.get(choice, choice)) for choice in row["choices"])
+    known = tuple((threshold, words) for words, threshold in STRICTNESS.items())
+    return known if value in STRICTNESS.values() else (*known, (value, "as in the file"))
 
 
 def _section(name: str, group: str) -> str:
@@ -59,7 +75,7 @@ def _section(name: str, group: str) -> str:
 
 
 def _title(name: str) -> str:
-    known = WORDS["titles"].get(name)
+    known: str = WORDS["titles"].get(name, "")
     if known:
         return known
     if name.endswith(".enabled"):
