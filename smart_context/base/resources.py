@@ -25,5 +25,5 @@ def asset(name: str) -> Path:
 
 
 def text_beside(module: str, name: str) -> str:
-    """The text of a data file in the folder of a module, which gives its `__file__`."""
-    return Path(module).with_name(name).read_text(encoding="utf-8")
+    """The text of a data file in or below the folder of a module, which gives its `__file__`."""
+    return Path(module).parent.joinpath(name).read_text(encoding="utf-8")

@@ -1,37 +1,79 @@
 """Estimates tokens by what a text is made of, where the model's tokenizer is unknown. Pure.
 
 Characters in a token differ by the kind of text: four and more in prose, one in columns of numbers.
-So pieces are counted as tokenizers form them: words, single digits, marks, white space. The weights
-are those of tokenizers that make much of a text, since a count that is too low makes requests too
-long. What is known of a model's tokenizer corrects each part by itself.
+So pieces are counted as tokenizers form them: words, single digits, marks, white space. Words that
+a tokenizer hardly knows, such as names and those of other languages, are several pieces. The
+weights are those of tokenizers that make much of a text, since a count that is too low makes
+requests too long. What is known of a model's tokenizer corrects each part by itself.
 """
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from math import ceil
 from typing import NamedTuple
 
-_WORD = re.compile(r"[ _.]?(?:[A-Z]?[a-z]{1,8}|[A-Z]{1,4})", re.ASCII)
+from smart_context.llm.word_pieces import pieces_of, without_accents
+
+_WORD = re.compile(r"[ _.]?(?:[A-Z]{1,40}(?![a-z])|[A-Z]?[a-z]{1,40})", re.ASCII)
 _PIECE = re.compile(
     rf"{_WORD.pattern}|\d|[\s\x00-\x1f\x7f]{{1,16}}| ?[!-/:-@\[-`{{-~]{{1,3}}", re.ASCII
 )
+_LATIN_WORD = re.compile("[ _.]?[A-Za-z\u00c0-\u024f\u1e00-\u1eff]++")
+_BEFORE_WORDS = " _."
+_PER_KNOWN_WORD = 1.15
+_PER_PIECE_OF_A_WORD = 0.95
+_PER_PIECE_OF_A_NAME = 1.2
 _PER_PIECE = 1.15
+_CAPITALS = 4
+"""Letters in a piece of a word in capitals."""
 _CHARACTERS_PER_TOKEN = 4
 _LONGEST_PIECE = 16
+_REMEMBERED_WORDS = 50_000
 
 _CODE = re.compile(r"[A-Za-z\d]{20,}", re.ASCII)
 
-_SCRIPTS = (
-    (re.compile("[\u00c0-\u024f]"), 2.0),  # their words, too, are less known than English ones
-    (re.compile("[\u0370-\u052f]"), 0.65),
-    (re.compile("[\u0590-\u1dff\ud800-\udfff\ue000-\uf8ff\ufb00-\ufeff\ufff0-\uffff]"), 1.1),
-    (re.compile("[\u3000-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]"), 1.65),
-    (re.compile("[\U00010000-\U0010ffff]"), 3.0),
+_SCRIPTS: tuple[tuple[int, str, float], ...] = (
+    (0x80, "others", 1.0),
+    (0xC0, "latin", 0.75),  # beside the pieces of its word
+    (0x250, "latin", 2.4),  # phonetic letters, and accents by themselves
+    (0x370, "greek_cyrillic", 0.95),
+    (0x400, "greek_cyrillic", 0.65),
+    (0x460, "greek_cyrillic", 1.8),  # of languages other than Slavic ones
+    (0x530, "in_parts", 2.2),  # Armenian
+    (0x590, "in_parts", 1.1),  # Hebrew, Arabic
+    (0x900, "in_parts", 1.2),  # Hindi, Marathi
+    (0x980, "in_parts", 1.6),  # Bengali
+    (0xA00, "in_parts", 2.1),
+    (0xB00, "in_parts", 3.0),
+    (0xB80, "in_parts", 1.7),  # Tamil
+    (0xC00, "in_parts", 2.1),  # Telugu, Kannada, Malayalam
+    (0xD80, "in_parts", 2.3),
+    (0xE00, "in_parts", 1.15),  # Thai
+    (0xE80, "in_parts", 2.3),
+    (0x1100, "in_parts", 3.0),  # Ethiopic and others
+    (0x1780, "in_parts", 1.85),  # Khmer
+    (0x1800, "in_parts", 3.0),
+    (0x1E00, "latin", 0.75),
+    (0x1F00, "greek_cyrillic", 2.0),
+    (0x2000, "others", 0.8),
+    (0x2070, "others", 1.6),
+    (0x2C00, "in_parts", 3.0),
+    (0x3000, "east_asian", 1.65),
+    (0xA000, "in_parts", 3.0),
+    (0xAC00, "east_asian", 1.65),
+    (0xD7B0, "in_parts", 3.0),
+    (0xF900, "east_asian", 2.0),
+    (0xFB00, "in_parts", 1.5),
+    (0xFF00, "east_asian", 1.65),
+    (0xFFF0, "in_parts", 1.5),
+    (0x10000, "signs", 3.0),
 )
-"""The scripts beyond ASCII in the order of `Parts`, and the tokens of a character."""
+"""The first character of each range beyond ASCII, its part, and the tokens of a character."""
+_STARTS = [first for first, _, _ in _SCRIPTS]
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
-_PER_OTHER = 0.65
 
 
 class Parts(NamedTuple):
@@ -41,7 +83,7 @@ class Parts(NamedTuple):
     digits: float = 0.0
     marks: float = 0.0  # and white space
     codes: float = 0.0  # long runs of letters and digits, such as digests
-    latin: float = 0.0  # letters beyond ASCII
+    latin: float = 0.0  # words with letters beyond ASCII
     greek_cyrillic: float = 0.0
     in_parts: float = 0.0  # scripts from Hebrew to those of India and South-East Asia
     east_asian: float = 0.0
@@ -62,18 +104,39 @@ def parts_of(text: str) -> Parts:
         if not (run.isalpha() or run.isdigit()):
             codes += len(run)
             rest = rest.replace(run, "\x80", 1)  # a character that no part counts
-    words = len(_WORD.findall(rest))
+    others: dict[str, float] = {}
+    if not text.isascii():
+        others = _beyond_ascii(text)
+        accented = [word for word in _LATIN_WORD.findall(rest) if not word.isascii()]
+        if accented:
+            bare = "".join(accented).translate(without_accents())
+            others["latin"] += sum(map(_tokens_of_word, _WORD.findall(bare)))
+            rest = _LATIN_WORD.sub(lambda found: found[0] if found[0].isascii() else "\x80", rest)
+    words = _WORD.findall(rest)
     digits = sum(map(rest.count, "0123456789"))
-    marks = _PER_PIECE * max(len(_PIECE.findall(rest)) - words - digits, 0)
-    scripts = () if text.isascii() else _scripts_in(text)
-    return Parts(_PER_PIECE * words, digits, marks, codes, *scripts)
+    marks = _PER_PIECE * max(len(_PIECE.findall(rest)) - len(words) - digits, 0)
+    return Parts(sum(map(_tokens_of_word, words)), digits, marks, codes, **others)
 
 
-def _scripts_in(text: str) -> list[float]:
-    """The tokens of all characters beyond ASCII, by script."""
-    found = [len(script.findall(text)) for script, _ in _SCRIPTS]
-    weighed = [weight * n for n, (_, weight) in zip(found, _SCRIPTS, strict=True)]
-    return [*weighed, _PER_OTHER * (len(_BEYOND_ASCII.findall(text)) - sum(found))]
+@lru_cache(_REMEMBERED_WORDS)
+def _tokens_of_word(word: str) -> float:
+    """The tokens of a word with what is before it."""
+    word = word.lstrip(_BEFORE_WORDS)
+    if len(word) > 1 and word.isupper():
+        return _PER_PIECE * ceil(len(word) / _CAPITALS)
+    pieces = pieces_of(word)
+    if pieces == 1:
+        return _PER_KNOWN_WORD
+    return pieces * (_PER_PIECE_OF_A_NAME if word[0].isupper() else _PER_PIECE_OF_A_WORD)
+
+
+def _beyond_ascii(text: str) -> dict[str, float]:
+    """The tokens of all characters beyond ASCII, by part."""
+    found: dict[str, float] = {}
+    for character, times in Counter(_BEYOND_ASCII.findall(text)).items():
+        _, part, tokens = _SCRIPTS[bisect_right(_STARTS, ord(character)) - 1]
+        found[part] = found.get(part, 0.0) + tokens * times
+    return found
 
 
 def tokens_in(parts: Parts, factors: Parts = AS_ESTIMATED) -> float:

@@ -16,7 +16,8 @@ from smart_context.llm.estimating import (
     tokens_in,
     utf8_bytes,
 )
-from tests.kinds_of_text import COUNTED, texts_by_kind
+from smart_context.llm.tokens import count_tokens
+from tests.kinds_of_text import COUNTED, IN_OTHER_WORDS, texts_by_kind
 
 ANY_TEXT = st.text(st.characters(codec=None, categories=None))
 TEXTS = dict(texts_by_kind())
@@ -33,6 +34,12 @@ def counted(tokenizer, kind):
 @by_tokenizer
 def test_an_estimate_is_not_below_what_a_real_tokenizer_counts(tokenizer, kind):
     assert estimate(TEXTS[kind]) >= counted(tokenizer, kind)
+
+
+@pytest.mark.parametrize("name", IN_OTHER_WORDS)
+def test_other_languages_and_names_are_not_counted_low(name):
+    counted = count_tokens(IN_OTHER_WORDS[name], "gpt-4")
+    assert 0.95 <= estimate(IN_OTHER_WORDS[name]) / counted <= 1.75
 
 
 @by_kind
@@ -86,8 +93,8 @@ def test_no_text_has_more_tokens_than_bytes(text):
 
 
 @given(ANY_TEXT, ANY_TEXT)
-def test_more_text_has_no_fewer_tokens(one, other):
-    assert estimate(one + other) >= estimate(one)
+def test_more_words_have_no_fewer_tokens(one, other):
+    assert estimate(f"{one} {other}") >= estimate(one)
 
 
 @given(ANY_TEXT, st.integers(0, 50))
