@@ -131,6 +131,21 @@ def two_servers(empty):
         yield one, two
 
 
+def test_another_model_answers_once_with_one_click(new_page, empty, two_servers):
+    page = open_page(new_page, empty, "/new")
+    send(page, "Are you there?")
+    answer = page.get_by_role("article", name="Assistant")
+    expect(answer).to_contain_text("You said")
+    answer.hover()
+    page.get_by_role("button", name="Ask another model").last.click()
+    dialog = page.get_by_role("dialog", name="Ask another model")
+    expect(dialog.get_by_role("option")).to_have_text(["gpt-4o-mini", "llama3"])
+    dialog.get_by_role("option", name="llama3").click()
+    expect(page.get_by_role("button", name="Previous version")).to_be_enabled()
+    assert two_servers[1].chat_requests[-1].body["model"] == "llama3"
+    expect(page.get_by_role("button", name="Model in use")).to_have_text("Model in use: gpt-4o")
+
+
 @pytest.mark.usefixtures("two_servers")
 def test_one_click_chooses_a_model_of_any_connection(new_page, empty):
     page = open_page(new_page, empty, "/new")

@@ -370,6 +370,40 @@ def test_a_table_of_an_unknown_plugin(tmp_path, text, is_fault):
         read(tmp_path, text)
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[llm.connections.a]\nname = "A"', "llm.connections.a.base_url: missing"),
+        ('[llm.connections.chat]\nbase_url = "http://x/v1"', "expected the id of a connection"),
+        ('[llm.connections."A b"]\nbase_url = "http://x/v1"', "expected the id of a connection"),
+        ('[llm.connections.a]\nbase_url = "ftp://x"', "llm.connections.a.base_url: expected"),
+        ('[llm.connections.a]\nbase_url = "http://x/v1"\nmodle = "m"', "did you mean 'model'"),
+        (f'[llm.connections]\napi_key = "{KEY}"', "a key in the file is refused"),
+        (f'[llm.connections.a]\nbase_url = "http://x/v1"\nkey = "{KEY}"', "is refused"),
+        ('[llm.categories]\nchat = { connection = "b", model = "m" }', "no such connection"),
+        ("[llm]\nconnections = 1", "llm.connections: expected a table"),
+    ],
+)
+def test_what_is_wrong_with_a_connection_is_named(tmp_path, text, words):
+    said = str(faults_of(tmp_path, text))
+    assert words in said
+    assert KEY not in said
+
+
+def test_a_connection_has_an_address_and_a_key_of_its_own_and_else_what_all_have(tmp_path):
+    text = (
+        '[llm]\nbase_url = "http://x/v1"\napi_key_env = "X_KEY"\ntimeout_s = 9\n'
+        '[llm.connections.y]\nbase_url = "http://y/v1/"\n'
+        '[llm.categories]\nchat = "m"\nfast = { connection = "y", model = "n" }\n'
+    )
+    config = read(tmp_path, text)
+    made = config.named_connections["y"]
+    assert (made.name, made.endpoint.base_url, made.endpoint.timeout_s) == ("y", "http://y/v1", 9)
+    assert (made.endpoint.api_key_env, made.endpoint.model) == ("", "")
+    assert (config.fast.base_url, config.fast.model) == ("http://y/v1", "n")
+    assert (config.chat.base_url, config.chat.api_key_env) == ("http://x/v1", "X_KEY")
+
+
 def test_the_starter_file_holds_the_defaults(tmp_path):
     defaults = read(tmp_path)
     started = read(tmp_path, starter_config())

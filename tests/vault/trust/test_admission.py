@@ -5,7 +5,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from smart_context.base.config import EndpointSettings, UserConfig, read_config
+from smart_context.base.config import Connection, EndpointSettings, UserConfig, read_config
 from smart_context.base.config.access import AccessSettings
 from smart_context.vault.trust.parts import Grant, Pin, access_part, admitted
 
@@ -103,6 +103,30 @@ def test_the_users_own_endpoint_needs_no_trust_and_serves_until_the_vaults_is_tr
 
 def test_a_vault_that_wants_an_embedded_model_gets_it(admit):
     assert admit(embedding=MINE)[0].embedding is None
+
+
+CONNECTED = """
+[llm.connections.shared]
+base_url = "http://theirs/v1"
+api_key_env = "THEIR_KEY"
+model = "m"
+"""
+
+
+def test_a_connection_is_in_use_once_it_is_trusted_and_its_key_is_not_looked_up_before(tmp_path):
+    (tmp_path / ".vault.toml").write_text(CONNECTED)
+    config = read_config(tmp_path, plugin_settings={})
+    own = Connection(id="shared", name="Mine", endpoint=MINE)
+    user = UserConfig(connections={"shared": own}, roles=tmp_path)
+    environ = Environment()
+    before = admitted(config, user, Grant(), environ)
+    assert (before.connections["shared"].name, before.chat.model) == ("Mine", "mine")
+    assert before.restricted_connections == {"shared"}
+    assert {*environ.asked} == {"MY_KEY"}
+    after = admitted(config, user, Grant(pins=frozenset({THEIRS})), environ)
+    assert after.connections["shared"].endpoint.api_key == "value of THEIR_KEY"
+    assert after.chat.model == "m"
+    assert after.restricted_connections == frozenset()
 
 
 OWN = AccessSettings(mode="proxy", header="X-User", trusted=(ip_network("127.0.0.1/32"),))

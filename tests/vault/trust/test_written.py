@@ -83,3 +83,9 @@ def test_another_address_keeps_the_models_and_the_key_that_were_trusted():
 def test_naming_a_model_does_not_trust_the_address_that_the_vault_brought():
     written = {"llm.categories.chat": "m", "llm.categories.fast.base_url": "no address"}
     assert not trusted_after(written, endpoint(THEIRS, "chat"))
+
+
+def test_a_written_connection_is_trusted_to_answer_and_nothing_more():
+    written = {"llm.connections.mine.base_url": MINE, "llm.connections.mine.model": "m"}
+    part = endpoint(MINE, "chat", "embedding")
+    assert trusted_after(written, part, endpoint(THEIRS, "chat")) == endpoint(MINE, "chat").pins
