@@ -261,8 +261,9 @@ class ModelTopicJudge:
         members = await self._members(found.topics, messages)
         asked = [members[topic.id] for topic in wanted]
         lines = await asyncio.to_thread(lambda: [lines_of(one.messages, one.rows) for one in asked])
+        former = [topic.label for topic in wanted]
         request = question(
-            lines,
+            list(zip(former, lines, strict=True)),
             others=[topic.label for topic in found.topics if topic not in wanted],
             statements=[message.text for message in statements],
         )
@@ -276,7 +277,6 @@ class ModelTopicJudge:
             if read := await asyncio.to_thread(self._proven, reply.text, found, messages, previous):
                 return read
             raise
-        former = [topic.label for topic in wanted]
         names = list(dict.fromkeys([*map(clean_label, said.names.values()), *former]))
         rows = at_unit_length(await self.embedder.embed(names))
         verdict = _Verdict(
@@ -384,7 +384,8 @@ class _Verdict:
         Half of its words are theirs. It is nearer to them than to the messages of others. It keeps
         a word of the name that was found or is not much farther, and does more than add words.
         """
-        if not label or len(text.strip()) > LONGEST_LABEL or is_courtesy(label):
+        asks = not _ASKS.isdisjoint(text)
+        if not label or asks or len(text.strip()) > LONGEST_LABEL or is_courtesy(label):
             return False
         own = self.members[topic.id]
         words = [word for word in label.lower().split() if not is_small_word(word)]

@@ -68,6 +68,7 @@ async def test_names_that_fit_are_taken_and_the_model_is_not_asked_again():
         pytest.param("Python Loops", id="that of another group"),
         pytest.param("Thank You", id="a courtesy"),
         pytest.param("How much flour for bread do I need at all, please?", id="a question"),
+        pytest.param("Which Bread Flour?", id="a short question"),
         pytest.param("Bread Flour Oven Crust Dough", id="more words than a bubble holds"),
         pytest.param("General Questions", id="no word and no meaning of its own"),
         pytest.param("Crust Making Stoves", id="mostly words that nobody said"),

@@ -70,6 +70,7 @@ _OPTIONAL: Mapping[str, tuple[str, ...]] = {
         *("response_format", "response format", "json_object", "json mode"),
         *("json_schema", "schema", "grammar"),
     ),
+    "temperature": ("temperature",),
     "encoding_format": ("encoding_format", "base64"),
     "return_progress": ("return_progress",),
 }
@@ -375,7 +376,8 @@ class OpenAIChatModel:
         """
         body = self._body(messages, self.parameters(tools, streamed=bool(json_reply)))
         if json_reply:
-            body["response_format"] = _format(json_reply)
+            # the likeliest words: by chance, small models mix up what they are to sort
+            body |= {"response_format": _format(json_reply), "temperature": 0}
         ask = partial(self._object, body, most_characters) if json_reply else None
         reply = await self._endpoint.in_order(ask or partial(self._whole, body))
         return replace(

@@ -147,6 +147,13 @@ async def test_a_json_reply_is_asked_for_by_its_schema(endpoint, chat):
     }
 
 
+async def test_only_a_json_reply_is_asked_for_in_the_likeliest_words(endpoint, chat):
+    endpoint.reply_with("{}", "Good day")
+    await chat.complete(ASK, json_reply=True)
+    await chat.complete(ASK)
+    assert [r.body.get("temperature") for r in endpoint.chat_requests] == [0, None]
+
+
 @pytest.mark.parametrize(
     ("refusals", "kinds"),
     [
@@ -278,6 +285,12 @@ async def test_a_server_that_is_not_there_is_named_with_a_hint(waits):
     [
         pytest.param("response_format", "Unknown parameter: response_format", id="by its name"),
         pytest.param("response_format", "json_object is not supported", id="by its value"),
+        pytest.param(
+            "temperature",
+            "Unsupported value: 'temperature' does not support 0 with this model. Only the default "
+            "(1) value is supported.",
+            id="that takes one value alone",
+        ),
     ],
 )
 async def test_a_field_that_the_endpoint_does_not_know_is_left_out_from_then_on(
