@@ -23,7 +23,8 @@ def _tag(name: str) -> Marks:
 
 
 _FINAL = "<|channel|>final<|message|>"
-_ANALYSIS = "<|channel|>analysis<|message|>"
+_CHANNEL = "<|channel|>analysis"
+_ANALYSIS = f"{_CHANNEL}<|message|>"
 _SPEAKER = "<|start|>assistant"
 
 MARKS = (
@@ -36,20 +37,22 @@ MARKS = (
     Marks(("◁think▷",), ("◁/think▷",), are_tokens=True),  # Kimi-VL
     Marks(("<|START_THINKING|>",), ("<|END_THINKING|>",), are_tokens=True),  # Command A
     Marks(
-        (_ANALYSIS, f"{_SPEAKER}{_ANALYSIS}"),
+        (_ANALYSIS, f"{_SPEAKER}{_ANALYSIS}", _CHANNEL, f"{_SPEAKER}{_CHANNEL}"),
         (f"<|end|>{_SPEAKER}{_FINAL}", f"{_SPEAKER}{_FINAL}", _FINAL),
         are_tokens=True,
     ),  # gpt-oss
     Marks((":::thinking\n",), ("\n:::",), close_alone=False),  # LibreChat, as it stored answers
 )
-"""How models and programs begin and end thoughts; no beginning begins another."""
+"""How models and programs begin and end thoughts; a beginning comes before what it begins with."""
 
-_FENCE = "```"
+_FENCE = "`{3,}|~{3,}"
+_FENCE_AT_THE_END = re.compile(r"`+\Z|~+\Z")
+_LONGEST_FENCE = 40
 _MOST_HELD = 1_000
 _OPENS = {opens: marks for marks in MARKS for opens in marks.opens}
 _CLOSES = {closes: marks for marks in MARKS if marks.close_alone for closes in marks.closes}
-_NOTABLE = (_FENCE, *_OPENS, *_CLOSES)
-_ANY_NOTABLE = re.compile("|".join(map(re.escape, _NOTABLE)))
+_NOTABLE = (*_OPENS, *_CLOSES)
+_ANY_NOTABLE = re.compile("|".join([_FENCE, *map(re.escape, _NOTABLE)]))
 _ENDS_SENTENCE = frozenset(".!?…。！？")  # noqa: RUF001 - these end sentences in Chinese
 _QUOTES = frozenset("`'\"“‘«„([{")  # noqa: RUF001 - people quote with these
 
@@ -88,11 +91,11 @@ class Thinking:
         default="begins", init=False
     )
     _closes: tuple[str, ...] = field(default=(), init=False)
-    # of an answer that may yet turn out to be a thought: its last character, and whether it is
-    # blank so far or has come into a block of code
+    # of an answer that may yet turn out to be a thought: its last character, whether it is blank
+    # so far, and the fence of the block of code that it has come into
     _last: str = field(default="", init=False)
     _is_blank: bool = field(default=True, init=False)
-    _is_code: bool = field(default=False, init=False)
+    _fence: str = field(default="", init=False)
 
     def split(self, text: str) -> Told:
         """What is told of the next piece; what may begin a mark is held back."""
@@ -145,12 +148,14 @@ class Thinking:
         seen, blank = 0, len(text) - len(text.lstrip())
         for found in _ANY_NOTABLE.finditer(text):
             mark, place, seen = found.group(), found.start(), found.end()
-            if mark == _FENCE:
-                self._is_code = not self._is_code
+            if mark[0] in "`~":
+                if seen == len(text) and len(mark) < _LONGEST_FENCE:
+                    return Told(said=self._passed_on(text, place))  # it may go on
+                self._note_fence(mark, text[max(place - 1, 0) : place] or self._last)
             elif mark in _OPENS:
                 self._state = "answers"
                 return Told(said=text)
-            elif not self._is_code:
+            elif not self._fence:
                 last, after = text[max(place - 1, 0) : place], text[seen : seen + 1]
                 closes = self._ends_thoughts(_CLOSES[mark], last, after, is_blank=place <= blank)
                 if closes is None:
@@ -158,8 +163,18 @@ class Thinking:
                 if closes:
                     self._state = "ends"
                     return Told(text[:place], self._answer(text[seen:]), takes_back=True)
-        hold = min(_length_of_beginning(_NOTABLE, text), len(text) - seen)
+        fence = _FENCE_AT_THE_END.search(text, max(len(text) - _LONGEST_FENCE, 0))
+        begun = max(_length_of_beginning(_NOTABLE, text), len(fence[0]) if fence else 0)
+        hold = min(begun, len(text) - seen)
         return Told(said=self._passed_on(text, len(text) - hold))
+
+    def _note_fence(self, mark: str, before: str) -> None:
+        """Begin or end a block of code; it ends with what is as long as its beginning."""
+        if not self._fence:
+            is_first = before in ("", "\n")
+            self._fence = mark if mark[0] == "`" or is_first else ""
+        elif mark.startswith(self._fence):
+            self._fence = ""
 
     def _passed_on(self, text: str, end: int) -> str:
         """The text up to there; the rest is held back."""

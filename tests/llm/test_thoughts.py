@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,6 +36,16 @@ from smart_context.llm.thoughts import MARKS, Thinking, joined, split_thoughts
         pytest.param("It is </think>", "", "It is </think>", id="at the end"),
         pytest.param("A <think>\n</think>", "", "A <think>\n</think>", id="opened in the text"),
         pytest.param("```\na\n</think>\n```", "", "```\na\n</think>\n```", id="in code"),
+        pytest.param("~~~\na\n</think>\n~~~", "", "~~~\na\n</think>\n~~~", id="behind tildes"),
+        pytest.param("Well~~~\n</think>c", "Well~~~", "c", id="tildes that are no fence"),
+        pytest.param(
+            "````\n```\n</think>\n```\n````",
+            "",
+            "````\n```\n</think>\n```\n````",
+            id="in a longer fence",
+        ),
+        pytest.param("````\n```\n````\n</think>c", "````\n```\n````", "c", id="after it"),
+        pytest.param("<|channel|>analysis hm", "hm", "", id="in a channel, broken off"),
         pytest.param("```\nb\n```\n</think>c", "```\nb\n```", "c", id="after code"),
         pytest.param("a\n:::\nb", "", "a\n:::\nb", id="a container's end"),
         pytest.param(
@@ -54,8 +66,21 @@ def test_thoughts_are_told_from_the_answer(text, thoughts, said):
         st.sampled_from(
             [
                 *("<", "think", "ing", ">", "</", "</think>", "<think>", "a", " ", "\n", ""),
-                *("[THINK", "]", "[/THINK]", ":::", "thinking", "```", "`", "."),
+                *(
+                    "[THINK",
+                    "]",
+                    "[/THINK]",
+                    ":::",
+                    "thinking",
+                    "```",
+                    "`",
+                    ".",
+                    "~~~",
+                    "~",
+                    "````",
+                ),
                 *("<|end|>", "<|start|>assistant", "<|channel|>final", "<|message|>"),
+                *("<|channel|>analysis", "<seed:", "◁", "/think▷", "</reasoning>"),
             ]
         )
     )
@@ -64,6 +89,17 @@ def test_an_answer_is_split_the_same_however_it_is_cut(pieces):
     thinking = Thinking()
     told = joined([*map(thinking.split, pieces), thinking.rest()])
     assert (told.thoughts.strip(), told.said) == split_thoughts("".join(pieces))
+
+
+@given(st.sampled_from(MARKS), st.data())
+def test_marks_may_be_cut_at_any_place(marks, data):
+    closes = data.draw(st.sampled_from(marks.closes))
+    answer = f"{marks.opens[0]}Two and two.{closes}\nFour, in ```py\n{closes}\n```"
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(answer)))))
+    pieces = [answer[a:b] for a, b in pairwise([0, *cuts, len(answer)])]
+    thinking = Thinking()
+    told = joined([*map(thinking.split, pieces), thinking.rest()])
+    assert told == ("Two and two.", f"Four, in ```py\n{closes}\n```", False)
 
 
 @pytest.mark.parametrize("marks", MARKS, ids=lambda marks: marks.opens[0].strip())
