@@ -57,8 +57,9 @@ def connect(
     for kept, model, variable in _answering(llm) if answers else ():
         if kept in in_use and kept != endpoint.base_url:
             values |= _written(in_use[kept], name_of(kept), kept, variable, model)
-    found = ids.get(endpoint.base_url) or free_id(endpoint.base_url, {*known, *ids.values()})
-    shown = name or _table(known, found).get("name") or name_of(endpoint.base_url)
+    called = name or name_of(endpoint.base_url)
+    found = ids.get(endpoint.base_url) or free_id(called, {*known, *ids.values()})
+    shown = name or _table(known, found).get("name") or called
     address, variable = endpoint.base_url, endpoint.api_key_env
     model = endpoint.model or _table(known, found).get("model", "")
     values |= _written(found, shown, address, variable, model)

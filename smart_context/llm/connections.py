@@ -44,7 +44,7 @@ def _with_endpoints(
         if not any(is_at(one.endpoint, endpoint) for one in found):
             taken = {one.id for one in found}
             made = Connection(
-                id=free_id(endpoint.base_url, taken),
+                id=free_id(name_of(endpoint.base_url), taken),
                 name=name_of(endpoint.base_url),
                 endpoint=endpoint,
             )
@@ -62,9 +62,9 @@ def name_of(base_url: str) -> str:
     return _NAMES.get(base_url) or urlsplit(base_url).netloc or base_url
 
 
-def free_id(base_url: str, taken: Collection[str]) -> str:
-    """An id for a connection to an address that no other has."""
-    plain = _NOT_OF_IDS.sub("-", name_of(base_url).lower()).strip("-")[:_LONGEST_ID] or "server"
+def free_id(name: str, taken: Collection[str]) -> str:
+    """An id for a connection of this name that no other has."""
+    plain = _NOT_OF_IDS.sub("-", name.lower()).strip("-")[:_LONGEST_ID] or "server"
     candidates = (plain, *(f"{plain}-{number}" for number in range(2, len(taken) + 4)))
     return next(one for one in candidates if one not in taken and is_connection_id(one))
 

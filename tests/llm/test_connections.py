@@ -86,8 +86,8 @@ def test_a_window_that_was_set_is_that_of_its_own_model():
 
 
 @given(st.text(max_size=80), st.sets(st.sampled_from(["ollama", "server", "a", "ollama-2"])))
-def test_an_id_is_always_found_and_free(host, taken):
-    made = free_id(f"http://{host}/v1", taken)
+def test_an_id_is_always_found_and_free(name, taken):
+    made = free_id(name, taken)
     assert is_connection_id(made)
     assert made not in taken
 

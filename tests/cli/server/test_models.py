@@ -94,6 +94,7 @@ def test_a_second_server_is_added_beside_the_first_and_removed_alone(smart_conte
         rows = json.loads(smart_context("models", "--format", "json")[1])
         assert [row["base_url"] for row in rows] == [second.base_url, endpoint.base_url]
         two, one = (row["id"] for row in rows)
+        assert one == "cloud"
         assert smart_context("models", "use", f"{one}/gpt-4o-mini", "--for", "fast")[0] == 0
         assert "Cloud" in smart_context("models")[1]
 
