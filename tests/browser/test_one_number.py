@@ -54,12 +54,13 @@ def bar_of(page, part):
 
 
 def exact_of(page):
-    """The tokens of each message in the exact text."""
+    """The tokens of each message in the exact text, of the tools, and of the other fields."""
     page.get_by_role("button", name="Show the exact text").click()
     shown = page.locator("dialog.exact[open] .exact-message summary")
     expect(shown.first).to_be_visible()
-    tokens = shown.evaluate_all("found => found.map(e => e.dataset.tokens).filter(Boolean)")
+    tokens = shown.evaluate_all("found => found.map(e => e.dataset.tokens)")
     page.keyboard.press("Escape")
+    assert tokens[-1] == "0 tokens"
     return [number(words) for words in tokens]
 
 
@@ -91,7 +92,7 @@ def test_notes_recalls_and_messages_have_one_number_on_every_page(new_page, serv
     expect(page.locator(".message .why")).to_have_text([re.compile(r"\d tokens?$")] * len(SAID))
     whys = page.locator(".message .why").all_inner_texts()
     assert sum(number(words.rpartition(" · ")[2]) for words in whys) == bar["Messages"]
-    assert sum(exact_of(page)) + bar.get("Tools", 0) == bar["Total"]
+    assert sum(exact_of(page)) == bar["Total"]
 
     endpoint.reply_with(Reply(text="Four hours.", usage=None))  # a provider that counts nothing
     send(page, QUESTION)

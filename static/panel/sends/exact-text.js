@@ -24,16 +24,16 @@ export class ExactText {
     });
   }
 
-  /** @param {() => Promise<{ body: Body, prompt_tokens: number[] }>} ask */
+  /** @param {() => Promise<{ body: Body, prompt_tokens: number[], parts: Record<string, number> }>} ask */
   async open(ask) {
-    let tokens;
+    let tokens, parts;
     try {
-      ({ body: this.#body, prompt_tokens: tokens } = await ask());
+      ({ body: this.#body, prompt_tokens: tokens, parts } = await ask());
     } catch (error) {
       toast(`Couldn’t load the text: ${reasonOf(error)}`);
       return;
     }
-    this.#dialog.querySelector(".exact-body")?.replaceChildren(...shown(this.#body.messages, tokens), ...fieldsOf(this.#body));
+    this.#dialog.querySelector(".exact-body")?.replaceChildren(...shown(this.#body.messages, tokens), ...fieldsOf(this.#body, parts.tools));
     this.#dialog.showModal();
   }
 }
@@ -53,7 +53,7 @@ function shown(prompt, tokens) {
     const isToCome = !text && at === prompt.length - 1;
     const words = isToCome ? element("p", "Your message goes here.") : element("pre", visible(text.slice(0, room)));
     words.dir = "auto";
-    const block = piece(message.role, words, isToCome ? 0 : tokens[at]);
+    const block = piece(message.role, words, isToCome ? undefined : tokens[at]);
     block.dataset.role = message.role;
     blocks.push(block);
     if (text.length > room) blocks.push(element("p", "Only the beginning is shown; Copy includes everything."));
@@ -63,19 +63,19 @@ function shown(prompt, tokens) {
 }
 
 /**
- * What goes with the messages: the tools, then all other fields.
- * @param {Body} body
+ * What goes with the messages: the tools, then all other fields, which no model reads.
+ * @param {Body} body @param {number} tokens  Of the tools.
  */
-function fieldsOf({ messages: _, tools, ...others }) {
+function fieldsOf({ messages: _, tools, ...others }, tokens) {
   return [
-    ...(tools ? [field("tools", "Tools", tools)] : []),
-    ...(Object.keys(others).length ? [field("others", "Other fields", others)] : []),
+    ...(tools ? [field("tools", "Tools", tools, tokens)] : []),
+    ...(Object.keys(others).length ? [field("others", "Other fields", others, 0)] : []),
   ];
 }
 
-/** @param {string} name @param {string} title @param {unknown} value */
-function field(name, title, value) {
-  const block = piece(title, element("pre", visible(JSON.stringify(value, null, 2).slice(0, SHOWN_CHARACTERS))));
+/** @param {string} name @param {string} title @param {unknown} value @param {number} tokens */
+function field(name, title, value, tokens) {
+  const block = piece(title, element("pre", visible(JSON.stringify(value, null, 2).slice(0, SHOWN_CHARACTERS))), tokens);
   block.dataset.field = name;
   return block;
 }
@@ -86,7 +86,7 @@ function piece(title, text, tokens) {
   block.className = "exact-message";
   block.open = true;
   const head = document.createElement("summary");
-  if (tokens) head.dataset.tokens = counted(tokens, "token");
+  if (tokens !== undefined) head.dataset.tokens = counted(tokens, "token");
   head.append(element("h3", title));
   block.append(head, text);
   return block;

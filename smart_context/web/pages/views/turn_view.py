@@ -297,8 +297,8 @@ class TurnView:
 
     turn: JsonObject  # what the command says
     parts: tuple[BarPart, ...]
-    # what went with the messages: the tools, then all other fields, as JSON
-    fields: tuple[tuple[str, str], ...]
+    # what went with the messages: the tools, then all other fields, as JSON, with their tokens
+    fields: tuple[tuple[str, str, int], ...]
     settings: tuple[tuple[str, str], ...]  # names and values in words
     kept: tuple[TopicRows, ...]  # messages that were sent, by topic
     left_out: tuple[TopicRows, ...]  # messages that were left out, by topic
@@ -334,7 +334,7 @@ def turn_view(turn: JsonObject, chat: ChatOfTurn, *, is_replay: bool) -> TurnVie
     return TurnView(
         turn=turn,
         parts=_parts(turn["parts"], turn["part_names"], kept),
-        fields=_fields(turn.get("body") or {}),
+        fields=_fields(turn.get("body") or {}, turn["parts"].get("tools", 0)),
         settings=(
             *(
                 (name, _setting_in_words(key, turn["settings"][key]))
@@ -398,12 +398,17 @@ def replay_settings(asked: QueryParams) -> JsonObject | None:
     return wanted
 
 
-def _fields(body: JsonObject) -> tuple[tuple[str, str], ...]:
+def _fields(body: JsonObject, of_tools: int) -> tuple[tuple[str, str, int], ...]:
+    """The tools and all other fields, which no model reads, so they cost nothing."""
     tools = body.get("tools")
     names = {"tools", *(name for name in ("messages", "input") if isinstance(body.get(name), list))}
     others = {name: value for name, value in body.items() if name not in names}
-    shown = (("Tools", tools), ("Other fields", others))
-    return tuple((name, json.dumps(v, ensure_ascii=False, indent=2)) for name, v in shown if v)
+    shown = (("Tools", tools, of_tools), ("Other fields", others, 0))
+    return tuple(
+        (name, json.dumps(value, ensure_ascii=False, indent=2), tokens)
+        for name, value, tokens in shown
+        if value
+    )
 
 
 def _parts(
