@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -108,6 +109,7 @@ def linked(
 
 LONGEST = 80
 _NAMELESS = "Unnamed"
+_ADDED = re.compile(r"(?: \(.*|, .*| [0-9]+)?")
 
 
 def distinct_labels(
@@ -119,7 +121,8 @@ def distinct_labels(
     commonest, or names its largest chat, too, or takes a number.
 
     Args:
-        before: The label that each had, empty for none. It stays while a member has it.
+        before: The label that each had, empty for none. It stays while a member has it, with what
+            told it from others.
     """
     sizes = [sum(len(each.places) for each in group) for group in groups]
     chosen = [""] * len(groups)
@@ -140,12 +143,21 @@ def _candidates(group: Sequence[ChatTopic], before: str, titles: Mapping[ChatId,
             spelled.setdefault(key, label)
             counts[key] += len(each.places)
     common = [spelled[key] for key, _ in sorted(counts.items(), key=lambda e: (-e[1], e[0]))]
-    kept = [before] if before and any(before.startswith(label) for label in common) else []
+    kept = [before] if before and any(_is_of(before, label) for label in common) else []
     pairs = [f"{common[0]}, {other}" for other in common[1:4]]
     title = titles.get(max(group, key=lambda each: (len(each.places), each.key)).key[0], "")
     says_more = common and title.strip() and label_key(title) not in counts
     placed = [shortened(f"{common[0]} ({title})")] if says_more else []
     return [*kept, *common[:8], *pairs, *placed] or [_NAMELESS]
+
+
+def _is_of(before: str, label: str) -> bool:
+    """True if a label is this one, or this one with what `distinct_labels` adds to it.
+
+    `Bread Baking` is not of `Bread`: so it is called after a person has renamed it.
+    """
+    rest = before.removeprefix(label)
+    return before.startswith(label) and bool(_ADDED.fullmatch(rest))
 
 
 class _Taken:
@@ -457,7 +469,8 @@ def merged(
         standing, compared = [-1] * len(ordered), len(ordered)
     else:
         standing, compared = kept, before.merged
-    if before.topics and standing == kept and -1 not in kept and len(known) == len(ordered):
+    is_same = standing == kept and -1 not in kept and len(known) == len(ordered)
+    if before.topics and is_same and _is_named_so(before, ordered, titles or {}):
         return before
     rows = likeness_rows(ordered, reads_all=reads_all)
     groups = joined(rows, _numbered(standing), least_likeness(compared))
@@ -477,6 +490,16 @@ def merged(
     sizes = {each.key: len(each.places) for each in ordered}
     atlas = Atlas(topics=tuple(topics), themes=before.themes, merged=compared)
     return themed(atlas, before, places, sizes, titles or {})
+
+
+def _is_named_so(
+    before: Atlas, chat_topics: Sequence[ChatTopic], titles: Mapping[ChatId, str]
+) -> bool:
+    """True if topics that stand would have the labels that they have: nobody has renamed one."""
+    by_key = {each.key: each for each in chat_topics}
+    groups = [[by_key[key] for key in topic.members] for topic in before.topics]
+    labels = [topic.label for topic in before.topics]
+    return distinct_labels(groups, labels, titles) == labels
 
 
 def _numbered(standing: Sequence[int]) -> list[int]:
