@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from smart_context.base.errors import ModelFailed
 from smart_context.base.text.languages import language_of
 from smart_context.base.text.references import names_nothing, refers_back
-from smart_context.base.text.words import content_words, spelled_words
+from smart_context.base.text.words import UNSPACED_RUN, content_words, spelled_words
 from smart_context.chat.messages import Message, MessageId
 from smart_context.llm.models import Embedder, Matrix
 from smart_context.llm.multilingual.files import MULTILINGUAL
@@ -54,6 +54,9 @@ _SMALLEST_SHARE, _SMALLEST = 0.03, 3
 _READ_FOR_LANGUAGE, _MOST_READ = 300, 200
 _SHORT_ANSWER, _LONGEST_COURTESY = 300, 120
 _LABEL_WORDS = 4
+_FEW_ASKED, _FIRST_WORDS = 2, 300
+"""So many questions name their topic without their answers. In scripts without spaces it is one:
+two short ones hardly name it, and the answers do."""
 _SPEAKERS = frozenset({"user", "assistant"})
 _ASKS_OR_COUNTS = re.compile(r"[?\uff1f\u061f\d]")
 
@@ -75,7 +78,7 @@ class EmbeddedTopicExtractor:
         """See `TopicExtractor`; raises `ExtractionFailed` if the embedder fails."""
         sticky = await asyncio.to_thread(standing_instructions, messages)
         known = {message_id for topic in previous.topics for message_id in topic.message_ids}
-        spoken = await asyncio.to_thread(_spoken, messages, frozenset(sticky) - known)
+        spoken = await asyncio.to_thread(_spoken, messages, frozenset(sticky) - known, known)
         if not spoken:
             return Extraction(sticky_ids=sticky)
         is_answer = [message.role == "assistant" for message in spoken]
@@ -93,7 +96,11 @@ class EmbeddedTopicExtractor:
                 labels = await asyncio.to_thread(kept_labels, _all(groups), spoken, previous)
             texts = _telling_texts(spoken, said.says_nothing, groups)
             talk = Talk(
-                texts=texts, vectors=vectors, is_answer=is_answer, speakers=_speakers(spoken)
+                texts=texts,
+                vectors=vectors,
+                spoken=[message.text[:MOST_READ] for message in spoken],
+                is_answer=is_answer,
+                speakers=_speakers(spoken),
             )
             hints = tuple(dict.fromkeys(topic.label for topic in previous.topics))
             named = await self._named(talk, groups, labels, hints)
@@ -200,14 +207,19 @@ def _speaks_of(words: AbstractSet[str], group: Group, texts: Sequence[str]) -> b
 def _telling_texts(
     spoken: Sequence[Message], says_nothing: Sequence[bool], groups: Sequence[Group]
 ) -> list[str]:
-    """What names the topics, for each message: of a single question its own words alone."""
+    """What names the topics, for each message: of a few questions their own words alone."""
     texts = [
         "" if is_bare else message.text[:MOST_READ]
         for message, is_bare in zip(spoken, says_nothing, strict=True)
     ]
     for group in groups:
-        asked = [place for place in group.places if spoken[place].role == "user"]
-        if len(asked) == 1 and content_words(texts[asked[0]]):
+        asked = [
+            place
+            for place in group.places
+            if spoken[place].role == "user" and content_words(texts[place])
+        ]
+        is_unspaced = any(UNSPACED_RUN.search(texts[place][:_FIRST_WORDS]) for place in asked[:1])
+        if 1 <= len(asked) <= (1 if is_unspaced else _FEW_ASKED):
             for place in {*group.places} - {*asked}:
                 texts[place] = ""
     return texts
@@ -276,22 +288,34 @@ def _held(
     return with_held(topics, held, list(place_of), nearest)
 
 
-def _spoken(messages: Sequence[Message], sticky: frozenset[str]) -> list[Message]:
-    """The messages that can have a topic: neither instructions nor the answers to them."""
+def _spoken(
+    messages: Sequence[Message], sticky: frozenset[str], known: AbstractSet[str]
+) -> list[Message]:
+    """The messages that can have a topic: neither instructions nor the answers to them.
+
+    Nor greetings before the first question, unless they have a topic already.
+    """
     spoken: list[Message] = []
-    after_instruction = False
+    after_instruction, greets = False, False
     for message in messages:
         is_instruction = message.id in sticky
         accepts_one = after_instruction and message.role == "assistant"
+        if message.role == "user":
+            greets = not spoken and message.id not in known and _is_greeting(message.text)
         if (
             is_readable(message)
             and message.text.strip()
             and message.role in _SPEAKERS
-            and not (is_instruction or accepts_one)
+            and not (is_instruction or accepts_one or greets)
         ):
             spoken.append(message)
         after_instruction = is_instruction
     return spoken
+
+
+def _is_greeting(text: str) -> bool:
+    """True for a courtesy, or a text without a word for a subject that asks for nothing more."""
+    return is_courtesy(text) or (names_nothing(text) and not refers_back(text))
 
 
 def _chronological(

@@ -192,9 +192,10 @@ def is_courtesy(text: str) -> bool:
     words = _words(text)
     if len(words) > _LONGEST_COURTESY:
         return False
-    plain = [word.strip(".()\"'\u3002\uff0c\uff01\u2026\u060c\u0964") for word in words]
-    return any(map(_is_courtesy, plain)) and all(
-        _is_courtesy(word) or word in _FILLING for word in plain if word
+    plain = [*filter(None, (word.strip(_MARKS) for word in words))]
+    polite, filling = _courtesies("polite"), _courtesies("filling")
+    return any(_is_courtesy(word) or word in polite for word in plain) and all(
+        _is_courtesy(word) or word in polite or word in filling for word in plain
     )
 
 
@@ -207,18 +208,9 @@ _LONGEST_COURTESY = 12
 _MOST_READ = 1_000
 """Most characters of a courtesy: a message of megabytes would take a second to look through."""
 
-_LONGEST_UNSPACED, _LITTLE = 24, 4
-_FILLING = frozenset(
-    (
-        *("a", "all", "and", "for", "have", "help", "i", "is", "it", "much", "my", "of", "so"),
-        *("that", "the", "this", "to", "very", "was", "you", "your", "day", "one", "are", "be"),
-        *("see", "know", "makes", "sense", "get", "got", "ich", "habe", "zu", "wissen", "klingt"),
-        *("je", "vois", "c'est", "גמור", "अच्छा", "ठीक", "गया", "गई", "جدا", "جزيلا"),
-        *("too", "then", "well", "again", "now", "idea", "really", "will", "do", "need", "its"),
-        *("sehr", "vielen", "dank", "das", "ist", "alles", "für", "die", "hilfe", "beaucoup"),
-        *("pour", "votre", "aide", "muchas", "por", "su", "ayuda", "la", "tu", "bien"),
-    )
-)
+_LONGEST_UNSPACED, _LITTLE = 24, 1
+_ASKS = re.compile("[?\uff1f吗嗎呢]")
+_MARKS = ".()\"'\u3002\uff0c\uff01\u2026\u060c\u0964\u00bf\u00a1\u201e\u201c\u201d\u00ab\u00bb"
 
 
 def _words(text: str) -> list[str]:
@@ -226,30 +218,35 @@ def _words(text: str) -> list[str]:
 
 
 def _is_all_courtesies(text: str) -> bool:
-    """True if a text without spaces has almost nothing left once its courtesies are removed."""
-    rest = text
-    for courtesy in _unspaced_courtesies():
-        rest = rest.replace(courtesy, "")
-    return rest != text and sum(map(len, UNSPACED_RUN.findall(rest))) <= _LITTLE
+    """True if a text without spaces has nothing left once its courtesies are removed.
+
+    A question has to be one to the letter: the beginning of one may be a courtesy, too.
+    """
+    rest, is_polite = text, False
+    for word in _unspaced("courtesies", "polite", "filling"):
+        is_polite |= word in rest and word not in _courtesies("filling")
+        rest = rest.replace(word, " ")
+    left = sum(map(len, UNSPACED_RUN.findall(rest)))
+    return is_polite and left <= (0 if _ASKS.search(text) else _LITTLE)
 
 
 def _is_courtesy(word: str) -> bool:
     if word in _courtesies():
         return True
     return bool(UNSPACED_RUN.search(word)) and any(
-        courtesy in word or word in courtesy for courtesy in _unspaced_courtesies()
+        courtesy in word or word in courtesy for courtesy in _unspaced("courtesies")
     )
 
 
 @cache
-def _courtesies() -> frozenset[str]:
-    return word_lists(Path(__file__).with_name("courtesies.txt"))["courtesies"]
+def _courtesies(kind: str = "courtesies") -> frozenset[str]:
+    return word_lists(Path(__file__).with_name("courtesies.txt"))[kind]
 
 
 @cache
-def _unspaced_courtesies() -> tuple[str, ...]:
-    """Courtesies in scripts without spaces, the longest first, since they contain shorter ones."""
-    found = filter(UNSPACED_RUN.match, _courtesies())
+def _unspaced(*kinds: str) -> tuple[str, ...]:
+    """Words in scripts without spaces, the longest first, since they contain shorter ones."""
+    found = filter(UNSPACED_RUN.match, frozenset().union(*map(_courtesies, kinds)))
     return tuple(sorted(found, key=lambda word: (-len(word), word)))
 
 

@@ -55,8 +55,10 @@ _HANGUL = re.compile("[\uac00-\ud7a3]")
 class Talk:
     """The n messages of a chat, to find names in."""
 
-    texts: Sequence[str]
+    texts: Sequence[str]  # what names are found in
     vectors: Matrix  # shape (n, d), their embeddings
+    # the messages as they were said, which show where words begin and end; `texts` if left out
+    spoken: Sequence[str] = ()
     # for each message, True if it is an answer; questions count more
     is_answer: Sequence[bool] = ()
     # the lower-cased names of the speakers, which can't be labels
@@ -198,7 +200,8 @@ def _label(
             best = best or (score, label)
     if found := best or alike:
         return found[1]
-    return _numbered(plain_name(said, talk.speakers), {label_key(label) for label in others})
+    name = plain_name(said, talk.speakers, talk.spoken)
+    return _numbered(name, {label_key(label) for label in others})
 
 
 def _accepted(
@@ -208,7 +211,7 @@ def _accepted(
     for candidate in sorted(candidates, key=_is_doubtful):
         is_own = candidate.phrase is not None or "&" in candidate.text
         if is_own or is_said(candidate.text, said):
-            label = accepted(candidate.text, talk.texts, talk.speakers)
+            label = accepted(candidate.text, talk.spoken or talk.texts, talk.speakers)
             if label:
                 yield candidate, label
 
@@ -223,24 +226,31 @@ def _label_words(label: str) -> frozenset[str]:
     return frozenset(stem(word) for word in label_key(label).split() if word != "&")
 
 
-def plain_name(said: Sequence[str], speakers: AbstractSet[str]) -> str:
+def plain_name(said: Sequence[str], speakers: AbstractSet[str], spoken: Sequence[str] = ()) -> str:
     """The first content words, for a group without a better name.
 
     Args:
         speakers: Names that are no subjects, in lower case.
+        spoken: Texts that show where words begin and end; `said` if left out.
     """
     weak = grammar_of_texts(said[:_MOST_TRIED]).weak_words
-    return _plain_name(said, speakers, weak) or _plain_name(said, speakers) or NAMELESS
+    shown = spoken or said
+    return (
+        _plain_name(said, speakers, shown, weak) or _plain_name(said, speakers, shown) or NAMELESS
+    )
 
 
 def _plain_name(
-    said: Sequence[str], speakers: AbstractSet[str], skipped: AbstractSet[str] = frozenset()
+    said: Sequence[str],
+    speakers: AbstractSet[str],
+    spoken: Sequence[str],
+    skipped: AbstractSet[str] = frozenset(),
 ) -> str:
     tried: dict[str, str] = {}
 
     def label_of(word: str) -> str:
         if word not in tried:
-            tried[word] = accepted(word, said, speakers) if len(tried) < _MOST_TRIED else ""
+            tried[word] = accepted(word, spoken, speakers) if len(tried) < _MOST_TRIED else ""
         return tried[word]
 
     for text in said:

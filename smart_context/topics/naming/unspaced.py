@@ -118,7 +118,8 @@ _PARTING_WORDS = (
     *("那个", "那個", "哪个", "哪個", "每个", "每個", "我们", "我們", "你们", "他们", "自己"),
     *("我家", "你家", "有用", "有什么", "有哪些", "哪些", "哪里", "哪裡", "家里", "家裡", "告诉"),
     *("告訴", "帮我", "幫我", "推荐", "推薦", "建议", "建議", "介绍", "介紹", "觉得", "覺得"),
-    *("知道", "使用", "开始", "開始", "设置", "設置", "问题", "問題", "继续", "繼續"),
+    *("知道", "使用", "开始", "開始", "设置", "設置", "问题", "問題", "继续", "繼續", "如何"),
+    *("多久", "多长", "多長", "多大", "一次", "几次", "幾次", "几天", "幾天", "几点", "幾點"),
 )
 _PARTING = frozenset("最是我你您他她它也就还還很把被让讓给給从從为為谁誰而但或因请請吧吗嗎呢啊啥")
 """Characters that are hardly ever part of a name."""
@@ -169,8 +170,20 @@ _JAPANESE_NAME = re.compile(
 _NOT_FIRST, _NOT_LAST = ("".join(sorted(kind)) for kind in (_NEVER_FIRST, _NEVER_LAST))
 _EDGES = re.compile(f"[{''.join(sorted(_NEVER_AT_EDGE))}]")
 _LONGEST_NAME = 5
+_INNER_VERBS = re.compile(f"[{''.join(sorted(_OFTEN_VERBS))}]")
 
-_SPLIT = re.compile("|".join((*_PARTING_WORDS, f"[{''.join(sorted(_PARTING | PARTICLES))}]")))
+_IN_WORDS = {"他": "吉", "吧": "酒网網", "请": "申邀聘", "請": "申邀聘", "就": "成", "的": "目"}
+"""Characters of `_PARTING` and particles that are part of a word after one of these: `吉他`."""
+
+_SPLIT = re.compile(
+    "|".join(
+        (
+            *_PARTING_WORDS,
+            *(f"(?<![{before}]){after}" for after, before in _IN_WORDS.items()),
+            f"[{''.join(sorted((_PARTING | PARTICLES) - _IN_WORDS.keys()))}]",
+        )
+    )
+)
 
 
 def unspaced_phrases(texts: Mapping[int, str], asked: AbstractSet[int]) -> list[Phrase]:
@@ -230,11 +243,22 @@ def unspaced_names(text: str) -> Iterator[str]:
         return
     for stretch in stretches_of(text):
         parts = [stretch] if is_korean(stretch) else _EDGES.split(stretch)
-        for part in parts:
+        for part in (piece for whole in parts for piece in _without_verbs(whole)):
             piece = part if begins_phrase(f"{part} ") else part.lstrip(_NOT_FIRST)
             piece = piece.rstrip(_NOT_LAST)
             if _FEWEST <= len(piece) <= _LONGEST_NAME and _is_name(piece):
                 yield piece
+
+
+def _without_verbs(part: str) -> list[str]:
+    """The part; one that is too long for a name is cut at its verbs: `西红柿炒鸡蛋`.
+
+    Of one that is still too long, the end is the most telling: `申请日本签证`.
+    """
+    if is_korean(part) or len(part) <= _LONGEST_NAME:
+        return [part]
+    pieces = _INNER_VERBS.split(part)
+    return [piece if len(piece) <= _LONGEST_NAME else piece[-2 * _FEWEST :] for piece in pieces]
 
 
 def _is_name(piece: str) -> bool:
