@@ -28,8 +28,11 @@ from smart_context.topics.values import MOST_READ, Previous, Topic
 
 _FEW_MESSAGES, _FEW_UNITS = 4, 2
 
-FIRST = 30
-"""So many messages are grouped afresh each time, but for what the user relies on."""
+_BEGUN = 4
+"""So many questions are always grouped afresh, but for what the user relies on."""
+
+FIRST = 60
+"""So many messages are grouped afresh unless that takes a group apart."""
 
 COMPARED = 300
 """In a chat of more messages, what it had is not compared with a new grouping at each turn."""
@@ -116,9 +119,11 @@ def grown_groups(
         now[_is_left_out(messages, spoken, said, previous, own, now)] = NO_GROUP
         if afresh and units.new_from < len(before):
             right = _with_lone_units(_put_right(afresh, own, stays, previous), now, unit_of)
+            is_begun = len(directions) <= _BEGUN
             is_harmless = len(messages) <= FIRST and not _takes_apart(before, right, unit_of)
             gain = _worth(units, right, unit_of) - _worth(units, now, unit_of)
-            now = right if is_harmless or gain > _CLEARLY * len(directions) else now
+            is_better = gain > _CLEARLY * len(directions)
+            now = right if is_begun or is_harmless or is_better else now
     groups = _tree(now, topics, smallest, previous.fixed_labels)
     return sorted(
         _nested(groups, rows, most=most, largest=units.largest),

@@ -16,6 +16,7 @@ from smart_context.topics.clusters.units import (
     at_unit_length,
     coarser,
     hold_together,
+    is_between_alike,
     merges,
     roots,
     unit_rows,
@@ -59,6 +60,8 @@ _COURTEOUS = 0.45
 _MODELS = frozenset({"all-minilm-l6-v2", "all-minilm", "all-minilm:l6-v2"})
 _PRIOR = 40
 _ALIKE, _BONUS, _POINTING = 0.25, 0.4, 0.2
+_FIRST_UNITS, _BONUS_FIRST = 5, 0.2
+"""In a chat of few questions, to be neighbours tells less: each may begin a subject."""
 _WORDS, _WORDS_UNREAD = 0.8, 1.0
 _ALIKENESS, _ALIKENESS_UNREAD = 0.35, 0.1
 _SHORT, _BESIDE = 4, 0.11
@@ -153,12 +156,11 @@ class Said:
         """True if there are two units, of which the second does not point to the first.
 
         Then being neighbours says nothing: the first two questions of a chat often have two
-        subjects. In other languages than English, likeness tells less.
+        subjects.
         """
         second = np.flatnonzero(units)[:1]
         is_told = bool(np.isin(second, np.flatnonzero(self.refers_back)).any())
-        is_sure = self.is_read and not self.is_mapped
-        return is_sure and int(units[-1]) == 1 and not is_told
+        return self.is_read and int(units[-1]) == 1 and not is_told
 
     def share_asked(self, directions: Matrix, above: float = _ABOVE) -> float:
         """What is asked of mean similarities, as a share of what is asked in English.
@@ -196,13 +198,12 @@ def subjects_of(said: Said, *, most: int) -> list[Subject]:
     directions = unit_rows(rows, units)
     sizes = np.bincount(units)
     bonus = said.bonus(directions, units)
-    beside = _BESIDE
+    share, beside = said.share_asked(directions, above=_ABOVE_AFRESH), _BESIDE
     if said.are_two_questions(units):
-        bonus, beside = np.zeros_like(bonus), _ALIKE
+        bonus, share, beside = np.zeros_like(bonus), 1.0, _ALIKE
     largest = most_of_one(count)
     found = list(merges(directions, bonus, sizes=sizes.tolist(), most=largest))
-    least = _ALIKE * said.share_asked(directions, above=_ABOVE_AFRESH)
-    alike = sum(merge.alike >= least for merge in found)
+    alike = sum(merge.alike >= share * _ALIKE for merge in found)
     cut = max(alike, len(sizes) - _MOST_GROUPS)
     wide_root = roots(found[: max(cut, len(sizes) - most)], len(sizes))
     narrow_root = roots(found[:cut], len(sizes))
@@ -231,7 +232,8 @@ def _bonus(directions: Matrix, units: Labels, refers_back: Sequence[bool] | None
     Little or none if the two have nothing in common, which can only be judged in a language that
     the model knows.
     """
-    bonus = np.full(len(directions) - 1, _BONUS, dtype=np.float32)
+    usual = _BONUS if len(directions) > _FIRST_UNITS else _BONUS_FIRST
+    bonus = np.full(len(directions) - 1, usual, dtype=np.float32)
     if refers_back is not None:
         first = np.flatnonzero(np.diff(units, prepend=-1))
         points = np.isin(first[1:], np.flatnonzero(refers_back))
@@ -252,7 +254,7 @@ def _with_offshoots(
     """Merge short groups into the most similar group next to or around them.
 
     In a long chat, a single question with its answer needs less similarity; between two units of
-    the same group it needs hardly any.
+    the same group, with one of which it has something in common, it needs hardly any.
 
     Args:
         beside: The similarity that a group needs with another that it stands beside.
@@ -273,7 +275,7 @@ def _with_offshoots(
         ]
         links = [float((rows[units] @ rows[root == other].T).mean()) for other in fits]
         is_single, is_minor = len(units) == 1, size <= _MINOR_SHARE * sizes.sum()
-        is_between = is_single and 0 < units[0] < len(root) - 1 and len(set(root[near])) == 1
+        is_between = is_single and is_between_alike(rows, root, int(units[0]))
         least = _BETWEEN if is_between else _BESIDE_IF_MINOR if is_single and is_minor else beside
         if links and max(links) >= max(least, _INNER * hold_together(rows[units])):
             kept = fits[int(np.argmax(links))]

@@ -20,6 +20,7 @@ from smart_context.topics.clusters.units import (
     Floats,
     Labels,
     hold_together,
+    is_between_alike,
     merges,
     merges_of,
     roots,
@@ -196,7 +197,7 @@ def _place_for(units: Units, joined: Labels, group: int, members: Labels, *, fir
     ]
     rows = units.rows
     links = [float((rows[members] @ rows[joined == other].T).mean()) for other in fits]
-    is_between = is_lone and 0 < members[0] < count - 1 and len(np.unique(joined[near])) == 1
+    is_between = is_lone and is_between_alike(rows, joined, int(members[0]))
     is_minor = is_lone and size <= _MINOR_SHARE * units.sizes.sum()
     least = _BETWEEN if is_between else _BESIDE_IF_MINOR if is_minor else _BESIDE
     if links and max(links) >= units.share * least:

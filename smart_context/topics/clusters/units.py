@@ -65,6 +65,16 @@ def hold_together(rows: Matrix) -> float:
     return float(total @ total - np.vdot(rows, rows)) / max(1, count * (count - 1))
 
 
+def is_between_alike(rows: Matrix, groups: Labels, unit: int) -> bool:
+    """True if a unit stands between two of one group, and is not unlike both of them.
+
+    Else it may be another subject that came up in between.
+    """
+    if not 0 < unit < len(groups) - 1 or groups[unit - 1] != groups[unit + 1]:
+        return False
+    return float((rows[[unit - 1, unit + 1]] @ rows[unit]).max()) >= 0
+
+
 def merges(
     rows: Matrix, bonus: float | Floats, *, sizes: Sequence[int], most: float = np.inf
 ) -> Iterator[Merge]:
