@@ -34,6 +34,7 @@ _log = logging.getLogger(__name__)
 _ATTEMPTS = 20
 _LONGEST_PAUSE_S = 0.1
 _FRESH_S = 1.0
+_PER_MESSAGE = 600  # bytes in memory, besides those of its line
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Stored:
     @property
     def size(self) -> int:
         """What it takes to remember it, in bytes."""
-        return self.signature.size
+        return self.signature.size + _PER_MESSAGE * len(self.version.entries)
 
 
 class Damaged(Exception):
