@@ -48,6 +48,7 @@ from smart_context.plugin.selection.selector import (
     ChatView,
     ContextSelector,
     Decision,
+    kept_of_chats,
     protected_ids,
 )
 from smart_context.relevance.reasons import Reason, ReasonKind
@@ -244,7 +245,8 @@ class Forecasts:
     as_text: Callable[[], bool]  # True if it is given calls and results in plain text
     clock: Callable[[], float] = time.monotonic  # a monotonic clock, in seconds
     _kept: LRUCache[tuple[ChatId, ForecastKey, bool], _Kept] = field(
-        init=False, default_factory=partial(LRUCache, MAX_FORECASTS)
+        init=False,
+        default_factory=lambda: kept_of_chats(MAX_FORECASTS, lambda kept: len(kept.stored)),
     )
     _kept_briefings: dict[tuple[ChatId, PersonId | None], _KeptBriefing] = field(
         init=False, default_factory=dict

@@ -5,10 +5,9 @@ Page, command line and turns all ask this one function, so what is shown is what
 
 import asyncio
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from cachetools import LRUCache
@@ -82,6 +81,21 @@ PATIENCE_S = 20.0
 
 MAX_KEPT = 16
 """The most choices of the filter that are kept."""
+
+MAX_KEPT_MESSAGES = 100_000
+"""The most messages of all that is kept of chats in one place: some 60 MB, and their texts."""
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def kept_of_chats(most: int, messages_in: Callable[[V], int]) -> "LRUCache[K, V]":
+    """A cache with so many entries, or fewer of long chats; the longest chat is kept alone."""
+    least = MAX_KEPT_MESSAGES // most
+    return LRUCache(
+        MAX_KEPT_MESSAGES,
+        getsizeof=lambda value: min(max(messages_in(value), least), MAX_KEPT_MESSAGES),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +187,7 @@ class ContextSelector:
     _: KW_ONLY
     patience_s: float | None = PATIENCE_S  # how long the embedder may take; `None` sets no limit
     _kept: LRUCache[tuple[ChatId, float, FilterSettings], _Chosen] = field(
-        default_factory=partial(LRUCache, MAX_KEPT), init=False
+        default_factory=lambda: kept_of_chats(MAX_KEPT, lambda c: len(c.view.messages)), init=False
     )
 
     def is_searching(self, state: FilterState) -> bool:

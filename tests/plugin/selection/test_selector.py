@@ -13,7 +13,13 @@ from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.request.window import Window
 from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
-from smart_context.plugin.selection.selector import ChatView, ContextSelector, with_pinned_restored
+from smart_context.plugin.selection.selector import (
+    MAX_KEPT_MESSAGES,
+    ChatView,
+    ContextSelector,
+    kept_of_chats,
+    with_pinned_restored,
+)
 from smart_context.plugin.selection.window_budget import WindowBudget
 from smart_context.plugin.settings import FilterSettings
 from smart_context.relevance.judge.calibrate import DEFAULT_THRESHOLD
@@ -271,3 +277,19 @@ def test_calls_and_results_come_back_together_or_not_at_all():
         assert with_pinned_restored(chat[2:], chat, wanted) == chat
     assert with_pinned_restored(chat[1:], chat[1:], ["told"]) == chat[1:]
     assert with_pinned_restored(chat[2:], chat[1:], ["told"]) == chat[2:]
+
+
+@pytest.mark.parametrize(
+    ("messages", "kept"),
+    [
+        pytest.param(0, 16, id="empty chats"),
+        pytest.param(1_000, 16, id="short ones"),
+        pytest.param(MAX_KEPT_MESSAGES // 4, 4, id="long ones"),
+        pytest.param(MAX_KEPT_MESSAGES * 2, 1, id="longer ones than may be kept"),
+    ],
+)
+def test_of_long_chats_fewer_are_kept(messages, kept):
+    cache = kept_of_chats(16, len)
+    for number in range(40):
+        cache[number] = range(messages)
+    assert [*cache] == [*range(40 - kept, 40)]
