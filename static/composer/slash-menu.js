@@ -1,6 +1,7 @@
 // @ts-check
 /** The commands that a slash in the message box shows: arrows choose, Enter runs, Escape closes. */
 
+import { isComposing } from "../lib/composing.js";
 import { clone } from "../lib/from-template.js";
 import { visible } from "../lib/text.js";
 import { commandsFrom } from "./commands.js";
@@ -65,7 +66,7 @@ export class SlashMenu {
   /** Handles a key; true if the menu used it. @param {KeyboardEvent} event */
   press(event) {
     const options = this.#shown();
-    if (!options.length || event.shiftKey || event.isComposing) return false;
+    if (!options.length || event.shiftKey || isComposing(event)) return false;
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step) this.#choose((this.#chosen + step + options.length) % options.length);
     else if (event.key === "Escape") this.#close();

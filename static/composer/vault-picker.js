@@ -2,6 +2,7 @@
 /** The dialog that attaches files of the vault to a message: related ones, or search results. */
 
 import { wordsOf } from "../contexts/context-draft.js";
+import { isComposing } from "../lib/composing.js";
 import { clone } from "../lib/from-template.js";
 import { newest } from "../lib/newest.js";
 import { numbered, reasonOf, visible } from "../lib/text.js";
@@ -81,7 +82,7 @@ export class VaultPicker {
 
   /** Enter in the box attaches the first file, which is marked; Escape closes the dialog at once. @param {KeyboardEvent} event */
   #finish(event) {
-    if (event.isComposing || !["Enter", "Escape"].includes(event.key)) return;
+    if (isComposing(event) || !["Enter", "Escape"].includes(event.key)) return;
     event.preventDefault();
     if (event.key === "Escape") this.#dialog.close();
     else if (this.#query && this.#listed === this.#query) this.#pickFirst();

@@ -1,6 +1,7 @@
 // @ts-check
 /** The keys of the whole page; each does one thing wherever the focus is. */
 
+import { isComposing } from "../lib/composing.js";
 import { toast } from "../lib/toasts.js";
 
 const HOLD_MS = 350;
@@ -18,7 +19,7 @@ const WRITES = "textarea, select, [contenteditable], input:not([type=checkbox], 
 /** @param {Deeds} deeds */
 export function startKeys({ openPalette = () => {}, openKeys = () => {}, close = () => false, own = {}, panel }) {
   addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.isComposing || event.altKey) return;
+    if (event.defaultPrevented || isComposing(event) || event.altKey) return;
     const isCommand = event.ctrlKey || event.metaKey;
     const isDialogOpen = Boolean(document.querySelector("dialog[open]"));
     if (isCommand && !event.shiftKey && event.key.toLowerCase() === "k") {

@@ -1,6 +1,7 @@
 // @ts-check
 /** The palette: chats, topics, contexts, notes and commands by name. */
 
+import { isComposing } from "../lib/composing.js";
 import { newest } from "../lib/newest.js";
 import { visible } from "../lib/text.js";
 
@@ -106,7 +107,7 @@ export class Palette {
   #press(event) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const count = this.#shown.length;
-    if (event.isComposing || !count || (!step && event.key !== "Enter")) return;
+    if (isComposing(event) || !count || (!step && event.key !== "Enter")) return;
     event.preventDefault();
     if (step) this.#choose((this.#chosen + step + count) % count);
     else this.#run(this.#chosen);

@@ -1,6 +1,7 @@
 // @ts-check
 /** The list of chats: search, rename, delete with undo, folders, and which chats are being answered. */
 
+import { isComposing } from "../lib/composing.js";
 import { ChatSelection } from "./chat-selection.js";
 import { fetchFragment } from "../lib/fragments.js";
 import { recall, remember } from "../lib/memory.js";
@@ -193,7 +194,7 @@ export class ChatList {
       if (keep && title) await this.#attempt("memory.rename_chat", { chat_id: id, title });
     };
     input.addEventListener("keydown", (event) => {
-      if (event.isComposing) return;
+      if (isComposing(event)) return;
       if (event.key !== "Enter" && event.key !== "Escape") return;
       event.preventDefault();
       end(event.key === "Enter");

@@ -2,6 +2,7 @@
 /** What the menu of the open chat does with it: find, choose a model, rename, duplicate, delete. */
 
 import { keyHeaders } from "../key.js";
+import { isComposing } from "../lib/composing.js";
 import { download } from "../lib/download.js";
 import { reasonOf } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
@@ -105,7 +106,7 @@ function rename(wire, chatId) {
     }
   };
   input.addEventListener("keydown", (event) => {
-    if (event.isComposing || (event.key !== "Enter" && event.key !== "Escape")) return;
+    if (isComposing(event) || (event.key !== "Enter" && event.key !== "Escape")) return;
     event.preventDefault();
     event.stopPropagation();
     end(event.key === "Enter");

@@ -1,6 +1,7 @@
 // @ts-check
 /** Finds a text in all messages of the chat, loaded or not, and goes from one to the next. */
 
+import { isComposing } from "../../lib/composing.js";
 import { numbered, reasonOf } from "../../lib/text.js";
 import { toast } from "../../lib/toasts.js";
 
@@ -50,7 +51,7 @@ export class FindInChat {
       this.#timer = setTimeout(() => this.#find().catch((error) => toast(reasonOf(error))), QUIET_MS);
     });
     this.#bar.addEventListener("keydown", (event) => {
-      if (event.isComposing) return;
+      if (isComposing(event)) return;
       if (event.key === "Escape") this.#close();
       else if (event.key === "Enter" && event.target === this.#field) this.#step(event.shiftKey ? -1 : 1);
       else return;

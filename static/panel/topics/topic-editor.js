@@ -1,6 +1,7 @@
 // @ts-check
 /** Topics by hand: other names, some gone, some of one's own. */
 
+import { isComposing } from "../../lib/composing.js";
 import { reasonOf, visible } from "../../lib/text.js";
 import { toast } from "../../lib/toasts.js";
 import { tellWithUndo } from "./undo-notice.js";
@@ -59,7 +60,7 @@ export function startTopicEditor(root, wire, chatId, panel) {
   });
   list.addEventListener("keydown", (event) => {
     const input = event.target;
-    if (!(input instanceof HTMLInputElement) || event.isComposing) return;
+    if (!(input instanceof HTMLInputElement) || isComposing(event)) return;
     if (event.key === "Escape") input.value = labelOf(input);
     const wanted = input.value.trim();
     if (event.key === "Enter" && wanted !== labelOf(input)) renamed = wanted;

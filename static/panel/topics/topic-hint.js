@@ -4,6 +4,7 @@
  * Where topics are picked and it is about another one, that can be added, picked alone, or ignored.
  */
 
+import { isComposing } from "../../lib/composing.js";
 import { newest } from "../../lib/newest.js";
 import { counted, numbered, visible } from "../../lib/text.js";
 
@@ -100,7 +101,7 @@ export function startTopicHint({ root, wire, chatId, panel, box }) {
   box.form?.addEventListener("submit", hide);
   document.addEventListener("panel-changed", refresh);
   box.addEventListener("keydown", (event) => {
-    if (line.hidden || event.isComposing || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (line.hidden || isComposing(event) || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
     if (event.key === "Escape") {
       dismissed = box.value.trim();
       hide();
