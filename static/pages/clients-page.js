@@ -85,7 +85,7 @@ keys?.addEventListener("click", (event) => {
 });
 for (const button of document.querySelectorAll("[data-copy]")) {
   const text = () => button.parentElement?.querySelector("code")?.textContent ?? "";
-  button.addEventListener("click", () => attempt(() => copied(/** @type {HTMLElement} */ (button), text())));
+  button.addEventListener("click", () => attempt(async () => void (await copied(/** @type {HTMLElement} */ (button), text()))));
 }
 
 function showTimes() {

@@ -118,14 +118,18 @@ function build() {
     }
   }
 
+  /** The built text; null if the user finds it too long. */
+  async function compiled() {
+    const { text, tokens, ask_above: limit } = await call("compile_context", { items, options: options.read() });
+    const words = `The text is about ${counted(tokens, "token")} long, which is more than most models handle well.`;
+    const isWanted = !limit || tokens <= limit || (await asked("Copy this much?", words, "Copy"));
+    return isWanted ? text : null;
+  }
+
   async function copy() {
     const button = find("copy-context");
     try {
-      const { text, tokens, ask_above: limit } = await call("compile_context", { items, options: options.read() });
-      const words = `The text is about ${counted(tokens, "token")} long, which is more than most models handle well.`;
-      if (limit && tokens > limit && !(await asked("Copy this much?", words, "Copy"))) return;
-      await copied(button, text);
-      toast("Copied.", { label: "OK", act: () => {} });
+      if (await copied(button, compiled())) toast("Copied.", { label: "OK", act: () => {} });
     } catch (error) {
       toast(reasonOf(error));
     }

@@ -2,6 +2,7 @@
 /** The actions of a message: copy, edit, answer again, show another version, pin, hide. */
 
 import { chooseModel } from "../../frame/model-choice.js";
+import { isComposing } from "../../lib/composing.js";
 import { copied } from "../../lib/copied.js";
 import { clone } from "../../lib/from-template.js";
 import { fetchText } from "../../lib/fragments.js";
@@ -61,7 +62,7 @@ async function act(action, pressed, message, page) {
   const id = message.dataset.messageId ?? "";
   const isPressed = pressed.getAttribute("aria-pressed") === "true";
   try {
-    if (action === "copy") await copied(pressed, await sourceOf(chatId, id));
+    if (action === "copy") await copied(pressed, sourceOf(chatId, id));
     if (action === "edit") edit(message, await sourceOf(chatId, id), async (text, asks) => {
       if (asks) await answerAgain(message, page, { text });
       else await wire.call("chat.edit", { chat_id: chatId, message_id: id, text });
@@ -146,7 +147,7 @@ function edit(message, text, save) {
   });
   form.addEventListener("keydown", (event) => {
     // While an input method composes, Enter chooses characters.
-    if (event.isComposing || event.keyCode === 229) return;
+    if (isComposing(event)) return;
     const isEnter = event.key === "Enter" && event.target === box && !event.shiftKey;
     if (!isEnter && event.key !== "Escape") return;
     event.preventDefault();
