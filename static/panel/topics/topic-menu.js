@@ -40,7 +40,9 @@ export function startTopicMenu(root, panel) {
     event.preventDefault();
     const { left, bottom } = bubble.getBoundingClientRect();
     const isByKey = event.button !== 2 || (!event.clientX && !event.clientY);
-    open([input.value], input, isByKey ? { x: left, y: bottom } : { x: event.clientX, y: event.clientY });
+    const at = isByKey ? { x: left, y: bottom } : { x: event.clientX, y: event.clientY };
+    // WebKit gives the bubble the focus after this event, which would close the menu.
+    setTimeout(() => open([input.value], input, at));
   });
   root.addEventListener("keydown", (event) => {
     const input = event.target;
@@ -74,7 +76,9 @@ export function startTopicMenu(root, panel) {
     event.stopPropagation();
   });
   menu.addEventListener("focusout", (event) => {
-    if (!(event.relatedTarget instanceof Node) || !menu.contains(event.relatedTarget)) close(false);
+    // Safari names no element when a button of the menu is pressed.
+    const next = event.relatedTarget;
+    if (next instanceof Node && next !== opener && !menu.contains(next)) close(false);
   });
   document.addEventListener("pointerdown", (event) => {
     if (!(event.target instanceof Node) || !menu.contains(event.target)) close(false);
