@@ -1,6 +1,7 @@
 // @ts-check
 /** Where the next message is written, sent and stopped. */
 
+import { isComposing } from "../lib/composing.js";
 import { commandIn } from "./commands.js";
 import { Queue } from "./queue.js";
 import { SlashMenu } from "./slash-menu.js";
@@ -16,6 +17,11 @@ import { reasonOf } from "../lib/text.js";
  * @property {(command: Command, words: string) => Promise<unknown>} run
  */
 
+/** True where Enter is the only way to a new line: on a phone's keyboard, that has no Shift for it. @param {KeyboardEvent} event */
+function isNewLine({ ctrlKey, metaKey }) {
+  return !ctrlKey && !metaKey && matchMedia("(hover: none) and (pointer: coarse)").matches;
+}
+
 export class Composer {
   #form;
   #box;
@@ -26,6 +32,8 @@ export class Composer {
   #draft = "";
   #menu;
   #isAnswering = false;
+  /** The user has stopped the answer. */
+  #isStopped = false;
   /** True once it is known whether an answer was being written when the page was opened. */
   #isShown = false;
   #isSending = false;
@@ -63,8 +71,7 @@ export class Composer {
     });
     this.#box.addEventListener("keydown", (event) => {
       if (this.#menu.press(event)) return;
-      // While an input method composes, Enter chooses characters and does not send.
-      if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+      if (event.key !== "Enter" || event.shiftKey || isComposing(event) || isNewLine(event)) return;
       event.preventDefault();
       this.#form.requestSubmit();
     });
@@ -81,6 +88,7 @@ export class Composer {
     this.#find(".stop").addEventListener("click", () => {
       // Who stops an answer wants to think again about what was to follow it.
       this.hold();
+      this.#isStopped = true; // Safari gives a button that is clicked no focus
       this.#attempt(this.#deeds.stop);
     });
     this.#queue.start();
@@ -96,9 +104,13 @@ export class Composer {
     if (isAnswering && !this.#isShown) this.#queue.goOn();
     this.#isShown = true;
     // The button that was pressed last goes away with the answer that it stopped.
-    const wasThere = document.activeElement === this.#find(".stop");
+    const focused = document.activeElement;
+    const wasThere = focused === this.#find(".stop") || (this.#isStopped && focused === document.body);
     this.#show();
-    if (wasThere && !isAnswering) this.focus();
+    if (!isAnswering) {
+      this.#isStopped = false;
+      if (wasThere) this.focus();
+    }
     this.#sendNext();
   }
 

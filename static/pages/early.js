@@ -94,7 +94,8 @@
   /** @param {KeyboardEvent} event */
   function submitByKey(event) {
     const { target, key } = event;
-    if (!(target instanceof HTMLTextAreaElement) || key !== "Enter" || event.shiftKey || event.isComposing) return;
+    if (!(target instanceof HTMLTextAreaElement) || key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+    if (matchMedia("(hover: none) and (pointer: coarse)").matches) return; // it is a new line
     event.preventDefault();
     target.form?.requestSubmit();
   }
