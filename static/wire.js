@@ -19,12 +19,13 @@ export class WireError extends Error {
 }
 
 /** @typedef {"connecting" | "open" | "lost"} WireStatus */
-/** @typedef {{ open: (url: string) => WebSocket, random: () => number, report: (error: unknown) => void }} Ports */
+/** @typedef {{ open: (url: string) => WebSocket, answers: () => Promise<boolean>, random: () => number, report: (error: unknown) => void }} Ports */
 /** @typedef {{ resolve: (result: any) => void, reject: (error: WireError) => void }} Pending */
 
 export class Wire {
   #url;
   #open;
+  #answers;
   #random;
   #report;
   /** @type {WebSocket | null} */
@@ -37,6 +38,7 @@ export class Wire {
   #watchers = new Set();
   #nextId = 1;
   #attempt = 0;
+  #isAsking = false;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
   /** @type {WireStatus} */
@@ -49,9 +51,10 @@ export class Wire {
    * @param {string} url
    * @param {Partial<Ports>} [ports]
    */
-  constructor(url, { open = opened, random = Math.random, report = reportError } = {}) {
+  constructor(url, { open = opened, answers = isThere, random = Math.random, report = reportError } = {}) {
     this.#url = url;
     this.#open = open;
+    this.#answers = answers;
     this.#random = random;
     this.#report = report;
   }
@@ -60,10 +63,23 @@ export class Wire {
     return this.#status === "open";
   }
 
-  /** Connects now instead of waiting for the next scheduled attempt. */
+  /**
+   * Connects now instead of waiting for the next scheduled attempt. After a loss the server is
+   * asked first: a socket that fails makes Firefox hold back those that follow it.
+   */
   connect() {
     clearTimeout(this.#timer);
-    if (this.#socket) return;
+    if (this.#socket || this.#isAsking) return;
+    if (!this.#attempt) return this.#connect();
+    this.#isAsking = true;
+    this.#answers().then((answers) => {
+      this.#isAsking = false;
+      if (answers) this.#connect();
+      else this.#lose();
+    });
+  }
+
+  #connect() {
     const socket = this.#open(this.#url);
     this.#socket = socket;
     socket.onopen = () => {
@@ -175,4 +191,9 @@ function parsed(frame) {
 /** @param {string} address */
 function opened(address) {
   return new WebSocket(address, keyProtocols());
+}
+
+/** True if the server answers. */
+async function isThere() {
+  return fetch("/healthz", { cache: "no-store" }).then(({ ok }) => ok, () => false);
 }

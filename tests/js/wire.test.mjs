@@ -13,7 +13,10 @@ class Socket {
   }
 }
 
-function connected() {
+/** Lets what was promised happen. */
+const happened = () => new Promise(setImmediate);
+
+function connected(answers = async () => true) {
   /** @type {any[]} */
   const sockets = [];
   /** @type {unknown[]} */
@@ -23,6 +26,7 @@ function connected() {
       sockets.push(new Socket());
       return sockets.at(-1);
     },
+    answers,
     random: () => 0,
     report: (error) => faults.push(error),
   });
@@ -82,9 +86,11 @@ test("a lost connection fails what is pending, and comes back by itself", async 
   mock.timers.tick(waitMs(1, 0) - 1);
   assert.equal(sockets.length, 1);
   mock.timers.tick(1);
+  await happened();
   assert.equal(sockets.length, 2);
   sockets[1].onclose();
   mock.timers.tick(waitMs(2, 0));
+  await happened();
   sockets[2].onopen();
   assert.deepEqual(statuses, [["lost", 1], ["lost", 2], ["open", 0]]);
   const again = wire.call("a.b");
@@ -93,10 +99,33 @@ test("a lost connection fails what is pending, and comes back by itself", async 
   mock.timers.reset();
 });
 
-test("connecting twice opens one socket", () => {
+test("connecting twice opens one socket", async () => {
   const { wire, sockets } = connected();
   wire.connect();
   assert.equal(sockets.length, 1);
+  sockets[0].onclose();
+  wire.connect();
+  wire.connect();
+  await happened();
+  assert.equal(sockets.length, 2);
+});
+
+test("no socket is opened to a server that does not answer", async () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  let isThere = false;
+  const { wire, sockets } = connected(async () => isThere);
+  /** @type {any[]} */
+  const attempts = [];
+  wire.onStatus((_, attempt) => attempts.push(attempt));
+  sockets[0].onclose();
+  wire.connect();
+  await happened();
+  assert.deepEqual([sockets.length, attempts], [1, [1, 2]]);
+  isThere = true;
+  mock.timers.tick(waitMs(2, 0));
+  await happened();
+  assert.equal(sockets.length, 2);
+  mock.timers.reset();
 });
 
 test("waiting doubles up to a limit, with jitter", () => {
