@@ -9,7 +9,8 @@ const SETTLING_FRAMES = 5;
 export const LEAD_IN = 0.2;
 const NOWHERE = -1000;
 const SCROLLED_BY_HAND = ["wheel", "touchstart", "pointerdown", "keydown"];
-const RELEASED = ["pointerup", "pointercancel"];
+/** A native menu swallows the release of what opened it. */
+const RELEASED = ["pointerup", "pointercancel", "contextmenu", "blur"];
 
 /**
  * Where the reader is.

@@ -66,6 +66,8 @@ function take(taken, from, targetOf) {
     taken.style.removeProperty("translate");
   };
 
+  // A press on selected text would drag that text instead, and no pointer would be heard of again.
+  addEventListener("dragstart", (event) => event.preventDefault(), { signal });
   addEventListener("pointermove", (event) => {
     const [x, y] = [event.clientX - from.clientX, event.clientY - from.clientY];
     if (!isHeld() && Math.hypot(x, y) < BEGINS_PX) return;
