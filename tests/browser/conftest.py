@@ -1,4 +1,7 @@
-"""A real Chromium; the tests are skipped only where none is installed."""
+"""Real browsers; tests are skipped only where they are not installed.
+
+Those marked `engines` run in Firefox, too. `test_webkit.py` is about the engine of Safari.
+"""
 
 import os
 import shutil
@@ -24,30 +27,54 @@ VIEWPORT = {"width": 1280, "height": 800}
 LOST = (
     *("ERR_CONNECTION", "ERR_EMPTY_RESPONSE", "ERR_CONTENT_LENGTH_MISMATCH"),
     *("ERR_INCOMPLETE_CHUNKED_ENCODING", "WebSocket connection to"),
+    *("while the page was loading", "establish a connection to the server at ws"),
 )
-"""What Chromium says of a server that has gone."""
+"""What Chromium and Firefox say of a server that has gone."""
+
+
+def pytest_generate_tests(metafunc):
+    if metafunc.definition.get_closest_marker("engines"):
+        metafunc.parametrize("new_page", ["chromium", "firefox"], indirect=True)
 
 
 @pytest.fixture(scope="package")
-def chromium():
+def driver():
     # Not for the whole session: Playwright keeps an event loop running in this thread, and async
     # tests can't begin another.
+    expect.set_options(timeout=PATIENCE_S * 1000)
+    with sync_playwright() as playwright:
+        yield playwright
+
+
+@pytest.fixture(scope="package")
+def chromium(driver):
     if not CHROMIUM:
         assert not os.environ.get("CI"), "CI has to have a Chromium"
         pytest.skip("no chromium on this machine: apt-get install chromium-headless-shell")
-    expect.set_options(timeout=PATIENCE_S * 1000)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
+    browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="package")
+def firefox(driver):
+    program = shutil.which("firefox-esr") or shutil.which("firefox")
+    if not program:
+        pytest.skip("no Firefox on this machine: apt-get install firefox-esr")
+    browser = driver.firefox.launch(executable_path=program, channel="moz-firefox")
+    yield browser
+    browser.close()
 
 
 def is_fault(message):
     """Whether what the console says is a fault of the page's own script."""
-    # Chromium also reports what the page shows its user: no connection, a file that is refused.
-    is_lost = any(words in message.text for words in LOST)
+    # Browsers also report what the page shows its user: no connection, a file that is refused.
     is_refused = message.location["url"].endswith("/api/files")
-    return message.type == "error" and not is_lost and not is_refused
+    return message.type == "error" and not is_of_a_lost_server(message.text) and not is_refused
+
+
+def is_of_a_lost_server(text):
+    return any(words in text for words in LOST)
 
 
 @pytest.fixture(scope="package")
@@ -74,28 +101,36 @@ def serve(close_later, free_ports):
 
 
 @pytest.fixture(scope="package")
-def browser_contexts(chromium):
-    return Contexts(chromium)
+def contexts_of():
+    """The contexts of each browser that tests have asked for."""
+    return {}
 
 
 @pytest.fixture
-def new_page(browser_contexts, serve):
+def new_page(request, contexts_of, serve):
     """Opens pages of a server, each in a context of its own; fails on any error in their scripts.
 
     It asks for `serve` so that the pages are gone before their servers: what a page says of a
     server that goes away under it is not what a test is about.
     """
     used, faults = [], []
+    name = getattr(request, "param", "chromium")
+    browser = request.getfixturevalue(name)
+    browser_contexts = contexts_of.setdefault(name, Contexts(browser))
 
     def hear(message):
         if is_fault(message):
             faults.append(message.text)
 
+    def raised(error):
+        if not is_of_a_lost_server(str(error)):
+            faults.append(str(error))
+
     def open_page(server, path="/", *, viewport=VIEWPORT, **options):
         context = browser_contexts.take(**options)
         used.append((context, options))
         page = context.open_page(server, viewport)
-        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("pageerror", raised)
         page.on("console", hear)
         page.goto(server.origin + path)
         return page

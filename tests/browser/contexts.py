@@ -51,11 +51,11 @@ class Contexts:
     """Contexts by their options; two that are in use at once are never the same.
 
     Args:
-        chromium: The browser.
+        browser: One of Playwright's; only Chromium's contexts are used again.
     """
 
-    def __init__(self, chromium):
-        self._chromium = chromium
+    def __init__(self, browser):
+        self._browser = browser
         self._free = {}
 
     def take(self, **options):
@@ -63,14 +63,14 @@ class Contexts:
         return free.pop() if free else self._made(options)
 
     def give_back(self, context, **options):
-        if context.has_own_time:
+        if context.has_own_time or self._browser.browser_type.name != "chromium":
             context.context.close()
             return
         context.empty()
         self._free.setdefault(_key(options), []).append(context)
 
     def _made(self, options):
-        context = self._chromium.new_context(**options)
+        context = self._browser.new_context(**options)
         context.set_default_timeout(PATIENCE_S * 1000)
         home = context.new_page()
         home.route(HOME, lambda route: route.fulfill(body=""))

@@ -38,6 +38,7 @@ def drag(page, name, target, words):
     expect(page.locator(".in-hand-words")).to_be_hidden()
 
 
+@pytest.mark.engines
 def test_where_a_bubble_is_let_go_decides_what_becomes_of_its_topic(new_page, server):
     page = open_chat(new_page, server, **STILL)
     drag(page, "cats sleep", page.locator(".composer-box"), "Send messages on cats sleep")

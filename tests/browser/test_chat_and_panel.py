@@ -26,6 +26,7 @@ def server(configured, serve):
     return serve(folder)
 
 
+@pytest.mark.engines
 def test_what_is_highlighted_is_exactly_what_is_sent(new_page, server, endpoint):
     page = open_chat(new_page, server)
     expect(status(page)).to_have_text("All messages in context")
@@ -132,6 +133,7 @@ def test_with_similarity_off_bubbles_cannot_be_toggled(new_page, server):
     expect(bubble(page, "cats sleep")).not_to_be_checked()
 
 
+@pytest.mark.engines
 def test_two_tabs_stay_in_step(new_page, server):
     first, second = open_chat(new_page, server), open_chat(new_page, server)
     pick(first, "boats sail")
@@ -299,6 +301,7 @@ def test_options_that_open_at_the_lower_edge_are_seen(new_page, server):
     expect(page.get_by_role("button", name="Find topics again")).to_be_in_viewport()
 
 
+@pytest.mark.engines
 def test_a_lost_connection_is_shown_and_nothing_doubles_after_it(new_page, configured, serve):
     folder, port = configured(), lasting_port()
     write_chat(folder, "mixed", MIXED, topics=TOPICS)

@@ -26,6 +26,7 @@ def box_of(page):
     return page.get_by_role("textbox", name="Message")
 
 
+@pytest.mark.engines
 def test_the_palette_offers_all_and_gives_the_focus_back(new_page, server):
     page = open_chat(new_page, server)
     box_of(page).focus()
@@ -163,6 +164,7 @@ def test_the_keys_are_listed(new_page, server):
     expect(bubble(page, "cats sleep")).not_to_be_checked()
 
 
+@pytest.mark.engines
 def test_escape_closes_what_is_open_before_it_clears_the_filter(new_page, server):
     page = open_chat(new_page, server, viewport={"width": 768, "height": 900})
     page.locator("[data-toggle=side]").click()

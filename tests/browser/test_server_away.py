@@ -22,6 +22,7 @@ INK_ON_PAPER = """([button, notice]) => {
 }"""
 
 
+@pytest.mark.engines
 def test_one_notice_says_that_the_server_is_away_and_tries_again(new_page, configured, serve):
     folder, port = configured(), lasting_port()
     topics = [{"label": "cats", "count": 1}]
@@ -48,6 +49,7 @@ def test_one_notice_says_that_the_server_is_away_and_tries_again(new_page, confi
     expect(notice).to_be_hidden()
 
 
+@pytest.mark.engines
 def test_what_could_not_be_sent_comes_back_before_what_was_typed_since(new_page, configured, serve):
     folder = configured()
     write_chat(folder, "mixed", about("cats", "boats"))

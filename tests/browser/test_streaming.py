@@ -65,6 +65,7 @@ def test_late_news_of_an_answer_that_is_over_changes_nothing(new_page, server):
     expect(page.get_by_role("heading", name="late")).to_have_count(0)
 
 
+@pytest.mark.engines
 def test_a_growing_answer_is_rendered_and_in_full_ink(new_page, server, endpoint, gate):
     page = open_chat(new_page, server)
     pick(page, "cats sleep")
@@ -293,6 +294,7 @@ def test_what_is_complete_is_not_rendered_again(new_page, server, endpoint, gate
     expect(answer(page).locator("em")).to_have_count(400)
 
 
+@pytest.mark.engines
 def test_an_answer_under_way_is_shown_after_a_reload(new_page, server, endpoint, gate):
     hold(endpoint, ANSWER, gate)
     page = open_chat(new_page, server)
@@ -316,6 +318,7 @@ def test_a_stopped_answer_says_so_also_after_a_reload(new_page, server, endpoint
     assert read_chat(server.vault, "mixed")["messages"][-1]["stopped"] is True
 
 
+@pytest.mark.engines
 def test_who_stops_an_answer_by_key_goes_on_in_the_message_box(new_page, server, endpoint, gate):
     page = open_chat(new_page, server)
     hold(endpoint, "one two three", gate)
