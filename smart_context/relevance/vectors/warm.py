@@ -31,6 +31,7 @@ class WarmChat:
         self._messages: tuple[Message, ...] = ()
         self._keys: list[str] = []
         self._ordered = _Growing()
+        self._is_in_order = True  # the rows of `_ordered` are the first of `_vectors`
         self._last: tuple[tuple[Message, ...], Matrix] = ((), _nothing(0))
 
     @property
@@ -104,9 +105,10 @@ class WarmChat:
             self._rows = {}
             self._vectors = _Growing()
             self._ordered = _Growing()
+            self._is_in_order = True
             self._last = ((), _nothing(0))
         start = len(self._vectors)
-        self._vectors.extend(vectors)
+        self._vectors.extend(vectors, room=len(self._keys))
         self._rows.update((key, start + row) for row, key in enumerate(keys))
         return fits
 
@@ -114,10 +116,11 @@ class WarmChat:
         """Shape (n, d), read-only: a row for each placed message, zero for an empty one."""
         start = len(self._ordered)
         places = np.array([self._rows.get(key, -1) for key in self._keys[start:]], dtype=np.intp)
-        vectors = self._vectors.view()
-        if not start and len(places) == len(vectors) and (places == np.arange(len(places))).all():
-            self._ordered = _Growing(vectors)
+        self._is_in_order = self._is_in_order or not start
+        if self._is_in_order and (places == np.arange(start, start + len(places))).all():
+            self._ordered = _Growing(self._vectors.view()[: start + len(places)])
         elif len(places):
+            self._is_in_order = False
             self._ordered.extend(self._at(places))
         rows = self._ordered.view()
         self._last = (self._messages, rows)
@@ -130,6 +133,9 @@ class WarmChat:
             StoreFailed: If the disk refuses.
         """
         keys = self._present()
+        if keys == [*self._rows] and len(keys) == len(self._vectors):
+            self.kept.replace(keys, self._vectors.view())
+            return
         vectors = self._vectors.view()[[self._rows[key] for key in keys]]
         self.kept.replace(keys, vectors)
         self._rows = {key: row for row, key in enumerate(keys)}
@@ -166,13 +172,18 @@ class _Growing:
             self._used = count
             self._is_shared = True
 
-    def extend(self, rows: Matrix) -> None:
-        """Add rows; those without width are zero rows of the others' width."""
+    def extend(self, rows: Matrix, *, room: int = 0) -> None:
+        """Add rows; those without width are zero rows of the others' width.
+
+        Args:
+            room: How many rows are expected in all; memory is taken by those that come.
+        """
         needed = self._used + len(rows)
         own_width = self.width if self._used else 0
         width = max(own_width, rows.shape[1])
         if self._is_shared or needed > len(self._buffer) or width != self.width:
-            grown = np.empty((needed + needed // 4 + 16, width), dtype=np.float32)
+            size = room if room >= needed else needed + needed // 4 + 16
+            grown = np.empty((size, width), dtype=np.float32)
             grown[: self._used] = self._buffer[: self._used] if own_width else 0
             self._buffer = grown
             self._is_shared = False
