@@ -46,7 +46,6 @@ MARKS = (
 """How models and programs begin and end thoughts; a beginning comes before what it begins with."""
 
 _FENCE = "`{3,}|~{3,}"
-_FENCE_AT_THE_END = re.compile(r"`+\Z|~+\Z")
 _LONGEST_FENCE = 40
 _MOST_HELD = 1_000
 _OPENS = {opens: marks for marks in MARKS for opens in marks.opens}
@@ -163,8 +162,9 @@ class Thinking:
                 if closes:
                     self._state = "ends"
                     return Told(text[:place], self._answer(text[seen:]), takes_back=True)
-        fence = _FENCE_AT_THE_END.search(text, max(len(text) - _LONGEST_FENCE, 0))
-        begun = max(_length_of_beginning(_NOTABLE, text), len(fence[0]) if fence else 0)
+        end = text[-_LONGEST_FENCE:]
+        fence = max(len(end) - len(end.rstrip(mark)) for mark in "`~")
+        begun = max(_length_of_beginning(_NOTABLE, text), fence)
         hold = min(begun, len(text) - seen)
         return Told(said=self._passed_on(text, len(text) - hold))
 
