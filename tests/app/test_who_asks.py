@@ -55,6 +55,7 @@ NAMING = {
 """Parameters that name something owned: the owner's, and what nobody has."""
 
 OTHER = {
+    "answers": False,
     "apply": False,
     "archived": True,
     "block": "",
@@ -63,6 +64,7 @@ OTHER = {
     "by": "day",
     "category": "chat",
     "comparison_id": "c1",
+    "connection": "openai",
     "context_budget_tokens": 100,
     "cursor": "",
     "deletion": "",
@@ -147,7 +149,6 @@ OF_NOBODY = {
     "smart_context.preview_context": "made of the vault's notes, from names that the caller gives",
     "system.commands": "what the program can do",
     "system.plugins": "what the program can do",
-    "system.status": "which vault this is and which models answer",
     "tools.links": "the notes are of all who use the vault",
     "tools.pack": "made of the vault's files, from names that the caller gives",
     "tools.read_note": "the notes are of all who use the vault",

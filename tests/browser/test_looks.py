@@ -33,6 +33,14 @@ COLOURS = """() => {
 }"""
 
 
+SAME_COLOUR = """() => {
+    const dot = (selector) =>
+        getComputedStyle(document.querySelector(selector), "::after").backgroundColor;
+    return dot(".bubble:not([data-leaving]):has(:checked)")
+        === dot(".message.in-context[data-mark=in][data-hue] .speaker");
+}"""
+"""The picked topic and the first message that it keeps."""
+
 NEAREST = """() => {
     const rims = [..."0,1,2,3,4,5,6,7,8,9,10,11".split(",")].map(hue => {
         const dot = document.body.appendChild(document.createElement("i"));
@@ -91,11 +99,8 @@ def test_each_script_and_each_medium_has_what_it_needs(new_page, server):
 
     pick(page, "cats sleep")
     expect(status(page)).to_have_text(re.compile("of . messages in context"))
-    dot = "e => getComputedStyle(e, '::after').backgroundColor"
-    kept = page.locator(".message.in-context[data-mark=in][data-hue]").first
-    expect(kept).to_be_visible()
-    picked = page.locator(".bubble:not([data-leaving]):has(:checked)").evaluate(dot)
-    assert kept.locator(".speaker").evaluate(dot) == picked
+    expect(page.locator(".message.in-context[data-mark=in][data-hue]").first).to_be_visible()
+    page.wait_for_function(SAME_COLOUR)
 
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)

@@ -4,15 +4,12 @@ import re
 import tomllib
 from dataclasses import asdict
 
-import pytest
-
 from smart_context.base.config.files import starter_config
 from smart_context.base.resources import asset
 from smart_context.host.plugins.manifest import read_manifest
 from smart_context.plugin.settings import FilterSettings
 from smart_context.relevance.judge.calibrate import DEFAULT_THRESHOLD, PROBABLY
 from smart_context.relevance.select import select_messages
-from smart_context.web.pages.views.settings_view import WORDS
 
 DECLARED = {
     name: spec
@@ -37,13 +34,6 @@ def test_messages_are_selected_at_the_default_threshold():
     assert select_messages.__kwdefaults__["threshold"] == DEFAULT_THRESHOLD
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        DECLARED["similarity_threshold"].description,
-        WORDS["hints"]["plugins.smart_context.similarity_threshold"],
-    ],
-    ids=["plugin.toml", "the page of settings"],
-)
-def test_users_read_which_score_means_probably(words):
+def test_users_read_which_score_means_probably():
+    words = DECLARED["similarity_threshold"].description
     assert [float(number) for number in re.findall(r"\d\.\d+", words)] == [PROBABLY]
