@@ -45,6 +45,7 @@ from smart_context.web.wire import (
     UNKNOWN_COMMAND,
     Failure,
     JsonRefused,
+    read_beside,
     read_json,
     render_outcome,
     run_command,
@@ -95,7 +96,7 @@ async def read_params(request: Request) -> dict[str, Any]:
         JsonRefused: If the body is not a valid JSON object.
     """
     body = await read_body(request, MAX_FRAME_BYTES, within_s=MAX_STALL_S)
-    params = read_json(body) if body else {}
+    params = await read_beside(read_json, body) if body else {}
     if not isinstance(params, dict):
         raise JsonRefused(INVALID_REQUEST, "the body must be a JSON object of parameters")
     return params

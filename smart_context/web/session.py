@@ -29,6 +29,7 @@ from smart_context.web.wire import (
     Outbox,
     event_frame,
     parse_frame,
+    read_beside,
     render_error,
     render_outcome,
     run_command,
@@ -118,7 +119,7 @@ class Session:
     async def read(self, host: Host, run: Run) -> None:
         """Run the client's requests until it disconnects."""
         while (message := await self._receive())["type"] == "websocket.receive":
-            frame = parse_frame(_content_of(message))
+            frame = await read_beside(parse_frame, _content_of(message))
             if isinstance(frame, Invalid):
                 self._refuse(frame)
                 continue

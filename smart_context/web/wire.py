@@ -11,10 +11,10 @@ import logging
 import math
 import re
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from smart_context.base.errors import (
     ChatIdInvalid,
@@ -33,6 +33,11 @@ INVALID_REQUEST = -32600
 UNKNOWN_COMMAND = -32601
 INVALID_PARAMS = -32602
 COMMAND_FAILED = -32603
+
+_MOST_AT_ONCE = 1 << 18
+"""Bytes or characters of JSON that are read within ten milliseconds."""
+
+T = TypeVar("T")
 
 JsonId = str | int | float | None
 """A request's id, which the reply repeats."""
@@ -170,6 +175,11 @@ def _inner(value: Any, levels: int) -> Iterator[str]:
 
 def _cut(value: Any, first: int, end: int) -> Any:
     return dict(islice(value.items(), first, end)) if isinstance(value, dict) else value[first:end]
+
+
+async def read_beside(read: Callable[[str | bytes], T], raw: str | bytes) -> T:
+    """What is read from a client's JSON; a long one is read in a thread, so that others go on."""
+    return read(raw) if len(raw) < _MOST_AT_ONCE else await asyncio.to_thread(read, raw)
 
 
 def read_json(raw: str | bytes) -> Any:

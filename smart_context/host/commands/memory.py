@@ -56,9 +56,9 @@ class MemoryCommands:
         Messages missing in the document are deleted only if this client has seen them; `kept`
         names the others.
         """
-        stored = messages_of(await self.store.save(chat_id, data, reader=_reader(caller)))
-        result: JsonObject = {"chat_id": chat_id, "total_messages": len(stored)}
-        kept = _missing(data, stored) if "messages" in data else []
+        stored = await self.store.save(chat_id, data, reader=_reader(caller))
+        total, kept = await asyncio.to_thread(_kept_of, data, stored)
+        result: JsonObject = {"chat_id": chat_id, "total_messages": total}
         return {**result, "kept": kept} if kept else result
 
     async def list_chats(self, caller: Caller) -> JsonObject:
@@ -162,11 +162,26 @@ def _reader(caller: Caller) -> str:
     return caller.client.id if caller.client else ANYBODY
 
 
+def _kept_of(data: JsonObject, stored: JsonObject) -> tuple[int, list[MessageId]]:
+    """How many messages are stored, and which of them a document that was saved lacks."""
+    entries = _objects(stored)
+    named = {entry["id"] for entry in _objects(data) if isinstance(entry.get("id"), str)}
+    ids = [entry.get("id") for entry in entries]
+    if "messages" not in data or all(isinstance(one, str) and one in named for one in ids):
+        return len(entries), []
+    return len(entries), _missing(data, messages_of(stored))
+
+
+def _objects(document: JsonObject) -> list[JsonObject]:
+    entries = document.get("messages")
+    return [e for e in entries if isinstance(e, dict)] if isinstance(entries, list) else []
+
+
 def _missing(data: JsonObject, stored: Sequence[Message]) -> list[MessageId]:
     """The stored messages that a document lacks."""
     sent = messages_of(data)
     ids = {message.id for message in sent}
-    given = (entry.get("id") for entry in data["messages"] if isinstance(entry, dict))
+    given = (entry.get("id") for entry in _objects(data))
     named = {message_id for message_id in given if isinstance(message_id, str)}
     # A message without an id gets one from its position and content, and positions shift.
     texts = {(message.role, message.text) for message in sent if message.id not in named}
