@@ -1,6 +1,7 @@
 """What users do on the pages, and what they see there, in the words of the tests."""
 
 import re
+from contextlib import contextmanager
 
 from playwright.sync_api import expect
 
@@ -80,6 +81,21 @@ def write(page, text):
     composer = page.locator("#message-box")
     composer.fill(text)
     composer.press("Enter")
+
+
+@contextmanager
+def held_back(page, pattern):
+    """Hold requests of a page back until the block ends.
+
+    Each is let go by itself: what Playwright still waits for when a page closes is told later, as
+    a fault of whatever test runs then.
+    """
+    waiting = []
+    page.route(pattern, lambda route: waiting.append(route))  # noqa: PLW0108 - has to be a function
+    yield
+    for route in waiting:
+        route.continue_()
+    page.unroute(pattern)
 
 
 def asked(endpoint):

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.frames import FRAME
-from tests.browser.steps import asked, connected, open_chat, pick, send, status, write
+from tests.browser.steps import asked, connected, held_back, open_chat, pick, send, status, write
 from tests.fake_openai import EMBEDDINGS, Reply, failure, held
 from tests.product.test_filter_over_the_wire import MIXED, TOPICS
 from tests.vaults import read_chat, write_chat
@@ -144,13 +144,12 @@ def test_a_page_that_lags_and_one_that_is_loaded_again_say_how_far_a_model_has_r
 ):
     endpoint.said_of_models = {"owned_by": "llamacpp"}
     page, other = (open_chat(new_page, server) for _ in range(2))
-    page.route("**/messages?since=*", lambda _: None)
     told = ((9_990, 1_000, 1_000), (9_990, 1_000, 4_596))
     endpoint.reply_with(Reply(text="A bowline.", reading=told, gate=gate, hold_after=len(told)))
-    send(page, "How do I tie a knot?")
     newest = re.compile("Reading 40 % of 8,990 tokens")
-    expect(answer(other).locator(".writing")).to_have_text(newest)
-    page.unroute("**/messages?since=*")  # what it held back goes on
+    with held_back(page, "**/messages?since=*"):
+        send(page, "How do I tie a knot?")
+        expect(answer(other).locator(".writing")).to_have_text(newest)
     expect(answer(page).locator(".writing")).to_have_text(newest)
     page.reload()
     expect(answer(page).locator(".writing")).to_have_text(newest)
@@ -253,12 +252,11 @@ def test_a_busy_model_is_asked_again_and_the_page_says_when(new_page, server, en
 
 def test_words_that_come_before_their_message_are_shown_with_it(new_page, server, endpoint, gate):
     page, other = (open_chat(new_page, server) for _ in range(2))
-    page.route("**/messages?since=*", lambda _: None)
     hold(endpoint, ANSWER, gate)
-    send(page, "How do I tie a knot?")
-    expect(answer(other).locator("li")).to_have_count(2)
-    expect(answer(page)).not_to_have_attribute("data-generating", "")
-    page.unroute("**/messages?since=*")  # what it held back goes on
+    with held_back(page, "**/messages?since=*"):
+        send(page, "How do I tie a knot?")
+        expect(answer(other).locator("li")).to_have_count(2)
+        expect(answer(page)).not_to_have_attribute("data-generating", "")
     expect(answer(page).locator("strong")).to_have_text("bowline")
 
 
@@ -268,11 +266,10 @@ def test_an_answer_that_has_ended_is_not_said_to_be_written(new_page, server, en
     send(page, "How do I tie a knot?")
     expect(answer(page).locator("li")).to_have_count(2)
     expect(answer(page).locator(".writing")).to_be_visible()
-    page.route("**/messages?since=*", lambda _: None)  # the stored text does not come yet
-    gate.set()
-    expect(answer(page).locator(".writing")).to_be_hidden()
-    expect(page.locator("[data-generating]")).to_have_count(1)
-    page.unroute("**/messages?since=*")
+    with held_back(page, "**/messages?since=*"):  # the stored text does not come yet
+        gate.set()
+        expect(answer(page).locator(".writing")).to_be_hidden()
+        expect(page.locator("[data-generating]")).to_have_count(1)
     expect(page.locator("[data-generating]")).to_have_count(0)
 
 
