@@ -193,7 +193,7 @@ function opened(address) {
   return new WebSocket(address, keyProtocols());
 }
 
-/** True if the server answers. */
+/** True if the server answers, in good time: a network that swallows everything would hold up all later attempts. */
 async function isThere() {
-  return fetch("/healthz", { cache: "no-store" }).then(({ ok }) => ok, () => false);
+  return fetch("/healthz", { cache: "no-store", signal: AbortSignal.timeout(LONGEST_WAIT_MS) }).then(({ ok }) => ok, () => false);
 }
