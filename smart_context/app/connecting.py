@@ -141,7 +141,7 @@ def _category_value(tables: _Table, endpoint: EndpointSettings) -> Any:
     for one in known:
         if _place(llm, {"connection": one}) == place:
             return {"connection": one, "model": endpoint.model}
-    if (_address(llm), str(llm.get("api_key_env", ""))) == place:
+    if _own_place(llm) == place:
         return endpoint.model
     own = {"model": endpoint.model, "base_url": place[0]}
     return own | ({"api_key_env": place[1]} if place[1] else {})
@@ -169,8 +169,7 @@ def _using(llm: _Table, connection: str, place: tuple[str, str]) -> Iterator[str
     """The dotted names of what a file says of a connection."""
     known = _table(llm, "connections")
     for one in known:
-        table = _table(known, one)
-        if one == connection or (_address(table), str(table.get("api_key_env", ""))) == place:
+        if one == connection or _own_place(_table(known, one)) == place:
             yield f"llm.connections.{one}"
     categories = _table(llm, "categories")
     for category in CATEGORIES:
@@ -178,7 +177,7 @@ def _using(llm: _Table, connection: str, place: tuple[str, str]) -> Iterator[str
         named = value.get("connection") if isinstance(value, Mapping) else None
         if named == connection or _place(llm, value) == place:
             yield f"llm.categories.{category}"
-    if (_address(llm), str(llm.get("api_key_env", ""))) == place:
+    if _own_place(llm) == place:
         yield from (f"llm.{name}" for name in ("base_url", "api_key_env") if name in llm)
 
 
@@ -192,6 +191,11 @@ def _place(llm: _Table, value: object) -> tuple[str, str]:
     address = _address(own) or _address(llm)
     inherits = address == _address(llm) and "api_key_env" not in own
     return address, str((llm if inherits else own).get("api_key_env", ""))
+
+
+def _own_place(table: _Table) -> tuple[str, str]:
+    """The address and the variable that a table itself names."""
+    return _address(table), str(table.get("api_key_env", ""))
 
 
 def _written(found: str, name: str, base_url: str, env: str, model: str) -> dict[str, Any]:
