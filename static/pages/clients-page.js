@@ -20,7 +20,7 @@ const noKeys = document.querySelector(".client-keys + .nothing");
 let filled = "";
 const row = /** @type {HTMLTemplateElement | null} */ (document.querySelector("#client-key-row"));
 
-/** Does what was asked for, or says why it can't be done. @param {() => Promise<void>} work */
+/** Does what was asked for, or says why it can't be done. @param {() => Promise<unknown>} work */
 async function attempt(work) {
   if (problem) problem.hidden = true;
   try {
@@ -85,7 +85,7 @@ keys?.addEventListener("click", (event) => {
 });
 for (const button of document.querySelectorAll("[data-copy]")) {
   const text = () => button.parentElement?.querySelector("code")?.textContent ?? "";
-  button.addEventListener("click", () => attempt(async () => void (await copied(/** @type {HTMLElement} */ (button), text()))));
+  button.addEventListener("click", () => attempt(() => copied(/** @type {HTMLElement} */ (button), text())));
 }
 
 function showTimes() {
