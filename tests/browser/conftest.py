@@ -5,6 +5,7 @@ Those marked `engines` run in Firefox, too. `test_webkit.py` is about the engine
 
 import os
 import shutil
+import threading
 from contextlib import ExitStack
 
 import pytest
@@ -139,3 +140,11 @@ def new_page(request, contexts_of, serve):
     for context, options in used:
         browser_contexts.give_back(context, **options)
     assert faults == []
+
+
+@pytest.fixture
+def gate():
+    """Lets an answer go on that is held; in any case when the test is over."""
+    gate = threading.Event()
+    yield gate
+    gate.set()

@@ -28,14 +28,6 @@ def server(configured, serve):
     return serve(folder)
 
 
-@pytest.fixture
-def gate():
-    """Lets the answer go on; in any case when the test is over."""
-    gate = threading.Event()
-    yield gate
-    gate.set()
-
-
 def answer(page):
     return page.locator(".message").last
 

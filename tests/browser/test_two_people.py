@@ -1,6 +1,5 @@
 """Two people in one chat, each at a page behind the company's proxy, on two servers of a team."""
 
-import threading
 from contextlib import ExitStack
 from urllib.parse import urlsplit
 
@@ -52,13 +51,6 @@ def people(tmp_path_factory, chromium, endpoint):
             return page
 
         yield open_page
-
-
-@pytest.fixture
-def gate():
-    gate = threading.Event()
-    yield gate
-    gate.set()
 
 
 def said(page, text):

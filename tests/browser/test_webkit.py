@@ -6,7 +6,6 @@ It needs Debian's `webkit2gtk-driver` and `xvfb`; the tests are skipped where th
 import re
 import shutil
 import subprocess
-import threading
 from pathlib import Path
 from warnings import catch_warnings
 
@@ -17,6 +16,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 from selenium.webdriver.webkitgtk.options import Options
 from selenium.webdriver.webkitgtk.service import Service
 
+from tests.browser.test_bubbles_in_hand import FOUND
 from tests.fake_openai import held
 from tests.patience import PATIENCE_S
 from tests.product.test_filter_over_the_wire import MIXED
@@ -26,10 +26,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 DRIVER, DISPLAY = (shutil.which(name) for name in ("WebKitWebDriver", "Xvfb"))
 BROWSERS = sorted(Path("/usr/lib").glob("*/webkit2gtk-4*/MiniBrowser"))
-FOUND = [
-    {"id": "t1", "label": "cats sleep", "count": 2, "message_ids": ["m0", "m1"]},
-    {"id": "t2", "label": "boats sail", "count": 2, "message_ids": ["m2", "m3"]},
-]
 LONG = "\n\n".join(f"Paragraph {n} of an answer that is as long as they are." for n in range(24))
 PATHS = ["/", "/chats/mixed", "/topics", "/contexts", "/settings", "/clients", "/costs"]
 
@@ -126,14 +122,6 @@ def server(configured, serve):
     write_chat(folder, "other", about("Dogs?", "They bark."), title="Of dogs")
     write_chat(folder, "long", about(*("Why?", LONG) * 12), title="Long")
     return serve(folder)
-
-
-@pytest.fixture
-def gate():
-    """Lets the answer go on; in any case when the test is over."""
-    gate = threading.Event()
-    yield gate
-    gate.set()
 
 
 @pytest.fixture
