@@ -20,6 +20,12 @@ hypothesis.settings.register_profile("thorough", deadline=None, max_examples=100
 hypothesis.settings.load_profile("unhurried")
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--update-golden", action="store_true", help="record what tests/golden holds again"
+    )
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_xdist_auto_num_workers():
     """Two workers more than there are cores: a third of the time, tests wait for something."""
