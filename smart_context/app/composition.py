@@ -365,10 +365,12 @@ async def running_host(root: Path) -> AsyncIterator[Host]:
         ConfigInvalid: If `.vault.toml` has faults.
     """
     async with composed(read_vault(root)) as parts:
-        if parts.people:
-            ask_as(command_line_person(environment(), parts.config.access))
+        has_people, access = parts.people is not None, parts.config.access
+        person = command_line_person(environment(), access) if has_people else None
         host = make_host(parts)
         await host.start()
+        if person is not None:  # only now: the work that the host has begun is nobody's
+            ask_as(person)
         try:
             yield host
         finally:

@@ -1,13 +1,13 @@
 """Who may see what: the one decision behind commands, pages, attached files and events."""
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
-from smart_context.base.asking import asking, person_asking, stand_in_for
+from smart_context.base.asking import asking, person_asking, placeholder_for
 from smart_context.base.errors import (
     ChatIdInvalid,
     ChatUnreadable,
@@ -18,6 +18,7 @@ from smart_context.base.errors import (
 from smart_context.base.values import NOBODY, OWNER, PersonId
 from smart_context.chat.ids import unknown_chat
 from smart_context.chat.messages import ChatId
+from smart_context.host.placeholders import Placeholders
 from smart_context.storage.guarded.storage import People
 
 _SHOWN = 128
@@ -63,7 +64,7 @@ class Access(Protocol):
     async def is_theirs(self, person: PersonId, owned: Owned) -> bool:
         """True if something that the person may use is not another's that is shared."""
 
-    def stand_in(self, owned: Owned) -> str | None:
+    def placeholder(self, owned: Owned) -> str | None:
         """A name that nothing has, to use in place of another's; `None` to refuse it."""
 
     def hearing(self, audience: Audience, people: AbstractSet[PersonId]) -> Collection[PersonId]:
@@ -86,7 +87,7 @@ class OwnerOnly:
         """True for the owner."""
         return person == OWNER
 
-    def stand_in(self, owned: Owned) -> str | None:  # noqa: ARG002 - nothing is another's
+    def placeholder(self, owned: Owned) -> str | None:  # noqa: ARG002 - nothing is another's
         """Nothing: a stranger is refused whatever they ask for."""
         return None
 
@@ -129,9 +130,9 @@ class PersonalAccess:
                 return shared_by in {None, person}
             return True
 
-    def stand_in(self, owned: Owned) -> str | None:
+    def placeholder(self, owned: Owned) -> str | None:
         """For a chat, an id that no chat has."""
-        return stand_in_for(owned.name) if owned.kind == "chat" else None
+        return placeholder_for(owned.name) if owned.kind == "chat" else None
 
     def hearing(self, audience: Audience, people: AbstractSet[PersonId]) -> Collection[PersonId]:
         """Those of some people who belong to an event's audience."""
@@ -175,9 +176,7 @@ def unknown(owned: Owned) -> SmartContextError:
     return unknown_chat(owned.name)
 
 
-async def check_access(
-    access: Access, person: PersonId, named: Iterable[Owned]
-) -> Mapping[str, str]:
+async def check_access(access: Access, person: PersonId, named: Iterable[Owned]) -> Placeholders:
     """Refuse what is not the person's.
 
     Returns:
@@ -186,16 +185,16 @@ async def check_access(
     Raises:
         SmartContextError: The error that an unknown name gets.
     """
-    stand_ins: dict[str, str] = {}
+    placeholders: dict[str, str] = {}
     for owned in named:
         if not await access.may_use(person, owned):
-            stand_in = access.stand_in(owned)
-            if stand_in is None:
+            placeholder = access.placeholder(owned)
+            if placeholder is None:
                 raise unknown(owned)
-            stand_ins[owned.name] = stand_in
+            placeholders[owned.name] = placeholder
         elif owned.only_theirs and not await access.is_theirs(person, owned):
             raise CommandFailed(f"Only the person whose {owned.kind} it is can do this.")
-    return stand_ins
+    return Placeholders(placeholders)
 
 
 @dataclass(frozen=True, slots=True)

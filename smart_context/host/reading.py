@@ -6,7 +6,7 @@ What is another's reads as what does not exist.
 import asyncio
 from collections.abc import Collection
 
-from smart_context.base.asking import is_stand_in
+from smart_context.base.asking import is_placeholder
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.documents.branches import BRANCHES, REMOVED
 from smart_context.chat.documents.lineage import NEVER_SAVES
@@ -86,7 +86,7 @@ class Reading:
 
     async def may_continue(self, caller: Caller, chat_id: str) -> bool:
         """True if the caller may write in the chat, which need not exist."""
-        return not is_stand_in(chat_id) and await self._may(caller, "chat", chat_id)
+        return not is_placeholder(chat_id) and await self._may(caller, "chat", chat_id)
 
     async def file(self, caller: Caller, key: str) -> tuple[AttachedFile, bytes] | None:
         """An attached file and its content; `None` when it is gone."""

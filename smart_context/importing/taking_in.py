@@ -19,7 +19,7 @@ from smart_context.base.errors import CommandFailed, SmartContextError
 from smart_context.base.text.names import storable
 from smart_context.base.text.scores import counted
 from smart_context.base.times import utc_stamp
-from smart_context.base.values import OWNER, JsonObject
+from smart_context.base.values import JsonObject
 from smart_context.chat.documents.branches import BRANCHES, REMOVED, branches_of, set_branches
 from smart_context.chat.documents.document import OWNED_BY, set_value
 from smart_context.chat.exported import attached_in, attached_name, link_texts_in
@@ -157,7 +157,7 @@ class Importer:
         Args:
             names: What files are called that lie under other names.
         """
-        self._in_trash = await self.storage.chats.trash.ids(OWNER)
+        self._in_trash = await self.storage.chats.trash.ids(whoever_asks())
         with Reader() as reader:
             for path in paths:
                 name = (names or {}).get(path) or str(path)

@@ -16,8 +16,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
-from smart_context.base.asking import found, keep_found
 from smart_context.base.errors import StorageAway
+from smart_context.base.lookups import Lookups
 from smart_context.base.threads import run_uncancelled
 from smart_context.base.values import JsonObject, holds_more
 from smart_context.chat.documents.branches import count_in_branches
@@ -100,6 +100,7 @@ class MergingChats(Generic[S]):
         self._store = store
         self._locks = locks
         self._recent: RecentVersions[S] = RecentVersions()
+        self._is_current: Lookups[ChatId, bool] = Lookups()
         self._lineage = Lineage()
         self.listing = store.listing
         self.changes = store.changes
@@ -252,23 +253,20 @@ class MergingChats(Generic[S]):
         return stored
 
     def _seen(self, chat: ChatId) -> S | None:
-        """The version that this request saw, or a newer one that this process knows of."""
-        return self._recent.get(chat) if found(self._sight(chat)) else None
+        """The version that this request read, or a newer one that this process has written."""
+        return self._recent.get(chat) if self._is_current.get(chat) else None
 
     def _saw(self, chat: ChatId, stored: S | None, known: S | None) -> None:
         """Remember what was read, unless another thread was faster: that may be newer."""
         if self._recent.replace(chat, known, stored):
-            keep_found(self._sight(chat), value=True)
-
-    def _sight(self, chat: ChatId) -> str:
-        return f"version in {id(self)} of {chat}"
+            self._is_current.keep(chat, value=True)
 
     def _put(self, chat: ChatId, version: Version, read: S | None) -> S:
         if read is not None and version.says_the_same(read.version):
             return read
         stored = self._store.put(chat, version, read)
         self._recent.put(chat, stored)  # at once: who looks before that reads the whole file again
-        keep_found(self._sight(chat), value=True)
+        self._is_current.keep(chat, value=True)
         if read is not None and read.version.is_parsed:
             _ = stored.version.messages  # which somebody will ask for, and this is a thread
         return stored

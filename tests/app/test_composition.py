@@ -13,7 +13,9 @@ from smart_context.app.composition import (
     make_host,
     models_of,
     read_vault,
+    running_host,
 )
+from smart_context.base.asking import whoever_asks
 from smart_context.base.processes.needed import needed_by
 from smart_context.base.values import OWNER
 from smart_context.chat.files.file_text import pdf_text_of
@@ -63,6 +65,41 @@ async def test_the_children_never_have_to_be_replaced_for_what_a_job_needs():
     assert set(needed_by(pdf_text_of)) <= set(FILE_READERS)
     assert {*needed_by(unsafe_html), *needed_by(unsafe_htmls)} <= set(FORMATTERS)
     assert set(needed_by(costly._outcome)) <= set(FORMATTERS)
+
+
+WHO_ASKS = """
+import asyncio
+from smart_context.base.asking import person_asking
+
+class Plugin:
+    async def on_load(self, context):
+        self.work = context.spawn(self.whom())
+        context.register_command("who.asks", self.asks)
+
+    async def whom(self):
+        return person_asking()
+
+    async def asks(self) -> dict:
+        return {"command": person_asking(), "background": await self.work}
+"""
+
+
+async def test_on_the_command_line_commands_are_a_persons_and_the_programs_own_work_is_nobodys(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("SMART_CONTEXT_USER", "bob")
+    folder = tmp_path / "plugins" / "who"
+    folder.mkdir(parents=True)
+    (folder / "main.py").write_text(WHO_ASKS)
+    (folder / "plugin.toml").write_text(
+        'id = "who"\nname = "Who"\nversion = "0.1.0"\nentry = "main:Plugin"\n'
+        'description = "Tells who asks."\ncommands = ["who.asks"]\n'
+    )
+    (tmp_path / ".vault.toml").write_text("[plugins.who]\nenabled = true\n")
+    trust(tmp_path)
+    async with running_host(tmp_path) as host:
+        told = await host.commands.call("who.asks", {}, Caller(whoever_asks()))
+    assert told == {"command": "bob", "background": None}
 
 
 WITHOUT_A_TEAM = """

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import pytest
 
-from smart_context.base.asking import asking, one_request, whoever_asks
+from smart_context.base.asking import asking, whoever_asks
 from smart_context.base.errors import (
     ChatUnreadable,
     CommandFailed,
@@ -14,6 +14,7 @@ from smart_context.base.errors import (
     StorageAway,
     StoreFailed,
 )
+from smart_context.base.lookups import one_request
 from smart_context.base.values import NOBODY, OWNER, PersonId
 from smart_context.host.access import (
     EVERYBODY,
@@ -47,7 +48,7 @@ class Asked:
         self.asked.append((person, owned))
         return owned not in self.refused
 
-    def stand_in(self, owned):
+    def placeholder(self, owned):
         return None
 
 
@@ -215,7 +216,7 @@ async def test_a_page_reads_the_messages_once_and_the_document_only_for_its_vers
 
 
 async def test_whose_a_chat_is_gets_looked_up_once_for_each_request(monkeypatch):
-    monkeypatch.setattr("smart_context.base.asking.FOUND_FOR_S", 600.0)  # on a busy machine, too
+    monkeypatch.setattr("smart_context.base.lookups.KEPT_FOR_S", 600.0)  # on a busy machine, too
     storage, ann = memory_storage(), PersonId("ann")
     here, elsewhere = guarded(storage), guarded(storage)
     with asking(ann):

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from smart_context.base import asking
+from smart_context.base import asking, lookups
 
 pytestmark = pytest.mark.anyio
 
@@ -44,7 +44,7 @@ class Counts:
 
 
 async def test_a_turn_asks_little_of_threads_and_disk(served, monkeypatch):
-    monkeypatch.setattr(asking, "FOUND_FOR_S", 600.0)  # on a busy machine, too
+    monkeypatch.setattr(lookups, "KEPT_FOR_S", 600.0)  # on a busy machine, too
     async with served() as running:
         for number in range(3):  # the first ones read what is remembered then
             await running.call("chat.send", chat_id="c", message=f"Hello {number}", stream=False)

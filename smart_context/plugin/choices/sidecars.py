@@ -17,8 +17,9 @@ from weakref import WeakValueDictionary
 
 from cachetools import LRUCache
 
-from smart_context.base.asking import asking, found, keep_found, whoever_asks
+from smart_context.base.asking import asking, whoever_asks
 from smart_context.base.errors import StoreFailed
+from smart_context.base.lookups import Lookups
 from smart_context.base.values import PersonId
 from smart_context.chat.documents.choices import CHOICES, choices_name, unreadable_in
 from smart_context.chat.messages import ChatId, MessageId
@@ -156,6 +157,7 @@ class Sidecars:
         self._known: LRUCache[_Key, StoredSidecar] = LRUCache(MAX_CHATS_IN_MEMORY)
         self._unstored: LRUCache[_Key, ChatSidecar] = LRUCache(MAX_CHATS_IN_MEMORY)
         self._revisions: LRUCache[ChatId, int] = LRUCache(MAX_CHATS_IN_MEMORY)
+        self._is_current: Lookups[_Key, bool] = Lookups()
         self._unreadable: set[_Key] = set()
         self._locks: WeakValueDictionary[ChatId, asyncio.Lock] = WeakValueDictionary()
 
@@ -181,7 +183,7 @@ class Sidecars:
         key = _key(chat_id)
         if key in self._unstored:
             return self._unstored[key]
-        if key in self._known and found(self._sight(key)):
+        if key in self._known and self._is_current.get(key):
             return self._known[key].sidecar
         try:
             known = await self._read(chat_id)
@@ -430,7 +432,7 @@ class Sidecars:
         known = read_sidecar(read, last)
         if self._known.get(key) is last:  # else a newer state was written meanwhile
             self._remember(chat_id, known)
-            keep_found(self._sight(key), value=True)
+            self._is_current.keep(key, value=True)
             if last is not None and known.sidecar != last.sidecar:
                 for listener in self._changed_elsewhere:
                     listener(chat_id)
@@ -445,9 +447,6 @@ class Sidecars:
 
     def _count_change(self, chat_id: ChatId) -> None:
         self._revisions[chat_id] = self.revision(chat_id) + 1
-
-    def _sight(self, key: _Key) -> str:
-        return f"side-car in {id(self)} of {key}"
 
     def _warn(self, chat_id: ChatId, error: StoreFailed) -> None:
         key = _key(chat_id)

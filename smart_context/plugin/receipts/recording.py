@@ -13,8 +13,8 @@ from typing import NamedTuple, TypeVar
 
 from cachetools import LRUCache
 
-from smart_context.base.asking import found, keep_found
 from smart_context.base.errors import SmartContextError, StoreFailed
+from smart_context.base.lookups import Lookups
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId
@@ -80,6 +80,7 @@ class StoredReceipts:
         self._logger = logger
         self._client_fields: _Kept[JsonObject] = LRUCache(MAX_CHATS)
         self._last: _Kept[LastRequest | None] = LRUCache(MAX_MESSAGES, _messages_in)
+        self._is_current: Lookups[ChatId, bool] = Lookups()
         self._spent: _Kept[tuple[Spent, ...]] = LRUCache(MAX_SPENT)
         self._unreadable: set[ChatId] = set()
 
@@ -114,8 +115,7 @@ class StoredReceipts:
 
         A request looks once a second at most if it has.
         """
-        sight = f"receipts in {id(self)} of {chat_id}"
-        if (known := self._last.get(chat_id)) and found(sight):
+        if (known := self._last.get(chat_id)) and self._is_current.get(chat_id):
             return known[1]
         last = await self._current(
             self._last,
@@ -125,7 +125,7 @@ class StoredReceipts:
             ),
             unknown=None,
         )
-        keep_found(sight, value=True)
+        self._is_current.keep(chat_id, value=True)
         return last
 
     async def topics(self, chat_id: ChatId) -> frozenset[str]:

@@ -5,8 +5,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from smart_context.base.asking import asking, one_request, whoever_asks
+from smart_context.base.asking import asking, whoever_asks
 from smart_context.base.errors import InvalidParams
+from smart_context.base.lookups import one_request
 from smart_context.base.results import FilterResult, PanelResult
 from smart_context.base.threads import give_way
 from smart_context.base.values import JsonObject, PersonId

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from smart_context.base.asking import one_request
 from smart_context.base.errors import SmartContextError
+from smart_context.base.lookups import one_request
 from smart_context.base.text.languages import main_language
 from smart_context.base.values import JsonObject
 from smart_context.chat.documents.branches import ids_in_branches

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from smart_context.base.asking import is_stand_in, person_asking
+from smart_context.base.asking import is_placeholder, person_asking
 from smart_context.base.errors import CommandFailed
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.documents.document import ITS_PERSONS, OWNED_BY, Ownership, Since, whole
@@ -44,18 +44,18 @@ class PersonalList:
         self._inner = inner
 
     async def rows(self, person: PersonId) -> list[ChatRow]:
-        return await self._inner.rows(_asking(person))
+        return await self._inner.rows(_checked(person))
 
     async def revisions(self, person: PersonId, *beside: str) -> Mapping[ChatId, str]:
-        return await self._inner.revisions(_asking(person), *beside)
+        return await self._inner.revisions(_checked(person), *beside)
 
     async def search(self, person: PersonId, query: str, limit: int = MOST_HITS) -> list[ChatHit]:
-        return await self._inner.search(_asking(person), query, limit)
+        return await self._inner.search(_checked(person), query, limit)
 
     async def nearest(
         self, person: PersonId, model: str, query: Floats, limit: int, without: ChatId
     ) -> list[NearMessage] | None:
-        return await self._inner.nearest(_asking(person), model, query, limit, without)
+        return await self._inner.nearest(_checked(person), model, query, limit, without)
 
     async def faults(self) -> Faults:
         return await self._inner.faults()
@@ -68,22 +68,22 @@ class PersonalTrash:
         self._inner = inner
 
     async def listed(self, person: PersonId) -> tuple[list[DeletedChat], int]:
-        return await self._inner.listed(_asking(person))
+        return await self._inner.listed(_checked(person))
 
     async def ids(self, person: PersonId) -> frozenset[ChatId]:
-        return await self._inner.ids(_asking(person))
+        return await self._inner.ids(_checked(person))
 
     async def person_of(self, chat_id: ChatId) -> PersonId | None:
         """Whose the chat was that was last deleted under an id; `None` for another's."""
         found = await self._inner.person_of(chat_id)
-        return None if found is None or found != _asking(found) else found
+        return found if person_asking() in {None, found} else None
 
     async def purge(self, chat_id: ChatId, deletion: str = "") -> int:
         await self.check(chat_id)
         return await self._inner.purge(chat_id, deletion)
 
     async def empty(self, person: PersonId, until: str = "") -> int:
-        return await self._inner.empty(_asking(person), until)
+        return await self._inner.empty(_checked(person), until)
 
     async def check(self, chat_id: ChatId) -> None:
         """Refuse what is not in the trash of the person who asks.
@@ -180,7 +180,7 @@ class PersonalChats:
         person = person_asking()
         if person is None:
             return await self._inner.update(chat_id, change, since=since, creates=creates)
-        if is_stand_in(chat_id):
+        if is_placeholder(chat_id):
             return _unchanged(chat_id, change, creates=creates)
         owned = await self._writable(chat_id, person)
         claims = owned is None and creates
@@ -235,7 +235,7 @@ class PersonalChats:
             CommandFailed: It is another's.
         """
         owned = await self._owners.of_chat(chat_id)
-        if is_stand_in(chat_id) or (owned is not None and not owned.may_use(person)):
+        if is_placeholder(chat_id) or (owned is not None and not owned.may_use(person)):
             raise unknown_chat(chat_id)
         return owned
 
@@ -261,9 +261,16 @@ class PersonalChats:
             await self._owners.of_chat(chat_id)
 
 
-def _asking(person: PersonId) -> PersonId:
+def _checked(person: PersonId) -> PersonId:
+    """The person, if the task works for them; work of the program itself asks for anybody.
+
+    Raises:
+        ValueError: The task works for somebody else.
+    """
     asking = person_asking()
-    return person if asking is None else asking
+    if asking not in {None, person}:
+        raise ValueError(f"the chats of {person!r} were asked for while working for {asking!r}")
+    return person
 
 
 def _claim(person: PersonId, document: JsonObject) -> None:

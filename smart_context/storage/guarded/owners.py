@@ -5,7 +5,8 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from smart_context.base.asking import found, keep_found, person_tag
+from smart_context.base.asking import person_tag
+from smart_context.base.lookups import Lookups
 from smart_context.base.values import OWNER, JsonObject, PersonId
 from smart_context.chat.documents.document import OWNED_BY, Ownership, no_messages, ownership_of
 from smart_context.chat.documents.lineage import NEVER_SAVES
@@ -28,6 +29,7 @@ class Owners:
         self._documents = storage.vault_documents
         self._blobs = storage.blobs
         self._known: dict[str, Ownership] = {}
+        self._found: Lookups[str, Ownership | None] = Lookups()
 
     async def of_chat(self, chat_id: str) -> Ownership | None:
         """Whose a chat is, a deleted one included, as this request found it first.
@@ -38,8 +40,7 @@ class Owners:
         Raises:
             SmartContextError: The id is bad, or the chat can't be read.
         """
-        found_before: Ownership | None = found(_of_chat(chat_id))
-        return found_before or await self.read(chat_id)
+        return self._found.get(chat_id) or await self.read(chat_id)
 
     async def read(self, chat_id: str) -> Ownership | None:
         """Whose a chat is now; raises and returns the same."""
@@ -48,7 +49,7 @@ class Owners:
             self._known.pop(chat_id, None)
         else:
             self._known[chat_id] = owned
-        keep_found(_of_chat(chat_id), owned)
+        self._found.keep(chat_id, owned)
         return owned
 
     async def share(self, chat_id: str, person: PersonId, *, shared: bool) -> None:

@@ -16,7 +16,8 @@ from starlette.datastructures import MutableHeaders
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from smart_context.base.asking import asking, one_request, waited_for
+from smart_context.base.asking import asking, waited_for
+from smart_context.base.lookups import one_request
 from smart_context.base.resources import asset
 from smart_context.base.values import NOBODY
 from smart_context.web.assets import assets_version, page_modules

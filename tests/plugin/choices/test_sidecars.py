@@ -8,9 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from smart_context.base.asking import asking, one_request
+from smart_context.base.asking import asking
 from smart_context.base.disk.files import read_file
 from smart_context.base.errors import StoreFailed
+from smart_context.base.lookups import one_request
 from smart_context.plugin.choices.sidecars import ChatSidecar, Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.storage.files import documents as module
@@ -308,7 +309,7 @@ async def test_a_chat_that_is_gone_has_no_choices(one, folder):
 
 
 async def test_a_request_looks_once_for_what_others_choose(one, other, monkeypatch):
-    monkeypatch.setattr("smart_context.base.asking.FOUND_FOR_S", 600.0)  # on a busy machine, too
+    monkeypatch.setattr("smart_context.base.lookups.KEPT_FOR_S", 600.0)  # on a busy machine, too
     with one_request():
         await one.change(lambda state: state.select(["Ours"]))
         await other.change(lambda state: state.select(["Theirs"]))

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from smart_context.base.asking import one_request
+from smart_context.base.lookups import one_request
 from smart_context.chat.documents.document import Version
 from smart_context.plugin.selection import chat_filter, selector
 from smart_context.storage.files.chats import FileChats

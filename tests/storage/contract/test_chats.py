@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from smart_context.base.asking import one_request
 from smart_context.base.errors import ChatIdInvalid, CommandFailed, InvalidParams
+from smart_context.base.lookups import one_request
 from smart_context.base.values import OWNER, PersonId
 from smart_context.chat.documents.document import since_message
 from tests.chat.made_documents import appending, ids, json_documents, message, said
@@ -59,7 +59,7 @@ async def test_a_bad_id_is_refused_everywhere(one, bad):
 
 
 async def test_a_request_looks_once_for_what_others_change(one, other, monkeypatch):
-    monkeypatch.setattr("smart_context.base.asking.FOUND_FOR_S", 600.0)  # on a busy machine, too
+    monkeypatch.setattr("smart_context.base.lookups.KEPT_FOR_S", 600.0)  # on a busy machine, too
     first, second = {**said("a"), "model": "first"}, {**said("a", "b"), "model": "second"}
     await one.chats.save("c", first)
 

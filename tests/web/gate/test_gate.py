@@ -4,7 +4,8 @@ import httpx2
 import pytest
 from starlette.responses import JSONResponse
 
-from smart_context.base.asking import found, is_waited_for, keep_found, person_asking
+from smart_context.base.asking import is_waited_for, person_asking
+from smart_context.base.lookups import Lookups
 from smart_context.base.values import OWNER
 from smart_context.web.gate.access import Access
 from smart_context.web.gate.door import Door
@@ -16,11 +17,13 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_a_request_has_a_person_is_waited_for_and_remembers_only_its_own():
+    lookups = Lookups()
+
     async def app(scope, receive, send):
-        known = found("it")
-        keep_found("it", value=True)
+        known = lookups.get("it")
+        lookups.keep("it", value=True)
         told = {"person": person_asking(), "is_waited_for": is_waited_for(), "known": known}
-        await JSONResponse({**told, "kept": found("it")})(scope, receive, send)
+        await JSONResponse({**told, "kept": lookups.get("it")})(scope, receive, send)
 
     gate = Gate(app, door=Door(Access(TOKEN), Throttle()), allowed_hosts=())
     transport = httpx2.ASGITransport(gate)
