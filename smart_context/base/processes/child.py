@@ -24,10 +24,14 @@ from typing import Any, BinaryIO, Literal, Self, cast
 from smart_context.base.errors import CommandFailed, SmartContextError
 from smart_context.base.processes.confinement import confinement_words, hide_memory, reachable
 from smart_context.base.processes.frames import read_frame, write_frame
+from smart_context.base.processes.groups import Group
 from smart_context.base.processes.needed import needed_by
 
 START_S = 20.0
 """How long the process may take to start."""
+
+RESTART_PAUSE_S = 30.0
+"""How long no other is started after one that could not start."""
 
 _PATIENCE = 2 if sys.platform == "win32" else 20
 """A job's clock time may be this many times its processor time, as on a busy machine.
@@ -41,18 +45,24 @@ _MAIN = (
     "from smart_context.base.processes.child_main import main; main()"
 )
 _PACKAGE_ROOT = str(Path(__file__).resolve().parents[3])
+_MOST_LAST_WORDS = 2_000
 _PASSED_ON = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 
 _logger = logging.getLogger(__name__)
 
-Reason = Literal["slow", "memory", "crashed", "busy", "stopped"]
+Reason = Literal["slow", "memory", "crashed", "busy", "start", "stopped"]
 
 
 class ChildFailed(SmartContextError):
-    """The child process gave no result; the message says why, as in `it takes …`."""
+    """The child process gave no result; the message says why, as in `it takes …`.
 
-    def __init__(self, reason: Reason, message: str) -> None:
+    Attributes:
+        last_words: What a process printed that could not start, for the log.
+    """
+
+    def __init__(self, reason: Reason, message: str, last_words: str = "") -> None:
         self.reason: Reason = reason
+        self.last_words = last_words
         super().__init__(message)
 
 
@@ -89,20 +99,22 @@ class ChildProcess:
                 [sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", _MAIN, *_import_path()],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,  # until it is ready
                 cwd=os.sep,
                 env={name: environ[name] for name in _PASSED_ON if name in environ},
                 start_new_session=True,
                 pass_fds=passed_on,
             )
         except OSError as error:
-            raise ChildFailed("crashed", f"its process can't be started: {error}") from error
+            raise ChildFailed("start", f"its process can't be started: {error}") from error
         finally:
             for descriptor in passed_on:
                 os.close(descriptor)
+        self._group = Group(self._process, ends_with_us=True)
         self._lifeline_there = passed_on[0] if passed_on else None
         self._jobs = cast("BinaryIO", self._process.stdin)
         self._answers = cast("BinaryIO", self._process.stdout)
+        self._complaints = cast("BinaryIO", self._process.stderr)
 
     @property
     def pid(self) -> int:
@@ -130,15 +142,12 @@ class ChildProcess:
         with self._ending:
             # Once it is reaped, its id may belong to another process.
             if self._process.poll() is None:
-                if hasattr(os, "killpg"):
-                    os.killpg(self.pid, signal.SIGKILL)
-                else:
-                    self._process.kill()
+                self._group.kill()
                 self._process.wait()
 
     def close(self) -> None:
         """Close its pipes, once it is dead and nobody waits for it."""
-        for pipe in (self._jobs, self._answers, *self._lifeline):
+        for pipe in (self._jobs, self._answers, self._complaints, *self._lifeline):
             with contextlib.suppress(OSError):  # unsent bytes can't be flushed any more
                 pipe.close()
 
@@ -209,6 +218,7 @@ class ChildProcess:
             write_frame(self._jobs, pickle.dumps(self._before))
             self._holds = tuple(json.loads(read_frame(self._answers, _MAX_ANSWER_BYTES)))
         _log_once(self._holds)
+        self._complaints.close()
         self._is_ready = True
 
     @contextlib.contextmanager
@@ -227,12 +237,22 @@ class ChildProcess:
         self.kill()
 
     def _ended(self, error: Exception) -> ChildFailed:
+        if not self._is_ready:
+            return self._not_started(error)
         is_out_of_time = self._process.returncode == -getattr(signal, "SIGPROF", 0)
         if self._is_late or is_out_of_time:
             return ChildFailed("slow", f"it takes longer than {self._limit_s:g} s")
         if self._process.returncode == -getattr(signal, "SIGSYS", 0):
             return ChildFailed("crashed", "its reader was ended: it made a forbidden system call")
         return ChildFailed("crashed", f"its reader crashed ({error})")
+
+    def _not_started(self, error: Exception) -> ChildFailed:
+        if self._is_late:
+            return ChildFailed("start", f"its process is not ready after {START_S:g} s")
+        said = self._complaints.read(_MAX_ANSWER_BYTES).decode("utf-8", "replace")
+        lines = [line.strip() for line in said[-_MOST_LAST_WORDS:].splitlines() if line.strip()]
+        why = lines[-1] if lines else str(error)
+        return ChildFailed("start", f"its process can't start ({why})", "; ".join(lines))
 
     def _failed(self, what: str) -> ChildFailed:
         if what == "memory":
@@ -243,7 +263,7 @@ class ChildProcess:
 
 def _lifeline() -> tuple[list[int], list[BinaryIO]]:
     """A pipe that nothing is written into: the child's end, and ours, which ends with us."""
-    if sys.platform == "win32":  # descriptors can't be passed on
+    if sys.platform == "win32":  # the group ends with us
         return [], []
     there, here = os.pipe()
     return [there], [os.fdopen(here, "wb", 0)]
@@ -252,6 +272,13 @@ def _lifeline() -> tuple[list[int], list[BinaryIO]]:
 @cache
 def _log_once(holds: tuple[str, ...]) -> None:
     _logger.log(logging.WARNING if reachable(holds) else logging.INFO, confinement_words(holds))
+
+
+@cache
+def _log_failed_start(why: str, last_words: str) -> None:
+    _logger.error(
+        "Files and code can't be read: %s. It said last: %s", why, last_words or "nothing"
+    )
 
 
 def _import_path() -> list[str]:
@@ -305,6 +332,8 @@ class Child:
         self._process: ChildProcess | None = None
         self._is_closed = False
         self._spent_s = 0.0
+        self._next_start = 0.0
+        self._failed_start = ""
 
     def __enter__(self) -> Self:
         return self
@@ -403,6 +432,8 @@ class Child:
             if self._is_closed:
                 raise ChildFailed("stopped", "Smart Context is stopping")
             if self._process is None:
+                if monotonic() < self._next_start:
+                    raise ChildFailed("start", self._failed_start)
                 self._process = ChildProcess(
                     self._modules, self._environ, self._memory_bytes, self._before
                 )
@@ -423,9 +454,13 @@ class Child:
                 return process.answer_to(job, deadline_s, serve, goes_on=goes_on)
             finally:
                 self._spent_s += process.spent_s
-        except ChildFailed:
+        except ChildFailed as failure:
             if self._is_closed:
                 raise ChildFailed("stopped", "Smart Context is stopping") from None
+            if failure.reason == "start" and monotonic() >= self._next_start:
+                _log_failed_start(str(failure), failure.last_words)
+                self._failed_start = str(failure)
+                self._next_start = monotonic() + RESTART_PAUSE_S
             raise
         finally:
             self._replace_dead()

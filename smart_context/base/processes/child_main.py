@@ -142,6 +142,7 @@ def main() -> None:
     size = _size_reader()
     large = size() + _LARGE_SHARE * setup["memory_bytes"]
     _end_with_parent(setup["lifeline"])
+    _silence(2)  # why it can't start would have been said by now
     holds = _give_up_rights(size() + setup["memory_bytes"])
     write_frame(answers, json.dumps(holds).encode())
     with contextlib.suppress(EOFError):
@@ -169,10 +170,14 @@ def _load(modules: list[str]) -> None:
 def _take_pipes() -> tuple[BinaryIO, BinaryIO]:
     """The two pipes; printed output is dropped, so that it can't mix with the frames."""
     answers = os.fdopen(os.dup(1), "wb")
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.close(nowhere)
+    _silence(1)
     return sys.stdin.buffer, answers
+
+
+def _silence(descriptor: int) -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, descriptor)
+    os.close(nowhere)
 
 
 def _answer_to(job: bytes, is_large: Callable[[], bool]) -> bytes:
@@ -202,8 +207,10 @@ def _size_reader() -> Callable[[], int]:
 
     It opens its source now, since later no file can be opened.
     """
+    if sys.platform != "linux":
+        return lambda: 0
     try:
-        sizes = os.open(_SIZES, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        sizes = os.open(_SIZES, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return lambda: 0
     page = os.sysconf("SC_PAGE_SIZE")
@@ -226,7 +233,7 @@ if sys.platform == "win32":
         return contextlib.nullcontext()
 
     def _end_with_parent(lifeline: int | None) -> None:
-        """Nothing: between jobs the end of the pipe is read."""
+        """Nothing: the system ends the group of a process that has ended."""
 
 else:
     import fcntl

@@ -8,7 +8,6 @@ much.
 
 import contextlib
 import os
-import signal
 import subprocess  # noqa: TID251  the one place that may
 import threading
 import weakref
@@ -16,6 +15,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+from smart_context.base.processes.groups import Group
 
 _KEPT = (
     *("HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "LC_*", "TZ", "TMPDIR", "TMP", "TEMP"),
@@ -124,12 +125,14 @@ def run(
     except (OSError, ValueError) as error:  # ValueError: a NUL in an argument
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         return Stopped(reason=f"could not be started ({reason})")
+    group = Group(process)
     # Also called when this program exits, since threads that wait below just stop then.
-    kill = weakref.finalize(process, _kill_group, process.pid)
+    kill = weakref.finalize(process, group.kill)
     try:
         if process.stdin is not None:
             _in_background(_write, process.stdin, stdin)
-        outcome = _RunningProgram(process, max_bytes).outcome(timeout_s, may_stay=may_stay)
+        running = _RunningProgram(process, group, max_bytes)
+        outcome = running.outcome(timeout_s, may_stay=may_stay)
     except BaseException:
         kill()
         raise
@@ -154,8 +157,9 @@ def _found(name: str, environment: Mapping[str, str]) -> str | None:
 class _RunningProgram:
     """A running program, and the threads that wait for its exit and its output."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", max_bytes: int) -> None:
+    def __init__(self, process: "subprocess.Popen[bytes]", group: Group, max_bytes: int) -> None:
         self._process = process
+        self._group = group
         self._max_bytes = max_bytes
         self._printed = {"stdout": bytearray(), "stderr": bytearray()}
         self._awaited = {"exit"}
@@ -167,7 +171,7 @@ class _RunningProgram:
         self._start_threads()
         is_in_time = self._wait_for({"exit"}, timeout_s)
         if self._is_full or not (is_in_time and may_stay):
-            _kill_group(self._process.pid)
+            self._group.kill()
         exit_code = self._process.wait()
         # A process that left the group may hold a pipe open for ever.
         self._wait_for({"stdout", "stderr"}, _LAST_WORDS_S)
@@ -221,12 +225,3 @@ def _write(stream: IO[bytes], content: bytes) -> None:
 
 def _in_background(work: Callable[..., None], *arguments: object) -> None:
     threading.Thread(target=work, args=arguments, name="program", daemon=True).start()
-
-
-def _kill_group(process_id: int) -> None:
-    """Kill a program and the processes that it left behind."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):  # all of them are gone
-        if hasattr(os, "killpg"):
-            os.killpg(process_id, signal.SIGKILL)
-        else:
-            os.kill(process_id, signal.SIGTERM)  # which is what kills on Windows

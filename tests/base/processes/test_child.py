@@ -238,6 +238,25 @@ def test_a_process_that_somebody_else_killed_is_replaced(child):
     assert child.pid != pid
 
 
+def test_one_that_can_not_start_says_so_once_with_its_last_words_and_is_not_tried_each_time(
+    tmp_path, caplog, monkeypatch
+):
+    noted = tmp_path / "noted"
+    with Child(before=partial(work.fail_to_start, str(noted))) as child:
+        for _ in range(3):
+            with pytest.raises(ChildFailed, match="LookupError: no bread here") as failure:
+                child.run(work.echo, 1, deadline_s=PATIENCE_S)
+            assert failure.value.reason == "start"
+        assert noted.read_text() == "tried\n"
+        monkeypatch.setattr(child, "_next_start", 0.0)
+        with pytest.raises(ChildFailed, match="no bread here"):
+            child.run(work.echo, 1, deadline_s=PATIENCE_S)
+        assert noted.read_text() == "tried\ntried\n"
+    (said,) = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert "in fail_to_start" in said
+    assert "no bread here" in said
+
+
 PARENT = """
 import sys, threading
 from smart_context.base.processes.child import Child

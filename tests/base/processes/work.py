@@ -99,3 +99,9 @@ def use_modules():
     from xml.dom import minidom  # noqa: PLC0415  code that is only kept in memory
 
     return [sys.modules["wave"].__name__, minidom.__name__]
+
+
+def fail_to_start(noted):
+    with Path(noted).open("a") as file:
+        file.write("tried\n")
+    raise LookupError("no bread here")
