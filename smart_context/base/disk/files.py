@@ -12,8 +12,6 @@ import os
 import re
 import secrets
 import stat
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,6 +21,7 @@ from typing import Generic, NamedTuple, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from smart_context.base.disk.folders import (
+    MOVES_OPEN_FILES,
     PRIVATE_FILE,
     Folder,
     NotPlain,
@@ -30,44 +29,11 @@ from smart_context.base.disk.folders import (
     opened,
     read_inside,
 )
+from smart_context.base.disk.locks import locked, try_lock
 from smart_context.base.disk.places import Place, folder_of, place_of
 from smart_context.base.errors import StoreFailed
 from smart_context.base.text.names import shown
 from smart_context.base.values import JsonObject, encoded, parsed
-
-HAS_LOCKS = sys.platform != "win32"
-"""False where every lock is given to everybody."""
-
-if sys.platform == "win32":
-
-    def try_lock(descriptor: int, *, shared: bool = False) -> bool:  # noqa: ARG001 - as below
-        """Always true: the system has no such lock."""
-        return True
-
-    def unlock(descriptor: int) -> None:
-        """Nothing: the system has no such lock."""
-
-else:
-    import fcntl
-
-    def try_lock(descriptor: int, *, shared: bool = False) -> bool:
-        """Lock the file until it is closed; false if another opener has locked it.
-
-        With `shared`, false only if the other lock is exclusive. True where the file system has no
-        locks.
-        """
-        try:
-            fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError:
-            return True
-        return True
-
-    def unlock(descriptor: int) -> None:
-        """Unlock the file before it is closed."""
-        with contextlib.suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
 def could_not(verb: str, path: Path | Place, error: OSError) -> StoreFailed:
@@ -107,8 +73,6 @@ _STALE_S = 60
 """An unlocked temporary file of this age has no writer; a younger one may not be locked yet."""
 _STALE_WITHOUT_LOCKS_S = 3600
 """As `_STALE_S`, where files can't be locked."""
-_LOCK_TRIES = 200
-_LOCK_PAUSE_S = 0.01
 _PUBLIC_FILE = 0o666  # minus the umask
 
 
@@ -250,23 +214,6 @@ def replace_unless_changed(
     return new.written
 
 
-@contextlib.contextmanager
-def locked(folder: Folder) -> Iterator[None]:
-    """Keep other processes of ours out of the folder during the `with` block.
-
-    If the system has no such lock, or another process has held it for two seconds, the block
-    runs without it.
-    """
-    if folder.descriptor is None:  # folders can't be locked there
-        yield
-        return
-    _wait_for_lock(folder.descriptor)
-    try:
-        yield
-    finally:
-        unlock(folder.descriptor)
-
-
 def is_temporary(file_name: str) -> bool:
     """True for the name of a write in progress, or of one that a crash interrupted."""
     return _TEMPORARY.fullmatch(file_name) is not None
@@ -351,9 +298,9 @@ def _temporary(folder: Folder, name: str, mode: int, content: bytes) -> Iterator
             file.flush()
             os.fsync(file.fileno())
             written = signature_of_open(file.fileno())
-            if HAS_LOCKS:
+            if MOVES_OPEN_FILES:
                 yield _New(folder, name, temporary, written)
-        if not HAS_LOCKS:  # there an open file can't be renamed
+        if not MOVES_OPEN_FILES:
             yield _New(folder, name, temporary, written)
     finally:
         with contextlib.suppress(OSError):
@@ -377,14 +324,6 @@ def _mode_to_keep(folder: Folder, name: str) -> int | None:
 def _refuse_marked(path: Path, mode: int) -> None:
     if not mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
         raise PermissionError(errno.EACCES, f"{path.name} is marked read-only", str(path))
-
-
-def _wait_for_lock(descriptor: int) -> None:
-    pause = threading.Event()
-    for _ in range(_LOCK_TRIES):
-        if try_lock(descriptor):
-            return
-        pause.wait(_LOCK_PAUSE_S)
 
 
 def _signature(found: os.stat_result) -> Signature:

@@ -23,7 +23,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 from smart_context.base.disk.places import Place
 
@@ -48,9 +48,13 @@ _SPECIAL = {  # the errors for a link, a socket, or a pipe without a reader
     errno.EOPNOTSUPP,
     getattr(errno, "EFTYPE", errno.ELOOP),  # NetBSD
 }
+_STANDS_FOR_ANOTHER = 0x20000000  # Windows' bit of "name surrogates"
 _BLOCK = 1 << 20
 _ONE_SPELLING = re.compile(r"[\w .-]*[\w-]", re.ASCII)
 """A name that only another case could spell otherwise."""
+
+
+T = TypeVar("T")
 
 
 class NotPlain(OSError):
@@ -76,6 +80,15 @@ class TooLarge(OSError):
 
     def __str__(self) -> str:
         return f"it {self.strerror}"
+
+
+def leads_elsewhere(status: os.stat_result) -> bool:
+    """True for the status of a link, also of a junction of Windows.
+
+    Windows marks other files like these, too, such as those that OneDrive fetches when needed.
+    """
+    tag = getattr(status, "st_reparse_tag", 0)
+    return stat.S_ISLNK(status.st_mode) or bool(tag & _STANDS_FOR_ANOTHER)
 
 
 def read_open(descriptor: int, size: int, max_bytes: int) -> bytes:
@@ -122,10 +135,13 @@ def explained(error: OSError, path: Path, wanted: str) -> OSError:
     return NotPlain(path, wanted) if error.errno in _SPECIAL else error
 
 
+MOVES_OPEN_FILES = sys.platform != "win32"
+"""False where a file can't be moved or removed while it is open."""
+
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
 _CLOSED = -1
-_TRIES, _PAUSE_S = 100, 0.01
+_TRIES, _TRIES_TO_OPEN, _PAUSE_S = 100, 5, 0.01
 
 _BY_DESCRIPTOR = {os.open, os.stat, os.mkdir, os.unlink, os.rename} <= os.supports_dir_fd
 _FOLDER_FLAGS = OPEN_FLAGS | os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
@@ -302,21 +318,19 @@ class Folder:
             with contextlib.suppress(OSError):  # some network folders can't; the rename holds
                 os.fsync(self.descriptor)
 
-    def _patiently(self, change: Callable[[], None]) -> None:
-        """Change a name; for about a second also while somebody reads the file.
+    def _patiently(self, change: Callable[[], T], tries: int = _TRIES) -> T:
+        """Do something to a name; on Windows for about a second also while others use the file.
 
-        Windows, where folders have no descriptors, refuses to move or remove an open file.
+        Windows, where folders have no descriptors, refuses to move or remove an open file, and to
+        open one that is just being moved.
         """
         pause = threading.Event()
-        for left in range(0 if self.descriptor is not None else _TRIES, -1, -1):
+        for _ in range(0 if self.descriptor is not None else tries):
             try:
-                change()
+                return change()
             except PermissionError:
-                if not left:
-                    raise
                 pause.wait(_PAUSE_S)
-            else:
-                return
+        return change()
 
     def _open(
         self, name: str, flags: int = os.O_RDONLY, mode: int = PRIVATE_FILE
@@ -324,8 +338,11 @@ class Folder:
         if self.descriptor is None:
             self._refuse_link(name)
         try:
-            descriptor = os.open(
-                self._prefix + name, flags | OPEN_FLAGS, mode, dir_fd=self.descriptor
+            descriptor = self._patiently(
+                lambda: os.open(
+                    self._prefix + name, flags | OPEN_FLAGS, mode, dir_fd=self.descriptor
+                ),
+                _TRIES_TO_OPEN,
             )
         except OSError as error:
             raise explained(error, self.path / name, "file") from error
@@ -338,8 +355,7 @@ class Folder:
     def _refuse_link(self, name: str) -> None:
         """Refuse a link right before it would be followed, where the system can't."""
         with contextlib.suppress(FileNotFoundError):
-            status = self.status(name)
-            if stat.S_ISLNK(status.st_mode) or getattr(status, "st_reparse_tag", False):
+            if leads_elsewhere(self.status(name)):
                 raise NotPlain(self.path / name)
 
 

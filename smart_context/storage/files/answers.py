@@ -25,8 +25,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from smart_context.base.disk.files import advice, try_lock
-from smart_context.base.disk.folders import Folder, names_inside, opened, read_inside
+from smart_context.base.disk.files import advice
+from smart_context.base.disk.folders import (
+    MOVES_OPEN_FILES,
+    Folder,
+    names_inside,
+    opened,
+    read_inside,
+)
+from smart_context.base.disk.locks import try_lock, unlock
 from smart_context.base.disk.places import Place, folder_of, place_of
 from smart_context.base.errors import ChatIdInvalid
 from smart_context.chat.ids import check_chat_id, sidecar_name
@@ -116,13 +123,14 @@ class AnswerClaim:
         self._close()
 
     def _unlink(self) -> None:
-        if sys.platform == "win32":  # open files can't be removed there
+        if not MOVES_OPEN_FILES:
             self._close()
         with contextlib.suppress(OSError), opened(self._place.parent) as folder:
             folder.remove(self._place.name)  # while it is claimed: a later file is not ours
 
     def _close(self) -> None:
         if self._descriptor is not None:
+            unlock(self._descriptor)  # Windows takes its time after the file is closed
             os.close(self._descriptor)
             self._descriptor = None
 

@@ -14,13 +14,13 @@ from smart_context.base.disk.files import (
     Conflict,
     Signature,
     could_not,
-    locked,
     read_in,
     replace_unless_changed,
     signature_in,
     sweep,
 )
 from smart_context.base.disk.folders import Folder, SharedSync, opened
+from smart_context.base.disk.locks import locked
 from smart_context.base.disk.places import Place, folder_of
 from smart_context.base.errors import ChatIdInvalid, StoreFailed
 from smart_context.base.values import too_many_objects

@@ -2,7 +2,6 @@ import os
 import stat
 import subprocess
 import sys
-import threading
 
 import pytest
 from hypothesis import given
@@ -12,7 +11,6 @@ from smart_context.base.disk.files import (
     Conflict,
     atomic_write,
     is_temporary,
-    locked,
     read_file,
     read_object,
     replace_unless_changed,
@@ -20,8 +18,6 @@ from smart_context.base.disk.files import (
     sweep,
     write_object,
 )
-from smart_context.base.disk.folders import opened
-from smart_context.base.disk.places import Place
 from smart_context.base.errors import StoreFailed
 from smart_context.base.values import encoded, parsed
 from tests.chat.made_documents import full_disk, names_in, put
@@ -180,25 +176,6 @@ def test_the_new_state_is_told_before_a_reader_can_see_it(tmp_path):
     assert signature_of(path) == new
 
 
-def test_one_holder_of_the_folder_waits_for_the_other(tmp_path):
-    order = []
-    entered = threading.Event()
-
-    def other():
-        with opened(Place(tmp_path)) as folder, locked(folder):
-            order.append("holds")
-            entered.set()
-            order.append("lets go")
-
-    with opened(Place(tmp_path)) as folder, locked(folder):
-        thread = threading.Thread(target=other)
-        thread.start()
-        assert not entered.wait(0.05)
-        order.append("first lets go")
-    thread.join(5)
-    assert order == ["first lets go", "holds", "lets go"]
-
-
 WRITE_SLOWLY = """
 import os, sys, time
 from pathlib import Path
@@ -213,7 +190,6 @@ files.atomic_write(Path(sys.argv[1]), b"new")
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the system has no such locks")
 def test_what_a_killed_writer_left_is_swept_and_what_a_living_one_writes_is_not(tmp_path):
     target = tmp_path / "chat.json"
     target.write_bytes(b"old")

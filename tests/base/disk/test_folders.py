@@ -3,6 +3,7 @@ import os
 import socket
 import stat
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,6 +13,7 @@ from smart_context.base.disk.folders import (
     NotPlain,
     SharedSync,
     TooLarge,
+    leads_elsewhere,
     opened,
     read_inside,
 )
@@ -224,6 +226,40 @@ def test_a_change_is_tried_again_where_a_file_that_is_read_can_not_be_changed(
             return
         changes[change]()
     assert len(tries) == 3
+
+
+def test_a_file_that_is_just_being_replaced_is_opened_a_moment_later(vault, monkeypatch):
+    put(vault / "b" / "x", b"text")
+    tries, really = [], os.open
+
+    def refused_once(name, *options, **more):
+        if os.fspath(name).endswith("x"):
+            tries.append(name)
+            if len(tries) < 2:
+                raise PermissionError(errno.EACCES, "used by another process")
+        return really(name, *options, **more)
+
+    monkeypatch.setattr(os, "open", refused_once)
+    with opened(Place(vault) / "b") as folder:
+        if folder.descriptor is not None:  # there it is a matter of rights
+            with pytest.raises(PermissionError):
+                folder.read("x", LIMIT)
+            return
+        assert folder.read("x", LIMIT)[1] == b"text"
+
+
+@pytest.mark.parametrize(
+    ("mode", "tag", "leads"),
+    [
+        pytest.param(stat.S_IFLNK, 0, True, id="a link"),
+        pytest.param(stat.S_IFREG, 0, False, id="a file"),
+        pytest.param(stat.S_IFDIR, 0xA0000003, True, id="a junction"),
+        pytest.param(stat.S_IFREG, 0xA000000C, True, id="a link of Windows"),
+        pytest.param(stat.S_IFREG, 0x9000001A, False, id="a file that OneDrive fetches"),
+    ],
+)
+def test_links_and_junctions_lead_elsewhere_and_files_fetched_when_needed_do_not(mode, tag, leads):
+    assert leads_elsewhere(SimpleNamespace(st_mode=mode, st_reparse_tag=tag)) is leads
 
 
 class Disk:
