@@ -2,6 +2,7 @@
 
 import logging
 import os
+import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -150,6 +151,8 @@ def health_routes(host: Host, clients: Sessions) -> list[Route]:
 
 def _resident_bytes() -> float:
     """Memory that this process holds; 0 where the system does not say."""
+    if sys.platform != "linux":
+        return 0.0
     try:
         pages = int(_MEMORY.read_text(encoding="ascii").split()[1])
     except OSError:

@@ -3,6 +3,7 @@
 import codecs
 import os
 import stat
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
@@ -21,8 +22,11 @@ from smart_context.base.disk.places import Place, place_below
 MAX_TEXT_BYTES: Final = 64 << 20
 """Larger files are not read as text."""
 
-SIGNED: Final = (1 << 63) - 1
-"""The bits of an inode's number that fit into a database's integer."""
+INODE_BITS: Final = 0 if sys.platform == "win32" else (1 << 63) - 1
+"""The bits of an inode's number that stamps have: those that fit into a database's integer.
+
+None on Windows, whose lists of files don't tell the number.
+"""
 
 _WIDE = (  # the marks of UTF-32 come first: they begin with those of UTF-16
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -87,7 +91,7 @@ class VaultFiles:
             text = text_of(content)
         except (OSError, ValueError) as error:
             return _why(error)
-        return FileText(text, status.st_mtime_ns, status.st_size, status.st_ino & SIGNED)
+        return FileText(text, status.st_mtime_ns, status.st_size, status.st_ino & INODE_BITS)
 
     def content(self, path: str, *, max_bytes: int) -> bytes:
         """The bytes of a regular file.

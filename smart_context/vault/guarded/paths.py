@@ -7,10 +7,9 @@ contexts all use this module.
 
 import os
 import re
-import stat
 from pathlib import Path
 
-from smart_context.base.disk.folders import names_inside
+from smart_context.base.disk.folders import leads_elsewhere, names_inside
 from smart_context.base.disk.places import place_below
 from smart_context.base.errors import PathRefused
 from smart_context.base.text.names import names_device
@@ -114,7 +113,7 @@ def _plain_status(root: Path, request: str) -> os.stat_result | None:
             status = os.lstat(path)
         except (OSError, ValueError):
             return None
-        if stat.S_ISLNK(status.st_mode):
+        if leads_elsewhere(status):
             return None
     return status
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from smart_context.base.disk.folders import Folder, opened
 from smart_context.base.disk.places import Place
 from smart_context.base.text.names import shown
-from smart_context.vault.guarded.files import SIGNED
+from smart_context.vault.guarded.files import INODE_BITS
 from smart_context.vault.guarded.ignore import MAX_GLOBS, MAX_LINES
 from smart_context.vault.guarded.paths import is_inside
 from smart_context.vault.guarded.scopes import (
@@ -211,7 +211,7 @@ class _Walk:
         except OSError:
             return None
         is_plain = stat.S_ISREG(status.st_mode)
-        stamp = path, status.st_mtime_ns, status.st_size, status.st_ino & SIGNED
+        stamp = path, status.st_mtime_ns, status.st_size, status.st_ino & INODE_BITS
         return stamp if is_plain else None
 
     def one(self, path: str) -> FileStamp | None:
@@ -246,7 +246,7 @@ class _Walk:
             return found and (path, *found[1:])
         if not stat.S_ISREG(status.st_mode) or not (path.isascii() or _is_unicode(path)):
             return None
-        return path, status.st_mtime_ns, status.st_size, status.st_ino & SIGNED
+        return path, status.st_mtime_ns, status.st_size, status.st_ino & INODE_BITS
 
 
 def _folded(path: str) -> str:

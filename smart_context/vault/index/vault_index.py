@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from smart_context.base.caches import Caches
-from smart_context.vault.guarded.files import SIGNED, FileText, Unreadable, VaultFiles
+from smart_context.vault.guarded.files import INODE_BITS, FileText, Unreadable, VaultFiles
 from smart_context.vault.guarded.scopes import IGNORE_FILES
 from smart_context.vault.guarded.walk import (
     FileStamp,
@@ -447,7 +447,7 @@ class VaultIndex:
             status = os.stat(full_path)  # noqa: PTH116 — called for each of thousands of notes
         except (OSError, ValueError):
             return False
-        return stamp[1:] == (status.st_mtime_ns, status.st_size, status.st_ino & SIGNED)
+        return stamp[1:] == (status.st_mtime_ns, status.st_size, status.st_ino & INODE_BITS)
 
     def _has_just_looked(self) -> bool:
         return self.is_watched or time.monotonic() < self._next_look

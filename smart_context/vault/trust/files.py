@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
 
-from smart_context.base.disk.folders import read_inside
+from smart_context.base.disk.folders import leads_elsewhere, read_inside
 from smart_context.base.disk.places import Place
 from smart_context.vault.trust.parts import FileSet
 
@@ -185,7 +185,7 @@ def _is_byte_code(folder: str, entry: Entry) -> bool:
 def _listed(folder: Path, refused: list[str], name: str) -> list[Entry]:
     """The entries of a folder, sorted; links and unreadable folders are refused."""
     try:
-        if folder.is_symlink():
+        if leads_elsewhere(folder.lstat()):
             refused.append(name)
             return []
         with os.scandir(folder) as entries:
