@@ -92,9 +92,10 @@ export class Wire {
 
   /**
    * The command's result; while the first connection is being made, the command waits for it.
-   * @param {string} method
+   * @template {string} M
+   * @param {M} method
    * @param {Record<string, unknown>} [params]
-   * @returns {Promise<any>}  Rejects with a WireError.
+   * @returns {Promise<M extends keyof CommandResults ? CommandResults[M] : any>}  Rejects with a WireError.
    */
   async call(method, params = {}) {
     if (this.#socket && this.#status === "connecting") await this.#decided;

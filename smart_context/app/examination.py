@@ -33,7 +33,7 @@ from smart_context.vault import survey
 from smart_context.vault.guarded.walk import cut_words, file_stamps
 from smart_context.vault.index.passages import VaultPassages
 from smart_context.vault.index.vault_index import VaultIndex
-from smart_context.vault.trust.views import STATE_WORDS, review_view
+from smart_context.vault.trust.views import STATE_WORDS, in_words, review_view
 
 _HOW_TO_CHAT = "To chat with a model, set [llm] in .vault.toml (smart-context init)."
 
@@ -102,7 +102,7 @@ def _trust(config: VaultConfig) -> list[Finding]:
         Finding(
             what=part["title"],
             state="failed" if part["id"] in in_use else "note",
-            found=f"{_off(part['state'])}, {STATE_WORDS[part['state']]}. {part['does']}",
+            found=f"{_off(part['state'])}, {STATE_WORDS[part['state']]}. {in_words(part)}",
             next_step=f"Review it and turn it on: smart-context trust {view['vault']}",
         )
         for part in view["parts"]

@@ -16,7 +16,7 @@ from pathlib import Path
 from smart_context.app.composition import models_of, read_user, read_vault, settings_files
 from smart_context.base.config import CONFIG_NAME, UserConfig, VaultConfig, environment
 from smart_context.base.errors import CommandFailed, ConfigInvalid, Fault
-from smart_context.base.values import JsonObject
+from smart_context.base.results import TrustResult
 from smart_context.host.access import EVERYBODY
 from smart_context.host.commands.registry import Caller, check_owner
 from smart_context.host.events.events import TRUST_CHANGED
@@ -48,7 +48,7 @@ class Follower:
     each_s: float = LOOK_EACH_S  # seconds between checks
     _user: UserConfig = field(default_factory=read_user, init=False)
     _changing: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
-    _seen: JsonObject | None = field(default=None, init=False)
+    _seen: TrustResult | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self._root = self.host.config.root
@@ -64,7 +64,7 @@ class Follower:
             except Exception:
                 _logger.exception("changed settings could not be loaded")
 
-    async def view(self) -> JsonObject:
+    async def view(self) -> TrustResult:
         """What the vault asks for and what is granted, as pages show it."""
         return await self._view_under(self.host.config)
 
@@ -132,7 +132,7 @@ class Follower:
             return previous, tuple(_placed(error))
         return config, ()
 
-    async def _view_under(self, config: VaultConfig) -> JsonObject:
+    async def _view_under(self, config: VaultConfig) -> TrustResult:
         review = await asyncio.to_thread(self.host.services.trust.review, config)
         return review_view(review, self._root)
 
@@ -185,13 +185,13 @@ class TrustCommands:
         for name in ("trust", "grant_trust", "revoke_trust"):
             self.host.commands.register(f"system.{name}", getattr(self, name))
 
-    async def trust(self) -> JsonObject:
+    async def trust(self) -> TrustResult:
         """Give what the vault asks for, what is trusted, and what is off."""
         return await self.follower.view()
 
     async def grant_trust(
         self, digest: str, caller: Caller, parts: list[str] | None = None
-    ) -> JsonObject:
+    ) -> TrustResult:
         """Trust what was reviewed; other parts stay as they are.
 
         Args:
@@ -204,7 +204,7 @@ class TrustCommands:
         await self.follower.load_now()
         return await self.follower.view()
 
-    async def revoke_trust(self, caller: Caller) -> JsonObject:
+    async def revoke_trust(self, caller: Caller) -> TrustResult:
         """Revoke the vault's trust: all that it asks for is off."""
         check_owner(caller.person)
         await asyncio.to_thread(self.host.services.trust.revoke)

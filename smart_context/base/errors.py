@@ -40,6 +40,7 @@ class Fault:
     line: int | None = None  # the line, counted from 1; `None` if unknown
     key: str = ""  # the dotted key, such as `llm.timeout_s`; empty when there is none
     is_unknown: bool = False  # nothing reads that key, so it may as well go
+    meant: str = ""  # the key that was probably meant by an unknown one; empty if none is close
 
     def __str__(self) -> str:
         """The fault as a line of a list."""

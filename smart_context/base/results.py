@@ -1,9 +1,9 @@
-"""The JSON results of the main plugin's commands, for plugin and page.
+"""The JSON results of commands that the page's scripts read, for plugin and page.
 
-docs/wire.md says what each key means to clients.
+docs/wire.md says what each key means. `tests/js/results.d.ts` tells it to the scripts.
 """
 
-from typing import Any, NotRequired, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 
 class TopicResult(TypedDict):
@@ -17,6 +17,28 @@ class TopicResult(TypedDict):
     message_ids: NotRequired[list[str]]
 
 
+MoveResult = TypedDict("MoveResult", {"message_ids": list[str], "from": str, "to": str, "why": str})
+"""Messages that an extraction took from one topic to another; an empty name: to none."""
+
+
+class PriceResult(TypedDict):
+    """What a request costs in money, and what one with all messages would."""
+
+    now: float
+    everything: float
+    currency: str
+
+
+class CostResult(TypedDict):
+    """What a request costs, in tokens; without a price, that is not known."""
+
+    sent: int
+    unchanged: int
+    reread: int
+    saved: int
+    price: NotRequired[PriceResult]
+
+
 class FilterResult(TypedDict):
     """The filter of a chat and what follows from it; also sent with `filter_changed`."""
 
@@ -25,6 +47,7 @@ class FilterResult(TypedDict):
     total_messages: int
     fell_back: bool
     status: str
+    short_status: str
     problem: str
     threshold: float | None
     cut: float | None
@@ -38,8 +61,8 @@ class FilterResult(TypedDict):
     role: str
     undo_steps: int
     undo_words: str
-    moved: list[dict[str, Any]]
-    cost: NotRequired[dict[str, Any]]
+    moved: list[MoveResult]
+    cost: NotRequired[CostResult]
 
 
 class PanelResult(FilterResult):
@@ -58,3 +81,56 @@ class ContextResult(TypedDict):
     problem: str
     shared: NotRequired[bool]
     person: NotRequired[str]
+
+
+class PlacesResult(TypedDict):
+    """Where a topic is in a chat: the places of its messages among all, from 0."""
+
+    id: str
+    label: str
+    places: list[int]
+
+
+class TopicMapResult(TypedDict):
+    """The ids of a chat's messages, and where each topic is."""
+
+    chat_id: str
+    message_ids: list[str]
+    topics: list[PlacesResult]
+
+
+class TrustFilesResult(TypedDict):
+    """The files of one part of a vault that has no name, or of one plugin."""
+
+    name: str
+    is_on: bool
+    files: list[str]
+
+
+TrustState = Literal["trusted", "off", "changed", "partly", "refused"]
+
+
+class TrustPartResult(TypedDict):
+    """A part of a vault that takes the user's trust."""
+
+    id: str
+    kind: str
+    state: TrustState
+    title: str
+    warnings: list[str]
+    does: str
+    groups: list[TrustFilesResult]
+    refused: list[str]
+    base_url: NotRequired[str]
+    api_key_env: NotRequired[str]
+    used_for: NotRequired[list[str]]
+    models: NotRequired[dict[str, str]]
+
+
+class TrustResult(TypedDict):
+    """What a vault asks for, and what of it is trusted."""
+
+    vault: str
+    digest: str
+    summary: str
+    parts: list[TrustPartResult]

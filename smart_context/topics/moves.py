@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
-from smart_context.base.values import JsonObject
+from smart_context.base.results import MoveResult
 from smart_context.chat.messages import Message, MessageId
 from smart_context.topics.values import Topic
 
@@ -30,7 +30,7 @@ class Move:
         return frozenset(topic.label for topic in (self.origin, self.target) if topic)
 
     @property
-    def told(self) -> JsonObject:
+    def told(self) -> MoveResult:
         """The move as clients are told of it."""
         return {
             "message_ids": list(self.message_ids),

@@ -3,7 +3,8 @@
 
 import { coloursOf } from "./hues.js";
 
-/** @typedef {{ id: string, label: string, count: number, sticky?: boolean, message_ids?: string[], parent_id?: string }} Topic */
+/** @typedef {TopicResult & { id: string }} Topic */
+/** @typedef {Partial<PanelResult> & { reason?: string }} News  What a result or an event says. */
 /**
  * @typedef {object} PanelState
  * @property {readonly Topic[]} all  Without the sticky one.
@@ -18,6 +19,7 @@ import { coloursOf } from "./hues.js";
  * @property {readonly string[] | null} messageIds  In context; null means not known.
  * @property {boolean} fellBack
  * @property {string} status  The plugin's status line; empty while it is not known.
+ * @property {string} shortStatus  The same for narrow places.
  * @property {ReadonlySet<string>} pinned
  * @property {ReadonlySet<string>} hidden
  * @property {ReadonlySet<string>} sticky
@@ -25,7 +27,7 @@ import { coloursOf } from "./hues.js";
  * @property {ReadonlyMap<string, number>} summedUp  How many messages of a topic a summary stands for, by its id.
  * @property {ReadonlyMap<string, string>} silent  Why none of a topic's messages can be sent, by its id.
  * @property {string} undoWords  What the choice did that can be undone; empty if there is none.
- * @property {readonly { message_ids: string[], from: string, to: string, why: string }[]} moved  Moves between topics that can be undone.
+ * @property {readonly MoveResult[]} moved  Moves between topics that can be undone.
  * @property {string} reason  Why the filter could not do its work.
  * @property {number | null} threshold  What a message's similarity is held against; null: not known.
  * @property {boolean} isOwnThreshold  The user moved it for this chat.
@@ -35,14 +37,14 @@ import { coloursOf } from "./hues.js";
 /** @type {PanelState} */
 export const NOTHING_KNOWN = Object.freeze({
   all: [], colours: new Map(), hues: new Map(), topics: [], inside: "", stickyCount: 0, active: [], isOn: true, total: 0, messageIds: null,
-  fellBack: false, status: "", pinned: new Set(), hidden: new Set(), sticky: new Set(),
+  fellBack: false, status: "", shortStatus: "", pinned: new Set(), hidden: new Set(), sticky: new Set(),
   keptBy: new Map(), reason: "", summedUp: new Map(), silent: new Map(), undoWords: "", moved: [], threshold: null, isOwnThreshold: false, isKnown: false,
 });
 
 /**
  * The state after a result or an event of the plugin; what it does not mention stays the same.
  * @param {PanelState} state
- * @param {Record<string, any>} news
+ * @param {News} news
  * @returns {PanelState}
  */
 export function withNews(state, news) {
@@ -59,6 +61,7 @@ export function withNews(state, news) {
   if (typeof news.threshold_is_own === "boolean") next.isOwnThreshold = news.threshold_is_own;
   if (typeof news.fell_back === "boolean") next.fellBack = news.fell_back;
   if (typeof news.status === "string") next.status = news.status;
+  if (typeof news.short_status === "string") next.shortStatus = news.short_status;
   if (news.summed_up && typeof news.summed_up === "object") next.summedUp = new Map(Object.entries(news.summed_up));
   if (news.silent && typeof news.silent === "object") next.silent = new Map(Object.entries(news.silent));
   if (typeof news.undo_words === "string") Object.assign(next, { undoWords: news.undo_words, moved: news.moved ?? [] });
@@ -85,11 +88,6 @@ export function isFiltered(state) {
 export function goneTopics(state) {
   const labels = new Set(state.all.map((topic) => topic.label));
   return state.active.filter((label) => !labels.has(label));
-}
-
-/** A short form of the status line: `5 of 14`. @param {string} status */
-export function shortStatus(status) {
-  return status.startsWith("No message") ? "No match" : status.split(" messages in context")[0];
 }
 
 /** @param {Record<string, string[]>} keptBy */

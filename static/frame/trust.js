@@ -4,17 +4,6 @@
 import { counted, reasonOf, visible } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 
-/** @typedef {{ name: string, is_on: boolean, files: readonly string[] }} Group */
-/**
- * @typedef {object} Part
- * @property {string} id
- * @property {"trusted" | "off" | "changed" | "partly" | "refused"} state
- * @property {string} title
- * @property {string} does
- * @property {readonly Group[]} groups
- * @property {readonly string[]} refused  Files that can't be trusted.
- */
-/** @typedef {{ vault: string, digest: string, summary: string, parts: readonly Part[] }} Wanted */
 
 const STATES = {
   trusted: "Trusted",
@@ -95,7 +84,7 @@ class Review {
     this.#enable();
   }
 
-  /** @param {Wanted} wanted */
+  /** @param {TrustResult} wanted */
   #hear(wanted) {
     /** @type {HTMLElement} */ (this.#bar.querySelector("p")).textContent = visible(wanted.summary);
     this.#bar.hidden = !wanted.summary;
@@ -111,7 +100,7 @@ class Review {
     if (next instanceof HTMLElement) next.focus();
   }
 
-  /** @param {Wanted} wanted */
+  /** @param {TrustResult} wanted */
   #show(wanted) {
     this.#digest = wanted.digest;
     this.#find(".trust-vault").textContent = visible(wanted.vault);
@@ -124,7 +113,7 @@ class Review {
     this.#button.disabled = !this.#dialog.querySelector("input:checked:enabled");
   }
 
-  /** @param {Part} part */
+  /** @param {TrustPartResult} part */
   #part(part) {
     const template = /** @type {HTMLTemplateElement} */ (this.#dialog.querySelector("template"));
     const entry = /** @type {HTMLElement} */ (document.importNode(/** @type {Element} */ (template.content.firstElementChild), true));
@@ -138,9 +127,8 @@ class Review {
     box.disabled = part.state === "trusted" || part.state === "refused";
     put(".trust-title", part.title);
     put(".trust-state", STATES[part.state]);
-    const [warnings, does] = warningsOf(part.does);
-    put(".trust-does", does);
-    entry.querySelector(".trust-does")?.before(...warnings.map(warned));
+    put(".trust-does", part.does);
+    entry.querySelector(".trust-does")?.before(...part.warnings.map(warned));
     const files = [...part.refused.map((name) => line(`${name} (a link, not a plain file, or unreadable)`)), ...part.groups.flatMap(grouped)];
     const count = part.refused.length + part.groups.reduce((sum, { files }) => sum + files.length, 0);
     const named = part.groups.map(({ name }) => name).filter(Boolean);
@@ -167,21 +155,15 @@ class Review {
   }
 }
 
-/** The warnings that a text begins with, and the rest. @param {string} does @returns {[string[], string]} */
-function warningsOf(does) {
-  const warnings = /^(?:Warning: [^.]*\. )*/.exec(does)?.[0] ?? "";
-  return [warnings.split("Warning: ").slice(1), does.slice(warnings.length)];
-}
-
 /** @param {string} words */
 function warned(words) {
   const entry = document.createElement("p");
   entry.className = "trust-warning";
-  entry.textContent = visible(`Warning: ${words}`);
+  entry.textContent = visible(words);
   return entry;
 }
 
-/** @param {Group} group */
+/** @param {TrustFilesResult} group */
 function grouped({ name, is_on: isOn, files }) {
   const head = name ? [line(isOn ? name : `${name} (turned off)`, "trust-group")] : [];
   return [...head, ...files.map((file) => line(file))];

@@ -47,7 +47,6 @@ import { startModelChoice } from "../frame/model-choice.js";
 import { Trash } from "../messages/trash.js";
 import { startNoteSheet } from "../messages/note-sheet.js";
 import { startMap } from "../messages/reading/topic-map.js";
-import { shortStatus } from "../cloud/topic-state.js";
 import { startSplit } from "../panel/topics/split.js";
 import { startSummingUp } from "../panel/topics/summing-up.js";
 import { startBubbleInHand, startMessageInHand } from "../panel/topics/bubble-in-hand.js";
@@ -246,8 +245,8 @@ wire.onStatus(async (status) => {
   if (unanswered) wire.call("chat.regenerate", { chat_id: chatId, message_id: unanswered }).catch((error) => toast(reasonOf(error)));
 });
 topics?.addEventListener("panel-changed", (event) => {
-  const { status } = /** @type {CustomEvent} */ (event).detail;
-  if (status) find("[data-status-copy]").textContent = shortStatus(status);
+  const { shortStatus } = /** @type {CustomEvent} */ (event).detail;
+  if (shortStatus) find("[data-status-copy]").textContent = shortStatus;
   if (!isDetached) markCompacted(measure, panel?.state);
 });
 

@@ -11,7 +11,7 @@ import { listModels, narrowModels, writesAnswers } from "../lib/model-list.js";
 import { counted, numbered, plainly, reasonOf, visible } from "../lib/text.js";
 
 /** @typedef {{ name: string, base_url: string, models: string[] }} Found */
-/** @typedef {{ scope: string, key: string, line: number | null, message: string, is_unknown: boolean }} Fault */
+/** @typedef {{ scope: string, key: string, line: number | null, message: string, is_unknown: boolean, meant: string }} Fault */
 /** @typedef {{ revision: string, values: Record<string, any>, sources: Record<string, string>, keys: Record<string, string>, faults: Fault[] }} Settings */
 
 const SAID_MS = 3000;
@@ -81,8 +81,7 @@ function showFaults(faults) {
 }
 
 /** @param {Fault} fault */
-function faultInWords({ scope: where, key, line, message, is_unknown: isUnknown }) {
-  const meant = /did you mean '([^']+)'/.exec(message)?.[1];
+function faultInWords({ scope: where, key, line, message, is_unknown: isUnknown, meant }) {
   const said = isUnknown ? `There is no setting “${key}”.${meant ? ` Did you mean “${meant}”?` : ""}` : `${key ? `${key}: ` : ""}${message}.`;
   const file = where === "vault" ? "this vault’s file" : "the file for all vaults";
   return visible(line ? `${said} Line ${line} of ${file}.` : said);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { goneTopics, inside, NOTHING_KNOWN, shortStatus, withNews } from "../../static/cloud/topic-state.js";
+import { goneTopics, inside, NOTHING_KNOWN, withNews } from "../../static/cloud/topic-state.js";
 
 const TOPICS = [
   { label: "LangGraph", count: 4 },
@@ -54,11 +54,10 @@ test("states are values: the one before is not changed", () => {
   assert.equal(JSON.stringify(known), before);
 });
 
-test("the short status has the numbers", () => {
-  assert.equal(shortStatus("5 of 14 messages in context"), "5 of 14");
-  assert.equal(shortStatus("5 of 14 messages in context · 3 summed up"), "5 of 14");
-  assert.equal(shortStatus("All messages in context"), "All");
-  assert.equal(shortStatus("No message matches; all 14 messages in context"), "No match");
+test("the short status is the server's", () => {
+  const news = { status: "5 of 14 messages in context", short_status: "5 of 14" };
+  assert.equal(withNews(known, news).shortStatus, "5 of 14");
+  assert.equal(withNews(withNews(known, news), { pinned: [] }).shortStatus, "5 of 14");
 });
 
 test("a topic with parts opens into them, and what is picked inside has a bubble outside", () => {

@@ -164,11 +164,11 @@ def test_what_nobody_knows_is_named_and_taken_out_and_mistakes_are_mended_one_by
         '[vault]\nnam = "Notes" # mine\n[plugins.smart_context]\nrecent_messages = "two"\n'
         "[plugins.absent]\ncolour = 1\n[future]\nshiny = true\n"
     )
-    named = {fault["key"]: fault["is_unknown"] for fault in server.ask("system.settings")["faults"]}
-    assert named == {
-        "vault.nam": True,
-        "plugins.smart_context.recent_messages": False,
-        "future": True,
+    faults = server.ask("system.settings")["faults"]
+    assert {fault["key"]: (fault["is_unknown"], fault["meant"]) for fault in faults} == {
+        "vault.nam": (True, "name"),
+        "plugins.smart_context.recent_messages": (False, ""),
+        "future": (True, ""),
     }
 
     def change(name, value):

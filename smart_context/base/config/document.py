@@ -157,13 +157,16 @@ class Faults:
         self._lines = lines
         self._found: list[Fault] = []
 
-    def add(self, path: KeyPath, message: str, *, is_unknown: bool = False) -> None:
+    def add(
+        self, path: KeyPath, message: str, *, is_unknown: bool = False, meant: str = ""
+    ) -> None:
         """Note that the key at `path` is wrong; a missing key has its table's line."""
         line = next(
             (self._lines[path[:n]] for n in range(len(path), 0, -1) if path[:n] in self._lines),
             None,
         )
-        fault = Fault(message=message, line=line, key=dotted(path), is_unknown=is_unknown)
+        key = dotted(path)
+        fault = Fault(message=message, line=line, key=key, is_unknown=is_unknown, meant=meant)
         self._found.append(fault)
 
     def listed(self) -> tuple[Fault, ...]:
@@ -194,8 +197,8 @@ class Table:
         """Note every key that is not among `names`, without its value."""
         for name in self.values:
             if name not in names:
-                message = unknown_key(name, names)
-                self.faults.add((*self.path, name), message, is_unknown=True)
+                meant, message = unknown_key(name, names)
+                self.faults.add((*self.path, name), message, is_unknown=True, meant=meant)
 
     def table(self, name: str) -> "Table":
         """The table of that name; an empty one when it is absent."""
@@ -255,12 +258,12 @@ def number_fault(
     return None
 
 
-def unknown_key(name: str, names: Collection[str]) -> str:
-    """The fault of an unknown key, with the key that may be meant."""
+def unknown_key(name: str, names: Collection[str]) -> tuple[str, str]:
+    """The key that was probably meant by an unknown one, empty if none is close, and the fault."""
     close = difflib.get_close_matches(name, names, n=1)
     if close:
-        return f"unknown key; did you mean {close[0]!r}?"
-    return f"unknown key; expected one of {', '.join(sorted(names))}"
+        return close[0], f"unknown key; did you mean {close[0]!r}?"
+    return "", f"unknown key; expected one of {', '.join(sorted(names))}"
 
 
 def found(value: object) -> str:

@@ -218,7 +218,8 @@ def _known_part(
     elif (root / "plugins" / name).is_dir():
         pass
     elif close := difflib.get_close_matches(name, known, n=1, cutoff=0.8):
-        table.faults.add(table.path, f"no such plugin; did you mean {close[0]!r}?", is_unknown=True)
+        message = f"no such plugin; did you mean {close[0]!r}?"
+        table.faults.add(table.path, message, is_unknown=True, meant=close[0])
     return enabled
 
 

@@ -2,11 +2,14 @@
 
 import logging
 from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
 
 _logger = logging.getLogger(__name__)
 
 
-def said(words: Callable[[], str], otherwise: str) -> str:
+def said(words: Callable[[], T], otherwise: T) -> T:
     """The words, or other ones if making them fails.
 
     What is described has happened, or is asked for, all the same; the log has the fault.

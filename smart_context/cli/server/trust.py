@@ -89,11 +89,11 @@ def _nothing_to_do(view: Mapping[str, Any]) -> str:
 
 
 def _described(view: Mapping[str, Any]) -> list[str]:
-    from smart_context.vault.trust.views import STATE_WORDS  # noqa: PLC0415 - see above
+    from smart_context.vault.trust.views import STATE_WORDS, in_words  # noqa: PLC0415 - see above
 
     lines = [f"{view['vault']} wants:"]
     for part in view["parts"]:
-        lines += ["", f"  {part['title']}: {STATE_WORDS[part['state']]}", f"    {part['does']}"]
+        lines += ["", f"  {part['title']}: {STATE_WORDS[part['state']]}", f"    {in_words(part)}"]
         for group in part["groups"]:
             if group["name"]:
                 lines.append(f"    {group['name']}{'' if group['is_on'] else ' (turned off)'}")

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from smart_context.base.results import CostResult
 from smart_context.base.values import JsonObject
 from smart_context.chat.files.attachments import CutText, cut_texts
 from smart_context.chat.messages import ChatId, Message, MessageId
@@ -30,7 +31,7 @@ from smart_context.plugin.forecast.forecasts import (
     request_of,
 )
 from smart_context.plugin.forecast.rows import all_rows, rows_by_id
-from smart_context.plugin.selection.documents import status_line
+from smart_context.plugin.selection.documents import status
 from smart_context.plugin.selection.last_request import (
     Head,
     LastRequest,
@@ -60,7 +61,7 @@ class RequestCosts:
     client_fields_of: Callable[[ChatId], Awaitable[JsonObject]]
     clock: Callable[[], float] = time.time  # seconds since 1970
 
-    async def of(self, view: ChatView, decision: Decision) -> JsonObject:
+    async def of(self, view: ChatView, decision: Decision) -> CostResult:
         """The cost of the next request, without the question."""
         forecast = await self.forecasts.with_costs(view, decision)
         state = view.sidecar.state
@@ -80,7 +81,7 @@ class RequestCosts:
         sent: int,
         fields: JsonObject,
         question: Message = _NOTHING,
-    ) -> tuple[JsonObject, str]:
+    ) -> tuple[CostResult, str]:
         """The cost of a request, as clients get it, and why what was read is read again.
 
         The latter is empty if nothing is.
@@ -270,7 +271,7 @@ class PreviewCommands:
             "reasons": rows_by_id(forecast, asked, self.model.count_tokens),
             "threshold": forecast.decision.selection.reasons.threshold,
             "cut": forecast.decision.selection.reasons.cut,
-            "status": status_line(forecast.view, forecast.decision),
+            "status": status(forecast.view, forecast.decision).line,
         }
 
     async def describe_topic(self, chat_id: ChatId, label: str) -> JsonObject:
@@ -377,7 +378,7 @@ class PreviewCommands:
             "threshold": decision.selection.reasons.threshold,
             "cut": decision.selection.reasons.cut,
             "fell_back": decision.selection.fell_back,
-            "status": status_line(forecast.view, decision),
+            "status": status(forecast.view, decision).line,
             "problem": "\n".join(filter(None, (decision.problem, briefing.problems))),
             "role": briefing.role.name,
             "unseen": [place.to_dict() for place in hidden],

@@ -5,6 +5,7 @@ from itertools import chain
 from typing import Any
 
 from smart_context.base.config.endpoints import NO_PRICES, Prices
+from smart_context.base.results import CostResult
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import Message
 from smart_context.chat.tool_pairs import called_tools
@@ -70,7 +71,7 @@ def receipt_document(
     }
 
 
-def cost_of(receipt: Receipt, prices: Prices) -> JsonObject:
+def cost_of(receipt: Receipt, prices: Prices) -> CostResult:
     """What a turn's request cost, and would have cost with all messages, without the answer."""
     known = {"unchanged": 0, "reread": 0, "unchanged_of_all": 0, **receipt.cost}
     return cost_document(

@@ -8,7 +8,7 @@ from typing import Any
 from smart_context.base.asking import asking, whoever_asks
 from smart_context.base.errors import InvalidParams
 from smart_context.base.lookups import one_request
-from smart_context.base.results import FilterResult, PanelResult
+from smart_context.base.results import CostResult, FilterResult, PanelResult
 from smart_context.base.threads import give_way
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.clients import client_history, is_of_client
@@ -37,7 +37,7 @@ _TOPICS_READ_AT_ONCE = 5_000
 
 _NEXT_MESSAGE = Message(id=MessageId("draft"), role="user", content="…")
 
-CostOf = Callable[[ChatView, Decision], Awaitable[JsonObject]]
+CostOf = Callable[[ChatView, Decision], Awaitable[CostResult]]
 """Gives what the next request costs."""
 
 BuildHistory = Callable[[Sequence[Message]], Awaitable[list[Message]]]

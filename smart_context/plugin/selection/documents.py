@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from itertools import compress
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,6 +35,7 @@ def filter_result(
     held = HELD_BY_PROVIDER if view.is_held else ""
     sticky = view.sticky_ids
     absent = absences(view.messages, decision.candidates)
+    told_status = status(view, decision, absent)
     silent = _silent(view, decision, absent)
     picked = [topic for topic in view.sidecar.topics if topic.label in state.active_topics]
     told = [f"{topic.label} is {silent[topic.id]}." for topic in picked if topic.id in silent]
@@ -42,7 +44,8 @@ def filter_result(
         "message_ids": [message.id for message in decision.messages],
         "total_messages": len(view.messages),
         "fell_back": decision.selection.fell_back,
-        "status": status_line(view, decision, absent),
+        "status": told_status.line,
+        "short_status": told_status.short,
         "problem": " ".join(
             filter(
                 None,
@@ -127,9 +130,16 @@ _ENDINGS = (SUMMARISED, CLEARED, OVER_WINDOW)
 _OVER_BUDGET = KINDS.index(ReasonKind.OVER_BUDGET)
 
 
-def status_line(
+class Status(NamedTuple):
+    """How many messages the next turn sends, for people."""
+
+    line: str  # with what besides the filter keeps some out: `5 of 14 messages in context · …`
+    short: str  # for narrow places: `5 of 14`
+
+
+def status(
     view: ChatView, decision: Decision, absent: Mapping[MessageId, Absence] | None = None
-) -> str:
+) -> Status:
     """How many messages the next turn sends, and what besides the filter keeps some out.
 
     If that can't be said, the count alone: a choice does not depend on these words.
@@ -141,11 +151,15 @@ def status_line(
     Args:
         absent: Their `absences`, if they are known.
     """
-    sent = f"{len(decision.messages)} of {len(view.messages)} messages in context"
-    return said(lambda: _status(view, decision, absent), sent)
+    sent = f"{len(decision.messages)} of {len(view.messages)}"
+    return said(
+        lambda: _status(view, decision, absent), Status(f"{sent} messages in context", sent)
+    )
 
 
-def _status(view: ChatView, decision: Decision, absent: Mapping[MessageId, Absence] | None) -> str:
+def _status(
+    view: ChatView, decision: Decision, absent: Mapping[MessageId, Absence] | None
+) -> Status:
     if absent is None:
         absent = absences(view.messages, decision.candidates)
     total = len(view.messages) - sum(absence is NOTICE for absence in absent.values())
@@ -153,12 +167,13 @@ def _status(view: ChatView, decision: Decision, absent: Mapping[MessageId, Absen
     if absent or len(decision.candidates) != total:  # a plugin may have added messages
         ids = {message.id for message in view.messages}
         sent = sum(message.id in ids for message in decision.messages)
-    counted = f"{sent} of {total} messages in context"
+    short = f"{sent} of {total}"
+    counted = f"{short} messages in context"
     if decision.selection.fell_back:
         counted = f"all {total} messages in context" if sent == total else counted
-        counted = f"No message matches; {counted}"
+        short, counted = "No match", f"No message matches; {counted}"
     elif sent == total and decision.selection.reasons.found is None:
-        counted = "All messages in context"
+        short, counted = "All", "All messages in context"
     endings: Counter[str] = Counter()
     for absence, count in Counter(absent.values()).items():
         endings[_ending(absence)] += count
@@ -166,7 +181,7 @@ def _status(view: ChatView, decision: Decision, absent: Mapping[MessageId, Absen
     words = [counted, *(f"{endings[e]} {e}" for e in _ENDINGS if endings[e])]
     if view.more_topics:
         words.append(f"{MOST_TOPICS} of {MOST_TOPICS + view.more_topics:,} topics")
-    return " · ".join(words)
+    return Status(" · ".join(words), short)
 
 
 def _ending(absence: Absence) -> str:

@@ -13,7 +13,7 @@ from operator import ne
 from typing import Any, NamedTuple
 
 from smart_context.base.config.endpoints import Price
-from smart_context.base.values import JsonObject
+from smart_context.base.results import CostResult
 
 Head = tuple[tuple[str, int], ...]
 """What comes before the messages in order, each as a digest and its tokens.
@@ -129,7 +129,7 @@ def cost_document(
     unchanged_of_all: int,
     price: Price | None,
     currency: str,
-) -> JsonObject:
+) -> CostResult:
     """What a request costs, as clients get it.
 
     Args:
@@ -137,7 +137,7 @@ def cost_document(
         price: That of its model; `None` if unknown.
     """
     unchanged = min(shared.unchanged, sent)
-    cost: JsonObject = {
+    cost: CostResult = {
         "sent": sent,
         "unchanged": unchanged,
         "reread": shared.reread,

@@ -9,7 +9,7 @@ from typing import Any
 
 from smart_context.base.asking import waited_for
 from smart_context.base.errors import CommandFailed, InvalidParams, SmartContextError
-from smart_context.base.results import PanelResult
+from smart_context.base.results import PanelResult, TopicMapResult
 from smart_context.base.text.saying import said
 from smart_context.base.text.scores import counted
 from smart_context.base.values import JsonObject
@@ -310,7 +310,7 @@ class ExtractionCommands:
             return await self.chat_filter.topics(chat_id)
         return {"state": "running"}
 
-    async def topic_map(self, chat_id: ChatId) -> JsonObject:
+    async def topic_map(self, chat_id: ChatId) -> TopicMapResult:
         """Where each topic is in a chat: the ids of all messages, and places among them."""
         view = await self.chat_filter.shown(chat_id)
         place_of = {message.id: place for place, message in enumerate(view.messages)}

@@ -3,17 +3,17 @@
 All names come from the vault, so each is escaped to one harmless line.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from smart_context.base.config.endpoints import displayed_address, host_warning, open_warning
+from smart_context.base.results import TrustFilesResult, TrustPartResult, TrustResult, TrustState
 from smart_context.base.text.names import shown
 from smart_context.base.text.scores import counted
-from smart_context.base.values import JsonObject
 from smart_context.vault.trust.files import TEMPLATES_FOLDER
-from smart_context.vault.trust.parts import Part, Review, files_by_folder, parts_of
+from smart_context.vault.trust.parts import Part, Pin, Review, files_by_folder, parts_of
 
-STATE_WORDS = {
+STATE_WORDS: Mapping[TrustState, str] = {
     "trusted": "trusted",
     "off": "not trusted yet",
     "changed": "changed since you trusted it",
@@ -50,7 +50,7 @@ _TITLES = {
 }
 
 
-def review_view(review: Review, root: Path) -> JsonObject:
+def review_view(review: Review, root: Path) -> TrustResult:
     """All parts of the vault with their states, as a JSON object."""
     return {
         "vault": _whole(str(root)),
@@ -68,6 +68,11 @@ def summary(review: Review) -> str:
         return ""
     verb = "is" if sum(count for count, _ in things) == 1 else "are"
     return f"Restricted: {_joined([words for _, words in things])} {verb} off until you trust it."
+
+
+def in_words(part: TrustPartResult) -> str:
+    """The warnings about a part of a view, and what the part does."""
+    return " ".join((*part["warnings"], part["does"]))
 
 
 def purposes(categories: Collection[str]) -> str:
@@ -99,41 +104,50 @@ def _things(part: Part) -> list[tuple[int, str]]:
     return []
 
 
-def _part_view(part: Part, review: Review) -> JsonObject:
+def _part_view(part: Part, review: Review) -> TrustPartResult:
     pin = part.pin
-    view: JsonObject = {
+    view: TrustPartResult = {
         "id": part.id,
         "kind": pin.kind,
         "state": _state(part, review),
-        "title": _TITLES.get(pin.kind, ""),
-        "does": _DOES.get(pin.kind, ""),
+        "title": _title(pin),
+        "warnings": [],
+        "does": _does(part),
         "groups": [],
         "refused": [_whole(f"{pin.kind}/{name}") for name in part.refused],
     }
     if pin.kind == "endpoint":
-        return {**view, **_endpoint_view(part, review)}
+        return _endpoint_view(view, part, review)
     if pin.kind == "plugins":
         grouped = files_by_folder(sorted(part.files.files if part.files else ()))
         return {**view, "groups": [_group(name, files, part) for name, files in grouped.items()]}
     if pin.kind == "roles":
         files = [_whole(f"roles/{name}") for name in sorted(part.files.files if part.files else ())]
         return {**view, "groups": [{"name": "", "is_on": True, "files": files}]}
-    changed = {
-        "storage": {"title": f"Database {_whole(pin.content)}"},
-        "instructions": {"does": f"{view['does']} “{_whole(part.text)}”"},
-    }
-    return {**view, **changed.get(pin.kind, {})}
+    return view
 
 
-def _endpoint_view(part: Part, review: Review) -> JsonObject:
+def _title(pin: Pin) -> str:
+    is_storage = pin.kind == "storage"
+    return f"Database {_whole(pin.content)}" if is_storage else _TITLES.get(pin.kind, "")
+
+
+def _does(part: Part) -> str:
+    does = _DOES.get(part.pin.kind, "")
+    return f"{does} “{_whole(part.text)}”" if part.pin.kind == "instructions" else does
+
+
+def _endpoint_view(view: TrustPartResult, part: Part, review: Review) -> TrustPartResult:
     base_url = _whole(displayed_address(part.pin.content))
     variable = _whole(part.pin.api_key_env)
     address = part.pin.content
-    before = [host_warning(address), open_warning(address), _models(part)]
+    named = f"{models} " if (models := _models(part)) else ""
     key = f" with the value of {variable}" if variable else ", without a key"
     return {
+        **view,
         "title": f"Endpoint {base_url}",
-        "does": "".join(f"{words} " for words in before if words)
+        "warnings": list(filter(None, (host_warning(address), open_warning(address)))),
+        "does": named
         + f"Your chats and notes are sent there for {purposes(part.used_for)}{key}."
         + _widened(part, review),
         "base_url": base_url,
@@ -161,7 +175,7 @@ def _widened(part: Part, review: Review) -> str:
     return f" You trusted it for {purposes(granted.used_for)} only; {new} are new and off."
 
 
-def _group(name: str, files: Sequence[str], part: Part) -> JsonObject:
+def _group(name: str, files: Sequence[str], part: Part) -> TrustFilesResult:
     return {
         "name": _whole(name),
         "is_on": name in part.used_for,
@@ -169,7 +183,7 @@ def _group(name: str, files: Sequence[str], part: Part) -> JsonObject:
     }
 
 
-def _state(part: Part, review: Review) -> str:
+def _state(part: Part, review: Review) -> TrustState:
     if review.grant.covers(part):
         return "trusted"
     if part.refused:

@@ -1,11 +1,7 @@
 // @ts-check
 /** What the map of a chat shows, row by row. */
 
-/**
- * @typedef {object} TopicMap
- * @property {readonly string[]} message_ids  All of the chat, in order.
- * @property {readonly { id: string, label: string, places: readonly number[] }[]} topics
- */
+/** @typedef {Pick<TopicMapResult, "message_ids" | "topics">} TopicMap */
 /** @typedef {{ first: number, count: number, topic: string, isSent: boolean }} Row */
 
 /**

@@ -3,14 +3,7 @@
 
 import { LEAST_AMOUNT, counted, money, numbered } from "../../lib/text.js";
 
-/**
- * @typedef {object} Cost
- * @property {number} sent
- * @property {number} unchanged
- * @property {number} reread
- * @property {number} saved
- * @property {{ now: number, everything: number, currency: string }} [price]
- */
+/** @typedef {CostResult} Cost */
 
 /**
  * `1,240 tokens, ≈ $0.002 instead of $0.011`.

@@ -123,7 +123,7 @@ export class TopicsPanel {
     if (news.active_topics && news.embedding_search === undefined) this.refresh();
   }
 
-  /** @param {Record<string, any>} news */
+  /** @param {import("../../cloud/topic-state.js").News} news */
   #apply(news) {
     this.state = withNews(this.state, news);
     const { state } = this;

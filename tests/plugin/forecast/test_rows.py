@@ -12,7 +12,7 @@ from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.forecast.costs import NO_TOKENS, Costs
 from smart_context.plugin.forecast.forecasts import Forecast
 from smart_context.plugin.forecast.rows import ONE_LINE, all_rows, candidate_rows, rows_by_id
-from smart_context.plugin.selection.documents import status_line
+from smart_context.plugin.selection.documents import status
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.relevance.reasons import KINDS, ReasonKind, Reasons
 from smart_context.relevance.score import Scores
@@ -113,7 +113,7 @@ def test_the_status_line_counts_as_many_as_the_rows_say(forecast):
     rows = rows_by_id(forecast, {message.id for message in CHAT}, len)
     summarised = sum(row["kind"] == "summarised" for row in rows.values())
     sent = sum(row["in"] for row in rows.values())
-    line = status_line(forecast.view, forecast.decision)
+    line = status(forecast.view, forecast.decision).line
     assert line == f"{sent} of {len(CHAT)} messages in context · {summarised} summed up"
 
 
@@ -130,7 +130,7 @@ def test_what_came_after_the_summary_is_over_budget_in_both(forecast):
     forecast = replace(forecast, decision=decision)
     rows = rows_by_id(forecast, {"m2"}, len)
     assert rows["m2"]["reason"] == "out: over budget"
-    assert status_line(forecast.view, forecast.decision).endswith("2 summed up · 1 over the window")
+    assert status(forecast.view, forecast.decision).line.endswith("2 summed up · 1 over the window")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.choices.undo import Undoable
-from smart_context.plugin.selection.documents import filter_result, status_line
+from smart_context.plugin.selection.documents import filter_result, status
 from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.relevance.score import Scores
 from smart_context.relevance.select import select_messages
@@ -76,7 +76,8 @@ def test_a_filter_tells_what_is_sent_and_what_the_user_chose():
         "message_ids": ["a", "c", "d", "e"],
         "total_messages": 5,
         "fell_back": False,
-        "status": status_line(view, decision),
+        "status": status(view, decision).line,
+        "short_status": "4 of 5",
         "problem": "The embedder is slow. The role is gone.",
         "threshold": 0.5,
         "cut": 0.5,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from smart_context.vault.trust.parts import AGENTS_PIN, FileSet, Grant, Part, Pin, Review
-from smart_context.vault.trust.views import review_view, summary
+from smart_context.vault.trust.views import in_words, review_view, summary
 from tests.vault.trust.conftest import SETTINGS, write
 
 
@@ -169,4 +169,6 @@ def test_an_address_from_a_record_is_shown_in_ascii_too():
     (view,) = review_view(Review(parts=(part,)), Path("notes"))["parts"]
     assert view["title"] == "Endpoint https://api.xn--openi-7ve.com"
     assert view["base_url"] == "https://api.xn--openi-7ve.com"
-    assert view["does"].startswith("Warning: its host has letters that can pass for others: CYR")
+    (warning,) = view["warnings"]
+    assert warning.startswith("Warning: its host has letters that can pass for others: CYR")
+    assert in_words(view) == f"{warning} {view['does']}"

@@ -40,15 +40,9 @@ class PanelView:
     sticky_count: int  # number of messages with standing instructions
     is_on: bool  # picking topics narrows the history
     status: str  # the plugin's status line; empty while unknown
+    short_status: str  # the same for narrow places
     message_ids: frozenset[str] | None  # the messages in context now; `None` while unknown
     state: Mapping[str, Any]  # the plugin's result, for the page's script
-
-    @property
-    def short_status(self) -> str:
-        """A short form of the status: `5 of 14`."""
-        if self.status.startswith("No message"):
-            return "No match"
-        return self.status.partition(" messages in context")[0]
 
 
 def panel_view(found: PanelResult) -> PanelView:
@@ -61,6 +55,7 @@ def panel_view(found: PanelResult) -> PanelView:
         sticky_count=_sticky_count(found["topics"]),
         is_on=found["embedding_search"],
         status=found["status"],
+        short_status=found["short_status"],
         message_ids=frozenset(found["message_ids"]),
         state={key: value for key, value in found.items() if key not in left_out},
     )
@@ -79,6 +74,7 @@ def early_panel(stored: Sequence[TopicResult], *, problem: str = "") -> PanelVie
         sticky_count=_sticky_count(stored),
         is_on=True,
         status="",
+        short_status="",
         message_ids=None,
         state={"topics": stored, **({"problem": problem} if problem else {})},
     )

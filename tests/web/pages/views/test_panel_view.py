@@ -11,14 +11,16 @@ KNOWN = {
     "embedding_search": True,
     "message_ids": [],
     "status": "All messages in context",
+    "short_status": "All",
 }
 
 
 def test_the_status_is_the_plugins_and_empty_while_it_is_not_known():
     said = "5 of 14 messages in context · 2 summed up"
 
-    assert panel_view({**KNOWN, "status": said}).status == said
-    assert early_panel(TOPICS).status == ""
+    view, early = panel_view({**KNOWN, "status": said}), early_panel(TOPICS)
+    assert (view.status, view.short_status) == (said, "All")
+    assert (early.status, early.short_status) == ("", "")
 
 
 def test_a_panel_without_an_answer_has_the_stored_topics():
@@ -27,12 +29,6 @@ def test_a_panel_without_an_answer_has_the_stored_topics():
     assert [topic.label for topic in view.topics] == ["LangGraph", "Async"]
     assert (view.sticky_count, view.is_on, view.message_ids) == (2, True, None)
     assert view.state["problem"] == "The chat can't be read."
-
-
-def test_the_short_status_has_the_numbers():
-    view = panel_view({**KNOWN, "status": "5 of 14 messages in context · 2 summed up"})
-
-    assert view.short_status == "5 of 14"
 
 
 def test_a_picked_topic_that_vanished_is_gone_not_dropped():
