@@ -30,6 +30,7 @@ class ReasonKind(StrEnum):
     QUESTION = "question"
     BELOW = "below"
     APART = "apart"
+    UNPLACED = "unplaced"
     HIDDEN = "hidden"
     HIDDEN_TOOL = "hidden_tool"
     ADDED = "added"
@@ -73,6 +74,7 @@ RULES: Mapping[ReasonKind, Rule] = {
         about="not close enough to {}", is_in=False, is_filtered=True, is_by_score=True
     ),
     ReasonKind.APART: Rule(about="not part of {}, as you chose", is_in=False, is_filtered=True),
+    ReasonKind.UNPLACED: Rule(short="in no topic", is_in=False, is_filtered=True),
     ReasonKind.HIDDEN: Rule(short="hidden", cause="hidden by you", is_in=False),
     ReasonKind.HIDDEN_TOOL: Rule(
         short="part of a hidden tool call",

@@ -149,13 +149,15 @@ class Scores:
         return np.flatnonzero(self.mentioned)
 
     @property
+    def are_known(self) -> bool:
+        """True if all of the selected topics have known messages."""
+        return self.members is not None and bool(self.members[self._rows].any(axis=1).all())
+
+    @property
     def _strangers(self) -> Mask:
         """The messages of other topics, if all of the selected ones have known messages."""
-        nobody = np.zeros(self.values.shape[1], dtype=np.bool_)
-        if self.members is None or self.others is None:
-            return nobody
-        if not self.members[self._rows].any(axis=1).all():
-            return nobody
+        if self.members is None or self.others is None or not self.are_known:
+            return np.zeros(self.values.shape[1], dtype=np.bool_)
         return self.others & ~self.members.any(axis=0)
 
     def owners_of(self, positions: NDArray[np.intp]) -> list[str]:

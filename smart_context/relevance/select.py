@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from smart_context.chat.messages import Message, MessageId
 from smart_context.chat.tool_pairs import NO_CALLER, find_tool_pairs
-from smart_context.relevance.judge.calibrate import DEFAULT_THRESHOLD
+from smart_context.relevance.judge.calibrate import DEFAULT_THRESHOLD, PROBABLY
 from smart_context.relevance.reasons import IS_FILTERED, IS_IN, KINDS, ReasonKind, Reasons
 from smart_context.relevance.score import Scores
 
@@ -58,6 +58,7 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule
     belonging: AbstractSet[MessageId] = _NONE,
     said: Mapping[MessageId, str] = _NOTHING_SAID,
     apart: AbstractSet[MessageId] = _NONE,
+    unplaced: AbstractSet[MessageId] = _NONE,
     recent: int = 0,
     keep_pairs: bool = False,
 ) -> Selection:
@@ -79,6 +80,8 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule
             those that a person has put there.
         said: Messages that were said while a selected topic was picked, with its label; they stay.
         apart: Messages that a person has put elsewhere, and no selected topic keeps.
+        unplaced: Messages that are known to be in no topic; no score keeps them where the selected
+            topics were found, from the threshold `PROBABLY` on.
         recent: The number of newest messages that stay.
         keep_pairs: A kept answer brings the question before it.
 
@@ -99,7 +102,8 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule
     else:
         cut = found.cut(threshold)
         is_apart, was_said = _marks(ids, apart), _marks(ids, said.keys())
-        is_relevant = (found.best >= cut) & ~is_apart
+        is_unplaced = _marks(ids, unplaced) & (found.are_known and threshold >= PROBABLY)
+        is_relevant = (found.best >= cut) & ~is_apart & ~is_unplaced
         is_member = (found.kept_members(threshold) | _marks(ids, belonging)) & ~is_apart
         is_found = is_relevant | is_member
         if found.mentioned is not None:  # raw cosines know too little of a topic to end it
@@ -108,6 +112,7 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule
         kinds = np.full(len(ids), _CODE[ReasonKind.FALLBACK if fell_back else ReasonKind.BELOW])
         if not fell_back:
             for mask, kind in (  # a later rule counts before an earlier one
+                (is_unplaced, ReasonKind.UNPLACED),
                 (is_apart, ReasonKind.APART),
                 (_newest(len(ids), recent), ReasonKind.RECENT),
                 (is_member, ReasonKind.MEMBER),

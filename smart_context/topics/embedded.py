@@ -33,7 +33,7 @@ from smart_context.topics.clusters.units import at_unit_length, unit_rows, units
 from smart_context.topics.extraction import (
     NOTHING_BEFORE,
     ExtractionFailed,
-    is_readable,
+    is_spoken,
     with_keywords,
 )
 from smart_context.topics.growing import (
@@ -57,7 +57,6 @@ _LABEL_WORDS = 4
 _FEW_ASKED, _FIRST_WORDS = 2, 300
 """So many questions name their topic without their answers. In scripts without spaces it is one:
 two short ones hardly name it, and the answers do."""
-_SPEAKERS = frozenset({"user", "assistant"})
 _ASKS_OR_COUNTS = re.compile(r"[?\uff1f\u061f\d]")
 
 
@@ -302,12 +301,7 @@ def _spoken(
         accepts_one = after_instruction and message.role == "assistant"
         if message.role == "user":
             greets = not spoken and message.id not in known and _is_greeting(message.text)
-        if (
-            is_readable(message)
-            and message.text.strip()
-            and message.role in _SPEAKERS
-            and not (is_instruction or accepts_one or greets)
-        ):
+        if is_spoken(message) and not (is_instruction or accepts_one or greets):
             spoken.append(message)
         after_instruction = is_instruction
     return spoken

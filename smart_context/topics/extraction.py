@@ -13,6 +13,7 @@ from smart_context.topics.naming.labels import label_key
 from smart_context.topics.values import MOST_READ, MOST_TOPICS, Extraction, Previous, Topic
 
 NOTHING_BEFORE = Previous()
+_SPEAKERS = frozenset({"user", "assistant"})
 
 
 class ExtractionFailed(SmartContextError):
@@ -76,6 +77,11 @@ class TopicJudge(Protocol):
 def is_readable(message: Message) -> bool:
     """True if a message can be about a topic: finished, and more than quoted passages."""
     return message.is_complete and not message.is_extracted
+
+
+def is_spoken(message: Message) -> bool:
+    """True if a message has words of the user or of the model that can be about a topic."""
+    return message.role in _SPEAKERS and is_readable(message) and bool(message.text.strip())
 
 
 def with_keywords(

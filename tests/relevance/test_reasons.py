@@ -40,6 +40,7 @@ def test_every_rule_names_a_topic_or_has_words_of_its_own():
         ("tool", "in: belongs to a tool call that stays", "Sent – part of a tool call"),
         ("question", "in: question of an answer that stays", "Sent – question of a sent answer"),
         ("below", "out: not close enough to Bread", "Not sent – not close enough to Bread"),
+        ("unplaced", "out: in no topic", "Not sent – in no topic"),
         ("hidden", "out: hidden by you", "Not sent – hidden"),
         (
             "hidden_tool",

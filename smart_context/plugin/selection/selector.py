@@ -33,6 +33,7 @@ from smart_context.plugin.settings import FilterSettings
 from smart_context.relevance.score import Scores, TopicQuery
 from smart_context.relevance.scorer import RelevanceScorer, clearly_elsewhere, clearly_nearest
 from smart_context.relevance.select import Selection, select_messages
+from smart_context.topics.extraction import is_spoken
 from smart_context.topics.stored import stored_sticky_ids
 from smart_context.topics.values import Topic
 
@@ -267,6 +268,7 @@ class ContextSelector:
             belonging=_summaries_of_picked(view) | word.belonging,
             said=word.said,
             apart=word.apart,
+            unplaced=frozenset() if scores is None else _in_no_topic(view, candidates),
             recent=settings.recent_messages,
             keep_pairs=settings.keep_pairs,
         )
@@ -385,6 +387,17 @@ def queries_of(view: ChatView) -> tuple[list[TopicQuery], list[TopicQuery]]:
         )
 
     return [query(label) for label in active], [query(c) for c in public if c not in active]
+
+
+def _in_no_topic(view: ChatView, candidates: Sequence[Message]) -> frozenset[MessageId]:
+    """What was said up to the last extraction, which put it into no topic."""
+    sidecar = view.sidecar
+    read = next((n + 1 for n, m in enumerate(view.messages) if m.id == sidecar.seen), 0)
+    placed = {message_id for topic in sidecar.topics for message_id in topic.message_ids}
+    known = {m.id for m in view.messages[:read] if m.id not in placed}
+    return frozenset(
+        m.id for m in candidates if m.id in known and is_spoken(m) and not m.is_summary
+    )
 
 
 def _summaries_of_picked(view: ChatView) -> frozenset[MessageId]:

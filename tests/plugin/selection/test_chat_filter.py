@@ -234,3 +234,43 @@ async def test_a_draft_about_another_topic_than_the_picked_one_is_off_the_pick(v
         assert await said(DRAFT) == (False, None)
         await running.call("set_filter", chat_id="c", topics=["Typed"])
         assert await said(DRAFT) == (False, None)  # nothing tells what the typed one is like
+
+
+@pytest.mark.parametrize(
+    ("threshold", "sent"),
+    [
+        pytest.param(0.4, {"q1", "a1", "q2", "a2", "q3", "a3"}, id="as a rule"),
+        pytest.param(0.25, {"q1", "a1", "q2", "a2", "q3", "a3", "q5", "a5"}, id="wide"),
+    ],
+)
+async def test_what_is_in_no_topic_goes_with_no_bubble_unless_a_wide_one(
+    vault, served, threshold, sent
+):
+    (vault / ".vault.toml").write_text(
+        f"[plugins.smart_context]\nrecent_messages = 0\nsimilarity_threshold = {threshold}\n"
+    )
+    write_boats_and_knots(vault, "c", Boats="q1 a1 q2 a2 q3 a3", Knots="q4 a4 q6 a6 q7 a7")
+    async with served() as running:
+        shown = await running.call("set_filter", chat_id="c", topics=["Boats"])
+        rows = (await running.call("preview", chat_id="c", message="And?"))["messages"]
+    assert set(shown["message_ids"]) == sent
+    if "q5" not in sent:
+        why = {row["id"]: (row["kind"], row["reason"], row["numbers"]) for row in rows}
+        assert why["q5"] == why["a5"] == ("unplaced", "out: in no topic", "")
+
+
+async def test_a_typed_topic_finds_what_is_in_no_topic(vault, served):
+    write_boats_and_knots(vault, "c", Knots="q4 a4 q6 a6 q7 a7")
+    async with served() as running:
+        shown = await running.call("set_filter", chat_id="c", topics=["boats in the harbour"])
+    assert {"q1", "a1", "q2", "a2"} <= set(shown["message_ids"])
+
+
+async def test_what_no_extraction_has_read_yet_is_sent_as_far_as_it_is_close(vault, served):
+    write_boats_and_knots(vault, "c", Boats="q2 a2", Knots="q4 a4")
+    path = vault / ".memory" / "c.topics.json"
+    path.write_text(path.read_text().replace('"seen": "a7"', '"seen": "a2"'))
+    async with served() as running:
+        shown = await running.call("set_filter", chat_id="c", topics=["Boats"])
+    assert {"q3", "a3"} <= set(shown["message_ids"])
+    assert "q1" not in shown["message_ids"]
