@@ -49,6 +49,7 @@ def test_a_notice_is_no_answer_from_its_first_word_on(new_page, server):
 def test_notices_are_neither_left_out_nor_folded_until_a_topic_is_picked(new_page, server):
     page = open_chat(new_page, server, "c1", viewport=NARROW)
     expect(notices(page)).to_have_count(4)
+    expect(page.get_by_role("link", name="Connect a model")).to_have_count(2)  # and at the box
     expect(folds(page)).to_have_count(0)
     expect(page.locator(".message.left-out")).to_have_count(0)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -58,7 +59,9 @@ def test_notices_are_neither_left_out_nor_folded_until_a_topic_is_picked(new_pag
     page = open_chat(new_page, server, "c1")
     pick(page, "cats purr")
     expect(bubble(page, "cats purr")).to_be_checked()
-    expect(folds(page)).not_to_have_count(0)
+    expect(folds(page)).to_have_text(["1 message not sent · Show"])
     page.reload()
-    expect(folds(page)).not_to_have_count(0)
+    expect(folds(page)).to_have_text(["1 message not sent · Show"])
+    expect(page.locator("#m-m1")).to_be_visible()
     expect(page.locator("#m-m3")).to_have_class(re.compile("left-out"))
+    expect(status(page)).to_have_text("3 of 4 messages in context")

@@ -144,7 +144,8 @@ function estimateHeights(messages, hidden, lines) {
 
 /** @param {HTMLElement} line @param {Run} run */
 function showLine(line, { messages, isOpen }) {
-  const counted = `${messagesCounted(messages.length)} not sent`;
+  const said = messages.filter(({ dataset }) => !("extracted" in dataset));
+  const counted = `${messagesCounted(said.length || messages.length)} not sent`;
   const words = `${counted} · ${isOpen ? "Fold" : "Show"}`;
   if (line.textContent !== words) line.textContent = words;
   // Whether it is open is a state; a name that says so, too, would be another button's.

@@ -139,14 +139,15 @@ export class Highlight {
     const hueOf = this.#hues();
     /** @type {Set<HTMLElement>} */
     const unsent = new Set();
-    for (const message of messages) {
+    for (const [place, message] of messages.entries()) {
       const id = message.dataset.messageId ?? "";
       const isInside = ids !== null && ids.has(id);
       const isCompacted = "compacted" in message.dataset && !isInside && !this.#staysAnyway(id);
       const isNotice = "extracted" in message.dataset;
       const isUnsent = (isOut(message) && (isNarrowed || !isNotice)) || isCompacted;
       const isAskedFor = isNotice && message === messages.at(-1);
-      if (isUnsent && mayFold(message) && !isAskedFor) unsent.add(message);
+      const staysOpen = isNotice && !isCompacted && !unsent.has(messages[place - 1]);
+      if (isUnsent && mayFold(message) && !isAskedFor && !staysOpen) unsent.add(message);
       show(message, {
         isInside,
         isOut: isUnsent,

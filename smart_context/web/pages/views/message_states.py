@@ -7,6 +7,7 @@ sent with what it would decide, so that nothing moves once it runs.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 
 from starlette.datastructures import QueryParams
 
@@ -126,12 +127,7 @@ def message_states(
     outs = _outs(messages, panel, compaction)
     folded = [False] * len(messages)
     if folds and not (panel and panel.state.get("fell_back")):
-        folded = [
-            is_out
-            and _may_fold(message, is_compacted=compaction.covers(place, message))
-            and not (message.is_extracted and message is messages[-1])  # it has just been asked for
-            for place, (message, is_out) in enumerate(zip(messages, outs, strict=True))
-        ]
+        folded = _folded(messages, outs, compaction)
     return [
         MessageState(
             is_inside=message.id in inside,
@@ -141,7 +137,9 @@ def message_states(
             is_near_end=folded[place:].count(False) <= _LAID_OUT,
             hue=hues.get(message.id, only) if message.id in inside else None,
         )
-        for place, (message, line) in enumerate(zip(messages, _lines(folded), strict=True))
+        for place, (message, line) in enumerate(
+            zip(messages, _lines(messages, folded), strict=True)
+        )
     ]
 
 
@@ -170,18 +168,36 @@ def _outs(
     ]
 
 
+def _folded(
+    messages: Sequence[Message], outs: Sequence[bool], compaction: CompactionView
+) -> list[bool]:
+    """For each message, True if it is folded; a notice goes with the question before it."""
+    folded: list[bool] = []
+    for place, (message, is_out) in enumerate(zip(messages, outs, strict=True)):
+        is_compacted = compaction.covers(place, message)
+        is_asked_for = message.is_extracted and message is messages[-1]
+        stays = message.is_extracted and not (is_compacted or (folded and folded[-1]))
+        may_fold = _may_fold(message, is_compacted=is_compacted) and not (is_asked_for or stays)
+        folded.append(is_out and may_fold)
+    return folded
+
+
 def _may_fold(message: Message, *, is_compacted: bool) -> bool:
     """Summaries, failed answers and notices are needed until a summary replaces them."""
     is_needed = message.is_summary or message.error or is_notice(message)
     return not message.generating and (is_compacted or not is_needed)
 
 
-def _lines(folded: Sequence[bool]) -> list[int]:
-    """For each message the length of the folded run that begins with it, else 0."""
-    lines = []
-    for is_folded, run in groupby(folded):
-        size = len(list(run))
-        lines += [size if is_folded else 0, *[0] * (size - 1)]
+def _lines(messages: Sequence[Message], folded: Sequence[bool]) -> list[int]:
+    """For each message the length of the folded run that begins with it, else 0.
+
+    Notices, which are never sent, don't count beside messages.
+    """
+    lines: list[int] = []
+    for is_folded, run in groupby(zip(folded, messages, strict=True), key=itemgetter(0)):
+        said = [not message.is_extracted for _, message in run]
+        count = sum(said) or len(said)
+        lines += [count if is_folded else 0, *[0] * (len(said) - 1)]
     return lines
 
 

@@ -96,8 +96,10 @@ def test_the_newest_that_are_drawn_are_laid_out_at_once():
     assert near == list(range(10, 57))
 
 
-def test_the_newest_answer_of_no_model_is_never_folded():
-    said = [replace(message, extra={"extracted": True}) for message in chat("b d")]
-    messages = [*chat("a?"), said[0], *chat("c?"), said[1]]
+def test_the_answers_of_no_model_are_folded_with_their_questions_but_for_the_newest():
+    said = [replace(message, extra={"extracted": True}) for message in chat("b d f h")]
+    asked = chat("a? c? e? g?")
+    messages = [message for pair in zip(asked, said, strict=True) for message in pair]
     states = message_states(messages, panel("a"), CompactionView())
-    assert [state.is_folded for state in states] == [False, True, True, False]
+    assert [state.is_folded for state in states] == [False, False, *[True] * 5, False]
+    assert [state.line for state in states] == [0, 0, 3, *[0] * 5]
