@@ -284,7 +284,11 @@ class PluginContext:
 
         Raises:
             TypeError: If the handler is not async.
+            ValueError: If `plugin.toml` lists events, and not this one.
         """
+        name, listed = event_name(event), self._manifest.subscribes
+        if listed is not None and name not in listed:
+            raise ValueError(f"{name!r} is not listed under subscribes in plugin.toml; add it there")
         bus = self._services.bus
         return self._undone_later(bus.subscribe(event, handler, priority, owner=self.plugin_id))
 

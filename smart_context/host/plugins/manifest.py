@@ -51,7 +51,7 @@ class Manifest:
     description: str  # one sentence
     module: str  # the module to import; in a vault, below the plugin's folder
     class_name: str  # the class in it
-    subscribes: tuple[str, ...]  # the events it subscribes to
+    subscribes: tuple[str, ...] | None  # the events it may subscribe to; `None`: any
     commands: tuple[str, ...]  # its commands, each `<id>.verb`
     panel: PanelSpec | None  # its panel, if it has one
     settings: Mapping[str, SettingSpec]  # what the user can set
@@ -103,7 +103,7 @@ def _read(top: Table, expected_id: str | None) -> Manifest:
         description=top.text("description"),
         module=module,
         class_name=class_name,
-        subscribes=_names(top, "subscribes", _EVENT),
+        subscribes=_names(top, "subscribes", _EVENT) if "subscribes" in top else None,
         commands=commands,
         panel=_panel(top.table("panel")) if "panel" in top else None,
         settings=_settings(top.table("settings")),

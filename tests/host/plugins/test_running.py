@@ -367,6 +367,18 @@ class Plugin:
 """
 
 
+async def test_a_plugin_that_lists_its_events_gets_no_others(make_bench, running):
+    bench = make_bench()
+    bench.add_plugin("deaf", LISTENS, 'subscribes = ["memory.chat_changed"]\n')
+    both = 'subscribes = ["memory.chat_changed", "chat.opened"]\n'
+    bench.add_plugin("ears", LISTENS, both)
+    async with running(bench):
+        assert (bench.states()["deaf"], bench.states()["ears"]) == ("failed", "running")
+        assert "'chat.opened' is not listed under subscribes" in bench.reason("deaf")
+        await bench.call("chat.open", chat_id="c1")
+        await until(lambda: bench.named("ears.heard"))
+
+
 async def test_plugins_can_hear_of_chats(make_bench, running):
     bench = make_bench()
     bench.add_plugin("ears", LISTENS)
