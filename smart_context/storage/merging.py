@@ -17,9 +17,10 @@ from typing import Any, Generic, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 from smart_context.base.errors import StorageAway
+from smart_context.base.json_limits import holds_more
 from smart_context.base.lookups import Lookups
 from smart_context.base.threads import run_uncancelled
-from smart_context.base.values import JsonObject, holds_more
+from smart_context.base.values import JsonObject
 from smart_context.chat.documents.branches import count_in_branches
 from smart_context.chat.documents.document import (
     Since,

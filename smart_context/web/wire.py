@@ -13,7 +13,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, islice
+from itertools import islice
 from typing import Any, NoReturn, TypeVar
 
 from smart_context.base.errors import (
@@ -24,7 +24,7 @@ from smart_context.base.errors import (
     StorageAway,
     UnknownCommand,
 )
-from smart_context.base.values import holds_more
+from smart_context.base.json_limits import holds_more, is_nested_deeper
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.web.limits import MAX_FRAME_BYTES, MAX_JSON_DEPTH, MAX_OUTBOX_BYTES
 
@@ -223,27 +223,15 @@ def _decoded(raw: bytes) -> str:
         raise JsonRefused(PARSE_ERROR, f"not UTF-8 at byte {error.start}") from None
 
 
-_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
-_NOT_BRACKETS = re.compile(r"[^][{}]+")
-
-
-_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
-
-
 def _check_depth(text: str) -> None:
-    """Check the nesting before a parser recurses into it."""
-    if text.count("[") + text.count("{") <= MAX_JSON_DEPTH:
-        return
-    brackets = _NOT_BRACKETS.sub("", _STRING.sub("", text)).encode()
-    depths = accumulate(map(_STEPS.__getitem__, brackets), initial=0)
-    if max(depths) <= MAX_JSON_DEPTH:
-        return
-    pairs = (b"[]", b"{}")
-    if any(brackets.count(pair[:1]) != brackets.count(pair[1:]) for pair in pairs):
-        raise JsonRefused(PARSE_ERROR, "not JSON: the brackets don't match")
-    raise JsonRefused(
-        INVALID_REQUEST, f"nested too deeply: at most {MAX_JSON_DEPTH} levels are taken"
-    )
+    try:
+        is_deep = is_nested_deeper(text, MAX_JSON_DEPTH)
+    except ValueError as error:
+        raise JsonRefused(PARSE_ERROR, f"not JSON: {error}") from None
+    if is_deep:
+        raise JsonRefused(
+            INVALID_REQUEST, f"nested too deeply: at most {MAX_JSON_DEPTH} levels are taken"
+        )
 
 
 _ESCAPE = re.compile(

@@ -15,7 +15,8 @@ from functools import cached_property
 from json import JSONDecoder
 from typing import Any, NamedTuple, cast
 
-from smart_context.base.values import OWNER, JsonObject, PersonId, too_many_objects
+from smart_context.base.json_limits import too_many_objects
+from smart_context.base.values import OWNER, JsonObject, PersonId
 from smart_context.chat.messages import INSTRUCTIONS, PRIVATE, SOURCE, Message
 
 MAX_DEPTH = 200

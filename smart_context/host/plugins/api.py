@@ -288,7 +288,7 @@ class PluginContext:
         """
         name, listed = event_name(event), self._manifest.subscribes
         if listed is not None and name not in listed:
-            raise ValueError(f"{name!r} is not listed under subscribes in plugin.toml; add it there")
+            raise ValueError(f"{name!r} is not listed under subscribes in plugin.toml")
         bus = self._services.bus
         return self._undone_later(bus.subscribe(event, handler, priority, owner=self.plugin_id))
 

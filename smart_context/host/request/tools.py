@@ -16,6 +16,7 @@ from typing import Any
 from weakref import WeakSet
 
 from smart_context.base.errors import CommandFailed, ModelFailed, SmartContextError
+from smart_context.base.json_limits import is_nested_deeper
 from smart_context.base.text.names import storable
 from smart_context.base.values import JsonObject
 from smart_context.host.tasks import was_cancelled
@@ -62,7 +63,7 @@ def read_arguments(text: str) -> JsonObject:
         raise ArgumentsInvalid(f"The arguments are not JSON: {error}") from error
     if not isinstance(value, dict):
         raise ArgumentsInvalid("The arguments are not a JSON object.")
-    if _is_deeper(value, MAX_DEPTH):
+    if is_nested_deeper(text, MAX_DEPTH):
         raise ArgumentsInvalid(f"The arguments are nested more than {MAX_DEPTH} levels deep.")
     return value
 
@@ -130,18 +131,6 @@ def _is_same(value: object, other: object) -> bool:
 def _shown(value: object, longest: int = _LONGEST_SHOWN) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= longest else f"{text[:longest]}…"
-
-
-def _is_deeper(value: object, most: int) -> bool:
-    level = [value]
-    for _ in range(most):
-        level = [
-            entry
-            for holder in level
-            if isinstance(holder, list | dict)
-            for entry in (holder if isinstance(holder, list) else holder.values())
-        ]
-    return any(isinstance(entry, list | dict) for entry in level)
 
 
 def _refuse(constant: str) -> float:

@@ -23,7 +23,7 @@ from smart_context.base.disk.folders import Folder, SharedSync, opened
 from smart_context.base.disk.locks import locked
 from smart_context.base.disk.places import Place, folder_of
 from smart_context.base.errors import ChatIdInvalid, StoreFailed
-from smart_context.base.values import too_many_objects
+from smart_context.base.json_limits import too_many_objects
 from smart_context.chat.documents.document import NotAChat, Version, read_version
 from smart_context.chat.documents.merge import merge
 from smart_context.chat.ids import file_stamp, same_but_for_case

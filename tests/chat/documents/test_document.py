@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.base.values import MOST_OBJECTS
+from smart_context.base.json_limits import MOST_OBJECTS
 from smart_context.chat.documents.document import (
     MOST_MESSAGES,
     NotAChat,
