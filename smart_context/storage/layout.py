@@ -122,7 +122,8 @@ def settled(piece: Piece, body: bytes) -> bytes | None:
 def _settled_others(kind: PieceKind, body: bytes) -> bytes | None:
     if kind == "vectors":
         head, keys, rows = parsed_vectors(body)
-        return encoded_vectors(head.model, keys, rows.reshape(len(keys), head.width))
+        rows = rows.reshape(len(keys), head.width)
+        return b"".join(encoded_vectors(head.model, keys, rows))
     if kind == "added vectors":
         head, keys, rows, _ = parsed_journal(body)
         return journal_head(head) + journal_records(keys, rows)

@@ -9,7 +9,7 @@ import binascii
 import json
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -47,18 +47,17 @@ class _Document(TypedDict):
     vectors: dict[str, bytes]
 
 
-def encoded_vectors(model: str, keys: Sequence[str], vectors: Matrix) -> bytes:
-    """The JSON file of some vectors."""
+def encoded_vectors(model: str, keys: Sequence[str], vectors: Matrix) -> Iterator[bytes]:
+    """The JSON file of some vectors, in pieces: as a whole it takes more memory than they do."""
     width = vectors.shape[1] if vectors.ndim > 1 else 0
-    rows = vectors.astype("<f4", copy=False)
-    document = {
-        **VectorHead(model, width).document(),
-        "vectors": {
-            key: base64.b64encode(row.tobytes()).decode("ascii")
-            for key, row in zip(keys, rows, strict=True)
-        },
-    }
-    return json.dumps(document, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    head = json.dumps({**VectorHead(model, width).document(), "vectors": {}}, ensure_ascii=False)
+    yield _in_utf_8(head[:-2])
+    between = b""
+    for key, row in zip(keys, vectors.astype("<f4", copy=False), strict=True):
+        name = _in_utf_8(json.dumps(key, ensure_ascii=False))
+        yield between + name + b': "' + base64.b64encode(row.tobytes()) + b'"'
+        between = b", "
+    yield b"}}"
 
 
 def parsed_vectors(content: bytes) -> tuple[VectorHead, list[str], Matrix]:
@@ -95,6 +94,10 @@ def parsed_journal(content: bytes) -> tuple[VectorHead, list[str], Matrix, int]:
     return head, keys, _rows(data, len(keys), head.width), len(line) + 1 + whole
 
 
+def _in_utf_8(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
 def _head(document: Any) -> VectorHead:
     head = VectorHead(str(document["model"]), document["dimensions"])
     described = {key: document[key] for key in ("version", "model", "dimensions")}
@@ -122,22 +125,23 @@ def _rows(data: bytes, count: int, dimensions: int) -> Matrix:
 
 
 def _record(key: str, vector: bytes) -> bytes:
-    name = key.encode("utf-8", "surrogatepass")
+    name = _in_utf_8(key)
     return _RECORD.pack(len(name), zlib.crc32(name + vector)) + name + vector
 
 
 def _records(data: bytes, vector_bytes: int) -> tuple[list[str], bytes, int]:
     """The keys, the joined vectors, and the number of bytes in whole records."""
     keys: list[str] = []
-    vectors: list[bytes] = []
+    rows = memoryview(data)
+    vectors: list[memoryview] = []
     position = 0
     while position + _RECORD.size <= len(data):
         name_bytes, checksum = _RECORD.unpack_from(data, position)
         start = position + _RECORD.size
         end = start + name_bytes + vector_bytes
-        if end > len(data) or zlib.crc32(data[start:end]) != checksum:
+        if end > len(data) or zlib.crc32(rows[start:end]) != checksum:
             break
         keys.append(data[start : start + name_bytes].decode("utf-8", "surrogatepass"))
-        vectors.append(data[start + name_bytes : end])
+        vectors.append(rows[start + name_bytes : end])
         position = end
     return keys, b"".join(vectors), position

@@ -13,7 +13,7 @@ import re
 import secrets
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
@@ -171,10 +171,13 @@ def remove_file(path: Path | Place) -> None:
         folder.remove(place.name)
 
 
-def atomic_write(path: Path | Place, content: bytes) -> Signature:
+def atomic_write(path: Path | Place, content: bytes | Iterable[bytes]) -> Signature:
     """Write the whole file; a reader sees the old or the new one, also after a crash.
 
     The folder is made when it is missing.
+
+    Args:
+        content: The bytes, whole or in pieces.
 
     Returns:
         The state of what was written.
@@ -183,7 +186,8 @@ def atomic_write(path: Path | Place, content: bytes) -> Signature:
         StoreFailed: The disk is full, read-only or failing, or a link, a folder or a device has
             that name; the old file is intact.
     """
-    with _replacing(path, content) as new:
+    pieces = [content] if isinstance(content, bytes) else content
+    with _replacing(path, pieces) as new:
         new.take_its_name()
     return new.written
 
@@ -206,7 +210,7 @@ def replace_unless_changed(
         Conflict: Another program has written it since; nothing was changed.
         StoreFailed: As for `atomic_write`.
     """
-    with _replacing(path, content, sync) as new, locked(new.folder):
+    with _replacing(path, [content], sync) as new, locked(new.folder):
         if signature_in(new.folder, new.name) != expected:
             raise Conflict(str(path))
         written(new.written)
@@ -269,14 +273,14 @@ class _New:
 
 @contextlib.contextmanager
 def _replacing(
-    path: Path | Place, content: bytes, sync: Callable[[Folder], None] = Folder.sync
+    path: Path | Place, pieces: Iterable[bytes], sync: Callable[[Folder], None] = Folder.sync
 ) -> Iterator[_New]:
     place = place_of(path)
     mode = PRIVATE_FILE if isinstance(path, Place) else _PUBLIC_FILE
     try:
         with (
             opened(place.parent, make=True) as folder,
-            _temporary(folder, place.name, mode, content) as new,
+            _temporary(folder, place.name, mode, pieces) as new,
         ):
             yield new
             sync(folder)
@@ -285,7 +289,7 @@ def _replacing(
 
 
 @contextlib.contextmanager
-def _temporary(folder: Folder, name: str, mode: int, content: bytes) -> Iterator[_New]:
+def _temporary(folder: Folder, name: str, mode: int, pieces: Iterable[bytes]) -> Iterator[_New]:
     kept = _mode_to_keep(folder, name)
     temporary = f".{name}.{secrets.token_hex(4)}.tmp"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
@@ -294,7 +298,7 @@ def _temporary(folder: Folder, name: str, mode: int, content: bytes) -> Iterator
             try_lock(file.fileno())  # until it is closed, or its writer is killed: see `sweep`
             if kept is not None and hasattr(os, "fchmod"):
                 os.fchmod(file.fileno(), kept)
-            file.write(content)
+            file.writelines(pieces)
             file.flush()
             os.fsync(file.fileno())
             written = signature_of_open(file.fileno())

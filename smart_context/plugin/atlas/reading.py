@@ -31,6 +31,7 @@ READ_KEYS = ("topics", IMPORTED)
 """The keys of a chat's document that are read."""
 
 _READ_MESSAGES, _READ_CHARACTERS = 40, 2_000
+_MOST_MEANT = 1_000  # messages that a topic's direction is the mean of
 """What is read for a topic's words: some of its messages, and the beginning of each."""
 
 _MOST_WORDS = 200
@@ -95,7 +96,9 @@ def read_chat(
             topics.append(replace(earlier, label=topic.label))
             continue
         said = [messages[place] for place in places]
-        keys[len(topics)] = [key for key in map(message_key, said) if key]
+        keys[len(topics)] = [
+            key for key in map(message_key, said[:: 1 + len(said) // _MOST_MEANT]) if key
+        ]
         topics.append(_topic((chat_id, topic.id), topic.label, said, places))
     times = [_seconds(message) for message in messages[same:]]
     entry = ChatEntry(

@@ -115,9 +115,8 @@ class EmbeddingCache:
         Embeds nothing, and waits for no embedding.
         """
         entry = self._entries.get(chat_id)
-        if entry is not None and entry.chat is not None and not entry.lock.locked():
-            async with entry.lock:
-                return await asyncio.to_thread(entry.chat.rows, keys)
+        if entry is not None and entry.chat is not None:
+            return await asyncio.to_thread(entry.chat.rows, keys)
         return await asyncio.to_thread(lambda: self._read(chat_id).rows(keys))
 
     async def queries(
@@ -230,7 +229,7 @@ class EmbeddingCache:
             batch = missing[start : start + BATCH]
             keys = [key for key, _ in batch]
             vectors = await self._embed([text for _, text in batch])
-            if not chat.add(keys, vectors):
+            if not await asyncio.to_thread(chat.add, keys, vectors):
                 _log.info("the embedding model's dimension changed; vectors are rebuilt")
                 await self._embed_missing(chat, chat.missing(), on_progress)
                 return

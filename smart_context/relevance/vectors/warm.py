@@ -11,6 +11,7 @@ from smart_context.llm.models import Matrix
 from smart_context.storage.ports import ChatVectors, Stored
 
 _HASH_BYTES = 8
+_SPARE = 256  # rows for the messages that are said next
 
 Keyed = tuple[str, str]
 """A message's key in the file, and its text."""
@@ -26,13 +27,20 @@ class WarmChat:
     def __init__(self, kept: ChatVectors, stored: Stored) -> None:
         keys, vectors = stored
         self.kept = kept
-        self._rows = {key: row for row, key in enumerate(keys)}
-        self._vectors = _Growing(vectors)
+        self._table = _table(keys, vectors)
         self._messages: tuple[Message, ...] = ()
         self._keys: list[str] = []
         self._ordered = _Growing()
         self._is_in_order = True  # the rows of `_ordered` are the first of `_vectors`
         self._last: tuple[tuple[Message, ...], Matrix] = ((), _nothing(0))
+
+    @property
+    def _rows(self) -> dict[str, int]:
+        return self._table[0]
+
+    @property
+    def _vectors(self) -> "_Growing":
+        return self._table[1]
 
     @property
     def size(self) -> int:
@@ -52,8 +60,8 @@ class WarmChat:
     def ready(self, messages: tuple[Message, ...]) -> Matrix | None:
         """The rows of the messages that `matrix` was last called for, or of the first of them.
 
-        `None` for other messages, and before `matrix` was called. The only method that may run
-        while another one runs.
+        `None` for other messages, and before `matrix` was called. It may run while another
+        method runs.
         """
         known, rows = self._last
         return rows[: len(messages)] if messages and messages == known[: len(messages)] else None
@@ -70,9 +78,15 @@ class WarmChat:
         return [f"{ids[name]}:{digest}" for _, name, digest in found], self._vectors.view()[rows]
 
     def rows(self, keys: Sequence[str]) -> Matrix:
-        """Shape (n, d): a row for each key, zero for one without a vector."""
-        places = np.array([self._rows.get(key, -1) for key in keys], dtype=np.intp)
-        return self._at(places)
+        """Shape (n, d): a row for each key, zero for one without a vector.
+
+        It may run while another method runs.
+        """
+        known, growing = self._table
+        vectors = growing.view()
+        places = np.array([known.get(key, -1) for key in keys], dtype=np.intp)
+        places[places >= len(vectors)] = -1  # added since
+        return _at(vectors, places)
 
     def place(self, messages: tuple[Message, ...]) -> list[Keyed]:
         """Set the messages; returns those to embed, each once, in order."""
@@ -102,8 +116,7 @@ class WarmChat:
         """
         fits = not self._rows or vectors.shape[1] == self._vectors.width
         if not fits:
-            self._rows = {}
-            self._vectors = _Growing()
+            self._table = {}, _Growing()
             self._ordered = _Growing()
             self._is_in_order = True
             self._last = ((), _nothing(0))
@@ -121,7 +134,7 @@ class WarmChat:
             self._ordered = _Growing(self._vectors.view()[: start + len(places)])
         elif len(places):
             self._is_in_order = False
-            self._ordered.extend(self._at(places))
+            self._ordered.extend(_at(self._vectors.view(), places))
         rows = self._ordered.view()
         self._last = (self._messages, rows)
         return rows
@@ -138,17 +151,22 @@ class WarmChat:
             return
         vectors = self._vectors.view()[[self._rows[key] for key in keys]]
         self.kept.replace(keys, vectors)
-        self._rows = {key: row for row, key in enumerate(keys)}
-        self._vectors = _Growing(vectors)
-
-    def _at(self, places: NDArray[np.intp]) -> Matrix:
-        vectors = self._vectors.view()
-        found = vectors[places] if len(vectors) else _nothing(len(places))
-        found[places < 0] = 0
-        return found
+        self._table = _table(keys, vectors)
 
     def _present(self) -> list[str]:
         return [key for key in dict.fromkeys(self._keys) if key in self._rows]
+
+
+def _table(keys: Sequence[str], vectors: Matrix) -> tuple[dict[str, int], "_Growing"]:
+    """The place of each key's row, and the rows."""
+    return {key: row for row, key in enumerate(keys)}, _Growing(vectors)
+
+
+def _at(vectors: Matrix, places: NDArray[np.intp]) -> Matrix:
+    """The rows at these places, zero for one below 0."""
+    found = vectors[places] if len(vectors) else _nothing(len(places))
+    found[places < 0] = 0
+    return found
 
 
 class _Growing:
@@ -182,7 +200,7 @@ class _Growing:
         own_width = self.width if self._used else 0
         width = max(own_width, rows.shape[1])
         if self._is_shared or needed > len(self._buffer) or width != self.width:
-            size = room if room >= needed else needed + needed // 4 + 16
+            size = room + _SPARE if room >= needed else needed + needed // 4 + 16
             grown = np.empty((size, width), dtype=np.float32)
             grown[: self._used] = self._buffer[: self._used] if own_width else 0
             self._buffer = grown

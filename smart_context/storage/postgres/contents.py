@@ -187,7 +187,7 @@ def _read_vectors(connection: Connection, piece: Piece, chat: int) -> bytes:
     matrix = values.reshape(len(keys), width)
     if adds:
         return journal_head(VectorHead(model, width)) + journal_records(keys, matrix)
-    return encoded_vectors(model, keys, matrix)
+    return b"".join(encoded_vectors(model, keys, matrix))
 
 
 def _lines(connection: Connection, asked: dict[str, Any]) -> Sequence[bytes]:

@@ -88,6 +88,21 @@ async def test_kept_vectors_are_given_by_key_and_nothing_is_embedded_for_them(pa
     assert embedder.asked == asked
 
 
+async def test_kept_vectors_of_an_open_chat_are_not_read_again_while_others_are_made(path_of):
+    embedder = FakeEmbedder()
+    cache = cached(path_of, embedder)
+    (message,) = messages_saying("a")
+    before = await cache.vectors("c", [message])
+    path_of("c").unlink()
+    embedder.gate = asyncio.Event()
+    making = asyncio.create_task(cache.vectors("c", messages_saying("a", "b")))
+    embedder.entered.clear()
+    await embedder.entered.wait()
+    np.testing.assert_array_equal(await cache.kept("c", [message_key(message)]), before)
+    embedder.gate.set()
+    assert len(await making) == 2
+
+
 async def test_a_new_cache_embeds_nothing_that_is_on_disk(path_of):
     embedder = FakeEmbedder()
     messages = messages_saying("a", "b")
