@@ -47,6 +47,10 @@ Edited = Callable[[ChatId, Extraction, Sequence[Message], AbstractSet[str]], Awa
 """Applies the user's edits to an extraction; the topics of these labels keep their messages."""
 
 
+MOST_GROUPED = 10_000
+"""Of a longer chat, the newest messages are grouped; the others keep the topics that they have."""
+
+
 class OutOfDate(Exception):
     """A newer extraction of the chat has begun, so this result must not be stored."""
 
@@ -216,7 +220,7 @@ class TopicUpdates:
             _previous(sidecar, before, await self._staying(chat_id, regroup=regroup)),
             is_titled=bool(others.get("title")),
         )
-        found = await self.extractor(embedder).extract(messages, previous=previous, regroup=regroup)
+        found = await self._grouped(embedder, messages, previous, regroup=regroup)
         judge = self.judge(embedder) if asks_model else None
         if judge is None:
             await self._store(chat_id, token, found, regroup=regroup)
@@ -237,6 +241,23 @@ class TopicUpdates:
         if judged != grouped:
             await self._store(chat_id, token, judged)
         await self._give_title(chat_id, judged.title or found.title)
+
+    async def _grouped(
+        self,
+        embedder: Embedder,
+        messages: Sequence[Message],
+        previous: Previous,
+        *,
+        regroup: bool,
+    ) -> Extraction:
+        """The topics of the newest messages, with those that older ones have."""
+        newest, older = messages[-MOST_GROUPED:], messages[:-MOST_GROUPED]
+        found = await self.extractor(embedder).extract(newest, previous=previous, regroup=regroup)
+        if not older:
+            return found
+        kept = left_behind(previous.topics, frozenset(message.id for message in older))
+        topics = come_back(with_ids(found.topics, previous.topics), kept, messages)
+        return replace(found, topics=topics)
 
     async def _store(
         self, chat_id: ChatId, token: object, found: Extraction, *, regroup: bool = False

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from smart_context.base.errors import ModelFailed
+from smart_context.plugin.topics import updates
 from smart_context.topics.stored import MOST_TOPICS, to_assignments
 from smart_context.topics.values import Topic
 from tests.host.conftest import until
@@ -197,6 +198,21 @@ async def test_who_waits_for_an_extraction_gets_an_answer_when_a_newer_one_begin
         newer = await running.call("refresh_topics", chat_id="c", wait=True)
         assert set(labels(newer["topics"])) == {"Starter for Bread", "Event Loop of Python"}
         assert (await waiting)["total_messages"] == 16
+
+
+async def test_of_a_long_chat_the_newest_messages_are_grouped_and_the_others_keep_their_topics(
+    vault, served, monkeypatch
+):
+    write_chat(vault, "c", TWO)
+    more = [{**said, "id": f"n{said['id']}"} for said in about(f"{PYTHON} 8", f"{PYTHON} 9")]
+    async with served() as running:
+        found = await running.call("refresh_topics", chat_id="c", wait=True)
+        before = {topic["id"]: topic["label"] for topic in found["topics"]}
+        monkeypatch.setattr(updates, "MOST_GROUPED", 4)
+        await running.call("memory.save_chat", chat_id="c", data={"messages": [*TWO, *more]})
+        found = await running.call("refresh_topics", chat_id="c", wait=True)
+    assert {topic["id"]: topic["label"] for topic in found["topics"]} == before
+    assert sorted(topic["count"] for topic in found["topics"]) == [8, 10]
 
 
 async def test_undoing_an_edit_keeps_what_an_extraction_has_found_since_then(vault, served):
