@@ -21,7 +21,6 @@ from smart_context.base.json_limits import holds_more
 from smart_context.base.lookups import Lookups
 from smart_context.base.threads import run_uncancelled
 from smart_context.base.values import JsonObject
-from smart_context.chat.documents.branches import count_in_branches
 from smart_context.chat.documents.document import (
     Since,
     Version,
@@ -192,8 +191,10 @@ class MergingChats(Generic[S]):
             before = read.version if read else Version()
             first = since(before)
             part = part_since(before, first)
-            is_short = len(part.entries) + count_in_branches(part.other) <= _COPIED_AT_ONCE
-            document = part.copy() if is_short else await run_uncancelled(part.copy)
+            is_long = len(part.entries) > _COPIED_AT_ONCE or holds_more(
+                list(part.other.values()), _ENTRIES_COPIED_AT_ONCE
+            )
+            document = await run_uncancelled(part.copy) if is_long else part.copy()
             change(document)
 
             def work() -> S | None:

@@ -1,9 +1,7 @@
 """Topics on disk: the public list in the chat file, and the assignments next to it."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import Any, cast
 
 from smart_context.base.results import TopicResult
@@ -13,6 +11,8 @@ from smart_context.topics.identity import with_ids
 from smart_context.topics.values import STICKY_LABEL, Extraction, Topic
 
 VERSION = 1
+
+Objects = list[Mapping[str, Any]]
 
 MOST_TOPICS = 500
 """Of a chat file's topics, the first ones count: no chat needs more, and each is drawn.
@@ -48,21 +48,27 @@ def to_stored(
     return stored
 
 
-def counting(topics: object) -> list[Mapping[str, Any]]:
+def counting(topics: object) -> Objects:
     """The entries of a chat file that count: the first topics, and as many sticky entries."""
-    counts, found = Counter[bool](), []
-    for entry in _objects(topics):
-        is_sticky = entry.get("sticky") is True
-        counts[is_sticky] += 1
-        if counts[is_sticky] <= MOST_TOPICS:
-            found.append(entry)
-    return found
+    entries = _objects(topics)
+    if len(entries) <= MOST_TOPICS:
+        return entries
+    ordinary, sticky = _told_apart(entries)
+    counts = {id(entry) for entry in (*ordinary[:MOST_TOPICS], *sticky[:MOST_TOPICS])}
+    return [entry for entry in entries if id(entry) in counts]
 
 
-def not_counting(topics: object) -> list[Mapping[str, Any]]:
+def not_counting(topics: object) -> Objects:
     """The topics of a chat file after those that count."""
-    others = (entry for entry in _objects(topics) if entry.get("sticky") is not True)
-    return [*islice(others, MOST_TOPICS, None)]
+    return _told_apart(_objects(topics))[0][MOST_TOPICS:]
+
+
+def _told_apart(entries: Objects) -> tuple[Objects, Objects]:
+    """The topics, and the sticky entries."""
+    return (
+        [entry for entry in entries if entry.get("sticky") is not True],
+        [entry for entry in entries if entry.get("sticky") is True],
+    )
 
 
 def stored_topics(topics: object, members: Iterable[Topic] = ()) -> tuple[Topic, ...]:
@@ -78,8 +84,8 @@ def stored_topics(topics: object, members: Iterable[Topic] = ()) -> tuple[Topic,
             id=text_in(entry.get("id")),
             parent_id=text_in(entry.get("parent_id")),
         )
-        for entry in counting(topics)
-        if entry.get("sticky") is not True and isinstance(entry.get("label"), str)
+        for entry in _told_apart(_objects(topics))[0][:MOST_TOPICS]
+        if isinstance(entry.get("label"), str)
     )
     return with_ids(tuple(found))
 
@@ -92,10 +98,11 @@ def _unassigned(entry: Mapping[str, Any]) -> Topic:
 
 def public_topics(topics: object) -> list[TopicResult]:
     """The well-formed topics of a chat file; all except the sticky one have an id."""
-    found = iter(stored_topics(topics))
+    entries = counting(topics)
+    found = iter(stored_topics(entries))
     return [
         _sticky(entry) if entry.get("sticky") is True else _with_id(entry, next(found))
-        for entry in counting(topics)
+        for entry in entries
         if isinstance(entry.get("label"), str)
     ]
 
@@ -175,12 +182,12 @@ def from_assignments(document: object, key: str = "topics") -> tuple[Topic, ...]
 
 
 def _entries(topics: object) -> list[Mapping[str, Any]]:
-    return [*islice(_objects(topics), MOST_TOPICS)]
+    return _objects(topics)[:MOST_TOPICS]
 
 
-def _objects(topics: object) -> Iterator[Mapping[str, Any]]:
+def _objects(topics: object) -> Objects:
     entries = topics if isinstance(topics, list | tuple) else ()
-    return (entry for entry in entries if isinstance(entry, Mapping))
+    return [entry for entry in entries if isinstance(entry, dict)]
 
 
 def _texts(value: object) -> tuple[str, ...]:

@@ -152,12 +152,6 @@ def show_version(
     return head, versions_of(document).get(head, Versions(1, (head,)))
 
 
-def count_in_branches(document: Mapping[str, Any]) -> int:
-    """The number of messages that are not on the current path."""
-    kept = (*_listed(document.get(BRANCHES)), *_listed(document.get(REMOVED)))
-    return sum(len(branch["messages"]) for branch in kept if _is_branch(branch))
-
-
 def ids_in_branches(document: Mapping[str, Any]) -> frozenset[str]:
     """The ids of the messages in branches; a message without an id is left out."""
     return frozenset().union(*(_ids(branch["messages"]) for branch in branches_of(document)))
