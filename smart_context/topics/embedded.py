@@ -107,7 +107,7 @@ class EmbeddedTopicExtractor:
         except ModelFailed as failure:
             raise ExtractionFailed(f"{self.embedder.name} did not answer: {failure}") from failure
         topics = _without_greetings(_topics(groups, named, spoken), spoken, said.says_nothing)
-        topics = _held(topics, spoken, said, previous.held)
+        topics = await asyncio.to_thread(_held, topics, spoken, said, previous.held)
         found = Extraction(topics=topics, sticky_ids=sticky, title=title)
         return await asyncio.to_thread(with_keywords, found, messages, self.keywords)
 

@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from smart_context import __version__
@@ -61,6 +61,7 @@ RETRY_AFTER_S = "5"
 """When a storage that is away may be asked again."""
 
 _TOO_LARGE = 413
+_PIECE_CHARS = 1024 * 1024
 _NO_STORE = {"Cache-Control": "no-store"}
 
 
@@ -81,12 +82,21 @@ def command_route(commands: CommandRegistry) -> Route:
         outcome = await run_command(commands, request.path_params["name"], params, caller)
         body, told = await render_outcome(outcome, {})
         if not isinstance(told, Failure):
-            return Response(body, headers=_NO_STORE, media_type="application/json")
+            return _json_response(body, 200, _NO_STORE)
         status = _UNAVAILABLE if told.is_passing else _STATUS[told.code]
         headers = {"Retry-After": RETRY_AFTER_S} if told.is_passing else {}
-        return Response(body, status, _NO_STORE | headers, media_type="application/json")
+        return _json_response(body, status, _NO_STORE | headers)
 
     return Route("/api/commands/{name:path}", run, methods=["POST"])
+
+
+def _json_response(body: str, status: int, headers: Mapping[str, str]) -> Response:
+    """A response with this JSON; a long one goes out in pieces, between which others have turns."""
+    if len(body) <= _PIECE_CHARS:
+        return Response(body, status, headers, media_type="application/json")
+    starts = range(0, len(body), _PIECE_CHARS)
+    pieces = (body[start : start + _PIECE_CHARS].encode() for start in starts)
+    return StreamingResponse(pieces, status, headers, media_type="application/json")
 
 
 async def read_params(request: Request) -> dict[str, Any]:

@@ -37,6 +37,13 @@ def test_a_command_gets_its_parameters_and_gives_its_result(client):
     assert run(client, "test.echo", body) == (200, {"result": {"text": "日本", "number": 2}})
 
 
+def test_a_long_result_comes_in_pieces_and_is_the_same(client):
+    text = "日本 and more " * 200_000
+    body = json.dumps({"text": text, "number": 2}).encode()
+    assert run(client, "test.echo", body) == (200, {"result": {"text": text, "number": 2}})
+    assert "content-length" not in client.post("/api/commands/test.echo", content=body).headers
+
+
 def test_an_empty_body_stands_for_no_parameters(client):
     assert run(client, "test.echo") == (200, {"result": {"text": "", "number": 0}})
 

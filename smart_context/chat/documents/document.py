@@ -8,6 +8,7 @@ by identity. Callers get copies.
 import json
 import math
 import re
+import threading
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -327,11 +328,17 @@ def read_json(text: str) -> Any:
     return json.loads(text, parse_constant=lambda _: None, parse_float=_finite_or_none)
 
 
+_READING = threading.Lock()
+"""Reading JSON keeps the event loop waiting to its end; of two in a row, to the end of both."""
+
+
 def _parsed(content: bytes) -> object:
     if too_many := too_many_objects(content):
         raise NotAChat(too_many)
     try:
-        return cast("object", read_json(content.decode("utf-8-sig")))
+        text = content.decode("utf-8-sig")
+        with _READING:
+            return cast("object", read_json(text))
     except UnicodeDecodeError as error:
         raise NotAChat(f"not UTF-8 at byte {error.start}") from None
     except json.JSONDecodeError as error:
