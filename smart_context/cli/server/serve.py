@@ -1,5 +1,6 @@
 """`smart-context serve`, `demo` and `mcp`: the processes that go on until they are ended."""
 
+import contextlib
 import gc
 import importlib.util
 import shutil
@@ -8,7 +9,6 @@ import sys
 import tempfile
 import webbrowser
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -29,6 +29,10 @@ MADE_BETWEEN = 10_000
 
 SWITCH_S = 0.001
 """How long a thread that computes may keep the others waiting, the event loop's among them."""
+
+_M_ARENA_MAX = -8
+_ARENAS = 2
+"""The heaps that glibc spreads memory over; by default eight for each processor."""
 
 DEMO_VAULT = Path(__file__).resolve().parents[2] / "demo_vault"
 
@@ -109,7 +113,7 @@ def demo(keep: Path | None, port: int, host: str, token: str | None, no_browser:
         _run(root, port=port, host=host, token=token, no_browser=no_browser)
 
 
-@contextmanager
+@contextlib.contextmanager
 def demo_vault(keep: Path | None = None) -> Iterator[Path]:
     """A fresh copy of the demonstration's vault; a temporary one is removed afterwards.
 
@@ -156,8 +160,21 @@ def _run(root: Path, *, port: int, host: str, token: str | None, no_browser: boo
 
     gc.freeze()  # else a tenth of a second goes to the libraries' objects each few turns
     gc.set_threshold(MADE_BETWEEN)
+    _share_heaps()
     sys.setswitchinterval(SWITCH_S)
     run(serve_vault(root, host=host, port=port, token=token, on_ready=announce))
+
+
+def _share_heaps() -> None:
+    """Let all threads take memory from few heaps, where the C library is glibc (mallopt(3)).
+
+    Else each thread that ever read a long chat keeps a heap as large as that took.
+    """
+    if sys.platform == "linux":
+        with contextlib.suppress(ImportError, OSError, AttributeError):
+            import ctypes  # noqa: PLC0415 - not in every Python
+
+            ctypes.CDLL(None).mallopt(_M_ARENA_MAX, _ARENAS)
 
 
 @click.command()
