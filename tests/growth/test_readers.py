@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from contextlib import suppress
+from contextlib import closing, suppress
 
 import pytest
 
@@ -132,7 +132,7 @@ def rows_of_a_log(text):
     for number in range(count := len(text) // 32):
         opened.execute("INSERT INTO responses VALUES (?, ?, '', 'a', 'b', '')", (number, number))
         opened.execute("INSERT INTO tool_results VALUES (1, ?, 'a', 'b')", (number,))
-    with tables_of(opened) as tables:
+    with closing(opened), tables_of(opened) as tables:
         assert len([*LLM.database.read(tables)]) == count
 
 

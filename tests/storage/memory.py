@@ -5,6 +5,7 @@ import json
 import re
 import sqlite3
 import time
+import weakref
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -646,7 +647,7 @@ class MemoryBlobs:
         yield repr(held.of_vault)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class MemoryCaches:
     """Files and databases by name; satisfies `Caches`."""
 
@@ -682,6 +683,7 @@ class MemoryCaches:
             address = f"file:{token_hex(8)}?mode=memory&cache=shared"
             keeping = sqlite3.connect(address, uri=True, check_same_thread=False)
             self._databases[name] = address, keeping
+            weakref.finalize(self, keeping.close)
         return sqlite3.connect(
             self._databases[name][0],
             uri=True,

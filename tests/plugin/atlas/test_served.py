@@ -211,6 +211,7 @@ def test_only_the_changed_chat_is_read_again(tmp_path):
         before = dict(database.execute("SELECT chat, value FROM chats"))
         marked = [(v.replace(b"Sourdough", b"Sour Bread"), chat) for chat, v in before.items()]
         database.executemany("UPDATE chats SET value = ? WHERE chat = ?", marked)
+    database.close()
     write_known(tmp_path, "c1", "Sourdough Loaf", BREAD)
     with serving(tmp_path, trusted=False) as server:
         (topic,) = server.ask("smart_context.atlas", wait=True)["topics"]

@@ -109,17 +109,19 @@ async def test_vectors_of_another_model_are_thrown_away(vault):
     assert await nearest(other, "red roses") == "a.md"
 
 
+def without_a_vector(path):
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE notes SET vector = 7")
+    database.close()
+
+
 @pytest.mark.parametrize(
     "damage",
     [
         pytest.param(lambda path: path.write_bytes(b"no database" * 1_000), id="no database"),
-        pytest.param(
-            lambda path: sqlite3.connect(path).execute("UPDATE notes SET vector = 7").connection
-            .commit(),
-            id="no vector",
-        ),
+        pytest.param(without_a_vector, id="no vector"),
     ],
-)  # fmt: skip
+)
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 async def test_a_damaged_file_is_rebuilt(vault, damage):
     await vault.vectors().embed(vault.stamps())
