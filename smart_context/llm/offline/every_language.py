@@ -20,7 +20,7 @@ from smart_context.llm.multilingual.encoder import (
     into_english,
     load_e5,
 )
-from smart_context.llm.multilingual.files import E5_LANGUAGES, MULTILINGUAL
+from smart_context.llm.multilingual.files import HAS_UNIVERSAL, MULTILINGUAL, is_read_by_e5
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
 
 _FILE = files.FOLDER / "foreign_words.npy"
@@ -86,6 +86,7 @@ def _weights() -> NDArray[np.int32]:
 
 
 NAME = f"{MULTILINGUAL}all-MiniLM-L6-v2"
+_NAME_WITH_E5_ALONE = f"{MULTILINGUAL}e5/all-MiniLM-L6-v2"
 _AT_ONCE = 64
 
 
@@ -93,10 +94,15 @@ class EveryLanguageEmbedder(EmbeddedEmbedder):
     """all-MiniLM-L6-v2 for English, two other models for the rest; satisfies `Embedder`.
 
     Vectors of all can be compared. The other models are loaded at the first text that needs them.
+
+    Args:
+        has_universal: False if the Universal Sentence Encoder is not installed. Then
+            multilingual-e5-small reads its languages, too, though not as well.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_universal: bool = HAS_UNIVERSAL) -> None:
         super().__init__()
+        self._has_universal = has_universal
         self._e5 = EmbeddedEmbedder(folder=files.FOLDER, loader=load_e5)
         self._universal = UniversalEncoder()
         self._encoding = threading.Lock()
@@ -104,7 +110,7 @@ class EveryLanguageEmbedder(EmbeddedEmbedder):
     @property
     def name(self) -> str:
         """The name of all models together."""
-        return NAME
+        return NAME if self._has_universal else _NAME_WITH_E5_ALONE
 
     async def embed(self, texts: Sequence[str]) -> Matrix:
         """Shape (len(texts), 384), one unit-length row per text, in order.
@@ -119,7 +125,7 @@ class EveryLanguageEmbedder(EmbeddedEmbedder):
         languages = await self._in_thread(partial(self._languages, texts))
         rows = np.zeros((len(texts), 384), np.float32)
         places = {
-            kind: [place for place, code in enumerate(languages) if _kind(code) == kind]
+            kind: [place for place, code in enumerate(languages) if self._kind(code) == kind]
             for kind in ("english", "e5", "universal")
         }
         if english := places["english"]:
@@ -151,6 +157,11 @@ class EveryLanguageEmbedder(EmbeddedEmbedder):
             _language(text) if is_other_language(text, self._vocabulary) else "en" for text in texts
         ]
 
+    def _kind(self, language: str) -> str:
+        if is_read_by_e5(language, has_universal=self._has_universal):
+            return "e5"
+        return "english" if language == "en" else "universal"
+
     @cached_property
     def _vocabulary(self) -> frozenset[str]:
         pieces = read_checked(FOLDER, VOCABULARY).decode().split("\n")
@@ -165,9 +176,3 @@ def _language(text: str) -> str:
 
 def _is_latin(text: str) -> bool:
     return all(letter < "\u0250" for letter in text if letter.isalpha())
-
-
-def _kind(language: str) -> str:
-    if language == "en":
-        return "english"
-    return "e5" if language in E5_LANGUAGES else "universal"

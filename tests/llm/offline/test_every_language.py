@@ -57,6 +57,15 @@ async def test_a_question_finds_what_means_the_same_in_another_language(embedder
     assert cosines.argmax(axis=1).tolist() == list(range(len(SAME)))
 
 
+async def test_without_the_encoder_of_most_languages_those_in_latin_script_are_still_read():
+    alone = EveryLanguageEmbedder(has_universal=False)
+    english, others = zip(*SAME, strict=True)
+    german_and_french = (await alone.embed(english[:2])) @ (await alone.embed(others)).T
+    assert german_and_french.argmax(axis=1).tolist() == [0, 1]
+    assert alone.name != EveryLanguageEmbedder(has_universal=True).name  # of other vectors
+    await alone.aclose()
+
+
 @pytest.mark.parametrize(
     "word", ["Steuererklärung", "Sauerteig", "guardería", "mieszkanie", "зимние шины", "签证"]
 )
