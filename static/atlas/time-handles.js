@@ -3,7 +3,7 @@
 
 import { messagesCounted } from "../lib/text.js";
 import { isNews } from "./bubbles.js";
-import { axisOf, countsIn, datesOf, periodInWords, periodsBetween, spansOf } from "./timeline.js";
+import { axisOf, countsIn, datesOf, daysOf, periodInWords, periodsBetween } from "./timeline.js";
 
 /** @typedef {import("./atlas.js").Atlas} Atlas */
 /** @typedef {import("./atlas.js").Place} Place */
@@ -46,14 +46,13 @@ export class TimeHandles {
 
   /** @param {Atlas} atlas @param {Place} place @param {readonly import("./atlas.js").Topic[]} shown  Those that the bars are about. @param {string} hue */
   show(atlas, place, shown, hue) {
-    const spans = spansOf(atlas.topics.values());
-    this.#axis = axisOf(spans, Date.now());
+    this.#axis = axisOf(daysOf(atlas.topics.values()), Date.now());
     this.#root.hidden = this.#axis === null || this.#axis.starts.length < 2;
     if (!this.#axis || this.#root.hidden) return;
     this.#between = periodsBetween(this.#axis, place.since, place.until);
     if (hue) this.#root.dataset.hue = hue;
     else delete this.#root.dataset.hue;
-    const counts = countsIn(this.#axis, spansOf(shown));
+    const counts = countsIn(this.#axis, daysOf(shown));
     if (isNews(this.#root, [this.#axis.starts, counts])) this.#draw(counts);
     this.#showBetween();
   }
@@ -64,7 +63,7 @@ export class TimeHandles {
     const most = Math.max(1, ...counts);
     const bars = counts.map((count, i) => {
       const bar = document.createElement("i");
-      bar.title = `${words(i)}: ${messagesCounted(Math.round(count))}`;
+      bar.title = `${words(i)}: ${messagesCounted(count)}`;
       bar.style.setProperty("--height", count ? `${Math.max(LEAST_HEIGHT, (100 * count) / most).toFixed(1)}%` : "0");
       return bar;
     });

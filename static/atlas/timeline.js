@@ -3,7 +3,7 @@
 
 /** @typedef {"day" | "week" | "month" | "quarter" | "year"} Unit */
 /** @typedef {{ unit: Unit, starts: number[], end: number }} Axis  In ms; each period ends where the next one begins. */
-/** @typedef {{ from: number, to: number, count: number }} Span  Messages somewhere between two times, in ms. */
+/** @typedef {{ day: number, count: number }} Said  Messages of one day; its beginning in ms. */
 
 const DAY_MS = 86_400_000;
 const MOST_PERIODS = 60;
@@ -13,36 +13,27 @@ const MONTHS = ["January", "February", "March", "April", "May", "June", "July", 
 const UNITS = [["day", 1], ["week", 7], ["month", 28], ["quarter", 90], ["year", 365]];
 
 /**
- * When the messages of topics were written, as far as it is known.
- * @param {Iterable<{ all: readonly { messages: number, first_at: string | null, last_at: string | null }[] }>} topics
- * @returns {Span[]}
+ * How many messages of topics were written on each day, as far as it is known.
+ * @param {Iterable<{ all: readonly { days: readonly (readonly [number, number])[] }[] }>} topics
+ * @returns {Said[]}
  */
-export function spansOf(topics) {
-  /** @type {Span[]} */
-  const spans = [];
-  for (const { all } of topics) {
-    for (const { messages, first_at: first, last_at: last } of all) {
-      const from = Date.parse(first ?? last ?? "");
-      const to = Date.parse(last ?? first ?? "");
-      if (!Number.isFinite(from + to)) continue;
-      spans.push({ from: Math.min(from, to), to: Math.max(from, to), count: messages });
-    }
-  }
-  return spans;
+export function daysOf(topics) {
+  const days = [...topics].flatMap(({ all }) => all.flatMap((chat) => chat.days));
+  return days.map(([day, count]) => ({ day: day * DAY_MS, count }));
 }
 
 /**
- * The periods between the first and the last message; null if no time is known. Times before 1980
+ * The periods between the first and the last day; null if no time is known. Times before 1980
  * and in the future are those of wrong clocks, and don't stretch it.
- * @param {readonly Span[]} spans
+ * @param {readonly Said[]} said
  * @param {number} now  In ms.
  * @returns {Axis | null}
  */
-export function axisOf(spans, now) {
-  if (!spans.length) return null;
+export function axisOf(said, now) {
+  if (!said.length) return null;
   const clamp = (/** @type {number} */ time) => Math.min(now, Math.max(EARLIEST, time));
-  const first = spans.reduce((least, { from }) => Math.min(least, clamp(from)), now);
-  const last = spans.reduce((most, { to }) => Math.max(most, clamp(to)), first);
+  const first = said.reduce((least, { day }) => Math.min(least, clamp(day)), now);
+  const last = said.reduce((most, { day }) => Math.max(most, clamp(day)), first);
   const [unit] = UNITS.find(([, days]) => (last - first) / DAY_MS / days < MOST_PERIODS) ?? UNITS[UNITS.length - 1];
   const starts = [startOf(unit, first)];
   for (;;) {
@@ -70,19 +61,14 @@ function nextOf(unit, start) {
 }
 
 /**
- * How many messages fall into each period; those of a span are spread evenly over it.
+ * How many messages fall into each period.
  * @param {Axis} axis
- * @param {readonly Span[]} spans
+ * @param {readonly Said[]} said
  */
-export function countsIn({ starts, end }, spans) {
+export function countsIn({ starts, end }, said) {
   const counts = starts.map(() => 0);
-  const at = (/** @type {number} */ time) => Math.max(0, starts.findLastIndex((start) => start <= Math.min(time, end - 1)));
-  for (const { from, to, count } of spans) {
-    const [first, last] = [at(from), at(to)];
-    for (let i = first; i <= last; i++) {
-      const shared = Math.min(to, starts[i + 1] ?? end) - Math.max(from, starts[i]);
-      counts[i] += first === last ? count : (count * Math.max(0, shared)) / (to - from);
-    }
+  for (const { day, count } of said) {
+    counts[Math.max(0, starts.findLastIndex((start) => start <= Math.min(day, end - 1)))] += count;
   }
   return counts;
 }

@@ -11,10 +11,9 @@ import { spanOf } from "./topic-list.js";
 
 /** @typedef {import("./atlas.js").Topic} Topic */
 /** @typedef {import("./atlas.js").Place} Place */
-/** @typedef {{ chat_id: string, title: string, message_id: string, role: string, created_at: string | null, text: string }} Said */
+/** @typedef {{ chat_id: string, title: string, message_id: string, role: string, created_at: string | null, beginning: string }} Said */
 
 const PAGE = 60;
-const LONGEST = 600;
 const SPEAKERS = /** @type {Record<string, string>} */ ({ user: "You", assistant: "Assistant" });
 
 export class TopicSheet {
@@ -159,6 +158,6 @@ function entry(message) {
   who.textContent = SPEAKERS[message.role] ?? message.role;
   when.textContent = dayInWords(message.created_at);
   /** @type {HTMLTimeElement} */ (when).dateTime = message.created_at ?? "";
-  text.textContent = visible(message.text.length > LONGEST ? `${message.text.slice(0, LONGEST)}…` : message.text);
+  text.textContent = visible(message.beginning);
   return line;
 }

@@ -11,6 +11,7 @@ from smart_context.base.errors import InvalidParams
 from smart_context.base.text.typed import question_in
 from smart_context.base.times import moment_of
 from smart_context.base.values import OWNER, JsonObject, PersonId
+from smart_context.chat.copies import FORKED_FROM, SPLIT_FROM
 from smart_context.chat.documents.document import OWNED_BY, Ownership, Version, ownership_of
 from smart_context.chat.messages import SOURCE, ChatId, Message
 
@@ -62,7 +63,9 @@ class ChatRow:
     # else `New chat`. The id when the file is damaged.
     title: str
     message_count: int
-    updated_at: str  # when the last message was written, else when the file was; ISO 8601 in UTC
+    # when the last message was written, or the chat was split off or forked, else when the file was
+    # written; ISO 8601 in UTC
+    updated_at: str
     # the beginning of the last message that has text, on one line and without Markdown marks;
     # summaries and quoted passages are skipped
     preview: str
@@ -190,11 +193,21 @@ def _topics(version: Version) -> tuple[str, ...]:
 
 
 def _updated_at(version: Version, signature: Written) -> str:
-    for entry in reversed(version.entries):
-        written = entry.value.get("created_at") if type(entry.value) is dict else None
-        if moment := moment_of(written):
-            return _utc(moment)
-    return _iso(signature)
+    moments = (
+        moment
+        for entry in reversed(version.entries)
+        if type(entry.value) is dict and (moment := moment_of(entry.value.get("created_at")))
+    )
+    last = next((_utc(moment) for moment in moments), "") or _iso(signature)
+    return max(
+        last, *map(_made_at, (version.other.get(SPLIT_FROM), version.other.get(FORKED_FROM)))
+    )
+
+
+def _made_at(origin: object) -> str:
+    """When a chat was made of another's messages, which are older; empty if it was not."""
+    moment = moment_of(origin.get("at")) if isinstance(origin, Mapping) else None
+    return _utc(moment) if moment else ""
 
 
 def _iso(signature: Written) -> str:
@@ -213,11 +226,19 @@ def _preview(version: Version) -> str:
         message = version.entries[position].message(position)
         if message is None or message.is_summary or message.is_extracted:
             continue
-        if text := message.text.strip():
-            beginning = text[: PREVIEW_LENGTH * 8]
-            plain = _on_one_line(unmarked(beginning))
-            return _cut(plain or _on_one_line(beginning), PREVIEW_LENGTH)
+        if line := plain_line(message.text, PREVIEW_LENGTH):
+            return line
     return ""
+
+
+def plain_line(text: str, length: int) -> str:
+    """The beginning of a text on one line, without Markdown marks; with them if it is only those.
+
+    Args:
+        length: The most characters; what is left out is shown by `…`.
+    """
+    beginning = text.strip()[: length * 8]
+    return _cut(_on_one_line(unmarked(beginning)) or _on_one_line(beginning), length)
 
 
 def unmarked(text: str) -> str:
@@ -228,7 +249,7 @@ def unmarked(text: str) -> str:
 
 def _first_line(text: str) -> str:
     lines = text.strip()[:_LOOKED_AT].splitlines()
-    return _cut(_on_one_line(lines[0]), TITLE_LENGTH) if lines else ""
+    return plain_line(lines[0], TITLE_LENGTH) if lines else ""
 
 
 def _on_one_line(text: str) -> str:

@@ -23,6 +23,7 @@ from smart_context.base.text.bm25 import Bm25
 from smart_context.base.text.words import content_words
 from smart_context.base.times import moment_of
 from smart_context.base.values import OWNER, CountTokens, JsonObject, PersonId
+from smart_context.chat.listed.rows import plain_line
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.commands.registry import Caller
 from smart_context.host.turn import Turn
@@ -157,6 +158,7 @@ PATIENCE_S = 5.0
 """How long a call waits for chats to be read; then it shows what there is."""
 
 _MOST_LISTED = 1_000
+_BEGINNING = 600
 _DATE_LENGTH = len("2026-01-31")
 _LONGEST_QUERY = 2_000
 
@@ -234,6 +236,7 @@ class AtlasCommands:
                 "role": message.role,
                 "created_at": message.created_at or None,
                 "text": message.text,
+                "beginning": plain_line(message.text, _BEGINNING),
                 "tokens": self.count_tokens(message.text),
             }
             for chat_id, message in shown

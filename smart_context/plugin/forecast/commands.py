@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from smart_context.base.results import CostResult
 from smart_context.base.values import JsonObject
 from smart_context.chat.files.attachments import CutText, cut_texts
+from smart_context.chat.listed.rows import plain_line
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.access import FilesNamed
 from smart_context.host.request.prompt import texts_as_sent
@@ -161,8 +162,7 @@ def topic_card(forecast: Forecast) -> JsonObject:
         "first": min(dates, default=""),
         "last": max(dates, default=""),
         "samples": [
-            {"id": m.id, "role": m.role, "text": " ".join(m.text[:SAMPLE_CHARS].split())}
-            for m in closest
+            {"id": m.id, "role": m.role, "text": plain_line(m.text, SAMPLE_CHARS)} for m in closest
         ],
     }
 

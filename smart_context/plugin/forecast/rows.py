@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator
 
 from smart_context.base.text.saying import said
 from smart_context.base.values import CountTokens, JsonObject
+from smart_context.chat.listed.rows import plain_line
 from smart_context.chat.messages import Message
 from smart_context.host.request.prompt import tokens_as_sent
 from smart_context.plugin.forecast.forecasts import Forecast
@@ -31,14 +32,14 @@ def all_rows(forecast: Forecast, count_tokens: CountTokens) -> list[JsonObject]:
 def rows_by_id(
     forecast: Forecast, asked: Collection[str], count_tokens: CountTokens
 ) -> dict[str, JsonObject]:
-    """The rows of the messages with these ids, even if they are not candidates."""
+    """The rows of the messages with these ids, in plain text, even if they are not candidates."""
     found: dict[str, JsonObject] = {
         message.id: _candidate(forecast, position)
         for position, message in enumerate(forecast.decision.candidates)
         if message.id in asked
     }
     found |= {row["id"]: row for row in _absent_rows(forecast, count_tokens, asked)}
-    return found
+    return {id_: row | {"text": plain_line(row["text"], ONE_LINE)} for id_, row in found.items()}
 
 
 def _absent_rows(

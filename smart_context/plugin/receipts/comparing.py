@@ -17,6 +17,7 @@ from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.clients import is_of_client
 from smart_context.chat.documents.branches import show_version
 from smart_context.chat.ids import new_message_id, unknown_chat
+from smart_context.chat.listed.rows import plain_line
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.access import FilesNamed
 from smart_context.host.commands.registry import Caller
@@ -34,7 +35,7 @@ from smart_context.plugin.receipts.commands import (
     named_receipt,
     under,
 )
-from smart_context.plugin.receipts.documents import one_line_texts, receipt_document
+from smart_context.plugin.receipts.documents import ONE_LINE, one_line_texts, receipt_document
 from smart_context.plugin.receipts.making import settings_document
 from smart_context.plugin.receipts.receipt import Receipt
 from smart_context.plugin.receipts.recording import ReceiptRecorder
@@ -341,6 +342,8 @@ class Comparisons:
     async def _result(self, comparison_id: str, made: Comparison) -> JsonObject:
         texts = one_line_texts(await self.replays.chats.messages(made.chat_id))
         left, right = (_sent_ids(made.answers[side]) for side in ("left", "right"))
+        for each in {*left} ^ {*right}:
+            texts[each] = plain_line(texts.get(each, ""), ONE_LINE)
         return {
             "comparison_id": comparison_id,
             **{

@@ -7,6 +7,7 @@ from typing import Any
 from smart_context.base.config.endpoints import NO_PRICES, Prices
 from smart_context.base.results import CostResult
 from smart_context.base.values import JsonObject
+from smart_context.chat.listed.rows import plain_line
 from smart_context.chat.messages import Message
 from smart_context.chat.tool_pairs import called_tools
 from smart_context.plugin.forecast.costs import PART_NAMES
@@ -35,7 +36,7 @@ def receipt_line(
     """A receipt in a list."""
     return {
         **{name: getattr(receipt, name) for name in _IN_A_LIST},
-        "text": texts.get(receipt.question, ""),
+        "text": plain_line(texts.get(receipt.question, ""), ONE_LINE),
         "topics": list(receipt.settings.get("topics", ())),
         "threshold": receipt.settings.get("threshold"),
         "in": receipt.kept,

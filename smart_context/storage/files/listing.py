@@ -44,7 +44,7 @@ from smart_context.storage.ports import Faults
 INDEX_NAME = ".index.json"
 """The rows on disk: a cache, rebuilt when it is damaged or missing."""
 
-_INDEX_VERSION = 5
+_INDEX_VERSION = 6
 _WORTH_AN_INDEX = 1024 * 1024
 
 

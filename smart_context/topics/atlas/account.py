@@ -28,6 +28,7 @@ LEAST_NEARNESS = 0.25
 
 _ALL_WORDS, _IN_LABEL = 0.5, 0.5
 _PRIOR = 30.0
+_DAY_S = 86_400
 
 
 def hashes_of(found: Iterable[str]) -> Hashes:
@@ -207,6 +208,7 @@ def _row(
             "label": part.topic.label,
             "messages": len(part.places),
             **_ends(part.times),
+            "days": _days(part.times),
         }
         for part in parts
     ]
@@ -226,6 +228,12 @@ def _ends(times: Seconds) -> JsonObject:
     if not len(known):
         return {"first_at": None, "last_at": None}
     return {"first_at": stamp(int(known.min())), "last_at": stamp(int(known.max()))}
+
+
+def _days(times: Seconds) -> list[list[int]]:
+    """The days on which messages were written, each as days since 1970 and how many."""
+    days, counts = np.unique(times[times != NO_TIME] // _DAY_S, return_counts=True)
+    return [[int(day), int(count)] for day, count in zip(days, counts, strict=True)]
 
 
 def stamp(seconds: int) -> str:

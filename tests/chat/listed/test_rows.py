@@ -1,8 +1,12 @@
+import json
 import time
+from types import SimpleNamespace
 
 import pytest
 
-from smart_context.chat.listed.rows import unmarked
+from smart_context.chat.documents.document import read_version
+from smart_context.chat.ids import ChatId
+from smart_context.chat.listed.rows import row_of, unmarked
 
 
 @pytest.mark.parametrize(
@@ -33,3 +37,17 @@ def test_marks_without_an_end_cost_no_more_than_they_are_many(mark):
         return time.process_time() - began
 
     assert took(40_000) < 12 * took(10_000) + 0.05
+
+
+@pytest.mark.parametrize("origin", ["split_from", "forked_from"])
+def test_a_chat_made_of_older_messages_is_as_new_as_its_making(origin):
+    said = [{"role": "user", "content": "Hi", "created_at": "2026-01-05T10:00:00Z"}]
+    made = {"messages": said, origin: {"chat_id": "a", "at": "2026-03-01T10:00:00Z"}}
+
+    def updated_at(document):
+        version = read_version(json.dumps(document).encode())
+        return row_of(ChatId("b"), version, SimpleNamespace(mtime_ns=0)).updated_at
+
+    assert updated_at(made) == "2026-03-01T10:00:00Z"
+    said.append({**said[0], "created_at": "2026-03-02T10:00:00Z"})
+    assert updated_at(made) == "2026-03-02T10:00:00Z"

@@ -3,6 +3,7 @@
 import json
 import sqlite3
 
+import numpy as np
 import pytest
 
 from smart_context.topics.stored import to_assignments
@@ -43,6 +44,7 @@ def write_known(vault, chat_id, label, texts, *, day=1, hidden=()):
         path.with_suffix(".filter.json").write_text(
             json.dumps({"version": 1, "hidden": list(hidden)})
         )
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -217,3 +219,31 @@ def test_only_the_changed_chat_is_read_again(tmp_path):
         (topic,) = server.ask("smart_context.atlas", wait=True)["topics"]
     assert before.keys() == {"c0", "c1", "c2"}
     assert {chat["label"] for chat in topic["chats"]} == {"Sour Bread", "Sourdough Loaf"}
+
+
+def test_each_message_counts_on_the_day_on_which_it_was_written(tmp_path):
+    path = write_known(tmp_path, "bread", "Sourdough", BREAD, day=9)
+    chat = json.loads(path.read_text())
+    chat["messages"][0]["created_at"] = "2026-01-05T23:00:00"
+    path.write_text(json.dumps(chat))
+    with serving(tmp_path, trusted=False) as running:
+        (topic,) = running.ask("smart_context.atlas", wait=True)["topics"]
+    days = [[np.datetime64(day, "D").item().isoformat(), n] for day, n in topic["chats"][0]["days"]]
+    assert days == [["2026-01-05", 1], ["2026-03-09", 3]]
+
+
+def test_no_mark_of_markdown_is_shown_where_a_text_is_one_plain_line(tmp_path):
+    marked = ["## **Bread**: does `rye` rise?", "**Yes**, with a *warm* [starter](https://x.y)."]
+    path = write_known(tmp_path, "bread", "Sourdough", marked)
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"title": ""}))
+    with serving(tmp_path, trusted=False) as running:
+        (topic,) = running.ask("smart_context.atlas", wait=True)["topics"]
+        said = running.ask("smart_context.atlas_messages", topic_id=topic["id"])["messages"]
+        card = running.ask("smart_context.describe_topic", chat_id="bread", label="Sourdough")
+        asked = {"chat_id": "bread", "message_ids": [each["message_id"] for each in said]}
+        reasons = running.ask("smart_context.reasons", **asked)["reasons"].values()
+    plain = {"Bread: does rye rise?", "Yes, with a warm starter."}
+    assert {each["beginning"] for each in said} == plain
+    assert {each["text"] for each in card["samples"]} == plain
+    assert {each["text"] for each in reasons} == plain
+    assert {each["title"] for each in said} == {"Bread: does rye rise?"}
