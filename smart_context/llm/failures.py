@@ -38,6 +38,8 @@ _NUMBERS_BESIDE_WORDS = ("n_prompt_tokens", "n_ctx")
 
 _REFUSES_LENGTH = frozenset({200, 400, 413, 422, 500})
 _BODY_TOO_LARGE = 413
+_OF_QUOTAS = frozenset({402, 429})
+"""Of these the provider's own sentence says best what to do, so it comes first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +130,9 @@ def explained(failure: EndpointFailure, endpoint: EndpointSettings, kind: ModelK
     who = f"{kind} {endpoint.model}" if endpoint.model else "server"
     what = f"The {who} at {shown_url(endpoint.base_url)}"
     happened = f"{what} {_happened(failure, endpoint)}{said}{'' if said.endswith('.') else '.'}"
+    if words and failure.trouble == "refused" and failure.status in _OF_QUOTAS:
+        end = "" if words[-1] in ".!?…" else "."
+        happened = f"{words}{end} {what} {_happened(failure, endpoint)}."
     too_long = failure.too_long if failure.trouble == "refused" else None
     if too_long and kind == "chat model":
         return ModelFailed(
@@ -170,17 +175,16 @@ def _happened(failure: EndpointFailure, endpoint: EndpointSettings) -> str:
 def _next_step(failure: EndpointFailure, endpoint: EndpointSettings) -> str:
     steps: dict[Trouble, str] = {
         "refused": _after_refusal(failure, endpoint),
-        "redirected": "Nothing was sent there. If you trust that address, set it as base_url in the"
-        " [llm] table of .vault.toml.",
-        "unreachable": "Is the server running? Check base_url in the [llm] table of .vault.toml.",
-        "slow": "Try again, or raise timeout_s in the [llm] table of .vault.toml: slow local models"
-        " can need minutes for their first answer.",
+        "redirected": "Nothing was sent there. If you trust that address, use it in place of"
+        f" {_base_url(endpoint)}",
+        "unreachable": f"Is the server running? Check {_base_url(endpoint)}",
+        "slow": "Slow local models can need minutes for their first answer. Try again, or raise"
+        f" {_timeout(endpoint)}",
         "stalled": "The text so far is kept. Try again.",
-        "silent": "Try again. If that does not help, look at the server's log and check base_url in"
-        " the [llm] table of .vault.toml.",
+        "silent": "Try again. If that does not help, look at the server's log and check"
+        f" {_base_url(endpoint)}",
         "broken": "The text so far is kept. Try again.",
-        "nonsense": "Check that base_url in the [llm] table of .vault.toml is the address of the"
-        " API; it usually ends with /v1.",
+        "nonsense": f"{_USUAL_END} Check {_base_url(endpoint)}",
         "endless": "The text so far of a streamed answer is kept. Ask for less at a time.",
         "unusable key": _check_key(endpoint),
         "withheld": "You took back this vault's trust: review it to trust it again.",
@@ -196,26 +200,51 @@ def _after_refusal(failure: EndpointFailure, endpoint: EndpointSettings) -> str:
         return _check_key(endpoint)
     if status == 429:  # noqa: PLR2004 - the same
         return _wait_a_while(failure.retry_after_s)
-    return _BY_STATUS.get(status, _SERVER_TROUBLE if status >= 500 else _CHECK_SETTINGS)  # noqa: PLR2004 - the same
+    check = f"Check {_model(endpoint)}, and {_base_url(endpoint)}"
+    if status == 404:  # noqa: PLR2004 - the same
+        return f"{_USUAL_END} {check}"
+    return _BY_STATUS.get(status, _SERVER_TROUBLE if status >= 500 else check)  # noqa: PLR2004 - the same
+
+
+def _base_url(endpoint: EndpointSettings) -> str:
+    """Where the address of an endpoint is set; ends the sentence."""
+    if endpoint.connection:
+        return f"the address under Settings{_OR_BY_COMMAND}"
+    return "base_url in the [llm] table of .vault.toml."
+
+
+def _timeout(endpoint: EndpointSettings) -> str:
+    """Where the time that an endpoint may take is set; ends the sentence."""
+    if endpoint.connection:
+        return "the longest wait under Settings."
+    return "timeout_s in the [llm] table of .vault.toml."
+
+
+def _model(endpoint: EndpointSettings) -> str:
+    """Where the model of an endpoint is chosen."""
+    if endpoint.connection:
+        return "the model's name"
+    return "the model's name in the [llm.categories] table of .vault.toml"
 
 
 _SEND_LESS = (
     "Pick a topic, or fewer topics and notes, so that less is sent; or choose a model with a longer"
     " window."
 )
-_CHECK_SETTINGS = "Check the model's name and base_url in .vault.toml."
 _SERVER_TROUBLE = "The server itself has a problem: try again later, or look at its log."
+_OR_BY_COMMAND = " or with: smart-context models add"
+_USUAL_END = "The address of an API usually ends with /v1."
 _BY_STATUS: Mapping[int, str] = {
     403: "Check that the key may use this model.",
-    404: "Check the model's name in the [llm.categories] table of .vault.toml, and that base_url"
-    " is the address of the API; it usually ends with /v1.",
     408: "Try again.",
 }
 
 
 def _check_key(endpoint: EndpointSettings) -> str:
     if not endpoint.api_key_env and endpoint.api_key:
-        return "Check the key, and enter it again under Settings or with: smart-context models add"
+        return f"Check the key, and enter it again under Settings{_OR_BY_COMMAND}"
+    if not endpoint.api_key_env and endpoint.connection:
+        return f"Enter a key under Settings{_OR_BY_COMMAND}"
     if not endpoint.api_key_env:
         return (
             "Enter a key under Settings, or put it into an environment variable and name that"

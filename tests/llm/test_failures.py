@@ -1,6 +1,7 @@
 """What people are told about an endpoint."""
 
 import errno
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from smart_context.base.config import EndpointSettings
 from smart_context.llm.failures import (
     EndpointFailure,
+    Trouble,
     explained,
     is_address,
     shortened,
@@ -164,3 +166,19 @@ def test_the_systems_words_are_found_below_other_exceptions():
     )
     assert system_words(outer) == "Connection refused"
     assert system_words(RuntimeError("odd")) == "odd"
+
+
+@pytest.mark.parametrize("status", [402, 429])
+def test_of_a_quota_that_is_used_up_the_providers_own_sentence_comes_first(status):
+    words = "You exceeded your current quota. Check your plan."
+    failure = EndpointFailure(trouble="refused", status=status, words=words)
+    said = str(explained(failure, ENDPOINT, "chat model"))
+    assert said.startswith(f"{words} The chat model gpt-4o at http://x/v1 refused the request")
+
+
+@pytest.mark.parametrize("trouble", get_args(Trouble))
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500])
+def test_a_connection_made_on_the_page_is_mended_there_and_not_in_a_file(trouble, status):
+    failure = EndpointFailure(trouble=trouble, status=status)
+    made = EndpointSettings(base_url="http://x/v1", model="gpt", connection="x")
+    assert ".toml" not in str(explained(failure, made, "chat model"))

@@ -203,6 +203,8 @@ class EndpointSettings:
     # tokens that the model takes, answer included; `None` if not set
     context_window: int | None = None
     images: bool = False  # True to send attached images to the model
+    # the id of the connection that it belongs to; empty where `[llm]` or a category names it
+    connection: str = field(default="", compare=False)
 
     def with_key(
         self, environ: Mapping[str, str], stored: Callable[[str], str | None] = lambda _: None
@@ -270,7 +272,9 @@ def _read_connections(tables: Table, shared: EndpointSettings) -> Connections:
         table = tables.table(key)
         _refuse_keys(table)
         table.allow(("name", "model", *_ENDPOINT_KEYS))
-        endpoint = _read_endpoint(table, replace(shared, base_url="", api_key_env=""))
+        endpoint = _read_endpoint(
+            table, replace(shared, base_url="", api_key_env="", connection=key)
+        )
         if "base_url" not in table:
             table.fault("base_url", "missing; expected the address of a server")
         found[key] = Connection(

@@ -54,7 +54,7 @@ def test_a_failure_knows_when_to_try_again():
 @pytest.mark.parametrize("trouble", get_args(Trouble))
 def test_no_failure_names_a_file_or_a_command(trouble, status):
     failure = EndpointFailure(trouble=trouble, status=status)
-    for key in ({}, {"api_key": "k"}, {"api_key_env": "MY_KEY"}):
+    for key in ({}, {"api_key": "k"}, {"api_key_env": "MY_KEY"}, {"connection": "x"}):
         endpoint = EndpointSettings(base_url="http://127.0.0.1:9/v1", model="gpt", **key)
         view = failure_view(str(explained(failure, endpoint, "chat model")))
         for word in (".toml", "smart-context", "base_url", "timeout_s", "with status"):

@@ -152,10 +152,7 @@ _FOR_THE_PAGE = (
     (re.compile(r"refused the request with status (\d+)"), r"refused the request (\1)"),
     (re.compile(r", or put it into an environment variable [^.]*" + _IN_FILE), ""),
     (re.compile(r" or with: smart-context models add"), "."),
-    (
-        re.compile(rf"the model's name{_IN_FILE}, and that base_url"),
-        "its name, and that the address",
-    ),
+    (re.compile(rf"the model's name{_IN_FILE}"), "its name"),
     (re.compile(rf"base_url{_IN_FILE}"), "the address under Settings"),
     (re.compile(rf"timeout_s{_IN_FILE}"), "the longest wait under Settings"),
 )
@@ -270,7 +267,7 @@ def message_view(message: Message, render: Callable[[str], str]) -> MessageView:
 
 def _ending(message: Message) -> str:
     marks = {
-        "stopped": "Stopped",
+        "stopped": "" if is_notice(message) else "Stopped",  # the notice says it
         "cut_off": "Cut off: the answer is as long as the model may write",
         "filtered": "Cut off: a content filter of the provider ended the answer",
     }

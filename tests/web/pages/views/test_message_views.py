@@ -14,5 +14,14 @@ def test_the_footnotes_of_each_message_and_part_have_ids_of_their_own():
     assert len(ids) == len(set(ids)) == 8
 
 
+def test_that_an_answer_was_stopped_is_said_once():
+    def ending(kind):
+        content = ({"type": kind, "text": "Stopped before an answer came."},)
+        message = Message(id="a", role="assistant", content=content, extra={"stopped": True})
+        return message_view(message, Markdown().render).ending
+
+    assert (ending("info"), ending("text")) == ("", "Stopped")
+
+
 def _ids(shown):
     return re.findall(r' id="([^"]*)"', shown)
