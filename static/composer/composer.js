@@ -80,10 +80,6 @@ export class Composer {
       this.#submit();
     });
     this.#form.addEventListener("send-anyway", () => this.#send(true));
-    // Notices appear above it. On the root, their distance would style the whole page anew.
-    const notices = /** @type {HTMLElement} */ (document.querySelector(".toasts"));
-    const height = () => notices.style.setProperty("--composer-height", `${this.#form.offsetHeight}px`);
-    new ResizeObserver(height).observe(this.#form);
     addEventListener("resize", () => this.#fit());
     this.#find(".stop").addEventListener("click", () => {
       // Who stops an answer wants to think again about what was to follow it.

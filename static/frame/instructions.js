@@ -2,7 +2,7 @@
 /** The instructions of a chat: what its model is told in each turn. */
 
 import { reasonOf } from "../lib/text.js";
-import { toast } from "../lib/toasts.js";
+import { tellOfNext, toast } from "../lib/toasts.js";
 
 /** Lets the chat's menu open the dialog. @param {import("../wire.js").Wire} wire @param {string} chatId */
 export function startInstructions(wire, chatId) {
@@ -31,7 +31,8 @@ export function startInstructions(wire, chatId) {
       const params = { chat_id: chatId, text: text.value };
       kept = text.value = (await wire.call("chat.set_instructions", params)).instructions;
       dialog.close();
-      toast(kept ? "The next message follows these instructions." : "This chat has no instructions now.");
+      if (kept) tellOfNext("The next message follows these instructions.", wire);
+      else toast("This chat has no instructions now.");
     } catch (error) {
       toast(reasonOf(error));
     }

@@ -79,7 +79,13 @@ export function startKeys({ openPalette = () => {}, openKeys = () => {}, close =
 function clear(panel) {
   const before = panel.state.active;
   panel.pick([]);
-  toast("No topic is picked now.", { label: "Undo", act: () => panel.pick([...before]) });
+  const close = toast("No topic is picked now.", { label: "Undo", act: () => panel.pick([...before]) });
+  const look = () => {
+    if (!panel.state.active.length) return;
+    document.removeEventListener("panel-changed", look);
+    close();
+  };
+  document.addEventListener("panel-changed", look);
 }
 
 /** @param {EventTarget | null} target */

@@ -31,6 +31,15 @@ export function toast(words, offer) {
   return () => notice.remove();
 }
 
+/** A notice about the next message, which ends once that is on its way. @param {string} words @param {import("../wire.js").Wire} wire */
+export function tellOfNext(words, wire) {
+  const close = toast(words);
+  const forget = wire.on("chat.started", () => {
+    forget();
+    close();
+  });
+}
+
 /** @param {string} label @param {() => void} act */
 function button(label, act) {
   const element = document.createElement("button");

@@ -95,7 +95,8 @@ export function peekAtBubbles(cloud, peek, card, picked) {
     peek.ask({ words: `${isPicked ? "Without " : ""}${visible(label)}`, params: { topics } });
     card.show(/** @type {HTMLElement} */ (bubble), label);
   };
-  cloud.addEventListener("pointerover", (event) => event.pointerType !== "touch" && enter(bubbleAt(event.target)));
+  // A bubble that comes to lie under a pointer at rest, as after a drop, is not asked about.
+  cloud.addEventListener("pointermove", (event) => event.pointerType !== "touch" && enter(bubbleAt(event.target)));
   cloud.addEventListener("focusin", (event) => event.target instanceof Element && event.target.matches(":focus-visible") && enter(bubbleAt(event.target)));
   cloud.addEventListener("pointerout", leave);
   cloud.addEventListener("focusout", leave);

@@ -29,8 +29,9 @@ export class TopicCard {
 
   /** @param {HTMLElement} bubble @param {string} label */
   show(bubble, label) {
-    if (!this.#wire.isOpen || (bubble === this.#bubble && label === this.#label)) return;
-    this.hide();
+    if (!this.#wire.isOpen) return;
+    // What is shown of it stays until the news are there.
+    if (bubble !== this.#bubble || label !== this.#label) this.hide();
     this.#bubble = bubble;
     this.#label = label;
     this.#wish.ask(() => this.#wire.call("smart_context.describe_topic", { chat_id: this.#chatId, label }));
