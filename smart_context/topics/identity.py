@@ -95,10 +95,19 @@ def new_topic_id(
     made = (f"t{fnv1a(f'{short}#{n}' if n else short):08x}" for n in range(_ATTEMPTS))
     free = (candidate for candidate in made if candidate not in taken)
     first = next(free, f"t{len(taken)}-{short}")
-    unlike = [_unlikeness(hue, beside or {}) for hue in range(HUES)]
-    best = max(unlike)
-    good = (one for one in chain((first,), free) if unlike[hue_of(one)] == best)
+    hues = beside or {}
+    best = _unlikeness(most_unlike(hues), hues)
+    good = (one for one in chain((first,), free) if _unlikeness(hue_of(one), hues) == best)
     return next(good, first)
+
+
+def most_unlike(hues: Mapping[int, int]) -> int:
+    """The hue that one tells best from others, of which it is given how many have each."""
+    return max(range(HUES), key=lambda hue: _unlikeness(hue, hues))
+
+
+def _stands_apart(hue: int, hues: Mapping[int, int]) -> bool:
+    return not any(hues.get((hue + step) % HUES) for step in (-1, 0, 1))
 
 
 def _unlikeness(hue: int, hues: Mapping[int, int]) -> tuple[int, int, int]:
@@ -121,21 +130,27 @@ def hue_of(topic_id: str) -> int:
 def colours_of(topics: Iterable[tuple[str, str]]) -> dict[str, Colour]:
     """The colours of topics by id, as `data-hue` of the pages takes them.
 
-    A part of a topic has its topic's hue with a shade: `7 s1`. Topics whose ids have one hue get
-    neighbouring ones. The page computes the same in `static/cloud/hues.js`.
+    A part of a topic has its topic's hue with a shade: `7 s1`. A topic has the hue of its id,
+    unless another has that or one beside it; then its hue is as unlike those of others as can be.
+    The page computes the same in `static/cloud/hues.js`.
 
     Args:
         topics: The id of each topic and that of its parent; the latter is empty at the top.
     """
     parents = dict(topics)
-    colours: dict[str, Colour] = {}
-    taken: set[int] = set()
-    for topic_id in sorted(one for one in parents if parents[one] not in parents):
-        hue = hue_of(topic_id)
-        while hue in taken and len(taken) < HUES:
-            hue = (hue + 1) % HUES
-        taken.add(hue)
-        colours[topic_id] = hue
+    hues = Counter[int]()
+    chosen: dict[str, int] = {}
+    of_ids = {one: hue_of(one) for one in sorted(parents) if parents[one] not in parents}
+    for leaves_room in (True, False):
+        for topic_id, own in of_ids.items():
+            fits = _stands_apart(own, hues)
+            if topic_id in chosen or (leaves_room and not fits):
+                continue
+            is_crowded = len(hues) >= HUES // 2
+            fits = fits or (is_crowded and not hues[own])
+            chosen[topic_id] = own if fits else most_unlike(hues)
+            hues[chosen[topic_id]] += 1
+    colours: dict[str, Colour] = {**chosen}
     parts: Counter[str] = Counter()
     for topic_id in sorted(one for one in parents if parents[one] in parents):
         parent = parents[topic_id]

@@ -1,9 +1,9 @@
 // @ts-check
 /** The atlas as the page shows it: themes and topics, of which a time or a search keeps some. */
 
-import { coloursOf } from "../cloud/hues.js";
+import { coloursOf, spread } from "../cloud/hues.js";
 
-/** @typedef {{ chat_id: string, title: string, topic_id: string, label: string, messages: number, first_at: string | null, last_at: string | null }} ChatTopic */
+/** @typedef {{ chat_id: string, title: string, topic_id: string, label: string, messages: number, first_at: string | null, last_at: string | null, days: readonly (readonly [number, number])[] }} ChatTopic  `days`: since 1970, each with its messages. */
 /** @typedef {{ id: string, label: string, theme: string, chats: readonly ChatTopic[], messages: number, first_at: string | null, last_at: string | null }} StoredTopic */
 /** @typedef {{ id: string, label: string, topics: readonly string[], chats: number, messages: number }} StoredTheme */
 /** @typedef {{ themes: readonly StoredTheme[], topics: readonly StoredTopic[], chats: number, messages: number, pending: number }} Values  A result of `smart_context.atlas`. */
@@ -37,11 +37,12 @@ export function atlasOf(whole, kept) {
   return { themes: filled, topics, found, chats, messages, pending: whole.pending, isNarrowed: kept !== undefined };
 }
 
-/** What is added to a hue that another topic of the theme has. */
+/** What is added to the hue of a theme for each of its topics. */
 const SHADES = ["", " s1", " s2", " s3", " s4", " s5", " s6"];
 
 /**
- * The colours of topics by id: each has that of the chat with most of its messages, where one knows it by it.
+ * The colours of topics by id, shades of that of their theme. Themes are told apart by theirs; one has that
+ * of its largest topic in the chat with most of its messages, if it can, where one knows it by it.
  * @param {readonly StoredTopic[]} topics  Largest first.
  * @returns {Map<string, string>}
  */
@@ -55,13 +56,18 @@ function coloursIn(topics) {
   }
   const inChat = new Map([...ofChat].map(([chat, own]) => [chat, coloursOf(own)]));
   /** @type {Map<string, number>} */
-  const taken = new Map();
-  return new Map(topics.map(({ id, theme, chats }) => {
+  const wanted = new Map();
+  for (const { theme, chats } of topics) {
     const [{ chat_id: chat, topic_id: known }] = chats.toSorted((a, b) => b.messages - a.messages);
-    const hue = inChat.get(chat)?.get(known) ?? "";
-    const place = taken.get(`${theme} ${hue}`) ?? 0;
-    taken.set(`${theme} ${hue}`, place + 1);
-    return [id, hue + SHADES[place % SHADES.length]];
+    if (!wanted.has(theme)) wanted.set(theme, Number.parseInt(inChat.get(chat)?.get(known) ?? "0", 10));
+  }
+  const ofTheme = spread([...wanted].sort(([a], [b]) => (a < b ? -1 : 1)));
+  /** @type {Map<string, number>} */
+  const shades = new Map();
+  return new Map(topics.map(({ id, theme }) => {
+    const place = shades.get(theme) ?? 0;
+    shades.set(theme, place + 1);
+    return [id, `${ofTheme.get(theme)}${SHADES[place % SHADES.length]}`];
   }));
 }
 

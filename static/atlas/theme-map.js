@@ -179,6 +179,7 @@ function showTheme(entry, theme) {
   entry.dataset.hue = theme.hue;
   entry.inert = theme.now === 0;
   entry.dataset.theme = theme.id;
+  entry.toggleAttribute("data-single", theme.topics.length === 1 && theme.topics[0].count === theme.count);
   /** @type {HTMLAnchorElement} */ (area).href = addressOf({ theme: theme.id });
   area.ariaLabel = `${visible(theme.label)}: ${counted(kept, "topic")}, ${messagesCounted(theme.now)}`;
   const name = /** @type {HTMLElement} */ (area.firstElementChild);

@@ -1,7 +1,9 @@
 """How a chat looks in other scripts, for other eyes, on paper and under a finger."""
 
+import itertools
 import re
 
+import numpy as np
 import pytest
 from playwright.sync_api import expect
 
@@ -41,20 +43,59 @@ SAME_COLOUR = """() => {
 }"""
 """The picked topic and the first message that it keeps."""
 
-NEAREST = """() => {
-    const rims = [..."0,1,2,3,4,5,6,7,8,9,10,11".split(",")].map(hue => {
-        const dot = document.body.appendChild(document.createElement("i"));
-        dot.dataset.hue = hue;
-        dot.style.color =
-            "oklch(var(--bubble-rim-lightness) var(--bubble-rim-chroma) var(--hue))";
-        const [l, c, h] = getComputedStyle(dot).color.match(/[0-9.]+/g).map(Number);
-        dot.remove();
-        return [l, c * Math.cos(h * Math.PI / 180), c * Math.sin(h * Math.PI / 180)];
-    });
-    const apart = (a, b) => Math.hypot(...a.map((x, i) => x - b[i]));
-    return Math.min(...rims.flatMap((a, i) => rims.slice(i + 1).map(b => apart(a, b))));
-}"""
-"""How unlike the two most alike colours of topics are, in OKLab; two hundredths can be seen."""
+RIMS = """() => [..."0,1,2,3,4,5,6,7,8,9,10,11".split(",")].map(hue => {
+    const dot = document.body.appendChild(document.createElement("i"));
+    dot.dataset.hue = hue;
+    dot.style.color = "oklch(var(--bubble-rim-lightness) var(--bubble-rim-chroma) var(--hue))";
+    const found = getComputedStyle(dot).color.match(/[0-9.]+/g).map(Number);
+    dot.remove();
+    return found;
+})"""
+"""The colours of topics in bar, rail and list: lightness, chroma and hue of OKLCH."""
+
+VISIONS = {
+    "all cones": np.eye(3),
+    "no red cones": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "no green cones": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+    "no blue cones": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.303900],
+    ],
+}
+"""What is seen of a colour in linear sRGB, by Machado, Oliveira and Fernandes (2009)."""
+
+TO_CONES = np.array(
+    [[1, 0.39633778, 0.21580376], [1, -0.10556135, -0.06385417], [1, -0.08948418, -1.29148555]]
+)
+"""From OKLab to the cube roots of what the cones get."""
+TO_RGB = np.array(
+    [
+        [4.07674166, -3.30771159, 0.23096993],
+        [-1.26843800, 2.60975740, -0.34131940],
+        [-0.00419609, -0.70341861, 1.70761470],
+    ]
+)
+"""From the cones to linear sRGB."""
+
+
+def nearest(rims, vision):
+    """How unlike the two most alike colours are, in OKLab; two hundredths can be seen."""
+    lightness, chroma, hue = np.array(rims).T
+    angle = np.radians(hue)
+    lab = np.stack([lightness, chroma * np.cos(angle), chroma * np.sin(angle)], axis=1)
+    rgb = np.clip((lab @ TO_CONES.T) ** 3 @ TO_RGB.T, 0, 1)
+    seen = np.clip(rgb @ np.array(vision).T, 0, 1)
+    seen = np.cbrt(seen @ np.linalg.inv(TO_RGB).T) @ np.linalg.inv(TO_CONES).T
+    return min(float(np.linalg.norm(a - b)) for a, b in itertools.combinations(seen, 2))
 
 
 def box(page, selector):
@@ -104,7 +145,10 @@ def test_each_script_and_each_medium_has_what_it_needs(new_page, server):
 
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
-        assert page.evaluate(NEAREST) >= 0.1
+        rims = page.evaluate(RIMS)
+        for name, vision in VISIONS.items():
+            assert nearest(rims, vision) >= 0.04, (scheme, name)
+            assert nearest(rims[::2], vision) >= 0.08, (scheme, name)  # as six topics have
 
     check_other_media(page)
 

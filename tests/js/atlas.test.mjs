@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { addressOf, atlasOf, drawn, narrowing, placeIn } from "../../static/atlas/atlas.js";
-import { axisOf, countsIn, datesOf, dayInWords, periodInWords, periodsBetween, spanInWords, spansOf } from "../../static/atlas/timeline.js";
+import { axisOf, countsIn, datesOf, daysOf, dayInWords, periodInWords, periodsBetween, spanInWords } from "../../static/atlas/timeline.js";
 import { saysMore } from "../../static/atlas/theme-map.js";
 import { sectionsOf } from "../../static/atlas/topic-list.js";
 import { byChat } from "../../static/atlas/topic-sheet.js";
@@ -9,7 +9,11 @@ import { fitShort, widthInEms } from "../../static/cloud/fit.js";
 import { hueOf } from "../../static/cloud/hues.js";
 
 const NOW = Date.UTC(2025, 5, 30);
-const chat = (id, messages, first, last = first) => ({ chat_id: id, title: id, topic_id: "t", label: "x", messages, first_at: first, last_at: last });
+const dayOf = (time) => Math.floor(Date.parse(time) / 86_400_000);
+const chat = (id, messages, first, last = first) => {
+  const days = [[first, messages - Number(last !== first)], [last, 1]].slice(0, last === first ? 1 : 2);
+  return { chat_id: id, title: id, topic_id: "t", label: "x", messages, first_at: first, last_at: last, days: days.flatMap(([time, count]) => (Number.isNaN(dayOf(time)) ? [] : [[dayOf(time), count]])) };
+};
 const topic = (id, theme, messages, chats = [chat("c", messages, "2024-03-05T10:00:00Z")]) => ({ id, label: id, theme, chats, messages, first_at: null, last_at: null });
 const WHOLE = {
   themes: [{ id: "small", label: "Small", topics: ["c"], chats: 1, messages: 2 }, { id: "large", label: "Large", topics: ["a", "b"], chats: 1, messages: 9 }],
@@ -41,13 +45,16 @@ test("what time and search leave out stays on the map with nothing in it", () =>
   assert.deepEqual(atlas.found.map(({ id }) => id), ["b"]);
 });
 
-test("a topic has the colour of the chat that says most of it, and a shade of it beside one of its theme with the same", () => {
+test("a theme has the colour that its largest topic has in a chat, unlike those of other themes, and its topics have shades of it", () => {
   const said = (chatId, topicId, messages) => ({ ...chat(chatId, messages, "2024-03-05"), topic_id: topicId });
-  const own = [topic("a", "large", 6, [said("c1", "t-much", 5), said("c2", "t-little", 1)]), topic("b", "large", 3, [said("c3", "t-much", 3)]), topic("c", "small", 2, [said("c4", "t-much", 2)])];
+  const own = [topic("a", "large", 6, [said("c1", "t-much", 5), said("c2", "t-little", 1)]), topic("b", "large", 3, [said("c3", "t-much", 3)]), topic("c", "small", 2, [said("c4", "t-other", 2)])];
   const { themes, topics } = atlasOf({ ...WHOLE, topics: own });
-  const hue = String(hueOf("t-much"));
-  assert.deepEqual([...topics.values()].map((one) => one.hue), [hue, `${hue} s1`, hue]);
-  assert.deepEqual(themes.map((theme) => theme.hue), [hue, hue]);
+  const [hue, other] = ["t-much", "t-other"].map((id) => String(hueOf(id)));
+  assert.deepEqual([...topics.values()].map((one) => one.hue), [hue, `${hue} s1`, other]);
+  assert.deepEqual(themes.map((theme) => theme.hue), [hue, other]);
+  const same = own.map((one) => ({ ...one, chats: [said(one.id, "t-much", 1)] }));
+  const [first, second] = atlasOf({ ...WHOLE, topics: same }).themes.map((theme) => Number(theme.hue));
+  assert.ok(Math.min((first - second + 12) % 12, (second - first + 12) % 12) >= 4);
 });
 
 test("the list has the topics that are a theme of their own after the others, under one heading", () => {
@@ -80,7 +87,7 @@ test("a map with room for few shows one topic of each theme, then the largest, a
 
 test("periods are days for weeks, months for years, and years for decades", () => {
   for (const [first, unit, words] of [["2025-06-10", "day", "10 June 2025"], ["2024-12-03", "week", "Week of 2 December 2024"], ["2022-02-03", "month", "February 2022"], ["2015-05-03", "quarter", "Apr–Jun 2015"], ["1999-01-01", "year", "1999"]]) {
-    const axis = axisOf(spansOf([{ all: [chat("a", 1, first, "2025-06-29")] }]), NOW);
+    const axis = axisOf(daysOf([{ all: [chat("a", 2, first, "2025-06-29")] }]), NOW);
     assert.equal(axis.unit, unit);
     assert.equal(periodInWords(axis, 0), words);
     assert.ok(axis.starts.length <= 62);
@@ -89,15 +96,21 @@ test("periods are days for weeks, months for years, and years for decades", () =
 
 test("messages are counted once, wherever wrong clocks put them", () => {
   const all = [chat("a", 10, "2023-01-05T10:00:00Z", "2023-03-05T10:00:00Z"), chat("b", 4, "1970-01-01", "1970-01-02"), chat("c", 3, "2099-01-01"), chat("d", 5, "2025-01-09", "2023-06-01"), chat("e", 7, null), chat("f", 1, "no time")];
-  const spans = spansOf([{ all }]);
-  const axis = axisOf(spans, NOW);
-  const counts = countsIn(axis, spans);
-  assert.ok(Math.abs(counts.reduce((sum, count) => sum + count, 0) - 22) < 0.01);
-  assert.equal(axisOf(spansOf([{ all: [chat("e", 7, null)] }]), NOW), null);
+  const said = daysOf([{ all }]);
+  const axis = axisOf(said, NOW);
+  const counts = countsIn(axis, said);
+  assert.equal(counts.reduce((sum, count) => sum + count, 0), 22);
+  assert.equal(axisOf(daysOf([{ all: [chat("e", 7, null)] }]), NOW), null);
+});
+
+test("a new message leaves those of January in January", () => {
+  const said = daysOf([{ all: [chat("a", 11, "2025-01-05T10:00:00Z", "2025-03-04T10:00:00Z")] }]);
+  const counts = countsIn(axisOf(said, NOW), said);
+  assert.deepEqual(counts.filter(Boolean), [10, 1]);
 });
 
 test("handles at the ends leave nothing out, and dates come back to their handles", () => {
-  const axis = axisOf(spansOf([{ all: [chat("a", 1, "2023-01-05", "2025-06-01")] }]), NOW);
+  const axis = axisOf(daysOf([{ all: [chat("a", 2, "2023-01-05", "2025-06-01")] }]), NOW);
   const last = axis.starts.length - 1;
   assert.deepEqual(datesOf(axis, 0, last), { since: "", until: "" });
   for (const [from, to] of [[0, 0], [2, 5], [last, last], [0, last], [3, last]]) {

@@ -1,5 +1,6 @@
 import itertools
 from dataclasses import replace
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -84,10 +85,20 @@ def test_topics_side_by_side_have_unlike_colours_and_parts_shades_of_theirs():
     """The script computes the same: see `words.test.mjs`."""
     topics = [("t2", ""), ("t1", ""), ("t13", ""), ("p1", "t1"), ("p2", "t1"), ("p3", "gone")]
     assert colours_of(topics) == {
-        "t1": 10, "t13": 7, "t2": 11, "p1": "10 s1", "p2": "10 s2", "p3": 0,
+        "t1": 10, "t13": 7, "t2": 4, "p1": "10 s1", "p2": "10 s2", "p3": 0,
     }  # fmt: skip
     many = colours_of((f"x{n}", "") for n in range(HUES))
     assert len(set(many.values())) == HUES
+    six = colours_of((f"y{n}", "") for n in range(6))
+    assert six == {"y0": 4, "y1": 0, "y2": 2, "y3": 6, "y4": 8, "y5": 10}
+
+
+@given(st.lists(st.text(min_size=1, max_size=8), unique=True, max_size=6))
+def test_up_to_six_topics_with_any_ids_have_hues_apart(ids):
+    hues = sorted(map(int, colours_of((topic_id, "") for topic_id in ids).values()))
+    steps = [after - before for before, after in pairwise([*hues, *(hue + HUES for hue in hues)])]
+    assert len(set(hues)) == len(ids)
+    assert len(ids) > 4 or min(steps, default=2) >= 2  # of four none is beside another
 
 
 def test_a_new_topic_has_a_hue_that_none_beside_it_has_though_parts_have_it():

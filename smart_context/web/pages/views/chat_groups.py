@@ -15,7 +15,7 @@ from smart_context.base.text.scores import counted
 from smart_context.chat.copies import CONTINUED_FROM, FORKED_FROM, SPLIT_FROM, SPLITS
 from smart_context.chat.listed.rows import ChatRow
 from smart_context.chat.listed.search import MOST_HITS, ChatHit, marked, query_words
-from smart_context.topics.identity import hue_of
+from smart_context.topics.identity import Colour, colours_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class ChatLine:
     # when it was last written in: the time of today or the day; `?` if that is unknown. The page's
     # script says it in the reader's language.
     when: str
-    hues: tuple[int, ...]  # the numbers of its topics' colours
+    hues: tuple[Colour, ...]  # the numbers of its topics' colours
     twin: str  # what tells it from a chat of the same title, time and last words; mostly empty
 
 
@@ -59,7 +59,7 @@ def chat_groups(rows: Sequence[ChatRow], now: datetime) -> tuple[ChatGroup, ...]
         ChatLine(
             row=row,
             when=_when(row, now),
-            hues=tuple(dict.fromkeys(map(hue_of, row.topics))),
+            hues=tuple(dict.fromkeys(colours_of((each, "") for each in row.topics).values())),
             twin=f"{counted(row.message_count, 'message')}, {row.id[:6]}"
             if seen[_looks(row, now)] > 1
             else "",

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from smart_context.chat.listed.rows import ChatRow
-from smart_context.topics.identity import hue_of
+from smart_context.topics.identity import colours_of
 from smart_context.web.pages.views.chat_groups import chat_groups
 
 NOW = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
@@ -89,4 +89,4 @@ def test_chats_that_look_the_same_are_told_apart():
 
 def test_a_chat_has_the_colours_of_its_topics():
     (group,) = chat_groups([row(topics=("t1", "t2", "t1"))], NOW)
-    assert group.lines[0].hues == tuple(dict.fromkeys((hue_of("t1"), hue_of("t2"))))
+    assert group.lines[0].hues == tuple(colours_of([("t1", ""), ("t2", "")]).values())

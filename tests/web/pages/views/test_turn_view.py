@@ -3,7 +3,7 @@
 import pytest
 from starlette.datastructures import QueryParams
 
-from smart_context.topics.identity import hue_of
+from smart_context.topics.identity import colours_of
 from smart_context.topics.values import STICKY_LABEL
 from smart_context.web.pages.views.turn_view import (
     MAX_ROWS,
@@ -210,7 +210,8 @@ def test_messages_are_grouped_by_their_topic_the_costliest_first_and_the_rest_la
         ("Cats", 2, 2),
         (OTHERS, 1, 9),
     ]
-    assert [g.hue for g in found] == [hue_of("t2"), hue_of("t1"), None]
+    colours = colours_of([("t1", ""), ("t2", "")])
+    assert [g.hue for g in found] == [colours["t2"], colours["t1"], None]
 
 
 def test_the_topic_that_kept_a_message_comes_before_the_one_it_belongs_to():
