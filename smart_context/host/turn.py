@@ -60,6 +60,7 @@ class Turn:
         is_filtered: The provider's filter ended the answer.
         abort_reason: Why a handler aborted the turn; empty if none did.
         is_extracted: The answer quotes passages; no chat model is configured.
+        stored_answer: What the chat brings as the answer, should no model be configured; or empty.
         error: Why it failed, for the user; empty if it did not.
         error_code: The endpoint's HTTP status, where there was one.
         client: The client program's request behind this turn; `None` for a turn of the page.
@@ -96,7 +97,7 @@ class Turn:
         self.stopped = self.sends_what_fits = False
         self.is_cut_off = self.is_filtered = False
         self.is_extracted = False
-        self.error = ""
+        self.error = self.stored_answer = ""
         self.error_code = 0
         self.client: ClientRequest | None = None
         self._request = request

@@ -38,11 +38,20 @@ export function startGuide(wire, chatId) {
   guide.addEventListener("click", (event) => {
     const pressed = event.target instanceof Element ? event.target.closest(".guide [data-guide]") : null;
     if (!(pressed instanceof HTMLElement)) return;
-    if (pressed.dataset.guide === "close") {
+    if (pressed.dataset.guide === "ask") fillIn(pressed.textContent ?? "");
+    else if (pressed.dataset.guide === "close") {
       end();
       document.getElementById("message-box")?.focus();
     } else /** @type {HTMLElement | null} */ (document.querySelector("[data-toggle=side]"))?.click();
   });
+}
+
+/** Puts a question into the message box, to be sent from there. @param {string} question */
+function fillIn(question) {
+  const box = /** @type {HTMLTextAreaElement} */ (document.getElementById("message-box"));
+  box.value = question;
+  box.dispatchEvent(new Event("input", { bubbles: true }));
+  box.focus();
 }
 
 /** @param {HTMLElement} guide @param {Step} current @param {ReadonlySet<string>} passed */

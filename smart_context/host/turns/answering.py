@@ -25,6 +25,7 @@ from smart_context.host.turns.arriving import AnswerNews, ArrivingAnswer
 from smart_context.host.turns.pipeline import Pipeline
 from smart_context.host.turns.unsaved import UnsavedAnswers
 from smart_context.llm.models import hearing_waits
+from smart_context.llm.offline.stored import stored_answer
 from smart_context.storage.ports import AnswerClaimed, AnswerJournal, Answers, Chats
 
 _KEPT = "The server keeps it and saves it as soon as it can."
@@ -138,6 +139,7 @@ class Answering:
 
         questions: list[Message] = []
         choices: list[str] = []
+        brought: list[str] = []
 
         def write(document: JsonObject) -> None:
             if left is not None:
@@ -145,6 +147,7 @@ class Answering:
             transcript.end_unfinished(document)
             choices[:] = [self.model or choice_in(document)]
             questions[:] = [self.ask(document)]  # again, if the file changed meanwhile
+            brought[:] = [stored_answer(document, questions[0].text)]
             transcript.append(document, place)
 
         await self.parts.store.update(self.chat_id, write, since=self.since)
@@ -165,6 +168,7 @@ class Answering:
             streaming=self.streaming,
         )
         turn.sends_what_fits = self.what_fits
+        turn.stored_answer = brought[0]
         self.answer.news.begin()
         _logger.info("turn %s begins in chat %s", turn.id, turn.chat_id)
         return turn

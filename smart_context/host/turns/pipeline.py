@@ -27,6 +27,7 @@ from smart_context.host.request.window import Window
 from smart_context.host.tasks import was_cancelled
 from smart_context.host.turn import Turn
 from smart_context.host.turns.rounds import AnswerListeners, Rounds
+from smart_context.llm.offline.stored import StoredAnswer
 
 _BEFORE_THE_MODEL = (
     PIPELINE_START,
@@ -73,8 +74,9 @@ class Pipeline:
             turn.window, turn.refused_above = fits, fits.tokens
         turn.request = await self.completion.with_images(turn.request)
         turn.is_extracted = models.chat_is_embedded
+        is_stored = turn.is_extracted and turn.stored_answer
         rounds = Rounds(
-            model=models.chat,
+            model=StoredAnswer(turn.stored_answer) if is_stored else models.chat,
             turn=turn,
             support=self.support,
             heard=heard,

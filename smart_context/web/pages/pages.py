@@ -52,6 +52,7 @@ from smart_context.chat.messages import PRIVATE, Message, instructions_in, messa
 from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host
 from smart_context.host.models import choice_in
+from smart_context.llm.offline.stored import guide_in
 from smart_context.vault.followed import FollowedVault
 from smart_context.web.assets import CheckedFiles, favicon, page_scripts, style_sheets
 from smart_context.web.gate.gate import admitted
@@ -215,7 +216,7 @@ class _Pages:
             other_versions=other_versions(document),
             client=row.client if row and is_of_client(document) else "",
             relatives=relatives_of(document, {chat.id: chat.title for chat in chats}),
-            has_guide=document.get("guide") is True and panel is not None,
+            guide=guide_in(document) if panel is not None else {},
             max_file_bytes=MAX_UPLOAD_BYTES,
             states=message_states(messages["window"].messages, panel, messages["compaction"]),
             far_states=messages["far"]
