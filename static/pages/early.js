@@ -26,6 +26,10 @@
     const width = Number(localStorage.getItem("side-width"));
     if (width) root.style.setProperty("--side-width", `min(${width}px, 50vw)`);
     if (localStorage.getItem("side") === "closed") root.dataset.side = "closed";
+    const today = new Date().toDateString();
+    const firstDay = localStorage.getItem("first-day");
+    if (!firstDay) localStorage.setItem("first-day", today);
+    else if (firstDay !== today) root.dataset.knowsKeys = "";
   } catch {
     // Without storage the page follows the system.
   }

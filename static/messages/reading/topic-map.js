@@ -9,6 +9,8 @@ import { rowsOf } from "./map-rows.js";
 
 const ROW_PX = 4;
 const SETTLE_MS = 250;
+/** Of fewer messages nobody needs a map. */
+const LEAST = 10;
 const SVG = "http://www.w3.org/2000/svg";
 
 /** @typedef {import("../../cloud/topic-state.js").PanelState} PanelState */
@@ -104,7 +106,7 @@ class TopicMap {
     const svg = /** @type {SVGElement} */ (this.#nav.querySelector("svg"));
     svg.setAttribute("viewBox", `0 0 1 ${Math.max(this.#rows.length, 1)}`);
     const hues = state?.hues;
-    this.#nav.toggleAttribute("data-bare", this.#map.message_ids.length > 0 && !this.#map.topics.length);
+    this.#nav.toggleAttribute("data-bare", this.#map.message_ids.length < LEAST || !this.#map.topics.length);
     while (svg.children.length > this.#rows.length) svg.lastElementChild?.remove();
     for (const [at, row] of this.#rows.entries()) {
       show(/** @type {SVGElement} */ (svg.children[at] ?? svg.appendChild(rectAt(at))), row, hues?.get(row.topic));
