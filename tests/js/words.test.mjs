@@ -26,9 +26,11 @@ test("a colour is the one that the server computes", () => {
   const parts = ["p1", "p2"].map((id) => ({ id, parent_id: "t1" }));
   const topics = [{ id: "t2" }, { id: "t1" }, { id: "t13" }, ...parts, { id: "p3", parent_id: "gone" }];
   const colours = Object.fromEntries(coloursOf(topics));
-  assert.deepEqual(colours, { t1: "10", t13: "7", t2: "11", p1: "10 s1", p2: "10 s2", p3: "0" });
+  assert.deepEqual(colours, { t1: "10", t13: "7", t2: "4", p1: "10 s1", p2: "10 s2", p3: "0" });
   const many = coloursOf(Array.from({ length: 12 }, (_, n) => ({ id: `x${n}` })));
   assert.equal(new Set(many.values()).size, 12);
+  const six = coloursOf(Array.from({ length: 6 }, (_, n) => ({ id: `y${n}` })));
+  assert.deepEqual(Object.fromEntries(six), { y0: "4", y1: "0", y2: "2", y3: "6", y4: "8", y5: "10" });
 });
 
 test("direction controls are visible, and nothing else is changed", () => {
@@ -100,7 +102,7 @@ test("a bubble grows for its label, but not for ever", () => {
 });
 
 test("a silence is told once it is noteworthy", () => {
-  assert.deepEqual([0, 4, 5, 8].map((seconds) => stateInWords({ seconds })), ["Writing", "Writing", "No text for 5 s", "No text for 8 s"]);
+  assert.deepEqual([0, 4, 5, 8].map((seconds) => stateInWords({ seconds })), ["Writing", "Writing", "Writing · its last word came 5 s ago", "Writing · its last word came 8 s ago"]);
 });
 
 test("a model reads before it writes, and it is told how much, how far and for how long", () => {

@@ -21,7 +21,7 @@ export function stateInWords({ seconds, thinks = false, reads = false, tokens = 
   if (wait >= 1) return `The model is busy; trying again in ${wait} s`;
   if (reads) return [`Reading ${readInWords(tokens, percent)}`.trim(), seconds >= 1 && `${seconds} s`].filter(Boolean).join(" · ");
   if (seconds < NOTEWORTHY_S) return thinks ? "Thinking" : "Writing";
-  return `No text for ${seconds} s`;
+  return `${thinks ? "Thinking" : "Writing"} · its last word came ${seconds} s ago`;
 }
 
 /** `899 tokens`, `40 % of 899 tokens`. @param {number | null} tokens @param {number | null} percent */
