@@ -4,7 +4,7 @@
 import { recall, remember } from "../lib/memory.js";
 import { writesAnswers } from "../lib/model-list.js";
 import { reasonOf } from "../lib/text.js";
-import { toast } from "../lib/toasts.js";
+import { tellOfNext, toast } from "../lib/toasts.js";
 import { Palette } from "./palette.js";
 
 /** @typedef {{ id: string, name: string, base_url: string, models: string[], state: string, last_answered: string | null, is_default: boolean }} Connection */
@@ -14,6 +14,7 @@ import { Palette } from "./palette.js";
 /** @typedef {import("./palette.js").Entry} Entry */
 
 const RECENT = "models-used";
+const FAVOURITES = "models-favoured";
 const MOST_RECENT = 5;
 const IN_USE = "In use";
 /** What the heading of a connection says besides its name. */
@@ -35,7 +36,7 @@ export function startModelChoice(wire, chatId) {
       button.dataset.model = model;
       button.title = status.chat_connection;
       name.textContent = status.chat_model;
-      toast("The next message goes to this model.");
+      tellOfNext("The next message goes to this model.", wire);
     },
   }));
 }
@@ -55,6 +56,8 @@ export function startModelChoice(wire, chatId) {
 let list;
 /** @type {readonly Entry[]} */
 let entries = [];
+/** Makes the list anew once a favourite was added or taken off. */
+let showAgain = () => {};
 
 /** Opens the list. @param {Offer} offer */
 export async function chooseModel(offer) {
@@ -71,8 +74,11 @@ export async function chooseModel(offer) {
   status.textContent = "Asking your connections for their models…";
   try {
     const models = await offer.wire.call("system.models", {});
-    entries = entriesOf(models, offer);
-    list.refresh(Math.max(0, entries.findIndex(({ hint }) => hint === IN_USE)));
+    showAgain = () => {
+      entries = entriesOf(models, offer);
+      list?.refresh(Math.max(0, entries.findIndex(({ hint }) => hint === IN_USE)));
+    };
+    showAgain();
     status.textContent = "";
   } catch (error) {
     status.textContent = reasonOf(error);
@@ -80,7 +86,7 @@ export async function chooseModel(offer) {
 }
 
 /**
- * What can be chosen: nothing special, what was used last, then the models of each connection.
+ * What can be chosen: nothing special, favourites, what was used last, then the models of each connection.
  * @param {Models} models
  * @param {Offer} offer
  * @returns {Entry[]}
@@ -92,9 +98,14 @@ export function entriesOf(models, { current, none, fits = writesAnswers, isOther
   /** @param {Model} row @param {string} group @param {string} hint @returns {Entry} */
   const entry = (row, group, hint) => {
     const connection = connections.get(row.connection)?.name ?? "";
-    return { group, name: row.name, hint: isInUse(row) ? IN_USE : hint, also: connection, run: () => take(use, row) };
+    const isStarred = favoured.includes(row.model);
+    const deeds = { star: () => favour(row.model, !isStarred), run: () => take(use, row) };
+    return { group, name: row.name, hint: isInUse(row) ? IN_USE : hint, also: connection, isStarred, ...deeds };
   };
-  const recent = used().flatMap((choice) => offered.filter(({ model }) => model === choice)).slice(0, MOST_RECENT);
+  const favoured = kept(FAVOURITES);
+  const favourites = offered.filter(({ model }) => favoured.includes(model));
+  const lately = kept(RECENT).filter((model) => !favoured.includes(model));
+  const recent = lately.flatMap((choice) => offered.filter(({ model }) => model === choice)).slice(0, MOST_RECENT);
   const isWorthIt = offered.length > MOST_RECENT;
   /** @type {Entry[]} */
   const first = none && !isOther
@@ -102,6 +113,7 @@ export function entriesOf(models, { current, none, fits = writesAnswers, isOther
     : [];
   return [
     ...first,
+    ...favourites.map((row) => entry(row, "Favourites", connections.get(row.connection)?.name ?? "")),
     ...(isWorthIt ? recent.map((row) => entry(row, "Used lately", connections.get(row.connection)?.name ?? "")) : []),
     ...offered.map((row) => {
       const { name = "", state = "" } = connections.get(row.connection) ?? {};
@@ -114,17 +126,24 @@ export function entriesOf(models, { current, none, fits = writesAnswers, isOther
 async function take(use, choice) {
   try {
     await use(choice);
-    if (choice.model) remember("localStorage", RECENT, JSON.stringify([choice.model, ...used().filter((one) => one !== choice.model)].slice(0, MOST_RECENT)));
+    if (choice.model) remember("localStorage", RECENT, JSON.stringify([choice.model, ...kept(RECENT).filter((one) => one !== choice.model)].slice(0, MOST_RECENT)));
   } catch (error) {
     toast(reasonOf(error));
   }
 }
 
-/** The choices made last in this browser. @returns {string[]} */
-function used() {
+/** @param {string} model @param {boolean} isFavourite */
+function favour(model, isFavourite) {
+  const others = kept(FAVOURITES).filter((one) => one !== model);
+  remember("localStorage", FAVOURITES, JSON.stringify(isFavourite ? [...others, model] : others));
+  showAgain();
+}
+
+/** Choices that this browser keeps. @param {string} key @returns {string[]} */
+function kept(key) {
   try {
-    const kept = JSON.parse(recall("localStorage", RECENT) || "[]");
-    return Array.isArray(kept) ? kept.filter((one) => typeof one === "string") : [];
+    const stored = JSON.parse(recall("localStorage", key) || "[]");
+    return Array.isArray(stored) ? stored.filter((one) => typeof one === "string") : [];
   } catch {
     return [];
   }

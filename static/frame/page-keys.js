@@ -16,9 +16,6 @@ const NOTES = 8;
  * @property {import("../wire.js").Wire} wire
  * @property {string} chatId
  * @property {import("../panel/topics/topics-panel.js").TopicsPanel | null} panel
- * @property {(command: import("../composer/commands.js").Command) => Promise<unknown>} run
- * @property {() => void} openTrash
- * @property {() => void} find
  */
 
 /** @param {Page} page */
@@ -33,8 +30,11 @@ export function startPageKeys(page) {
   startKeys({ openPalette: () => finder.open(), openKeys, close: closeDrawer, own, panel: page.panel });
 }
 
+/** Whatever a menu or the foot of the list offers; what is added there can't be missing here. */
+const OFFERED = "#chat-menu-list :is(button, a), #attach-menu-list button, .nav-links :is(button, a), [data-ask-twice]";
+
 /** @param {Page} page @param {HTMLDialogElement} keys @returns {Entry[]} */
-function entries({ panel, run, chatId, openTrash, find }, keys) {
+function entries({ panel }, keys) {
   const topics = (panel?.state.topics ?? []).map(({ id, label, count }) => ({
     group: "Topics",
     name: label,
@@ -50,24 +50,41 @@ function entries({ panel, run, chatId, openTrash, find }, keys) {
     command("New chat", newChat, "N"),
     command("Show or hide the list of chats", () => click("[data-toggle=chats]"), "["),
     command("Show or hide the panel", () => click("[data-toggle=side]"), "]"),
-    ...(panel?.state.active.length ? [command("Clear the filter", () => void panel.pick([]), "Esc")] : []),
+    ...(panel?.state.active.length ? [command("Release the picked topics", () => void panel.pick([]), "Esc")] : []),
     ...(panel ? [command("Find topics again", () => void panel.findTopics())] : []),
     ...(panel ? [command("Show the exact text", () => click(".sends-show"))] : []),
-    ...(panel ? [command("Recall from other chats", () => void run("recall"), "/recall")] : []),
-    command("Compact this chat", () => void run("compact"), "/compact"),
-    command("Clear context here", () => void run("clear"), "/clear"),
-    ...(panel ? [command("Topics of all chats", () => location.assign("/topics"))] : []),
-    ...(panel ? [command("Build a context from notes", () => location.assign(`/contexts?chat=${encodeURIComponent(chatId)}`))] : []),
-    command("Find in this chat", find, "Ctrl F"),
-    command("Show the trash", openTrash),
+    ...[...document.querySelectorAll("a[data-receipt]:not([hidden])")].slice(-1).map((link) => command("Receipt of the newest answer", () => /** @type {HTMLElement} */ (link).click())),
+    ...[.../** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(OFFERED))].filter(isOffered).map((one) => command(wordsOn(one), () => one.click(), one.ariaPressed === "true" ? "On" : "")),
     command("Switch between light and dark", switchTheme),
     command("Show all keys", () => keys.showModal(), "?"),
   ];
+  const deeds = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("#topic-menu [data-topic-deed]")]);
+  const onTopics = topics.flatMap(({ name, hue }) => deeds.map((deed) => ({
+    group: "With a topic",
+    name: `${wordsOn(deed)}: ${name}`,
+    hue,
+    isSought: true,
+    run: () => document.dispatchEvent(new CustomEvent(deed.dataset.topicDeed ?? "", { detail: { topics: [name] } })),
+  })));
   return [
     ...topics,
     ...commands,
     ...chats.filter((link) => !link.matches("[aria-current]")).map((link) => ({ group: "Chats", name: nameOf(link), run: () => link.click() })),
+    ...onTopics,
   ];
+}
+
+/** @param {HTMLElement} control */
+function isOffered(control) {
+  const entry = control.closest("li, p") ?? control;
+  const isShown = [control, entry].every((one) => !one.hasAttribute("hidden") && getComputedStyle(one).display !== "none");
+  return isShown && !control.matches(":disabled");
+}
+
+/** What a control is called, without the hint below it. @param {HTMLElement} control */
+function wordsOn(control) {
+  const words = control.ariaLabel ?? (control.querySelector(".menu-words > :first-child") ?? control).textContent ?? "";
+  return words.replace("…", "").trim();
 }
 
 /** Named contexts and notes; the server knows them. @param {Page} page @param {string} query @returns {Promise<Entry[]>} */

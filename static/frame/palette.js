@@ -5,7 +5,7 @@ import { isComposing } from "../lib/composing.js";
 import { newest } from "../lib/newest.js";
 import { visible } from "../lib/text.js";
 
-/** @typedef {{ group: string, name: string, hint?: string, also?: string, hue?: string, isOn?: boolean, run: () => void }} Entry  `also`: words that find it, too. */
+/** @typedef {{ group: string, name: string, hint?: string, also?: string, hue?: string, isOn?: boolean, isSought?: boolean, isStarred?: boolean, star?: () => void, run: () => void }} Entry  `also`: words that find it, too; `isSought`: shown only once something is typed; `star`: makes it a favourite, or no longer. */
 /** @typedef {() => readonly Entry[]} Entries */
 /** @typedef {(query: string) => Promise<readonly Entry[]>} Find  What only the server knows. */
 
@@ -51,9 +51,14 @@ export class Palette {
     });
     this.#box.addEventListener("keydown", (event) => this.#press(event));
     this.#list.addEventListener("click", (event) => {
-      const option = event.target instanceof Element ? event.target.closest("[role=option]") : null;
-      if (option) this.#run(this.#options().indexOf(option));
+      const target = event.target instanceof Element ? event.target : null;
+      const option = target?.closest("[role=option]");
+      const place = option ? this.#options().indexOf(option) : -1;
+      if (target?.closest(".palette-star")) this.#star(place);
+      else if (option) this.#run(place);
     });
+    // The star of a row is no stop of the keyboard: rows are options of a list.
+    this.#dialog.querySelector("[data-star]")?.addEventListener("click", () => this.#star(this.#chosen));
     this.#dialog.addEventListener("click", (event) => event.target === this.#dialog && this.#dialog.close());
     this.#dialog.addEventListener("close", () => this.#wish.forget());
   }
@@ -101,6 +106,10 @@ export class Palette {
       one.scrollIntoView({ block: "nearest" });
     }
     this.#box.setAttribute("aria-activedescendant", this.#shown.length ? `${this.#list.id}-${this.#chosen}` : "");
+    const chosenOne = this.#shown[this.#chosen];
+    const button = this.#dialog.querySelector("[data-star]");
+    button?.toggleAttribute("hidden", !chosenOne?.star);
+    if (button) button.textContent = chosenOne?.isStarred ? "No favourite" : "Make it a favourite";
   }
 
   /** @param {KeyboardEvent} event */
@@ -121,6 +130,12 @@ export class Palette {
     entry.run();
   }
 
+  /** @param {number} place */
+  #star(place) {
+    this.#shown[place]?.star?.();
+    this.#box.focus();
+  }
+
   #options() {
     return [...this.#list.querySelectorAll("[role=option]")];
   }
@@ -131,9 +146,9 @@ export function matching(entries, query, most) {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   /** @type {Map<string, number>} */
   const counts = new Map();
-  return entries.filter(({ group, name, also = "" }) => {
+  return entries.filter(({ group, name, also = "", isSought }) => {
     const text = `${name} ${also}`.toLowerCase();
-    if (!words.every((word) => text.includes(word))) return false;
+    if (!words.every((word) => text.includes(word)) || (isSought && !words.length)) return false;
     const count = (counts.get(group) ?? 0) + 1;
     counts.set(group, count);
     return count <= (most ?? (words.length || group === "Topics" || group === "Commands" ? MANY : FEW));
@@ -150,7 +165,7 @@ function heading(words) {
 }
 
 /** @param {Entry} entry @param {string} id */
-function option({ name, hint, hue, isOn }, id) {
+function option({ name, hint, hue, isOn, isStarred, star }, id) {
   const line = document.createElement("li");
   Object.assign(line, { id, className: "palette-entry", role: "option" });
   if (hue !== undefined) line.dataset.hue = hue;
@@ -162,5 +177,16 @@ function option({ name, hint, hue, isOn }, id) {
   more.className = "palette-hint";
   more.textContent = isOn ? "Picked" : visible(hint ?? "");
   line.append(words, more);
+  if (star) line.append(starOf(isStarred ?? false));
   return line;
+}
+
+/** @param {boolean} isStarred */
+function starOf(isStarred) {
+  const mark = document.createElement("span");
+  mark.className = "palette-star";
+  mark.title = isStarred ? "No favourite any more" : "Favourite";
+  mark.ariaHidden = "true";
+  mark.toggleAttribute("data-on", isStarred);
+  return mark;
 }

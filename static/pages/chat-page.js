@@ -309,14 +309,7 @@ startMenus();
 const finding = new FindInChat(find(".find"), measure, wire, chatId, showMessage);
 finding.start();
 startChatMenu(wire, chatId, () => finding.open());
-startPageKeys({
-  wire,
-  chatId,
-  panel,
-  openTrash: () => void trash.open(),
-  find: () => finding.open(),
-  run: (command) => run(command).catch((error) => toast(reasonOf(error))),
-});
+startPageKeys({ wire, chatId, panel });
 composer.start();
 watchAnswers(measure);
 compaction.start();

@@ -50,7 +50,7 @@ def test_the_palette_offers_all_and_gives_the_focus_back(new_page, server):
 
     page.keyboard.press("Control+k")
     page.keyboard.type("another")
-    expect(options).to_have_count(1)
+    expect(options.first).to_contain_text("Another chat")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("/chats/other"))
 
@@ -124,8 +124,8 @@ def test_the_tools_of_all_messages_are_one_tab_stop_and_arrows_lead_through_them
     page.keyboard.press("ArrowUp")
     page.keyboard.press("ArrowUp")
     expect(tools.nth(last - 2).get_by_role("button", name="Branch from here")).to_be_focused()
-    page.keyboard.press("Tab")
-    expect(page.get_by_role("navigation", name="Map")).to_be_focused()
+    page.keyboard.press("Tab")  # there is no map: one sees the whole chat
+    expect(page.get_by_role("button", name="Attach", exact=True)).to_be_focused()
     page.keyboard.press("Shift+Tab")
     expect(tools.nth(last - 2).get_by_role("button", name="Branch from here")).to_be_focused()
     pick(page, "boats sail")
@@ -267,3 +267,35 @@ def test_an_unknown_command_stays_and_is_explained(new_page, server, endpoint):
         send(page, text)
         expect(page.locator(".message").last).to_contain_text(f"You said: {text}")
         assert asked(endpoint)[-1] == text
+
+
+def test_the_palette_knows_whatever_a_menu_offers(new_page, server):
+    page = open_chat(new_page, server)
+    offered = page.locator("#chat-menu-list button, #attach-menu-list button, .nav-links a")
+    names = offered.evaluate_all(
+        """found => found.map(each => each.ariaLabel
+            ?? (each.querySelector(".menu-words > :first-child") ?? each).textContent.trim())"""
+    )
+    assert {"Rename", "Private", "Export as Markdown", "Model…", "Settings"} <= {*names}
+    page.keyboard.press("Control+k")
+    options = page.get_by_role("dialog", name="Palette").get_by_role("option")
+    for name in names:
+        page.get_by_role("combobox").fill(name.replace("…", ""))
+        expect(options.filter(has_text=name.replace("…", "")).first).to_be_visible()
+
+    page.get_by_role("combobox").fill("mute cats")
+    page.keyboard.press("Enter")
+    muted = re.compile("cats sleep is never sent|No message is known to be on this topic")
+    expect(page.locator(".toast")).to_contain_text(muted)  # until its topics are found again
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox").fill("private")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-chat-menu=private]")).to_have_attribute("aria-pressed", "true")
+
+
+def test_the_keys_are_told_below_the_box_on_the_first_day_only(new_page, server):
+    page = open_chat(new_page, server)
+    expect(page.locator("#composer-hint")).to_be_visible()
+    page.evaluate("localStorage.setItem('first-day', 'Thu Jan 01 1970')")
+    page.reload()
+    expect(page.locator("#composer-hint")).to_be_hidden()
