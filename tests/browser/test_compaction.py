@@ -112,7 +112,7 @@ def test_compacting_says_what_the_next_message_sends_before_and_after(new_page, 
 def test_the_context_is_cleared_and_only_the_newest_summary_is_undone(new_page, server, endpoint):
     page = open_chat(new_page, server, "c1")
     endpoint.reply_with(NOTES)
-    from_menu(page, "Compact this chat")
+    from_menu(page, "Sum up this chat")
     expect(card(page, "Summary of 4 messages")).to_be_visible()
     ask(page, "More?")
     from_menu(page, "Clear context here")
@@ -165,7 +165,7 @@ def test_a_summary_that_would_be_longer_is_not_made_and_a_summary_can_be_cleared
 
     page = open_chat(new_page, server, "c1")
     endpoint.reply_with(NOTES)
-    from_menu(page, "Compact this chat")
+    from_menu(page, "Sum up this chat")
     expect(card(page, "Summary of 4 messages")).to_be_visible()
     send(page, "/clear")
     expect(card(page, "Context cleared here")).to_be_visible()

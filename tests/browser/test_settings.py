@@ -172,6 +172,25 @@ def test_one_click_chooses_a_model_of_any_connection(new_page, empty):
     expect(in_use).to_have_text("Model in use: llama3")
 
 
+@pytest.mark.usefixtures("two_servers")
+def test_favourite_models_come_first_until_they_are_none_any_more(new_page, empty):
+    page = open_page(new_page, empty, "/new")
+    page.get_by_role("button", name="Model in use").click()
+    dialog = page.get_by_role("dialog", name="Model of this chat")
+    options = dialog.get_by_role("option")
+    options.filter(has_text="llama3").hover()
+    options.filter(has_text="llama3").locator(".palette-star").click()
+    starred = ["Default (gpt-4o)In use", "llama3Home", "gpt-4o", "gpt-4o-mini", "llama3"]
+    expect(options).to_have_text(starred)
+    expect(dialog.get_by_text("Favourites")).to_be_visible()
+    page.reload()
+    page.get_by_role("button", name="Model in use").click()
+    expect(options).to_have_text(starred)
+    page.keyboard.press("ArrowDown")
+    dialog.get_by_role("button", name="No favourite").click()
+    expect(options).to_have_count(4)
+
+
 def test_connections_are_listed_and_disconnected_one_by_one(new_page, empty, two_servers):
     page = open_page(new_page, empty, "/settings", viewport={"width": 360, "height": 800})
     rows = page.get_by_role("list", name="Connections").locator(":scope > li")
@@ -207,7 +226,7 @@ def test_a_second_server_is_added_without_answering(new_page, empty, two_servers
 
 def test_what_is_changed_elsewhere_while_one_types_is_asked_about(new_page, empty):
     page = open_page(new_page, empty, "/settings")
-    field = page.get_by_label("Instructions", exact=True)
+    field = page.get_by_label("Instructions for all chats", exact=True)
 
     def settle(mine, theirs, choice):
         field.fill(mine)
@@ -249,13 +268,13 @@ def test_another_page_shows_the_model_as_soon_as_one_is_connected(new_page, empt
 def test_a_chat_is_given_instructions_that_its_next_message_shows(new_page, empty):
     page = open_page(new_page, empty, "/new")
     page.get_by_role("button", name="This chat").click()
-    page.get_by_role("button", name="Instructions…").click()
+    page.get_by_role("button", name="Instructions of this chat…").click()
     box = page.get_by_role("textbox", name="Instructions of this chat")
     box.fill("Answer in rhymes.")
     page.keyboard.press("Escape")
     expect(page.get_by_text("The instructions are not saved yet.")).to_be_visible()
     page.get_by_role("button", name="This chat").click()
-    page.get_by_role("button", name="Instructions…").click()
+    page.get_by_role("button", name="Instructions of this chat…").click()
     expect(box).to_have_value("Answer in rhymes.")
     box.press("Control+Enter")
     expect(page.get_by_text("The next message follows these instructions.")).to_be_visible()
@@ -263,7 +282,7 @@ def test_a_chat_is_given_instructions_that_its_next_message_shows(new_page, empt
     expect(page.locator("[data-part='instructions']").first).to_be_attached()
     page.reload()
     page.get_by_role("button", name="This chat").click()
-    page.get_by_role("button", name="Instructions…").click()
+    page.get_by_role("button", name="Instructions of this chat…").click()
     expect(box).to_have_value("Answer in rhymes.")
 
 

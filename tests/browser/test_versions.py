@@ -321,10 +321,10 @@ def test_chats_are_put_into_a_folder_together_in_every_tab(new_page, with_more):
 
 def test_chats_are_kept_at_the_top_archived_and_brought_back(new_page, with_more):
     page = open_chat(new_page, with_more, "c1")
-    select(page, "Chat two").get_by_role("button", name="Pin or unpin").click()
+    select(page, "Chat two").get_by_role("button", name="Pin, or release").click()
     page.locator(".toast", has_text="The chat is pinned.").get_by_role("button").click()
     expect(page.locator("#chats [data-kind=pinned]")).to_have_count(0)
-    select(page, "Chat two").get_by_role("button", name="Pin or unpin").click()
+    select(page, "Chat two").get_by_role("button", name="Pin, or release").click()
     expect(page.locator("#chats .chat-group").first).to_have_text("Pinned")
     expect(page.locator("#chats .chat-entry").first).to_contain_text("Chat two")
     select(page, "Chat three").get_by_role("button", name="Archive").click()

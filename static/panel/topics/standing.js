@@ -13,7 +13,7 @@ export function startStanding(chip, wire, chatId) {
     try {
       const { reasons } = await wire.call("smart_context.reasons", { chat_id: chatId, message_ids: ids });
       list.replaceChildren(...ids.map((id) => line(id, reasons[id]?.text ?? "")));
-      if (!ids.length) list.replaceChildren(line("", "No message of this chat gives any yet. Those you set for it are in its menu, under Instructions; those for all chats in Settings."));
+      if (!ids.length) list.replaceChildren(line("", "No message of this chat gives any yet. Instructions of this chat are in its menu, those of all chats in Settings."));
     } catch (error) {
       list.replaceChildren(line("", reasonOf(error)));
     }
