@@ -54,6 +54,7 @@ export function startTopicMenu(root, panel) {
     const more = event.target instanceof Element ? event.target.closest("[data-topic-more]") : null;
     if (!(more instanceof HTMLElement)) return;
     const label = /** @type {HTMLElement | null} */ (more.closest("[data-label]"))?.dataset.label;
+    if (!menu.hidden && opener === more) return close(true);
     const { left, bottom } = more.getBoundingClientRect();
     open(label ? [label] : panel.state.active, more, { x: left, y: bottom });
   });
@@ -81,6 +82,6 @@ export function startTopicMenu(root, panel) {
     if (next instanceof Node && next !== opener && !menu.contains(next)) close(false);
   });
   document.addEventListener("pointerdown", (event) => {
-    if (!(event.target instanceof Node) || !menu.contains(event.target)) close(false);
+    if (!(event.target instanceof Node) || ![menu, opener].some((one) => one?.contains(event.target))) close(false);
   });
 }
