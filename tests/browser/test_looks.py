@@ -36,10 +36,9 @@ COLOURS = """() => {
 
 
 SAME_COLOUR = """() => {
-    const dot = (selector) =>
-        getComputedStyle(document.querySelector(selector), "::after").backgroundColor;
-    return dot(".bubble:not([data-leaving]):has(:checked)")
-        === dot(".message.in-context[data-mark=in][data-hue] .speaker");
+    const style = (selector, part) => getComputedStyle(document.querySelector(selector), part);
+    return style(".bubble:not([data-leaving]):has(:checked)", "::after").backgroundColor
+        === style(".message.in-context[data-mark=in][data-hue]").borderInlineStartColor;
 }"""
 """The picked topic and the first message that it keeps."""
 
