@@ -35,7 +35,7 @@ from smart_context.web.gate.client_keys import (
     short_name,
 )
 from smart_context.web.gate.door import OPEN_PATH
-from smart_context.web.gate.sessions import (
+from smart_context.web.gate.session_record import (
     LINK_S,
     RECORD_OF_SESSIONS,
     BrowserSession,
@@ -43,7 +43,7 @@ from smart_context.web.gate.sessions import (
     SessionRecord,
     StartLink,
 )
-from smart_context.web.gate.sessions import session_file as sessions_in
+from smart_context.web.gate.session_record import session_file as sessions_in
 
 _ANSWER_S = 1.0
 

@@ -40,7 +40,8 @@ from smart_context.web.gate.access import Access
 from smart_context.web.gate.door import AnyDoor, ClientDoor, Door, ProxyDoor
 from smart_context.web.gate.gate import admitted
 from smart_context.web.gate.request_facts import Hosts, check_exposure
-from smart_context.web.gate.sessions import RECORD_OF_SESSIONS, SessionBook, SessionRecord
+from smart_context.web.gate.session_record import RECORD_OF_SESSIONS, SessionRecord
+from smart_context.web.gate.sessions import SessionBook
 from smart_context.web.gate.throttle import Throttle
 from smart_context.web.pages.fragments import panel_routes
 from smart_context.web.pages.pages import page_routes, unknown_address

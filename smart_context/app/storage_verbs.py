@@ -10,7 +10,8 @@ from smart_context.base.disk.places import place_below
 from smart_context.storage.files.contents import FolderContents
 from smart_context.storage.layout import Account, Contents, copy_all
 from smart_context.storage.postgres.contents import DatabaseContents
-from smart_context.storage.postgres.database import Database, SchemaState, schema_state
+from smart_context.storage.postgres.database import Database
+from smart_context.storage.postgres.schema import SchemaState, schema_state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,20 +36,18 @@ from smart_context.web.limits import (
     MAX_UPLOAD_BYTES,
     MIB,
 )
-from smart_context.web.listening import BodyTooLarge, read_body
+from smart_context.web.outcomes import Failure, render_outcome, run_command
 from smart_context.web.pages.views.message_views import SHOWN_IMAGES
+from smart_context.web.request_bodies import BodyTooLarge, read_body
 from smart_context.web.session import Sessions
 from smart_context.web.wire import (
     COMMAND_FAILED,
     INVALID_PARAMS,
     INVALID_REQUEST,
     UNKNOWN_COMMAND,
-    Failure,
     JsonRefused,
     read_beside,
     read_json,
-    render_outcome,
-    run_command,
 )
 
 _STATUS = {UNKNOWN_COMMAND: 404, INVALID_PARAMS: 422, COMMAND_FAILED: 500}

@@ -16,6 +16,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from smart_context.base.errors import CommandFailed, InvalidParams, SmartContextError
+from smart_context.web.connections import ConnectionLimits, Connections
 from smart_context.web.gate.access import Access, start_link
 from smart_context.web.gate.door import AnyDoor
 from smart_context.web.limits import (
@@ -28,13 +29,7 @@ from smart_context.web.limits import (
     STOP_CONNECTIONS_S,
     STOP_HOST_S,
 )
-from smart_context.web.listening import (
-    ConnectionLimits,
-    Connections,
-    GuardedHttp,
-    ListeningSocket,
-    raised_limit,
-)
+from smart_context.web.listening import GuardedHttp, ListeningSocket, raised_limit
 from smart_context.web.session import Sessions
 
 _log = logging.getLogger(__name__)

@@ -20,19 +20,16 @@ from smart_context.host.host import Host
 from smart_context.host.tasks import TaskOwner
 from smart_context.web.gate.gate import admitted
 from smart_context.web.limits import MAX_RUNNING_COMMANDS, MAX_STALL_S, STOP_GRACE_S
-from smart_context.web.listening import WriteShared, shared_writer, wire_frame
+from smart_context.web.outbox import Frame, Outbox, event_frame
+from smart_context.web.outcomes import render_outcome, run_command
+from smart_context.web.shared_frames import WriteShared, shared_writer, wire_frame
 from smart_context.web.wire import (
     CommandRequest,
-    Frame,
     Invalid,
     Notification,
-    Outbox,
-    event_frame,
     parse_frame,
     read_beside,
     render_error,
-    render_outcome,
-    run_command,
 )
 
 _log = logging.getLogger(__name__)

@@ -1,32 +1,19 @@
-"""The wire: JSON-RPC 2.0 frames of requests, replies and events, and each client's queue. Pure.
+"""The wire: JSON-RPC 2.0 frames of requests, replies and events. Pure.
 
-Any text or bytes parse to a frame or to an error, never to an exception. A client that keeps up
-gets every frame. For one that lags, only the newest state event of a kind per chat waits, and the
-pieces of an answer are joined; nothing else is dropped or overtaken.
+Any text or bytes parse to a frame or to an error, never to an exception.
 """
 
 import asyncio
 import json
-import logging
 import math
 import re
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NoReturn, TypeVar
 
-from smart_context.base.errors import (
-    ChatIdInvalid,
-    InvalidParams,
-    PathRefused,
-    SmartContextError,
-    StorageAway,
-    UnknownCommand,
-)
 from smart_context.base.json_limits import holds_more, is_nested_deeper
-from smart_context.host.commands.registry import Caller, CommandRegistry
-from smart_context.web.limits import MAX_FRAME_BYTES, MAX_JSON_DEPTH, MAX_OUTBOX_BYTES
+from smart_context.web.limits import MAX_FRAME_BYTES, MAX_JSON_DEPTH
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -142,13 +129,14 @@ AT_ONCE = 1_000
 """The entries of lists and objects that are written at once, which takes about a millisecond."""
 
 
-def _is_long(document: Any) -> bool:
+def is_long(document: Any) -> bool:
+    """True if writing a document at once would let others wait."""
     return holds_more(document, AT_ONCE)
 
 
-def _slices(value: Any, levels: int = MAX_JSON_DEPTH) -> Iterator[str]:
+def slices_of(value: Any, levels: int = MAX_JSON_DEPTH) -> Iterator[str]:
     """What `render_json` gives, in slices: the encoder holds up all threads while it writes one."""
-    if levels == 0 or not _is_long(value):
+    if levels == 0 or not is_long(value):
         yield render_json(value)
         return
     begin, end = "{}" if isinstance(value, dict) else "[]"
@@ -159,7 +147,7 @@ def _slices(value: Any, levels: int = MAX_JSON_DEPTH) -> Iterator[str]:
 
 def _inner(value: Any, levels: int) -> Iterator[str]:
     """The slices of a list or an object, without its brackets."""
-    if not _is_long(value):
+    if not is_long(value):
         yield render_json(value)[1:-1]
     elif len(value) > 1:
         yield from _inner(_cut(value, 0, len(value) // 2), levels)
@@ -168,9 +156,9 @@ def _inner(value: Any, levels: int) -> Iterator[str]:
     elif isinstance(value, dict):
         ((key, member),) = value.items()
         yield render_json({key: 0})[1:-2]
-        yield from _slices(member, levels - 1)
+        yield from slices_of(member, levels - 1)
     else:
-        yield from _slices(value[0], levels - 1)
+        yield from slices_of(value[0], levels - 1)
 
 
 def _cut(value: Any, first: int, end: int) -> Any:
@@ -282,227 +270,3 @@ def _is_id(value: Any) -> bool:
 def _kind(value: Any) -> str:
     names = {dict: "an object", list: "an array", str: "a string", bool: "a truth value"}
     return "null" if value is None else names.get(type(value), "a number")
-
-
-_log = logging.getLogger(__name__)
-_INTERNAL = "the command failed because of an error in Smart Context; the log says more"
-
-
-@dataclass(frozen=True, slots=True)
-class CallResult:
-    """The result of a command."""
-
-    value: Any
-
-    @property
-    def members(self) -> dict[str, Any]:
-        """The JSON object in a reply."""
-        return {"result": self.value}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
-    """Why a command failed: a JSON-RPC code and a message for the user."""
-
-    code: int
-    message: str
-    is_passing: bool = False  # the storage can't be reached now; later the same may do
-
-    @property
-    def members(self) -> dict[str, Any]:
-        """The JSON object in a reply."""
-        return {"error": {"code": self.code, "message": self.message}}
-
-
-async def run_command(
-    commands: CommandRegistry, name: str, params: Mapping[str, Any], caller: Caller
-) -> CallResult | Failure:
-    """Run a command; never raises, and never shows a traceback."""
-    try:
-        return CallResult(await commands.call(name, params, caller))
-    except SmartContextError as error:
-        is_away = isinstance(error, StorageAway)
-        return Failure(code=_code_of(error), message=str(error), is_passing=is_away)
-    except Exception:  # noqa: BLE001 - a fault of one command must not end the connection
-        _log.exception("Command %s failed", name)
-        return Failure(code=COMMAND_FAILED, message=_INTERNAL)
-
-
-async def render_outcome(
-    outcome: CallResult | Failure, envelope: Mapping[str, Any]
-) -> tuple[str, CallResult | Failure]:
-    """The reply's JSON within `envelope`, and its outcome; a long one is made in a thread.
-
-    A result that can't be serialised counts as a failure of the command.
-    """
-    reply = {**envelope, **outcome.members}
-    try:
-        if _is_long(reply):
-            return await asyncio.to_thread(lambda: "".join(_slices(reply))), outcome
-        return render_json(reply), outcome
-    except ValueError:
-        _log.exception("A command's result is not JSON")
-        failure = Failure(code=COMMAND_FAILED, message=_INTERNAL)
-        return render_json({**envelope, **failure.members}), failure
-
-
-def _code_of(error: SmartContextError) -> int:
-    if isinstance(error, UnknownCommand):
-        return UNKNOWN_COMMAND
-    if isinstance(error, InvalidParams | ChatIdInvalid | PathRefused):
-        return INVALID_PARAMS
-    return COMMAND_FAILED
-
-
-TOKEN_EVENT = "chat.token"  # noqa: S105  (a token of a model, not a secret)
-STATE_EVENTS = frozenset(
-    {
-        "smart_context.topics_updated",
-        "smart_context.filter_changed",
-        "memory.chat_changed",
-    }
-)
-"""State events: a newer one replaces an older one."""
-
-_ENTRY_BYTES = 256
-"""Bytes of an entry of the queue, besides its text."""
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """One frame, serialised once for all clients."""
-
-    text: str  # the frame as sent
-    # a key; a newer frame with the same key replaces this one. `None`: none does.
-    replaces: Hashable = None
-    # the piece of an answer in this frame, which can be joined to the one before
-    piece: "TextPiece | None" = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextPiece:
-    """A run of an answer's characters."""
-
-    answer: Hashable  # the chat and message of the answer
-    offset: int  # number of characters of the answer before these
-    text: str  # the characters
-    payload: Mapping[str, Any]  # the event's other fields
-
-
-def event_frame(event: str, payload: Mapping[str, Any]) -> Frame:
-    """The frame of an event; outboxes can share it.
-
-    Raises:
-        ValueError: If the payload can't be serialised.
-    """
-    text = render_notification(event, payload)
-    if event in STATE_EVENTS and not payload.get("moved"):
-        return Frame(text, replaces=(event, str(payload.get("chat_id"))))
-    if event == TOKEN_EVENT:
-        return Frame(text, piece=_piece_of(payload))
-    return Frame(text)
-
-
-def _piece_of(payload: Mapping[str, Any]) -> TextPiece | None:
-    offset, text = payload.get("offset"), payload.get("text")
-    if not isinstance(offset, int) or not isinstance(text, str):
-        return None
-    answer = (str(payload.get("chat_id")), str(payload.get("message_id")))
-    return TextPiece(answer=answer, offset=offset, text=text, payload=dict(payload))
-
-
-class _Joined:
-    """Adjoining pieces of one answer."""
-
-    __slots__ = ("_frames", "_next_offset", "_pieces", "size")
-
-    def __init__(self, frame: Frame, piece: TextPiece) -> None:
-        self._frames = [frame]
-        self._pieces = [piece]
-        self._next_offset = piece.offset + len(piece.text)
-        self.size = len(frame.text) + _ENTRY_BYTES
-
-    def join(self, frame: Frame, piece: TextPiece) -> bool:
-        if piece.offset != self._next_offset:
-            return False
-        self._frames.append(frame)
-        self._pieces.append(piece)
-        self._next_offset += len(piece.text)
-        self.size += len(frame.text)
-        return True
-
-    def render(self) -> str:
-        if len(self._frames) == 1:
-            return self._frames[0].text
-        text = "".join(piece.text for piece in self._pieces)
-        return render_notification(TOKEN_EVENT, {**self._pieces[0].payload, "text": text})
-
-
-class Outbox:
-    """The frames that wait for one client.
-
-    Args:
-        max_bytes: Most bytes that may wait; a single frame may be larger.
-    """
-
-    def __init__(self, max_bytes: int = MAX_OUTBOX_BYTES) -> None:
-        self._max_bytes = max_bytes
-        self._queue: OrderedDict[Hashable, Frame | _Joined] = OrderedDict()
-        self._fixed = 0
-        self.size = 0
-
-    def __len__(self) -> int:
-        return len(self._queue)
-
-    def put(self, frame: Frame) -> bool:
-        """Queue a frame; returns False if too much waits already."""
-        if frame.replaces is not None:
-            self._drop(frame.replaces)
-        if self.size > self._max_bytes:
-            return False
-        if frame.replaces is not None:
-            self._append(frame.replaces, frame, len(frame.text) + _ENTRY_BYTES)
-        elif frame.piece is not None:
-            self._put_piece(frame, frame.piece)
-        else:
-            self._put_fixed(frame)
-        return True
-
-    def take(self) -> str | None:
-        """Remove the next frame and return its text; `None` if none waits."""
-        if not self._queue:
-            return None
-        _, entry = self._queue.popitem(last=False)
-        self.size -= _size(entry)
-        return entry.text if isinstance(entry, Frame) else entry.render()
-
-    def _put_fixed(self, frame: Frame) -> None:
-        """End joining here: later pieces start a new entry."""
-        self._fixed += 1
-        self._append(self._fixed, frame, len(frame.text) + _ENTRY_BYTES)
-
-    def _put_piece(self, frame: Frame, piece: TextPiece) -> None:
-        key = (piece.answer, self._fixed)
-        waiting = self._queue.get(key)
-        if isinstance(waiting, _Joined):
-            before = waiting.size
-            if waiting.join(frame, piece):
-                self.size += waiting.size - before
-                return
-            self._fixed += 1
-            key = (piece.answer, self._fixed)
-        joined = _Joined(frame, piece)
-        self._append(key, joined, joined.size)
-
-    def _append(self, key: Hashable, entry: Frame | _Joined, size: int) -> None:
-        self._queue[key] = entry
-        self.size += size
-
-    def _drop(self, key: Hashable) -> None:
-        previous = self._queue.pop(key, None)
-        if previous is not None:
-            self.size -= _size(previous)
-
-
-def _size(entry: Frame | _Joined) -> int:
-    return entry.size if isinstance(entry, _Joined) else len(entry.text) + _ENTRY_BYTES

@@ -19,7 +19,8 @@ import time
 import tracemalloc
 from pathlib import Path
 
-from smart_context.vault.index.passages import WORDS_FILE, VaultPassages
+from smart_context.vault.index.kept_words import WORDS_FILE
+from smart_context.vault.index.passages import VaultPassages
 from tests.benchmarks.vaults import make_vault
 from tests.vaults import kept_index
 

@@ -17,7 +17,8 @@ from smart_context.contexts.render import path_of
 from smart_context.gateway.following import keys_of, matched
 from smart_context.gateway.requests.outgoing import kept_units
 from smart_context.gateway.requests.units import call_part, chat_units, unit_of
-from smart_context.host.request.tools import Tool, requests_in
+from smart_context.host.request.fenced_tools import requests_in
+from smart_context.host.request.tools import Tool
 from smart_context.importing.readers.chatgpt import chatgpt
 from smart_context.importing.readers.llm_log import LLM
 from smart_context.importing.tables import tables_of

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from smart_context.storage.files.answers import RESERVED_BYTES
+from smart_context.storage.files.claims import RESERVED_BYTES
 from tests.fake_openai import held
 from tests.serving import serving
 from tests.small_disk import fill, small_disk

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from smart_context.vault.followed import watch_vault
 from smart_context.vault.index.vault_index import VaultIndex
+from smart_context.vault.watching import watch_vault
 from tests.patience import PATIENCE_S
 from tests.vault.links import outlinks
 from tests.vaults import kept_index

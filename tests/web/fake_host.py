@@ -93,5 +93,6 @@ class FakeHost:
             "active_topics": [],
             "message_ids": [message["id"] for message in chat["messages"]],
             "status": "All messages in context",
+            "short_status": "All",
             "embedding_search": True,
         }

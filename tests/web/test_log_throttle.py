@@ -1,4 +1,4 @@
-from smart_context.web.listening import LogThrottle
+from smart_context.web.connections import LogThrottle
 
 
 def test_a_line_is_due_at_once_and_then_once_in_a_while():

@@ -5,8 +5,8 @@ import pytest
 
 from smart_context.host.access import EVERYBODY
 from smart_context.web.limits import MAX_FRAME_BYTES, MAX_RUNNING_COMMANDS
-from smart_context.web.listening import EXTENSION
 from smart_context.web.session import Sessions
+from smart_context.web.shared_frames import EXTENSION
 from smart_context.web.wire import render_json
 from tests.patience import PATIENCE_S, settled
 from tests.web.asking import asked_by

@@ -12,8 +12,8 @@ from typing import Any
 from smart_context.base.values import CountTokens
 from smart_context.chat.messages import Message, MessageId, Part
 from smart_context.chat.tool_pairs import as_function
+from smart_context.host.request.fenced_tools import in_plain_text
 from smart_context.host.request.tokens import texts_of, texts_tokens
-from smart_context.host.request.tools import in_plain_text
 from smart_context.llm.models import PromptMessage
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})

@@ -8,6 +8,7 @@ from typing import Any
 
 from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.messages import Message, MessageId, Part
+from smart_context.host.request.fenced_tools import in_plain_text, with_instructions
 from smart_context.host.request.prompt import (
     is_image,
     prompt_messages,
@@ -17,7 +18,7 @@ from smart_context.host.request.prompt import (
 )
 from smart_context.host.request.speaking_order import SpeakingOrder, in_order
 from smart_context.host.request.tokens import PER_IMAGE, system_tokens, texts_of
-from smart_context.host.request.tools import Tool, in_plain_text, with_instructions
+from smart_context.host.request.tools import Tool
 from smart_context.llm.models import PromptMessage
 
 

@@ -7,135 +7,22 @@ tool, bad arguments or a failure it is an error text for the model.
 import asyncio
 import json
 import logging
-import math
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
-from typing import Any
 from weakref import WeakSet
 
 from smart_context.base.errors import CommandFailed, ModelFailed, SmartContextError
-from smart_context.base.json_limits import is_nested_deeper
 from smart_context.base.text.names import storable
 from smart_context.base.values import JsonObject
+from smart_context.host.request.tool_arguments import (
+    MAX_CHARACTERS,
+    ArgumentsInvalid,
+    check_arguments,
+    read_arguments,
+)
 from smart_context.host.tasks import was_cancelled
-from smart_context.llm.models import ChatModel, PromptMessage, ToolCall
-
-Schema = Mapping[str, Any]
-
-MAX_CHARACTERS = 200_000
-"""Most characters of the arguments of one call."""
-
-MAX_DEPTH = 32
-"""Most levels of nested lists and objects."""
-
-_MOST_FAULTS = 8
-_LONGEST_SHOWN = 40
-_KINDS: Mapping[str, type | tuple[type, ...]] = {
-    "string": str,
-    "integer": int,
-    "number": (int, float),
-    "boolean": bool,
-    "array": list,
-    "object": dict,
-    "null": type(None),
-}
-
-
-class ArgumentsInvalid(ValueError):
-    """Arguments that a tool can't be called with; the message is for the model."""
-
-
-def read_arguments(text: str) -> JsonObject:
-    """Parse the arguments as a model wrote them; no schema is checked.
-
-    Raises:
-        ArgumentsInvalid: If they are not a JSON object, too large, or nested too deeply.
-    """
-    if len(text) > MAX_CHARACTERS:
-        raise ArgumentsInvalid(
-            f"The arguments have {len(text):,} characters; at most {MAX_CHARACTERS:,} are taken."
-        )
-    try:
-        value = json.loads(text, parse_constant=_refuse) if text.strip() else {}
-    except (ValueError, RecursionError) as error:
-        raise ArgumentsInvalid(f"The arguments are not JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise ArgumentsInvalid("The arguments are not a JSON object.")
-    if is_nested_deeper(text, MAX_DEPTH):
-        raise ArgumentsInvalid(f"The arguments are nested more than {MAX_DEPTH} levels deep.")
-    return value
-
-
-def check_arguments(arguments: JsonObject, schema: Schema) -> None:
-    """Check arguments against a schema; unknown keys are faults.
-
-    Raises:
-        ArgumentsInvalid: With the first faults and their places, such as `lines[2].to`.
-    """
-    declared = {"properties": {}, "additionalProperties": False, **schema, "type": "object"}
-    faults = list(islice(_faults(arguments, declared, ""), _MOST_FAULTS + 1))
-    if len(faults) > _MOST_FAULTS:
-        faults[_MOST_FAULTS:] = ["and more"]
-    if faults:
-        raise ArgumentsInvalid("; ".join(faults))
-
-
-def _faults(value: object, schema: Schema, place: str) -> Iterator[str]:
-    where = place or "the arguments"
-    kinds = schema.get("type", ())
-    kinds = (kinds,) if isinstance(kinds, str) else tuple(kinds)
-    if kinds and not any(_is_of_kind(value, kind) for kind in kinds):
-        yield f"{where}: expected {' or '.join(kinds)}, found {_shown(value)}"
-        return
-    allowed = schema.get("enum")
-    if allowed is not None and not any(_is_same(value, one) for one in allowed):
-        yield f"{where}: expected one of {_shown(list(allowed), 400)}, found {_shown(value)}"
-    if isinstance(value, dict):
-        yield from _faults_of_object(value, schema, f"{place}." if place else "")
-    elif isinstance(value, list) and isinstance(items := schema.get("items"), Mapping):
-        for number, entry in enumerate(value):
-            yield from _faults(entry, items, f"{place}[{number}]")
-
-
-def _faults_of_object(value: JsonObject, schema: Schema, prefix: str) -> Iterator[str]:
-    known: Mapping[str, Schema] = schema.get("properties", {})
-    others = schema.get("additionalProperties", "properties" not in schema)
-    for name in schema.get("required", ()):
-        if name not in value:
-            yield f"{prefix}{name}: missing"
-    for name, entry in value.items():
-        if name in known:
-            yield from _faults(entry, known[name], f"{prefix}{name}")
-        elif isinstance(others, Mapping):
-            yield from _faults(entry, others, f"{prefix}{name}")
-        elif not others:
-            names = ", ".join(known) or "none"
-            yield f"{prefix}{name[:_LONGEST_SHOWN]}: unknown; known are: {names}"
-
-
-def _is_of_kind(value: object, kind: str) -> bool:
-    """True if a value is of a kind; booleans are not numbers, and numbers are finite."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return False
-    return isinstance(value, _KINDS.get(kind, object)) and (
-        not isinstance(value, bool) or kind not in {"integer", "number"}
-    )
-
-
-def _is_same(value: object, other: object) -> bool:
-    return value == other and isinstance(value, bool) == isinstance(other, bool)
-
-
-def _shown(value: object, longest: int = _LONGEST_SHOWN) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= longest else f"{text[:longest]}…"
-
-
-def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is not JSON")
-
+from smart_context.llm.models import ChatModel, ToolCall
 
 TOOL_TIMEOUT_S = 60.0
 MAX_RESULT_CHARACTERS = 100_000
@@ -252,113 +139,3 @@ def _check(arguments: JsonObject, tool: Tool) -> None:
         check_arguments(arguments, tool.parameters)
     except ArgumentsInvalid as error:
         raise ArgumentsInvalid(f"{tool.name} was called wrongly: {error}.") from error
-
-
-# For endpoints that take no tools: the model writes a fenced block named like the tool, with one
-# request per line (```read_file, notes/plan.md, ```), or the arguments as a JSON object.
-_INTRODUCTION = """\
-# Requests
-
-When you need more to answer, write one or more of the fenced blocks below and nothing after them; \
-the results come with the next message. One request a line, or a JSON object with the parameters. \
-Write such a block for nothing else."""
-
-_OPENING = re.compile(r" {0,3}(`{3,}+|~{3,}+)[ \t]*+(\S*+)[ \t]*+")
-_BACKTICKS = re.compile("`+")
-_SHORTEST_FENCE = 3
-
-
-def with_instructions(system_prompt: str, tools: Sequence[Tool]) -> str:
-    """The system prompt, with instructions for calling the tools."""
-    if not tools:
-        return system_prompt
-    forms = [f"{tool.description}\n\n```{tool.name}\n<{_primary(tool)}>\n```" for tool in tools]
-    text = "\n\n".join([_INTRODUCTION, *forms])
-    return f"{system_prompt.rstrip()}\n\n{text}" if system_prompt.strip() else text
-
-
-def requests_in(text: str, tools: Sequence[Tool]) -> tuple[str, list[tuple[str, str]]]:
-    """Split a text from its requests, each a tool's name and its JSON arguments.
-
-    An unclosed block ends with the text. Blocks of other names stay in the text, with all that
-    is inside.
-    """
-    named = {tool.name: tool for tool in tools}
-    kept: list[str] = []
-    requests: list[tuple[str, str]] = []
-    lines = iter(text.split("\n"))
-    for line in lines:
-        opening = _opening(line)
-        block = [] if opening is None else _block(lines, opening[1])
-        tool = named.get(opening[2]) if opening else None
-        if tool is None:
-            kept += [line, *block]
-        else:
-            body = block[:-1] if block and _closes(block[-1], opening[1]) else block  # type: ignore[index] # a tool is only found by an opening
-            requests += [(tool.name, arguments) for arguments in _arguments(body, tool)]
-    return "\n".join(kept).strip("\n"), requests
-
-
-def in_plain_text(prompt: Sequence[PromptMessage]) -> tuple[PromptMessage, ...]:
-    """The request with calls as fenced blocks, and results as a user message."""
-    plain: list[PromptMessage] = []
-    results: list[str] = []
-    names: dict[str, str] = {}
-    for message in chain(prompt, (None,)):
-        if message is not None and message["role"] == "tool":
-            name = names.get(message["tool_call_id"], "a request")
-            results.append(f"Result of {name}:\n{message['content']}")
-            continue
-        if results:
-            plain.append({"role": "user", "content": "\n\n".join(results)})
-            results = []
-        if message is None:
-            break
-        calls = message.get("tool_calls", ())
-        names.update((call["id"], call["function"]["name"]) for call in calls)
-        plain.append(_with_blocks(message, calls) if calls else message)
-    return tuple(plain)
-
-
-def _with_blocks(message: PromptMessage, calls: Iterable[PromptMessage]) -> PromptMessage:
-    texts = [message["content"]] if message["content"] else []
-    for call in calls:
-        arguments = call["function"]["arguments"]
-        longest = max(map(len, _BACKTICKS.findall(arguments)), default=0)
-        fence = "`" * max(3, longest + 1)
-        texts.append(f"{fence}{call['function']['name']}\n{arguments}\n{fence}")
-    return {"role": message["role"], "content": "\n\n".join(texts)}
-
-
-def _opening(line: str) -> re.Match[str] | None:
-    """Match the start of a block that has a name, or can hold other blocks."""
-    found = _OPENING.fullmatch(line.rstrip("\r"))
-    return found if found and (found[2] or len(found[1]) > _SHORTEST_FENCE) else None
-
-
-def _block(lines: Iterable[str], fence: str) -> list[str]:
-    """The lines of a block, including the closing one."""
-    block: list[str] = []
-    for line in lines:
-        block.append(line)
-        if _closes(line, fence):
-            break
-    return block
-
-
-def _closes(line: str, fence: str) -> bool:
-    mark = line.strip()
-    return len(mark) >= len(fence) and not mark.strip(fence[0])
-
-
-def _arguments(body: Sequence[str], tool: Tool) -> list[str]:
-    whole = "\n".join(body).strip()
-    if whole.startswith("{") or not whole:
-        return [whole or "{}"]
-    primary = _primary(tool)
-    lines = (line.strip() for line in body)
-    return [json.dumps({primary: line}, ensure_ascii=False) for line in lines if line]
-
-
-def _primary(tool: Tool) -> str:
-    return next(iter(tool.parameters.get("properties", {})), "nothing")

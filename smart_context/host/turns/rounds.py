@@ -14,10 +14,11 @@ from smart_context.base.errors import ModelFailed, TooLong
 from smart_context.base.values import CountTokens
 from smart_context.chat.messages import Part
 from smart_context.host.request.completion import within
+from smart_context.host.request.fenced_tools import requests_in
 from smart_context.host.request.request import Request, added_texts, request_body
 from smart_context.host.request.speaking_order import SpeakingOrder, order_wanted
 from smart_context.host.request.tokens import prompt_tokens
-from smart_context.host.request.tools import Tool, ToolSupport, answered, part_of, requests_in
+from smart_context.host.request.tools import Tool, ToolSupport, answered, part_of
 from smart_context.host.request.window import Window
 from smart_context.host.turn import Turn
 from smart_context.host.turns.reading import SlowReading

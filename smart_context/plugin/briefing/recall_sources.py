@@ -18,8 +18,8 @@ from smart_context.chat.listed.rows import title_from
 from smart_context.chat.messages import PRIVATE, ChatId, Message, MessageId
 from smart_context.chat.tool_pairs import NO_CALLER, find_tool_pairs
 from smart_context.host.access import Access, Owned
+from smart_context.host.request.fenced_tools import in_plain_text
 from smart_context.host.request.prompt import prompt_messages
-from smart_context.host.request.tools import in_plain_text
 from smart_context.plugin.briefing.recall_prompt import RecallContent, RecalledMessage
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import MOST_REFERENCES, Recall, Reference

@@ -11,11 +11,12 @@ from smart_context.chat.files.attached_file import ReadText
 from smart_context.chat.files.file_text import text_of
 from smart_context.storage.alone import NoOthers, OwnLeases
 from smart_context.storage.files.answers import FileAnswers
-from smart_context.storage.files.blobs import FILES_FOLDER, FileBlobs, remove_unused
+from smart_context.storage.files.blobs import FILES_FOLDER, FileBlobs
 from smart_context.storage.files.caches import FileCaches
 from smart_context.storage.files.chats import FileChats, utc_now
 from smart_context.storage.files.documents import FileDocuments, FileVaultDocuments
 from smart_context.storage.files.logs import FileLogs
+from smart_context.storage.files.unused_files import remove_unused
 from smart_context.storage.files.vectors import FileVectors
 from smart_context.storage.ports import Storage
 

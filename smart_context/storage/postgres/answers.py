@@ -16,7 +16,6 @@ from smart_context.chat.messages import Arrived, ChatId, MessageId, Part
 from smart_context.storage.journals import ONLY_IN_MEMORY, journal_head, journal_line, parse_journal
 from smart_context.storage.ports import AnswerClaimed
 from smart_context.storage.postgres.database import (
-    Connection,
     Database,
     count,
     found_place,
@@ -24,6 +23,7 @@ from smart_context.storage.postgres.database import (
     row,
     rows,
 )
+from smart_context.storage.postgres.schema import Connection
 
 CLAIM_PATIENCE_S = 3.0
 """How long an answer that has just ended may hold its chat, on a busy server."""

@@ -14,7 +14,8 @@ from smart_context.chat.files.attached_file import (
     text_in,
 )
 from smart_context.storage.ports import KEPT_S
-from smart_context.storage.postgres.database import Connection, Database, count, row
+from smart_context.storage.postgres.database import Database, count, row
+from smart_context.storage.postgres.schema import Connection
 
 _PUT = """
 INSERT INTO blob (key, about, content, text) VALUES (%s, %s, %s, %s)

@@ -34,16 +34,10 @@ from smart_context.storage.names import (
     parsed_deletion,
 )
 from smart_context.storage.ports import Faults, Floats, NearMessage
-from smart_context.storage.postgres.database import (
-    Connection,
-    Database,
-    count,
-    locked_place,
-    row,
-    rows,
-)
+from smart_context.storage.postgres.database import Database, count, locked_place, row, rows
 from smart_context.storage.postgres.listening import Changes, Listener, tell_others
 from smart_context.storage.postgres.rows import StoredChat, read_chat, storable, write_chat
+from smart_context.storage.postgres.schema import Connection
 from smart_context.storage.postgres.vectors import Meanings
 
 _MOST_PERSONS = 200

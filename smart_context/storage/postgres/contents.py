@@ -18,8 +18,9 @@ from smart_context.storage.layout import (
     piece_at,
 )
 from smart_context.storage.names import parsed_deletion
-from smart_context.storage.postgres.database import Connection, Database
+from smart_context.storage.postgres.database import Database
 from smart_context.storage.postgres.rows import read_chat, write_chat
+from smart_context.storage.postgres.schema import Connection
 from smart_context.storage.vector_format import (
     VectorHead,
     encoded_vectors,

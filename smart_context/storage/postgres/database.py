@@ -10,8 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
-from importlib.resources import files
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg import errors
@@ -23,124 +22,7 @@ from smart_context.base.asking import is_waited_for
 from smart_context.base.errors import StorageAway, StoreFailed
 from smart_context.base.threads import run_uncancelled
 from smart_context.chat.messages import ChatId
-
-Connection = psycopg.Connection[Any]
-
-_LOCK = 0x5343_7363_6865_6D61  # any numbers that nobody else locks
-MEANINGS_LOCK = 0x5363_6D65_616E
-
-
-class SchemaTooNew(StoreFailed):
-    """The database was migrated by a newer version of the program."""
-
-
-class SchemaState(NamedTuple):
-    """The state of a database's schema."""
-
-    applied: Mapping[int, str]  # the names of the migrations that it has, by number
-    pending: Mapping[int, str]  # the names of those that it lacks, by number
-
-
-def migrations() -> dict[int, str]:
-    """The names of all migrations of this program, by number."""
-    folder = files("smart_context.storage.postgres").joinpath("migrations")
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return {int(name[:4]): name.removesuffix(".sql") for name in names}
-
-
-def schema_state(connection: Connection) -> SchemaState:
-    """What a database has of the schema.
-
-    Raises:
-        SchemaTooNew: It has more than this program knows.
-    """
-    known = migrations()
-    applied: dict[int, str] = {}
-    try:
-        with connection.transaction():
-            applied.update(connection.execute("SELECT number, name FROM migration").fetchall())
-    except errors.UndefinedTable:
-        pass
-    newest = max(applied, default=0)
-    if newest > max(known):
-        raise SchemaTooNew(
-            f"The database has schema {newest} ({applied[newest]}), and this version of Smart "
-            f"Context knows schemas up to {max(known)}. Update Smart Context on this machine."
-        )
-    pending = {number: name for number, name in known.items() if number not in applied}
-    return SchemaState(applied, pending)
-
-
-def migrate(connection: Connection) -> SchemaState:
-    """Apply what is pending, one process at a time; returns the state before.
-
-    Raises:
-        SchemaTooNew: The database has more than this program knows.
-        StoreFailed: The connection's role may not make tables.
-    """
-    before = schema_state(connection)
-    if not before.pending:
-        return before
-    try:
-        return _migrated(connection)
-    except errors.InsufficientPrivilege as error:
-        role = connection.info.user
-        raise StoreFailed(
-            f"The schema has to be made or renewed, and the role {role!r} may not do that:"
-            f" {_words(error)}. Let the owner of the database run smart-context storage migrate"
-            f" with an address of its own, or make {role!r} the owner: docs/team.md."
-        ) from error
-
-
-def _migrated(connection: Connection) -> SchemaState:
-    with connection.transaction():
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-        connection.execute(
-            "CREATE TABLE IF NOT EXISTS migration (number integer PRIMARY KEY, name text NOT NULL,"
-            " applied_at timestamptz NOT NULL DEFAULT now())"
-        )
-        before = schema_state(connection)  # another process may have been faster
-        folder = files("smart_context.storage.postgres").joinpath("migrations")
-        for number, name in before.pending.items():
-            script = folder.joinpath(f"{name}.sql").read_text(encoding="utf-8")
-            connection.execute(script.encode())
-            connection.execute(
-                "INSERT INTO migration (number, name) VALUES (%s, %s)", (number, name)
-            )
-    return before
-
-
-def prepare_meanings(connection: Connection) -> None:
-    """Make what search by meaning needs, if the database has pgvector, or may get it.
-
-    A plain role can't create the extension; everything else goes on without it.
-    """
-    if has_meanings(connection):
-        return
-    try:
-        with connection.transaction():
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (MEANINGS_LOCK,))
-            if not has_meanings(connection):
-                connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-                script = files("smart_context.storage.postgres").joinpath("meanings.sql")
-                connection.execute(script.read_bytes())
-    except (errors.InsufficientPrivilege, errors.FeatureNotSupported, errors.UndefinedFile) as lack:
-        _logger.info("search by meaning compares in this process: %s", lack)
-
-
-def has_meanings(connection: Connection) -> bool:
-    """True if the database searches by meaning."""
-    return has_relation(connection, "meaning")
-
-
-def has_relation(connection: Connection, name: str) -> bool:
-    """True if a table or an index is there now.
-
-    After a wait for a lock, `to_regclass` may say what it knew before.
-    """
-    asked = "SELECT 1 FROM pg_class WHERE relname = %s AND pg_table_is_visible(oid)"
-    return connection.execute(asked, (name,)).fetchone() is not None
-
+from smart_context.storage.postgres.schema import Connection, error_words, migrate, prepare_meanings
 
 MOST_CONNECTIONS = 8
 """In the pool of a process, which has one more that listens."""
@@ -276,7 +158,7 @@ class Database:
                     break
             except psycopg.Error as error:
                 _logger.exception("the database refused a statement")
-                raise StoreFailed(f"The database refused it: {_words(error)}.") from error
+                raise StoreFailed(f"The database refused it: {error_words(error)}.") from error
             else:
                 return result
         raise self._failed(failure) from failure
@@ -373,12 +255,12 @@ class Database:
         except psycopg.OperationalError as error:
             raise self._failed(error) from error
         except psycopg.Error as error:
-            raise StoreFailed(f"The database refused it: {_words(error)}.") from error
+            raise StoreFailed(f"The database refused it: {error_words(error)}.") from error
 
     def _failed(self, failure: psycopg.Error) -> StoreFailed:
         if isinstance(failure, (errors.DiskFull, errors.OutOfMemory, errors.QueryCanceled)):
-            return StoreFailed(f"The database refused it: {_words(failure)}.")
-        why = f"The {self.where} can't be reached: {_words(failure)}."
+            return StoreFailed(f"The database refused it: {error_words(failure)}.")
+        why = f"The {self.where} can't be reached: {error_words(failure)}."
         with self._starting:
             if self._pool is None:  # it was never there: whoever needs it asks again
                 return StorageAway(why)
@@ -432,11 +314,6 @@ def _is_broken_off(error: psycopg.Error) -> bool:
     if isinstance(error, PoolTimeout) or isinstance(error.__cause__, errors._WaitTimeout):  # noqa: SLF001
         return False
     return error.sqlstate is None or error.sqlstate.startswith(("57P", "08"))
-
-
-def _words(error: psycopg.Error) -> str:
-    text = error.diag.message_primary or str(error)
-    return " ".join(text.split())[:300].rstrip(".")
 
 
 def found_place(connection: Connection, chat: ChatId) -> int | None:

@@ -9,15 +9,9 @@ from smart_context.base.values import JsonObject, encoded, parsed
 from smart_context.chat.ids import check_chat_id, sidecar_name
 from smart_context.storage.names import key_of, name_of
 from smart_context.storage.ports import Conflict, Document, Revision
-from smart_context.storage.postgres.database import (
-    Connection,
-    Database,
-    count,
-    locked_place,
-    row,
-    rows,
-)
+from smart_context.storage.postgres.database import Database, count, locked_place, row, rows
 from smart_context.storage.postgres.listening import tell_of_document
+from smart_context.storage.postgres.schema import Connection
 
 _READ = """
 SELECT d.name, d.revision, CASE WHEN d.revision = k.revision THEN NULL ELSE d.content END

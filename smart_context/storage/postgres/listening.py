@@ -24,12 +24,12 @@ from smart_context.storage.postgres.database import (
     ANSWER_S,
     CONNECT_S,
     KEPT_ALIVE,
-    Connection,
     Database,
     count,
     row,
     rows,
 )
+from smart_context.storage.postgres.schema import Connection
 
 Notified = Callable[[str], Awaitable[None]]
 """Called with the text of each notification, in order."""

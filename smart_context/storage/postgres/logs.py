@@ -5,7 +5,8 @@ from dataclasses import asdict
 from smart_context.chat.ids import check_chat_id, sidecar_name
 from smart_context.chat.messages import ChatId
 from smart_context.storage.ports import Limits, Revision
-from smart_context.storage.postgres.database import Connection, Database, locked_place, row, rows
+from smart_context.storage.postgres.database import Database, locked_place, row, rows
+from smart_context.storage.postgres.schema import Connection
 
 _FOUND = """
 SELECT number, added FROM log WHERE kind = %(kind)s AND name = %(name)s AND (

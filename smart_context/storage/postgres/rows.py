@@ -14,7 +14,7 @@ from smart_context.chat.documents.document import MessageEntry, Version, read_js
 from smart_context.chat.listed.rows import ChatRow, row_of
 from smart_context.chat.listed.search import fold
 from smart_context.chat.messages import ChatId
-from smart_context.storage.postgres.database import Connection
+from smart_context.storage.postgres.schema import Connection
 
 GAP = 1 << 20
 """Between the positions of messages that follow each other."""

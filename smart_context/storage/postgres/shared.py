@@ -10,7 +10,8 @@ from typing import Generic, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from smart_context.base.errors import StoreFailed
-from smart_context.storage.postgres.database import Connection, Database, count, row
+from smart_context.storage.postgres.database import Database, count, row
+from smart_context.storage.postgres.schema import Connection
 
 RENEW_EACH_S = 5.0
 LOOK_EACH_S = 0.3

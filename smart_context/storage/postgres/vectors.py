@@ -9,16 +9,14 @@ from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId
 from smart_context.llm.models import Matrix
 from smart_context.storage.ports import Floats, NearMessage, Stored, no_vectors
-from smart_context.storage.postgres.database import (
+from smart_context.storage.postgres.database import Database, locked_place, rows
+from smart_context.storage.postgres.rows import storable
+from smart_context.storage.postgres.schema import (
     MEANINGS_LOCK,
     Connection,
-    Database,
     has_meanings,
     has_relation,
-    locked_place,
-    rows,
 )
-from smart_context.storage.postgres.rows import storable
 
 FEW = 20_000
 """Up to this many messages of a person, all of them are read instead, with their words."""

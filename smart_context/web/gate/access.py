@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 
-from smart_context.web.gate.sessions import LINK_S, BrowserSession, SessionBook, browser_name
+from smart_context.web.gate.session_record import LINK_S, BrowserSession, browser_name
+from smart_context.web.gate.sessions import SessionBook
 
 COOKIE_DAYS = 400
 """Longest that browsers keep a cookie; the record decides how long it works."""

@@ -21,7 +21,7 @@ from smart_context.base.values import NOBODY, OWNER, PersonId
 from smart_context.web.gate.access import Access, BrowserLogin, same_text
 from smart_context.web.gate.client_keys import NO_CLIENT_KEY, KeyFile, KeyRing, is_for_clients
 from smart_context.web.gate.request_facts import Refusal, RequestFacts, clean_url
-from smart_context.web.gate.sessions import LINK_S
+from smart_context.web.gate.session_record import LINK_S
 from smart_context.web.gate.throttle import Throttle, TooManyAttempts
 
 OPEN_PATH = "/healthz"

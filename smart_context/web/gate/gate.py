@@ -7,7 +7,6 @@ does not send it by itself. So each page is asked for twice: the browser gets th
 """
 
 import logging
-import re
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 
@@ -20,7 +19,7 @@ from smart_context.base.asking import asking, waited_for
 from smart_context.base.lookups import one_request
 from smart_context.base.resources import asset
 from smart_context.base.values import NOBODY
-from smart_context.web.assets import assets_version, page_modules
+from smart_context.web.assets import assets_version
 from smart_context.web.gate.client_keys import (
     client_headers,
     is_for_clients,
@@ -36,6 +35,7 @@ from smart_context.web.gate.door import (
     Redirect,
     Verdict,
 )
+from smart_context.web.gate.key_page import key_page
 from smart_context.web.gate.refusals import forward, refuse, security_headers
 from smart_context.web.gate.request_facts import (
     Hosts,
@@ -46,40 +46,6 @@ from smart_context.web.gate.request_facts import (
     public_host,
 )
 from smart_context.web.listening import let_in
-
-_KEY_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="color-scheme" content="light dark">
-<link rel="preload" as="font" type="font/woff2" href="/static/fonts/inter-latin.woff2" crossorigin>
-<link rel="preload" as="style" href="/static/joined/pages.css?v={version}">
-<link rel="preload" as="script" href="/static/pages/early.js?v={version}">
-{scripts}
-<noscript>Smart Context needs JavaScript: a script fetches its pages with a key.</noscript>
-<script src="/static/pages/enter.js?v={version}"></script>
-"""
-
-_SCRIPT = '<link rel="modulepreload" href="/static/joined/{name}.js?v={version}">'
-_TURN = re.compile(r"/chats/[^/]+/turns/?")
-_OTHER_NAMES = {"panels": "panel"}
-
-
-def key_page(path: str, version: str) -> str:
-    """The key page; it ends with the script, so that nothing follows the page that this writes.
-
-    What the page will need is asked for along with the script, and not only after it.
-
-    Args:
-        version: What `assets_version` gives; addresses have to be the same as in `layout.html`.
-    """
-    first = path.strip("/").partition("/")[0]
-    page = "turn" if _TURN.match(path) else _OTHER_NAMES.get(first, first)
-    modules = page_modules()
-    names = modules.get(page) or modules["chat"]
-    scripts = "\n".join(_SCRIPT.format(name=name, version=version) for name in names)
-    return _KEY_PAGE.format(scripts=scripts, version=version)
-
 
 _log = logging.getLogger(__name__)
 _POLICY_VIOLATION = 1008

@@ -16,9 +16,9 @@ from starlette.routing import BaseRoute, Route
 from smart_context.host.panels import PAGE, PanelFiles, Panels
 from smart_context.vault.followed import FollowedVault
 from smart_context.vault.index.vault_index import VaultIndex
-from smart_context.web.listening import BodyTooLarge, read_body
 from smart_context.web.pages.markup.message_html import QUICK_CHARS, markdown_of_parts
 from smart_context.web.pages.templates import NO_STORE, PageTemplates
+from smart_context.web.request_bodies import BodyTooLarge, read_body
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 

@@ -56,9 +56,6 @@ export class TopicsPanel {
     try {
       const [wish, heard] = [this.#wish, this.#heard];
       const news = await this.#call("get_topics", {});
-      if (news.active_topics?.length && !news.message_ids) {
-        Object.assign(news, await this.#call("release", { message_ids: [] }));
-      }
       if (wish !== this.#wish || this.#waiting.isOn) return;
       if (heard === this.#heard) this.#apply(news);
       else await this.refresh();

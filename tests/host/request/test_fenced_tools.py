@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.host.request.tools import Tool, in_plain_text, requests_in, with_instructions
+from smart_context.host.request.fenced_tools import in_plain_text, requests_in, with_instructions
+from smart_context.host.request.tools import Tool
 
 
 async def nothing(arguments):

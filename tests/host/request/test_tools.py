@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.host.request.tools import (
+from smart_context.host.request.tool_arguments import (
     MAX_CHARACTERS,
     MAX_DEPTH,
     ArgumentsInvalid,

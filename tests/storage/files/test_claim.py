@@ -2,12 +2,8 @@ import os
 
 import pytest
 
-from smart_context.storage.files import answers as answer_claim
-from smart_context.storage.files.answers import (
-    RESERVED_BYTES,
-    claim_answer,
-    is_claimed,
-)
+from smart_context.storage.files import claims
+from smart_context.storage.files.claims import RESERVED_BYTES, claim_answer, is_claimed
 from smart_context.storage.ports import AnswerClaimed
 from tests.chat.made_documents import full_disk
 from tests.small_disk import fill, small_disk
@@ -31,13 +27,13 @@ def test_one_at_a_time_has_the_claim(path):
 def test_a_file_that_was_removed_meanwhile_gives_no_claim_to_its_waiter(path, monkeypatch):
     claim = claim_answer(path)
     claim.append(b"one")
-    lock = answer_claim.try_lock
+    lock = claims.try_lock
 
     def lock_after_it_was_removed(descriptor):
         claim.remove()
         return lock(descriptor)
 
-    monkeypatch.setattr(answer_claim, "try_lock", lock_after_it_was_removed)
+    monkeypatch.setattr(claims, "try_lock", lock_after_it_was_removed)
     second = claim_answer(path, patience_s=0.02)
     monkeypatch.undo()
     assert path.exists()

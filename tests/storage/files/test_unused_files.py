@@ -8,8 +8,10 @@ import pytest
 from smart_context.base.disk.folders import Folder
 from smart_context.base.disk.places import Place
 from smart_context.chat.documents.branches import leave
-from smart_context.storage.files.blobs import KEPT_S, FileBlobs, remove_unused
+from smart_context.storage.files.blobs import FileBlobs
 from smart_context.storage.files.chats import FileChats
+from smart_context.storage.files.unused_files import remove_unused
+from smart_context.storage.ports import KEPT_S
 from tests.hostile_places import KINDS, lay, make_outside, print_of
 
 pytestmark = pytest.mark.anyio

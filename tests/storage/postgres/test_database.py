@@ -7,12 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from smart_context.base.asking import waited_for
-from smart_context.storage.postgres.database import (
-    MOST_CONNECTIONS,
-    Database,
-    has_meanings,
-    schema_state,
-)
+from smart_context.storage.postgres.database import MOST_CONNECTIONS, Database
+from smart_context.storage.postgres.schema import has_meanings, schema_state
 from tests.patience import PATIENCE_S
 from tests.postgres_server import new_empty_database
 

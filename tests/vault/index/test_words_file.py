@@ -10,13 +10,8 @@ from hypothesis import strategies as st
 from smart_context.base.text.bm25 import Bm25
 from smart_context.storage.files.caches import FileCaches
 from smart_context.vault.index import passages as passages_module
-from smart_context.vault.index.passages import (
-    WORDS_FILE,
-    KeptWords,
-    VaultPassages,
-    read_words,
-    write_words,
-)
+from smart_context.vault.index.kept_words import WORDS_FILE, KeptWords, read_words, write_words
+from smart_context.vault.index.passages import VaultPassages
 from tests.vaults import kept_index
 
 WORDS = st.lists(st.sampled_from(["a", "b", "é", "日"]), max_size=5)

@@ -1,7 +1,7 @@
 import pytest
 
 from smart_context.web.gate.access import CLAIM_S, Access
-from smart_context.web.gate.sessions import LINK_S
+from smart_context.web.gate.session_record import LINK_S
 from tests.web.let_in import PORT, claimed, let_in, welcome_of
 
 TOKEN = "a-token-of-the-user"

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from smart_context.base.resources import asset
-from smart_context.web.gate.gate import key_page
+from smart_context.web.gate.key_page import key_page
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from smart_context.web.listening import ConnectionLimits, Connections
+from smart_context.web.connections import ConnectionLimits, Connections
 from tests.patience import PATIENCE_S
 
 

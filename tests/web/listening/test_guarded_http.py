@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from smart_context.web.listening import ConnectionLimits
+from smart_context.web.connections import ConnectionLimits
 from tests.patience import PATIENCE_S
 from tests.web.small_host import TOKEN, running
 

@@ -6,13 +6,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from smart_context.web.limits import MAX_FRAME_BYTES, MAX_JSON_DEPTH
+from smart_context.web.outcomes import CallResult, Failure, render_outcome
 from smart_context.web.wire import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     PARSE_ERROR,
-    CallResult,
     CommandRequest,
-    Failure,
     Invalid,
     JsonRefused,
     Notification,
@@ -21,7 +20,6 @@ from smart_context.web.wire import (
     render_error,
     render_json,
     render_notification,
-    render_outcome,
 )
 
 CALL = {"jsonrpc": "2.0", "id": 1, "method": "a.b", "params": {"x": 1}}

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.web.wire import STATE_EVENTS, Frame, Outbox, event_frame
+from smart_context.web.outbox import STATE_EVENTS, Frame, Outbox, event_frame
 
 
 def token(offset, text, message_id="m", chat_id="c"):

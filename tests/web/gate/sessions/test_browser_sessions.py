@@ -1,6 +1,6 @@
 import pytest
 
-from smart_context.web.gate.sessions import (
+from smart_context.web.gate.session_record import (
     IDLE_DAYS,
     MAX_SESSIONS,
     BrowserSession,

@@ -4,15 +4,14 @@ from dataclasses import replace
 import pytest
 
 from smart_context.base.errors import StoreFailed
-from smart_context.web.gate.sessions import (
+from smart_context.web.gate.session_record import (
     IDLE_DAYS,
     LINK_S,
-    SEEN_STEP_S,
-    SessionBook,
     SessionRecord,
     StartLink,
     session_file,
 )
+from smart_context.web.gate.sessions import SEEN_STEP_S, SessionBook
 
 NOW = 1_800_000_000
 

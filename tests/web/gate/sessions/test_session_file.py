@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smart_context.base.errors import StoreFailed
-from smart_context.web.gate.sessions import (
+from smart_context.web.gate.session_record import (
     BrowserSession,
     RunningServer,
     SessionRecord,
