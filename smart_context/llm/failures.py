@@ -267,12 +267,28 @@ def system_words(error: BaseException) -> str:
     while waiting:
         found = waiting.pop()
         if isinstance(found, OSError) and found.errno:
-            words = os.strerror(found.errno) if found.errno > 0 else found.strerror or words
+            words = _system_words(found) or words
         if isinstance(found, BaseExceptionGroup):
             waiting += found.exceptions
         elif found is not None:
             waiting.append(found.__cause__ or found.__context__)
     return words
+
+
+def _system_words(error: OSError) -> str | None:
+    if (words := _CONNECTION_WORDS.get(type(error))) is not None:
+        return words
+    # Where Windows has a number of its own, `errno` is a poor translation of it.
+    number = 0 if getattr(error, "winerror", None) else error.errno or 0
+    return os.strerror(number) if number > 0 else error.strerror
+
+
+_CONNECTION_WORDS: Mapping[type[OSError], str] = {
+    ConnectionRefusedError: "Connection refused",
+    ConnectionResetError: "Connection reset by peer",
+    ConnectionAbortedError: "Connection aborted",
+}
+"""The same on every system: Windows has sentences for them, in the user's language."""
 
 
 def parsed_error(body: Any) -> str:

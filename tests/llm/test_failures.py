@@ -182,3 +182,16 @@ def test_a_connection_made_on_the_page_is_mended_there_and_not_in_a_file(trouble
     failure = EndpointFailure(trouble=trouble, status=status)
     made = EndpointSettings(base_url="http://x/v1", model="gpt", connection="x")
     assert ".toml" not in str(explained(failure, made, "chat model"))
+
+
+def _of_windows(kind, words, winerror):
+    error = kind(errno.EINVAL, words)  # Python's translation of numbers that it does not know
+    error.winerror = winerror
+    return error
+
+
+def test_a_number_of_windows_is_not_taken_for_one_of_posix():
+    refused = _of_windows(ConnectionRefusedError, "Der Remotecomputer hat abgelehnt", 1225)
+    assert system_words(refused) == "Connection refused"
+    away = _of_windows(OSError, "The network location cannot be reached", 1231)
+    assert system_words(away) == "The network location cannot be reached"
