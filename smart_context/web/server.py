@@ -6,9 +6,16 @@ import logging
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import (
+    AbstractContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+)
 from functools import partial
 from types import FrameType
 
@@ -33,9 +40,44 @@ from smart_context.web.listening import GuardedHttp, ListeningSocket, raised_lim
 from smart_context.web.session import Sessions
 
 _log = logging.getLogger(__name__)
-_SIGNALS = tuple(  # the last comes from a console of Windows that is closed, or by Ctrl+Break
+_SIGNALS = tuple(  # the last is Ctrl+Break of Windows
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGBREAK") if hasattr(signal, name)
 )
+
+if sys.platform == "win32":
+    import ctypes
+
+    _kernel = ctypes.WinDLL("kernel32")
+    _ENDINGS = frozenset({2, 5, 6})  # the console is closed, the user logs off, the system stops
+
+    @contextmanager
+    def _on_closed_console(leave: Callable[[], object]) -> Iterator[None]:
+        """Call `leave` when the console is closed; the system waits for the block's end then.
+
+        A signal would come too late: the process is ended as soon as its handler returns.
+        """
+        is_over = threading.Event()
+
+        @ctypes.WINFUNCTYPE(ctypes.c_int, ctypes.c_uint)
+        def handle(event: int) -> int:
+            if event not in _ENDINGS:
+                return False
+            leave()
+            return is_over.wait()
+
+        _kernel.SetConsoleCtrlHandler(handle, True)
+        try:
+            yield
+        finally:
+            is_over.set()
+            _kernel.SetConsoleCtrlHandler(handle, False)
+
+else:
+
+    def _on_closed_console(_leave: Callable[[], object]) -> AbstractContextManager[None]:
+        """Nothing: other systems send a signal, and wait."""
+        return nullcontext()
+
 
 NewLink = Callable[[], str]
 """Makes a start link; each works once, so make one for each use."""
@@ -228,7 +270,8 @@ class _Server(uvicorn.Server):
 
         previous = {number: signal.signal(number, on_signal) for number in _SIGNALS}
         try:
-            yield
+            with _on_closed_console(lambda: loop.call_soon_threadsafe(self._leave)):
+                yield
         finally:
             for number, handler in previous.items():
                 signal.signal(number, handler)

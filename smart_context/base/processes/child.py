@@ -27,8 +27,11 @@ from smart_context.base.processes.frames import read_frame, write_frame
 from smart_context.base.processes.groups import Group
 from smart_context.base.processes.needed import needed_by
 
-START_S = 20.0
-"""How long the process may take to start."""
+START_S = 60.0 if sys.platform == "win32" else 20.0
+"""How long the process may take to start.
+
+On Windows a scanner for viruses reads each file before Python does.
+"""
 
 RESTART_PAUSE_S = 30.0
 """How long no other is started after one that could not start."""
