@@ -1,10 +1,11 @@
 """Whatever is switched by a click is switched back by a second one at the same point."""
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.checker import STILL
 from tests.browser.frames import AT_REST
-from tests.browser.steps import open_page
+from tests.browser.steps import open_chat, open_page, pick
 from tests.product.test_filter_over_the_wire import MIXED
 from tests.vaults import write_chat
 
@@ -76,3 +77,11 @@ def test_in_the_builder_no_toggle_moves_from_under_the_pointer(new_page, server)
     )
     page.get_by_text("Cats").first.wait_for()
     assert click_twice_on_each(page) >= 3
+
+
+def test_a_second_click_on_what_opened_a_menu_closes_it(new_page, server):
+    page = open_chat(new_page, server, **STILL)
+    pick(page, "cats sleep")
+    for is_open in (True, False):
+        page.get_by_role("button", name="More with the picked topics").click()
+        expect(page.locator("#topic-menu")).to_be_visible(visible=is_open)
