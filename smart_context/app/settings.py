@@ -384,10 +384,10 @@ def _toml(value: Any) -> Any:
 
 
 def _check(root: Path, scope: Scope, before: str, text: str) -> None:
-    """Refuse a text with faults, unless it only has fewer of those from before.
+    """Refuse a text with faults, unless it mends some of the old ones and adds none.
 
     Raises:
-        ConfigInvalid: With the new faults; without one, with those that stand in the way.
+        ConfigInvalid: With the faults that it adds; if it adds none, with those that it leaves.
     """
     left = _faults(root, scope, text)
     known = {(fault.key, fault.message) for fault in _faults(root, scope, before) if left}

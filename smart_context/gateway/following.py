@@ -220,8 +220,8 @@ def _take(waiting: list[int] | None, after: int) -> int | None:
 def order(matching: Matching, count: int) -> list[int | tuple[int]]:
     """The chat's messages in their new order: places, or `(unit,)` for a unit's.
 
-    A message that stays although it is not sent keeps its place: before the same message as
-    until now, or before the new ones at the end.
+    A message that stays although it is not sent keeps its place: it precedes the same message as
+    before, or the new messages at the end.
 
     Args:
         count: How many messages the chat has.

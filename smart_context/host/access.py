@@ -62,7 +62,7 @@ class Access(Protocol):
         """
 
     async def is_theirs(self, person: PersonId, owned: Owned) -> bool:
-        """True if something that the person may use is not another's that is shared."""
+        """True if something that the person may use is their own, not shared by another."""
 
     def placeholder(self, owned: Owned) -> str | None:
         """A name that nothing has, to use in place of another's; `None` to refuse it."""
@@ -120,7 +120,7 @@ class PersonalAccess:
             return True  # each person has contexts and keys of their own, whatever their names
 
     async def is_theirs(self, person: PersonId, owned: Owned) -> bool:
-        """True if something that the person may use is not another's that is shared."""
+        """True if something that the person may use is their own, not shared by another."""
         with asking(person):
             if owned.kind == "chat":
                 whose = await self._owners.of_chat(owned.name)

@@ -62,9 +62,9 @@ class Reading:
         return await choices_of(self._beside, chat_id, caller.person)
 
     async def parts(self, caller: Caller, chat_id: str) -> tuple[tuple[Message, ...], JsonObject]:
-        """A chat's messages, and its document, of which nothing is copied that only they say.
+        """A chat's messages, and its document without them, so that nothing is copied twice.
 
-        So the document has messages only if it has other versions, which are found by them.
+        A document with other versions has its messages, too, since versions are found by them.
         """
         if not await self._may(caller, "chat", chat_id):
             return (), {}

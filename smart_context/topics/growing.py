@@ -228,7 +228,7 @@ def _first_new(
     before: Labels,
     seen: str,
 ) -> int:
-    """The first unit of which nothing was there at the last extraction."""
+    """The first unit whose messages all came after the last extraction."""
     old = {message.id for message in messages[: _after(messages, seen)]}
     if not any(message.id == seen for message in messages):
         return int(np.flatnonzero(before != NO_GROUP).max(initial=-1)) + 1

@@ -102,7 +102,7 @@ def new_topic_id(
 
 
 def most_unlike(hues: Mapping[int, int]) -> int:
-    """The hue that one tells best from others, of which it is given how many have each."""
+    """The hue that is easiest to tell from others, given how many topics have each hue."""
     return max(range(HUES), key=lambda hue: _unlikeness(hue, hues))
 
 
@@ -111,10 +111,10 @@ def _stands_apart(hue: int, hues: Mapping[int, int]) -> bool:
 
 
 def _unlikeness(hue: int, hues: Mapping[int, int]) -> tuple[int, int, int]:
-    """How well one tells a hue from others: a third of the circle apart is far enough.
+    """How easy it is to tell a hue from others; a third of the circle apart is far enough.
 
-    Hues two steps from each other come before those between them, so that six topics are clearly
-    told apart, and only more get neighbouring hues.
+    Hues two steps from each other come before those between them: up to six topics are clearly
+    different, and only more topics get neighbouring hues.
     """
     others = [other for other, count in hues.items() if count]
     nearest = min((min((hue - o) % HUES, (o - hue) % HUES) for o in others), default=HUES)

@@ -186,7 +186,7 @@ def _is_plain(hint: Any) -> bool:
 
 
 def _only_tells(mark: object) -> bool:
-    """Whether what a type is annotated with says something, and demands nothing."""
+    """True if an annotation only describes a type, and adds no check to it."""
     if isinstance(mark, FieldInfo):
         return not mark.metadata and mark.discriminator is None
     return isinstance(mark, Names)

@@ -45,7 +45,7 @@ from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.settings import ModelInUse
 
 NOTES_AGE_S = 60.0
-"""How old notes and files may be for the cost of a click, which is not to wait for them."""
+"""The oldest notes and files that the cost of a click counts with, so that it need not wait."""
 
 _NOTHING = Message(id=MessageId("draft"), role="user", content="")
 

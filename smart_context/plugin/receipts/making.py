@@ -190,7 +190,7 @@ def settings_document(
     """The settings of a turn, as receipts store them and replays take them.
 
     Args:
-        briefing: What went with the message: of recalls only those messages are named.
+        briefing: What was sent besides the history; of recalls, only its messages are named.
     """
     return {
         "threshold": settings.similarity_threshold,

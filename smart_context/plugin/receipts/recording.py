@@ -208,7 +208,7 @@ class StoredReceipts:
 
 
 def _messages_in(kept: tuple[Revision | None, LastRequest | None]) -> int:
-    """What a last request counts; the longest leaves room for no other."""
+    """How much of the limit a last request takes; a very long one takes all of it."""
     return 1 if kept[1] is None else min(1 + len(kept[1].tokens), MAX_MESSAGES)
 
 
@@ -240,7 +240,7 @@ class FinishedTurn(NamedTuple):
 
 
 def _characters(sent: SentRequest) -> int:
-    """What a request counts; the longest leaves room for no other."""
+    """How much of the limit a request takes; a very long one takes all of it."""
     return min(1 + int(sent.digest.get("characters", 0)), MAX_CHARACTERS)
 
 

@@ -282,10 +282,10 @@ def _claim(person: PersonId, document: JsonObject) -> None:
 
 
 def _unchanged(chat_id: str, change: Callable[[JsonObject], None], *, creates: bool) -> JsonObject:
-    """What a change of a chat that does not exist gives, as long as it would make none.
+    """The empty document, after a change that leaves it empty; for a chat that does not exist.
 
     Raises:
-        CommandFailed: It would make one, or must not.
+        CommandFailed: The change would create the chat, or expects it to exist.
     """
     document: JsonObject = {"messages": []}
     if creates:
