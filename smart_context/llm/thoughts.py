@@ -16,6 +16,8 @@ class Marks:
     are_tokens: bool = False
     # they end thoughts that no mark began: templates may begin them in the prompt
     close_alone: bool = True
+    noise: tuple[str, ...] = ()  # other marks among the thoughts
+    ends: tuple[str, ...] = ()  # marks behind the answer
 
 
 def _tag(name: str) -> Marks:
@@ -23,9 +25,10 @@ def _tag(name: str) -> Marks:
 
 
 _FINAL = "<|channel|>final<|message|>"
-_CHANNEL = "<|channel|>analysis"
-_ANALYSIS = f"{_CHANNEL}<|message|>"
+_CHANNELS = ("<|channel|>analysis", "<|channel|>commentary")
+_OPENED = tuple(f"{channel}<|message|>" for channel in _CHANNELS)
 _SPEAKER = "<|start|>assistant"
+_ENDS = ("<|return|>", "<|end|>", "<|call|>")
 
 MARKS = (
     _tag("think"),  # DeepSeek, Qwen, GLM, Nemotron
@@ -37,14 +40,17 @@ MARKS = (
     Marks(("◁think▷",), ("◁/think▷",), are_tokens=True),  # Kimi-VL
     Marks(("<|START_THINKING|>",), ("<|END_THINKING|>",), are_tokens=True),  # Command A
     Marks(
-        (_ANALYSIS, f"{_SPEAKER}{_ANALYSIS}", _CHANNEL, f"{_SPEAKER}{_CHANNEL}"),
+        tuple(f"{speaker}{m}" for m in (*_OPENED, *_CHANNELS) for speaker in ("", _SPEAKER)),
         (f"<|end|>{_SPEAKER}{_FINAL}", f"{_SPEAKER}{_FINAL}", _FINAL),
         are_tokens=True,
+        noise=(*_OPENED, _SPEAKER, *_ENDS),
+        ends=_ENDS,
     ),  # gpt-oss
     Marks((":::thinking\n",), ("\n:::",), close_alone=False),  # LibreChat, as it stored answers
 )
 """How models and programs begin and end thoughts; a beginning comes before what it begins with."""
 
+_NONE = Marks((), ())
 _FENCE = "`{3,}|~{3,}"
 _LONGEST_FENCE = 40
 _MOST_HELD = 1_000
@@ -89,7 +95,7 @@ class Thinking:
     _state: Literal["begins", "thinks", "ends", "may have thought", "answers"] = field(
         default="begins", init=False
     )
-    _closes: tuple[str, ...] = field(default=(), init=False)
+    _marks: Marks = field(default=_NONE, init=False)
     # of an answer that may yet turn out to be a thought: its last character, whether it is blank
     # so far, and the fence of the block of code that it has come into
     _last: str = field(default="", init=False)
@@ -108,12 +114,14 @@ class Thinking:
             case "may have thought":
                 return self._look_back(text)
             case "answers":
-                return Told(said=text)
+                return Told(said=self._without_end(text))
 
     def rest(self) -> Told:
         """What is still held back at the end."""
         held, self._held = self._held, ""
-        return Told(thoughts=held) if self._state == "thinks" else Told(said=held)
+        if self._state == "thinks":
+            return Told(thoughts=held)
+        return Told(said="" if held.strip() in self._marks.ends else held)
 
     def _begin(self, text: str) -> Told:
         self._held += text
@@ -125,21 +133,24 @@ class Thinking:
         held, self._held = self._held, ""
         for opens, marks in _OPENS.items():
             if begun.startswith(opens):
-                self._state, self._closes = "thinks", marks.closes
+                self._state, self._marks = "thinks", marks
                 return self._think(begun.removeprefix(opens))
         self._state = "may have thought"
         return self._look_back(held)
 
     def _think(self, text: str) -> Told:
-        text = self._held + text
-        found = [(place, mark) for mark in self._closes if (place := text.find(mark)) >= 0]
-        if found:
+        text, closes, noise = self._held + text, self._marks.closes, self._marks.noise
+        thoughts: list[str] = []
+        while found := [(n, m) for m in (*closes, *noise) if (n := text.find(m)) >= 0]:
             place, mark = min(found, key=lambda each: each[0])
-            self._held, self._state = "", "ends"
-            return Told(text[:place], self._answer(text[place + len(mark) :]))
-        whole = len(text) - _length_of_beginning(self._closes, text)
+            thoughts.append(text[:place])
+            text = text[place + len(mark) :]
+            if mark in closes:
+                self._held, self._state = "", "ends"
+                return Told("".join(thoughts), self._answer(text))
+        whole = len(text) - _length_of_beginning((*closes, *noise), text)
         self._held = text[whole:]
-        return Told(thoughts=text[:whole])
+        return Told(thoughts="".join([*thoughts, text[:whole]]))
 
     def _look_back(self, text: str) -> Told:
         """Text of the answer, up to a mark that makes a thought of all before it."""
@@ -160,7 +171,7 @@ class Thinking:
                 if closes is None:
                     return Told(said=self._passed_on(text, place))
                 if closes:
-                    self._state = "ends"
+                    self._state, self._marks = "ends", _CLOSES[mark]
                     return Told(text[:place], self._answer(text[seen:]), takes_back=True)
         end = text[-_LONGEST_FENCE:]
         fence = max(len(end) - len(end.rstrip(mark)) for mark in "`~")
@@ -206,7 +217,19 @@ class Thinking:
         text = text.lstrip()
         if text:
             self._state = "answers"
-        return text
+        return self._without_end(text)
+
+    def _without_end(self, text: str) -> str:
+        """The text but for a mark behind it, which is held back as it may be in mid-answer."""
+        ends = self._marks.ends
+        if not ends:
+            return text
+        text, self._held = self._held + text, ""
+        last = text.rstrip()
+        end = max((len(mark) for mark in ends if last.endswith(mark)), default=0)
+        whole = len(last) - end if end else len(text) - _length_of_beginning(ends, text)
+        self._held = text[whole:]
+        return text[:whole]
 
 
 def split_thoughts(text: str) -> tuple[str, str]:

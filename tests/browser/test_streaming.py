@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 from tests.browser.frames import FRAME
 from tests.browser.steps import asked, connected, held_back, open_chat, pick, send, status, write
 from tests.fake_openai import EMBEDDINGS, Reply, failure, held
+from tests.marked_thoughts import MARKED_THOUGHTS, SAID, THOUGHT, in_pieces
 from tests.product.test_filter_over_the_wire import MIXED, TOPICS
 from tests.vaults import read_chat, write_chat
 
@@ -18,6 +19,7 @@ pytestmark = pytest.mark.browser
 
 A_WHILE = timedelta(hours=1)
 
+PICKED = ("only the end", "brackets", "channels", "only the end of a channel")
 ANSWER = "## Knots\n\nA **bowline** holds.\n\n* one\n* two\n\n```py\nknot = tie()\n"
 
 
@@ -370,6 +372,25 @@ def test_what_was_shown_before_a_mark_ended_it_becomes_a_thought(new_page, serve
     send(page, "And then?")
     endpoint.wait_for_requests(2)
     assert "Which knot?" not in asked(endpoint)
+
+
+def test_no_thought_is_in_the_answer_or_goes_back_however_a_model_marks_it(
+    new_page, server, endpoint
+):
+    page = open_chat(new_page, server)
+    for number, spelled in enumerate(PICKED):
+        endpoint.reply_with(Reply(pieces=in_pieces(MARKED_THOUGHTS[spelled])))
+        send(page, f"What is two and two, for the {number}th time?")
+        expect(page.locator(".message[data-message-id]")).to_have_count(8 + 2 * number)
+        expect(answer(page).locator(".body > .prose")).to_have_text(SAID)
+        expect(answer(page).locator("details")).to_contain_text(THOUGHT)
+    page.reload()
+    expect(answer(page).locator(".body > .prose")).to_have_text(SAID)
+    send(page, "And then?")
+    expect(answer(page)).to_contain_text("You said: And then?")
+    sent = asked(endpoint)
+    assert sent.count(SAID) == len(PICKED)
+    assert THOUGHT not in "".join(sent)
 
 
 def test_a_stopped_answer_is_gone_on_with(new_page, server, endpoint, gate):

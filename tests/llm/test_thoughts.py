@@ -55,6 +55,29 @@ from smart_context.llm.thoughts import MARKS, Thinking, joined, split_thoughts
             id="in channels",
         ),
         pytest.param("<|channel|>final<|message|>Hi", "", "Hi", id="in the final channel alone"),
+        pytest.param(
+            "<|start|>assistant<|channel|>final<|message|>Hi<|return|>",
+            "",
+            "Hi",
+            id="in the final channel, by name",
+        ),
+        pytest.param(
+            "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>commentary<|message|>"
+            "ha<|end|><|start|>assistant<|channel|>final<|message|>Hi<|end|>\n",
+            "hmha",
+            "Hi",
+            id="in several channels",
+        ),
+        pytest.param(
+            "<|channel|>analysis<|message|>hm<|end|>", "hm", "", id="in a channel, nothing said"
+        ),
+        pytest.param(
+            "<|channel|>final<|message|>It is <|end|> or\n<|return|>\nthen.<|ret",
+            "",
+            "It is <|end|> or\n<|return|>\nthen.<|ret",
+            id="marks of channels within an answer",
+        ),
+        pytest.param("It is <|return|>", "", "It is <|return|>", id="no channel, but its end"),
     ],
 )
 def test_thoughts_are_told_from_the_answer(text, thoughts, said):
@@ -80,6 +103,7 @@ def test_thoughts_are_told_from_the_answer(text, thoughts, said):
                     "````",
                 ),
                 *("<|end|>", "<|start|>assistant", "<|channel|>final", "<|message|>"),
+                *("<|return|>", "<|channel|>commentary"),
                 *("<|channel|>analysis", "<seed:", "◁", "/think▷", "</reasoning>"),
             ]
         )

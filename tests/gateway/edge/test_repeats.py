@@ -9,6 +9,7 @@ from tests.fake_openai import Reply, failure, held
 from tests.gateway.asking import ApiClient
 from tests.gateway.edge.test_gateway import http_request, server_port
 from tests.gateway.saying import assistant, user
+from tests.marked_thoughts import MARKED_THOUGHTS, SAID, THOUGHT, in_pieces
 from tests.patience import PATIENCE_S
 
 
@@ -138,6 +139,25 @@ def test_thoughts_in_an_answer_are_passed_on_and_stored_apart(
     assert [m["role"] for m in stored["messages"]] == ["user", "assistant"] * 2
     assert "branches" not in stored
     assert provider.chat_requests[-1].messages[1] == assistant(keeps)
+
+
+def test_no_thought_is_in_the_chats_answer_or_goes_back_however_a_model_marks_it(
+    client, server, provider
+):
+    known = {"X-Smart-Context-Chat": "marked"}
+    sent = []
+    for number, spelled in enumerate(MARKED_THOUGHTS.values()):
+        provider.reply_with(Reply(pieces=in_pieces(spelled)))
+        sent.append(user(f"What is two and two, for the {number}th time?"))
+        assert client.chat(*sent, headers=known, stream=True).status == 200
+        thought, said = document(server, "marked")["messages"][-1]["content"]
+        assert (thought["type"], thought["text"].strip()) == ("reasoning", THOUGHT)
+        assert said == {"type": "text", "text": SAID}
+        sent.append(assistant(SAID))
+    client.chat(user("And then?"), model="chat:marked")
+    going = [message["content"] for message in provider.chat_requests[-1].messages]
+    assert going.count(SAID) == len(MARKED_THOUGHTS)
+    assert THOUGHT not in "".join(going)
 
 
 def test_a_providers_cookies_are_neither_kept_nor_passed(client, provider):
