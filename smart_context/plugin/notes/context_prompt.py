@@ -17,6 +17,7 @@ from smart_context.host.request.tokens import system_tokens
 from smart_context.llm.estimating import beginning, estimate
 from smart_context.vault.assigns import build_here_doc_token
 
+_SHORTER = 0.95
 _HOPELESS = 3  # if the estimate exceeds the room this many times, no exact count is needed
 
 
@@ -239,8 +240,10 @@ def _fitted(excerpt: NoteExcerpt, room: Room, *, is_first: bool) -> tuple[str, i
     if tokens is None and is_first:
         around = _block(replace(excerpt, text="\n\n\n"))
         head = room.head_of(around + excerpt.text)[len(around) :]
-        block = _block(replace(excerpt, text=head))
-        tokens = room.take(block) if head else None
+        while tokens is None and head:
+            block = _block(replace(excerpt, text=head))
+            tokens = room.take(block)
+            head = head[: int(_SHORTER * len(head))]  # its marks may have more tokens
     if tokens is None:
         return "", 0
     return block, tokens
