@@ -29,7 +29,7 @@ from smart_context.llm.providers import context_window
 from smart_context.llm.tokens import TokenCounter
 from smart_context.llm.told import LEAST_WINDOW, MOST_WINDOW, Told
 
-CACHE_NAME = "models.json"
+CACHE_NAME = "known-models.json"
 
 WAIT_S = 2.0
 """How long a request waits for what a server on this machine tells, once."""
