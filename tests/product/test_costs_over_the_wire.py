@@ -94,6 +94,26 @@ def test_other_tools_leave_nothing_unchanged(running):
         assert shown["cost"]["unchanged"] == 0
 
 
+@pytest.mark.parametrize("owner", ["openai", "llamacpp"])
+def test_a_new_note_leaves_unchanged_what_the_model_reads_before_it(running, endpoint, owner):
+    endpoint.said_of_models = {"owned_by": owner}
+    with running() as server, server.connect() as client:
+        (server.vault / "Cats.md").write_text("They purr.\n", encoding="utf-8")
+        client.call("smart_context.save_context", key="Cats", items=["Cats.md"])
+        client.call("chat.send", chat_id=CHAT, message="and now?")
+        tools = client.call("smart_context.receipt", chat_id=CHAT)["parts"]["tools"]
+        before = pick(client)["cost"]
+        client.call("smart_context.attach_context", chat_id=CHAT, key="Cats")
+        shown = client.call("smart_context.preview", chat_id=CHAT, message="how deep?")
+        client.call("chat.send", chat_id=CHAT, message="how deep?")
+        receipt = client.call("smart_context.receipt", chat_id=CHAT)
+    reads_tools_first = owner == "openai"
+    assert 0 < tools < before["unchanged"]
+    assert (shown["cost"]["unchanged"] >= tools) == reads_tools_first
+    assert (shown["cost"]["reread"] >= before["unchanged"]) == (not reads_tools_first)
+    assert {**receipt["cost"], "price": 0} == {**shown["cost"], "price": 0}
+
+
 def test_after_a_restart_a_click_costs_the_same(running):
     with running() as server, server.connect() as client:
         client.call("chat.send", chat_id=CHAT, message="and now?")

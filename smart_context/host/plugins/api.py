@@ -104,6 +104,12 @@ class Requests:
         return completion.known.order(completion.endpoint()) is not SpeakingOrder.ANY
 
     @property
+    def puts_tools_behind(self) -> bool:
+        """True if the chat model reads the schemas of tools after the system prompt."""
+        completion = self._services.pipeline.completion
+        return completion.known.puts_tools_behind(completion.endpoint())
+
+    @property
     def takes_tools(self) -> bool:
         """False once the chat model has refused tools; they are then described as text."""
         model = self._services.current.models.chat

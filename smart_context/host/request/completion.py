@@ -107,7 +107,13 @@ class RequestCompletion:
         """The request with its attached images, if the model can see images, in its order."""
         keys = self.image_keys(request)
         found = {key: uri for key in keys if (uri := await self.files.data_uri(key))}
-        return replace(request, images=found, order=self.known.order(self.endpoint()))
+        endpoint = self.endpoint()
+        return replace(
+            request,
+            images=found,
+            order=self.known.order(endpoint),
+            has_tools_behind=self.known.puts_tools_behind(endpoint),
+        )
 
     def order_of_client(self, model: str) -> SpeakingOrder:
         """The order of messages that the chat model's endpoint wants for a client's model."""

@@ -225,6 +225,13 @@ class KnownModels:
         """Learn how a model wants the messages of a request."""
         await self._note(endpoint, replace(self._of(endpoint), order=order))
 
+    def puts_tools_behind(self, endpoint: EndpointSettings | None) -> bool:
+        """True if a model's template puts tools behind the system prompt, not before it.
+
+        That is what those do that programs for one's own machine fill in.
+        """
+        return endpoint is not None and bool(self._of(endpoint).told.program)
+
     def ask_again(self, endpoint: EndpointSettings) -> None:
         """Let the next request ask once more: the server may have loaded the model only now."""
         if self._of(endpoint).told.may_cut_silently:

@@ -39,6 +39,7 @@ class Request:
     # describe the tools in the system prompt, and give calls and results as text
     as_text: bool = False
     order: SpeakingOrder = SpeakingOrder.ANY  # that of the messages, as the endpoint wants it
+    has_tools_behind: bool = False  # the model reads the tools after the system prompt
     protected: frozenset[MessageId] = frozenset()  # messages of the history that are left out last
     optional_prompt: str = ""  # a part of the system prompt, word for word, that may be left out
     attached_text: str = ""  # a part of the message, word for word: the attached texts
@@ -101,6 +102,7 @@ class AddedTexts:
     """What tools and images add to a request, as texts whose tokens can be counted."""
 
     tools: str = ""  # the schemas; empty without tools, or if these are in the system prompt
+    tools_are_behind: bool = False  # the model reads the schemas after the system prompt
     tools_prompt: str = ""  # what describes the tools at the end of the system prompt instead
     steps: tuple[str, ...] = ()  # what the model said and did in this turn so far, with the results
     before: str = ""  # another program's instructions, after which ours come
@@ -158,6 +160,7 @@ def added_texts(request: Request) -> AddedTexts:
     named = ((with_notices(t, ()), with_notices(t, f, request.images)) for t, f in said)
     return AddedTexts(
         tools=schemas_text(request.offered()),
+        tools_are_behind=request.has_tools_behind,
         tools_prompt=_tools_prompt(request),
         steps=_step_texts(request),
         noted=tuple((before, after) for before, after in named if before != after),

@@ -147,7 +147,8 @@ class Forecast:
     def head(self, briefing: Briefing, count_tokens: CountTokens, added: AddedTexts) -> Head:
         """What comes before the messages of the request."""
         _, *parts = self.system_parts(briefing, count_tokens, added)
-        return head_of([(added.tools, _counted(added.tools, count_tokens)), *parts])
+        tools = added.tools, _counted(added.tools, count_tokens)
+        return head_of([*parts, tools] if added.tools_are_behind else [tools, *parts])
 
     @property
     def _own_system(self) -> str:
@@ -420,6 +421,7 @@ class RequestPlanner:
             tools=tuple(await self.files.offered(state, request)),
             as_text=self.gives_tools_as_text(),
             images=dict.fromkeys(requests.image_keys(request), ""),
+            has_tools_behind=requests.puts_tools_behind,
         )
 
     async def added(

@@ -330,7 +330,9 @@ def _ended(
     name = list_name(turn.bodies[-1]) if turn.bodies else ""
     if sent.messages and name == "messages":
         made = _settled(made, sum(sent.tokens), turn.added, count_tokens)
-    repeated = shared_prefix_tokens(previous, sent, count_tokens)
+    repeated = shared_prefix_tokens(
+        previous, sent, count_tokens, tools_are_behind=turn.added.tools_are_behind
+    )
     unchanged = repeated or 0 if before.cached else 0
     estimates = _estimates(turn, made, sent, unchanged, count_tokens)
     return replace(
@@ -394,7 +396,11 @@ def _estimates(
         rounds.append(sent_request(body["messages"], before, count_tokens, tools_in(body)))
     rounds.append(last)
     besides = made.tokens - sum(last.tokens)
-    shared = [shared_prefix_tokens(*pair, count_tokens) for pair in pairwise(rounds)]
+    behind = turn.added.tools_are_behind
+    shared = [
+        shared_prefix_tokens(*pair, count_tokens, tools_are_behind=behind)
+        for pair in pairwise(rounds)
+    ]
     return [
         (besides + sum(request.tokens), same or 0)
         for request, same in zip(rounds, (unchanged, *shared), strict=True)

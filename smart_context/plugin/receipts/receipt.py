@@ -485,11 +485,18 @@ def _same_beginning(before: Sequence[PromptMessage], messages: Sequence[PromptMe
 
 
 def shared_prefix_tokens(
-    before: SentRequest, after: SentRequest, count_tokens: CountTokens
+    before: SentRequest,
+    after: SentRequest,
+    count_tokens: CountTokens,
+    *,
+    tools_are_behind: bool = False,
 ) -> int | None:
     """The tokens from the beginning of a request to where it differs from the previous one.
 
     Tools come first; unknown ones are taken to be the same.
+
+    Args:
+        tools_are_behind: They come after the first message, which is the system prompt.
 
     Returns:
         `None` if there is nothing to compare.
@@ -497,10 +504,13 @@ def shared_prefix_tokens(
     if not (before.messages and after.messages):
         return None
     if before.tools is not None and before.tools != after.tools:
-        return 0
+        is_same = tools_are_behind and before.texts[:1] == after.texts[:1]
+        return sum(after.tokens[:1]) if is_same else 0
     shorter = min(len(before.texts), len(after.texts))
     same = next((n for n in range(shorter) if before.texts[n] != after.texts[n]), shorter)
-    found = sum(after.tokens[:same]) + (count_tokens(after.tools) if after.tools else 0)
+    found = sum(after.tokens[:same])
+    if after.tools and (same > 0 or not tools_are_behind):
+        found += count_tokens(after.tools)
     if same == shorter:
         return found
     old, new = before.messages[same], after.messages[same]

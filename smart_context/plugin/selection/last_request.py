@@ -18,7 +18,8 @@ from smart_context.base.results import CostResult
 Head = tuple[tuple[str, int], ...]
 """What comes before the messages in order, each as a digest and its tokens.
 
-The tools come first, then the parts of the system prompt.
+The tools come first, then the parts of the system prompt; the other way round where the model reads
+them so.
 """
 
 
