@@ -17,7 +17,7 @@ import numpy as np
 
 from smart_context.base.errors import ModelFailed
 from smart_context.base.text.languages import main_language
-from smart_context.base.text.words import UNSPACED_RUN, content_words
+from smart_context.base.text.words import UNSPACED_RUN, content_words, stem
 from smart_context.chat.messages import Message, MessageId
 from smart_context.llm.models import ChatModel, Embedder, Matrix, text_of
 from smart_context.topics.clusters.units import at_unit_length
@@ -32,6 +32,7 @@ from smart_context.topics.judgement import (
 )
 from smart_context.topics.naming.acceptance import is_courtesy
 from smart_context.topics.naming.labels import LONGEST_LABEL, clean_label, is_small_word, label_key
+from smart_context.topics.naming.words import weak_words_of
 from smart_context.topics.prompting import (
     LINE_TOKENS,
     ReplyUnusable,
@@ -45,6 +46,9 @@ _GROWN = 2
 """A topic is named again when it has this many times the messages that it was named for."""
 
 _MOST_WORDS = 4
+_COPIED_WORDS, _COPIED_CHARACTERS = 4, 7
+"""From this many words on, and beyond this many characters without spaces, a copy is no name."""
+
 _MARGIN = 0.02
 _OWN_WORDS = 0.5
 _FARTHER = 0.1
@@ -89,9 +93,14 @@ class Members:
         return at_unit_length(self.rows.mean(axis=0))
 
     @cached_property
+    def words_of_each(self) -> Sequence[AbstractSet[str]]:
+        """The words of each message that carry meaning."""
+        return [frozenset(content_words(text)) for text in self.texts]
+
+    @cached_property
     def words(self) -> AbstractSet[str]:
-        """The words of the messages that carry meaning."""
-        return frozenset(word for text in self.texts for word in content_words(text))
+        """Those of all messages."""
+        return frozenset().union(*self.words_of_each)
 
     @property
     def texts(self) -> list[str]:
@@ -102,6 +111,18 @@ class Members:
     def language(self) -> str:
         """The main language of the messages; empty if unknown."""
         return main_language(self.texts)
+
+    def have(self, words: AbstractSet[str]) -> bool:
+        """True if half of the messages have some of these words."""
+        with_some = sum(not words.isdisjoint(own) for own in self.words_of_each)
+        return 2 * with_some >= len(self.words_of_each)
+
+    def are_copied_by(self, label: str) -> bool:
+        """True for a long label that is a piece of a message, word for word."""
+        is_long = len(label.split()) >= _COPIED_WORDS or (
+            bool(UNSPACED_RUN.search(label)) and len(label) > _COPIED_CHARACTERS
+        )
+        return is_long and any(label.casefold() in text.casefold() for text in self.texts)
 
     def say(self, label: str) -> bool:
         """True if enough of a label's words are the messages' own.
@@ -381,8 +402,10 @@ class _Verdict:
     def _fits(self, text: str, label: str, topic: Topic) -> bool:
         """True for a short name that says what the topic's messages say, and no others.
 
-        Half of its words are theirs. It is nearer to them than to the messages of others. It keeps
-        a word of the name that was found or is not much farther, and does more than add words.
+        Half of its words are theirs, but it is no piece of them. It is nearer to them than to the
+        messages of others. It keeps a word of the name that was found or is not much farther, and
+        at least one that half of them have. It does more than add words, and adds one that means
+        something.
         """
         asks = not _ASKS.isdisjoint(text)
         if not label or asks or len(text.strip()) > LONGEST_LABEL or is_courtesy(label):
@@ -391,7 +414,12 @@ class _Verdict:
         words = [word for word in label.lower().split() if not is_small_word(word)]
         said, former = frozenset(content_words(label)), frozenset(content_words(topic.label))
         only_adds = len(former) > 1 and former < said
-        if len(words) > _MOST_WORDS or only_adds or not own.say(label):
+        if len(words) > _MOST_WORDS or only_adds or not own.say(label) or own.are_copied_by(label):
+            return False
+        weak = weak_words_of().get(own.language or "en", frozenset())
+        adds_nothing = all(word in weak or stem(word) in former for word in words)
+        is_rarer = said.isdisjoint(former) and own.have(former) and not own.have(said)
+        if adds_nothing or is_rarer:
             return False
         family = {topic.id, topic.parent_id} | {t.id for t in self.asked if t.parent_id == topic.id}
         others = [members for name, members in self.members.items() if name not in family]

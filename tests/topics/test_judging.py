@@ -90,11 +90,33 @@ async def test_a_name_that_is_much_farther_from_the_messages_than_the_former_is_
     assert labels(found) == ["Bread Flour", "Python Loops"]
 
 
-async def test_a_name_that_only_adds_words_to_the_former_is_refused():
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        pytest.param("Bread Flour Oven", "Bread Flour", id="all of the former, and more"),
+        pytest.param("Flour and Bread", "Bread Flour", id="the same words"),
+        pytest.param("Bread Questions", "Bread Flour", id="a word that names no subject"),
+        pytest.param("Which Oven for Bread", "Bread Flour", id="a piece of a message"),
+        pytest.param("Bread Oven", "Bread Oven", id="a word that does"),
+    ],
+)
+async def test_a_name_has_to_do_more_than_repeat_words(name, kept):
     former = Topic(label="Bread Flour", count=2, message_ids=("q1", "q2"), id="b")
     found = Extraction(topics=(former, PYTHON))
-    for name, kept in (("Bread Flour Oven", "Bread Flour"), ("Flour and Bread", "Flour and Bread")):
-        named = await judged({"1": name, "2": "Python Loops"}, found=found)
+    named = await judged({"1": name, "2": "Python Loops"}, found=found)
+    assert labels(named)[0] == kept
+
+
+async def test_a_word_that_most_messages_have_does_not_go_for_one_that_few_have():
+    texts = {"q1": "Healthy flour?", "q2": "Healthy bread?", "q5": "A healthy oven?"}
+    messages = [
+        *(Message(id=key, role="user", content=text) for key, text in texts.items()),
+        *MESSAGES[2:],
+    ]
+    former = Topic(label="Healthy", count=3, message_ids=tuple(texts), id="b")
+    found = Extraction(topics=(former, PYTHON))
+    for name, kept in (("Bread Flour", "Bread Flour"), ("Flour", "Healthy")):
+        named = await judged({"1": name, "2": "Python Loops"}, found=found, messages=messages)
         assert labels(named)[0] == kept
 
 
