@@ -4,14 +4,14 @@ import re
 from itertools import accumulate
 from typing import Any
 
-MOST_OBJECTS = 250_000
+MOST_OBJECTS = 160_000
 """The lists and objects that JSON of up to eight megabytes may hold; more for larger ones.
 
 Two bytes of JSON are an empty list, which takes a hundred in memory, and time each time that
 memory is looked through for what is unused.
 """
 
-_BYTES_AN_OBJECT = 32
+_BYTES_AN_OBJECT = 50
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 """A text, or what is left after a quotation mark that nothing closes."""
 

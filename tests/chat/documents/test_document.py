@@ -141,7 +141,7 @@ def test_entries_that_are_no_messages_are_kept():
         ),
         pytest.param(
             b'{"a": [' + b"[]," * MOST_OBJECTS + b"0]}",
-            "at most 250,000 lists and objects, found 250,002",
+            "at most 160,000 lists and objects, found 160,002",
             id="too much in little",
         ),
     ],
