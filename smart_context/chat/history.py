@@ -283,7 +283,8 @@ async def _attach(history: list[Message], options: ContextBuilderOptions) -> lis
     texts = await read_attachments(
         [history[position] for position in carriers], options.attachment_resolver
     )
-    carriers.reverse()
+    await give_way()
+    carriers = [p for p in reversed(carriers) if not texts.keys().isdisjoint(keys_of(history[p]))]
     limits = _limits([history[position] for position in carriers], texts, options)
     for position, most in zip(carriers, limits, strict=True):
         can_read_on = options.model_support_tool_use_for_file

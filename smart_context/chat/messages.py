@@ -48,6 +48,9 @@ EXTRACTED = "extracted"
 OFF_PICK = "off_pick"
 """Marks a question that was sent though it is about none of the topics picked at that time."""
 
+MOST_ATTACHED = 1_000
+"""Of a message's files, and of its links, so many count; the others stay in the document."""
+
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _WRITTEN_WHEN_SET = ("created_at", "generating", "error", "error_code", "is_summary")
 _USUAL = frozenset({"id", "role", "content", "created_at"})
@@ -231,7 +234,7 @@ def _code(value: object) -> int | str:
 
 def _objects(value: object) -> tuple[Mapping[str, Any], ...]:
     return (
-        tuple(copied(entry) for entry in value if isinstance(entry, Mapping))
+        tuple(copied(entry) for entry in value[:MOST_ATTACHED] if isinstance(entry, Mapping))
         if isinstance(value, list | tuple)
         else ()
     )

@@ -197,3 +197,9 @@ def test_a_part_of_any_depth_is_read():
         deep = [deep]
     document = {"id": "m", "role": "user", "content": [{"type": "text", "text": "a", "x": deep}]}
     assert Message.from_dict(document).text == "a"
+
+
+def test_of_very_many_files_and_links_of_a_message_the_first_thousand_count():
+    many = [{"id": f"f{n}"} for n in range(1_500)]
+    message = Message.from_dict({"id": "m", "role": "user", "files": many, "links": many})
+    assert message.files == message.links == tuple(many[:1_000])

@@ -15,6 +15,9 @@ from smart_context.chat.messages import Message
 PREVIEW_LINES = 100
 MAX_WHOLE_LINES = 500
 
+MOST_READ = 1_000
+"""Of a history's attachments, so many of the newest ones go."""
+
 _NO_LIMITS: Mapping[str, int] = MappingProxyType({})
 _TAGS = ("FILE_CONTENT", "ATTACHMENT_FILE")
 
@@ -48,9 +51,11 @@ async def read_attachments(
 ) -> Mapping[str, str]:
     """The texts by storage key; each key is read once, all concurrently.
 
-    A key without text (`None`, empty, not text, or a resolver that raised) is left out.
+    A key without text (`None`, empty, not text, or a resolver that raised) is left out, and so is
+    what comes before the last `MOST_READ` keys.
     """
     keys = list(dict.fromkeys(key for message in messages for key, _ in _attached(message)))
+    keys = keys[-MOST_READ:]
     async with asyncio.TaskGroup() as group:
         readers = [group.create_task(_read(resolver, key)) for key in keys]
     return {

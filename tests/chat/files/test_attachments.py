@@ -293,3 +293,12 @@ async def test_what_is_fitted_is_what_would_be_shown_of_a_text_that_can_be_read_
     )
     assert seen == ["\n".join(f"line {n}" for n in range(100))]
     assert f"Showing first 10 of {len(lines)} characters. Use read_file or " in built.text
+
+
+async def test_of_very_many_attachments_of_a_history_the_newest_are_read():
+    store = StoredTexts({"k0": "the oldest", "k1001": "the newest"})
+    said = [carrier(f"m{n}", files=[("a", f"k{n}")]) for n in range(1_002)]
+    history = await build_context(said, options(resolver=store))
+    assert store.asked == [f"k{n}" for n in range(2, 1_002)]
+    assert "the newest" in history[-1].text
+    assert "the oldest" not in history[0].text
