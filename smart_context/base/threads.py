@@ -14,6 +14,9 @@ from typing_extensions import override
 
 T = TypeVar("T")
 
+_MANY = 10_000
+"""Messages: a step of work on more holds up others for some hundredths of a second."""
+
 
 async def run_uncancelled(work: Callable[[], T], threads: Executor | None = None) -> T:
     """The result of blocking work done in a worker thread.
@@ -41,6 +44,11 @@ async def give_way() -> None:
     With a hundred thousand messages each step takes some hundredths of a second.
     """
     await asyncio.sleep(0)
+
+
+async def beside(work: Callable[[], T], messages: int) -> T:
+    """The result of work on this many messages; on very many it is done in a thread."""
+    return await run_uncancelled(work) if messages > _MANY else work()
 
 
 async def in_daemon_thread(work: Callable[[], T], *, name: str) -> T:

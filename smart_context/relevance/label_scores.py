@@ -36,6 +36,7 @@ from smart_context.relevance.vectors.cosines import similarities, unit
 
 _FITS = 0.6
 _ALIKE, _SAME = np.float32(0.75), np.float32(0.92)
+_BLOCK = 512  # messages compared with the others at once
 _WORTH_SHARING = 0.02
 _FAR = np.float32(1e-3)
 """Scales down the least likely messages of a long chat, which are not judged one by one."""
@@ -150,12 +151,17 @@ def shared_by_paraphrases(likely: Floats, vectors: Matrix, judge: Judge) -> Floa
     some = np.flatnonzero(likely >= _WORTH_SHARING)
     if len(some) == 0:
         return likely
-    weights = _sameness(similarities(vectors, vectors[some]), judge)
-    concerned = np.flatnonzero(weights.any(axis=1))
-    weights = _sameness(similarities(vectors[concerned], vectors[concerned]), judge)
-    np.fill_diagonal(weights, 1)
-    shared = likely.copy()
-    shared[concerned] = weights @ likely[concerned] / weights.sum(axis=1)
+    blocks = range(0, len(likely), _BLOCK)
+    sure = vectors[some]
+    is_concerned = [
+        _sameness(similarities(vectors[at : at + _BLOCK], sure), judge).any(axis=1) for at in blocks
+    ]
+    concerned = np.flatnonzero(np.concatenate(is_concerned))
+    shared, rows = likely.copy(), vectors[concerned]
+    for at in range(0, len(concerned), _BLOCK):
+        weights = _sameness(similarities(rows[at : at + _BLOCK], rows), judge)
+        np.fill_diagonal(weights[:, at:], 1)
+        shared[concerned[at : at + _BLOCK]] = weights @ likely[concerned] / weights.sum(axis=1)
     return shared
 
 

@@ -34,6 +34,7 @@ Mode = Literal["enriched", "plain"]
 
 _WARM_CHATS = 8
 _BACKGROUND_MESSAGES = 400
+_SCORED_AT_ONCE = 2_000  # messages; more are scored in a thread, in which they hold up nobody
 _MOST_MEANT, _NEAR, _GAP, _ALIKE = 2, 0.35, 0.12, 0.06
 """Chosen on halves of public dialogues; docs/relevance.md has what the other halves gave."""
 
@@ -187,16 +188,20 @@ class RelevanceScorer:
         async with warm.lock:
             is_ready = warm.is_ready(messages, labels, language, judge)
             background = prepare() if is_ready else await asyncio.to_thread(prepare)
-            assigned = _assigned(messages, topics, others)
-            if judge is not None and background is not None:
-                chat = SearchableChat(vectors=vectors, background=background, words=warm.words)
-                return score_judged(labels, label_vectors, chat, judge, assigned)
-            authors = [(place, author_of(m)) for place, m in enumerate(messages) if m.extra]
-            spoken_by = named_authors(labels, authors, len(messages))
-            evidence = _evidence(warm.words, labels, label_vectors, vectors, spoken_by)
-            return score_enriched(
-                labels, evidence, self._scale_of(evidence), assigned, warm.words.copies
-            )
+
+            def scored() -> Scores:
+                assigned = _assigned(messages, topics, others)
+                if judge is not None and background is not None:
+                    chat = SearchableChat(vectors=vectors, background=background, words=warm.words)
+                    return score_judged(labels, label_vectors, chat, judge, assigned)
+                authors = [(place, author_of(m)) for place, m in enumerate(messages) if m.extra]
+                spoken_by = named_authors(labels, authors, len(messages))
+                evidence = _evidence(warm.words, labels, label_vectors, vectors, spoken_by)
+                scale = self._scale_of(evidence)
+                return score_enriched(labels, evidence, scale, assigned, warm.words.copies)
+
+            is_long = len(messages) > _SCORED_AT_ONCE
+            return await asyncio.to_thread(scored) if is_long else scored()
 
     def _scale_of(self, evidence: Evidence) -> Scale:
         if self.scale is not None:

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from smart_context.base.threads import in_daemon_thread, run, run_uncancelled
+from smart_context.base.threads import beside, in_daemon_thread, run, run_uncancelled
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
@@ -107,3 +107,9 @@ def test_its_end_waits_for_no_name_server(monkeypatch):
     assert run(main()) is False
     assert not given_up
     answered.set()
+
+
+@pytest.mark.parametrize(("messages", "is_here"), [(10_000, True), (10_001, False)])
+async def test_work_on_very_many_messages_is_done_in_another_thread(messages, is_here):
+    here = threading.get_ident()
+    assert (await beside(threading.get_ident, messages) == here) is is_here

@@ -11,7 +11,9 @@ from smart_context.base.text.languages import with_language
 from smart_context.chat.messages import Message
 from smart_context.cli.evaluation.dialogues import read_dialogues
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
+from smart_context.relevance import label_scores
 from smart_context.relevance.judge.calibrate import PROBABLY
+from smart_context.relevance.judge.judging import judge_for
 from smart_context.relevance.score import TopicQuery
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.relevance.vectors.cache import EmbeddingCache
@@ -214,3 +216,16 @@ async def test_scores_are_the_same_warm_and_cold_in_one_go_and_bit_by_bit(tmp_pa
         cold = await scorer_in(tmp_path, embedder).scores("c", MESSAGES[:count], labels)
         np.testing.assert_array_equal(warm.values, again.values)
         np.testing.assert_array_equal(warm.values, cold.values)
+
+
+def test_what_paraphrases_share_is_the_same_however_many_are_compared_at_once(monkeypatch):
+    rows = np.repeat(np.eye(4, 8, dtype=np.float32), 3, axis=0)
+    rows[::3, 5] = 0.3
+    vectors = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    likely = np.linspace(0, 1, len(rows), dtype=np.float32)
+    judge = judge_for("all-minilm-l6-v2")
+    whole = label_scores.shared_by_paraphrases(likely, vectors, judge)
+    assert not np.allclose(whole, likely)
+    monkeypatch.setattr(label_scores, "_BLOCK", 5)
+    pieces = label_scores.shared_by_paraphrases(likely, vectors, judge)
+    np.testing.assert_allclose(pieces, whole, rtol=1e-6)

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import compress
 from typing import Annotated, Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smart_context.base.results import CostResult
+from smart_context.base.threads import beside
 from smart_context.base.values import JsonObject
 from smart_context.chat.files.attachments import CutText, cut_texts
 from smart_context.chat.listed.rows import plain_line
@@ -235,8 +237,12 @@ class PreviewCommands:
             forecast = forecast.without(planned.left_out, count)
             briefing = briefing.without_attached() if planned.lacks_attached else briefing
             added = planned.added
-        tokens = forecast.with_briefing(briefing, count, attached, added)
-        result = self._result(forecast, briefing, await self._settled(tokens, planned))
+        parts = await self._settled(
+            forecast.with_briefing(briefing, count, attached, added), planned
+        )
+        result = await beside(
+            partial(self._result, forecast, briefing, parts), len(forecast.view.messages)
+        )
         result["cost"], result["reread_because"] = await self.costs.told(
             forecast,
             forecast.head(briefing, count, added),

@@ -9,7 +9,7 @@ from smart_context.base.asking import asking, whoever_asks
 from smart_context.base.errors import InvalidParams
 from smart_context.base.lookups import one_request
 from smart_context.base.results import CostResult, FilterResult, PanelResult
-from smart_context.base.threads import give_way
+from smart_context.base.threads import beside, give_way
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.clients import client_history, is_of_client
 from smart_context.chat.messages import HELD, SOURCE, ChatId, Message, MessageId
@@ -171,12 +171,10 @@ class ChatFilter:
 
     async def _result(self, view: ChatView, decision: Decision) -> FilterResult:
         role_problem = await self.role_problem(view.sidecar.state)
-        await give_way()
-        return filter_result(
-            view,
-            decision,
-            role_problem=role_problem,
-            undoable=self.undoable(view.chat_id),
+        undoable = self.undoable(view.chat_id)
+        return await beside(
+            lambda: filter_result(view, decision, role_problem=role_problem, undoable=undoable),
+            len(view.messages),
         )
 
     async def _announce_now(self, chat_id: ChatId) -> FilterResult:

@@ -13,7 +13,7 @@ import numpy as np
 from cachetools import LRUCache
 
 from smart_context.base.errors import SmartContextError
-from smart_context.base.threads import give_way
+from smart_context.base.threads import beside, give_way
 from smart_context.chat.messages import (
     STAYS,
     ChatId,
@@ -222,7 +222,8 @@ class ContextSelector:
         known = chosen.decisions.get(most)
         if known is None:
             await give_way()
-            known = chosen.decisions[most] = self._decided(view, chosen)
+            known = await beside(lambda: self._decided(view, chosen), len(view.messages))
+            chosen.decisions[most] = known
         return known
 
     def _decided(self, view: ChatView, chosen: _Chosen) -> Decision:
@@ -251,27 +252,32 @@ class ContextSelector:
         state = view.sidecar.state
         candidates = with_pinned_restored(view.history, view.messages, protected_ids(view))
         if not view.is_of_client:
-            candidates = without_silent(candidates)
+            history = candidates
+            candidates = await beside(lambda: without_silent(history), len(history))
         await give_way()
         scores, problem = await self._scores(view, candidates, settings)
-        word = NO_WORD
-        if scores is not None:
-            word = word_of(state, view.sidecar.topics, candidates)
-            scores = scores.without(word.elsewhere)
-        selection = select_messages(
-            candidates,
-            scores=scores,
-            threshold=limit,
-            sticky=view.sticky_ids | frozenset(_standing(candidates)),
-            pinned=frozenset((*state.pinned, *_added_by_plugins(view, candidates))),
-            hidden=frozenset(state.hidden),
-            belonging=_summaries_of_picked(view) | word.belonging,
-            said=word.said,
-            apart=word.apart,
-            unplaced=frozenset() if scores is None else _in_no_topic(view, candidates),
-            recent=settings.recent_messages,
-            keep_pairs=settings.keep_pairs,
-        )
+
+        def selected() -> Selection:
+            word, counting = NO_WORD, scores
+            if counting is not None:
+                word = word_of(state, view.sidecar.topics, candidates)
+                counting = counting.without(word.elsewhere)
+            return select_messages(
+                candidates,
+                scores=counting,
+                threshold=limit,
+                sticky=view.sticky_ids | frozenset(_standing(candidates)),
+                pinned=frozenset((*state.pinned, *_added_by_plugins(view, candidates))),
+                hidden=frozenset(state.hidden),
+                belonging=_summaries_of_picked(view) | word.belonging,
+                said=word.said,
+                apart=word.apart,
+                unplaced=frozenset() if counting is None else _in_no_topic(view, candidates),
+                recent=settings.recent_messages,
+                keep_pairs=settings.keep_pairs,
+            )
+
+        selection = await beside(selected, len(candidates))
         chosen = _Chosen(view=view, candidates=candidates, selection=selection, problem=problem)
         if not problem:  # else the next try may succeed
             self._kept[key] = chosen

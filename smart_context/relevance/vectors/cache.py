@@ -16,6 +16,7 @@ import numpy as np
 
 from smart_context.base.errors import ModelFailed, StoreFailed
 from smart_context.base.text.languages import with_language
+from smart_context.base.threads import beside, run_uncancelled
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.llm.models import Embedder, Matrix
 from smart_context.llm.multilingual.files import MULTILINGUAL
@@ -107,7 +108,7 @@ class EmbeddingCache:
             if (rows := _ready(entry.chat, asked, more_follow)) is not None:
                 return rows
             await self._place(entry.chat, asked, more_follow, on_progress)
-            return entry.chat.matrix()
+            return await beside(entry.chat.matrix, len(asked))
 
     async def kept(self, chat_id: ChatId, keys: Sequence[str]) -> Matrix:
         """Shape (n, d): unit rows by the keys of messages, zero where no vector is kept.
@@ -217,7 +218,7 @@ class EmbeddingCache:
         more_follow: bool,
         on_progress: Progress | None,
     ) -> None:
-        missing = await asyncio.to_thread(chat.place, messages)
+        missing = await run_uncancelled(partial(chat.place, messages))
         await self._embed_missing(chat, missing, on_progress)
         if chat.size <= SMALL and chat.has_leavers and not more_follow:
             await _store(chat.write)
@@ -229,7 +230,7 @@ class EmbeddingCache:
             batch = missing[start : start + BATCH]
             keys = [key for key, _ in batch]
             vectors = await self._embed([text for _, text in batch])
-            if not await asyncio.to_thread(chat.add, keys, vectors):
+            if not await run_uncancelled(partial(chat.add, keys, vectors)):
                 _log.info("the embedding model's dimension changed; vectors are rebuilt")
                 await self._embed_missing(chat, chat.missing(), on_progress)
                 return

@@ -132,6 +132,9 @@ class WarmChat:
         self._is_in_order = self._is_in_order or not start
         if self._is_in_order and (places == np.arange(start, start + len(places))).all():
             self._ordered = _Growing(self._vectors.view()[: start + len(places)])
+        elif len(places) and not start:
+            self._is_in_order = False
+            self._ordered = _Growing(_at(self._vectors.view(), places))
         elif len(places):
             self._is_in_order = False
             self._ordered.extend(_at(self._vectors.view(), places))
