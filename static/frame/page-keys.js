@@ -69,7 +69,7 @@ function entries({ panel }, keys) {
   return [
     ...topics,
     ...commands,
-    ...chats.filter((link) => !link.matches("[aria-current]")).map((link) => ({ group: "Chats", name: nameOf(link), run: () => link.click() })),
+    ...chats.filter((link) => !link.matches("[aria-current]")).map((link) => ({ group: "Chats", name: nameOf(link), hint: lastOf(link), run: () => link.click() })),
     ...onTopics,
   ];
 }
@@ -131,6 +131,12 @@ function newChat() {
 /** @param {Element} link */
 function nameOf(link) {
   return (link.querySelector(".chat-title") ?? link).textContent?.trim() ?? "";
+}
+
+/** When a chat was last written in, and its last words: several may have one title. @param {Element} link */
+function lastOf(link) {
+  const said = [...link.querySelectorAll(".chat-last > :is(time, .chat-twin, .chat-preview)")];
+  return said.map(({ textContent }) => textContent?.trim()).filter(Boolean).join(" · ");
 }
 
 /** @param {string} selector */

@@ -299,7 +299,8 @@ class _Pages:
         current = request.query_params.get("current", "")
         if query:
             hits = await self._reading.search(_caller(request), query)
-            return await self._page("frame/chat_hits.html", **hits_view(hits, query))
+            chats = await self._reading.rows(_caller(request))
+            return await self._page("frame/chat_hits.html", **hits_view(hits, query, chats, _now()))
         chats = await self._reading.rows(_caller(request))
         most = _number(request.query_params.get("most", ""))
         return await self._page(
@@ -476,7 +477,12 @@ def _sharing(row: ChatRow | None, caller: Caller) -> dict[str, Any]:
 def _groups(chats: Sequence[ChatRow], most: int = _LISTED_CHATS) -> tuple[ChatGroup, ...]:
     """The groups of the newest chats, and of those that are pinned, however old."""
     older = [chat for chat in chats[most:] if chat.pinned and not chat.archived]
-    return chat_groups([*chats[:most], *older], datetime.now().astimezone())
+    return chat_groups([*chats[:most], *older], _now())
+
+
+def _now() -> datetime:
+    """The time where the server is, which the page's script says in the reader's zone."""
+    return datetime.now().astimezone()
 
 
 def _number(text: str) -> int:

@@ -6,6 +6,7 @@ import { toast } from "../../lib/toasts.js";
 import { tellWithUndo } from "./undo-notice.js";
 
 /** @typedef {{ id: string, title: string }} Chat */
+/** @typedef {Chat & { updated_at: string, preview: string }} Row */
 
 export class TopicDeeds {
   #wire;
@@ -120,8 +121,12 @@ export class TopicDeeds {
   /** @param {readonly string[]} topics */
   async #askChat(topics) {
     const { chats } = await this.#wire.call("memory.list_chats", {});
-    const rows = chats.filter((/** @type {Chat} */ { id }) => id !== this.#chatId);
-    choose("Recall in another chat", "Recall there", rows.map((/** @type {Chat} */ { id, title }) => new Option(visible(title), id)), (id, title) => this.recallIn(topics, { id, title }));
+    const rows = /** @type {Row[]} */ (chats).filter(({ id }) => id !== this.#chatId);
+    const options = rows.map((row) => new Option(visible(wordsOf(row)), row.id));
+    choose("Recall in another chat", "Recall there", options, async (chosen) => {
+      const chat = rows.find(({ id }) => id === chosen);
+      if (chat) await this.recallIn(topics, chat);
+    });
   }
 
   /** @param {string} command @param {Record<string, unknown>} params */
@@ -139,12 +144,19 @@ export class TopicDeeds {
   }
 }
 
+/** A chat's title, with when it was last written in and its last words: several may have one title. @param {Row} row */
+function wordsOf({ title, updated_at: at, preview }) {
+  const when = new Date(at);
+  const time = Number.isNaN(when.valueOf()) ? "" : when.toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+  return [title, time, preview].filter(Boolean).join(" · ");
+}
+
 /**
  * Asks for one of several.
  * @param {string} title
  * @param {string} action
  * @param {readonly HTMLOptionElement[]} options
- * @param {(value: string, words: string) => Promise<unknown>} use
+ * @param {(value: string) => Promise<unknown>} use
  */
 function choose(title, action, options, use) {
   const dialog = /** @type {HTMLDialogElement} */ (document.getElementById("topic-target"));
@@ -156,7 +168,7 @@ function choose(title, action, options, use) {
   dialog.returnValue = "";
   dialog.onclose = () => {
     const chosen = list.selectedOptions[0];
-    if (dialog.returnValue === "use" && chosen) use(chosen.value, chosen.text);
+    if (dialog.returnValue === "use" && chosen) use(chosen.value);
   };
   dialog.showModal();
   list.focus();

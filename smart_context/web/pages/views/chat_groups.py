@@ -5,7 +5,7 @@ Pinned chats come first, then folders, then the others by date; what is archived
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from itertools import groupby
 from typing import Any, Literal
@@ -54,8 +54,19 @@ def chat_groups(rows: Sequence[ChatRow], now: datetime) -> tuple[ChatGroup, ...]
         rows: The chats, newest first.
         now: The current time where the reader is.
     """
+    placed = sorted(
+        ((_place(line.row, now), line) for line in _lines(rows, now)), key=lambda entry: entry[0][0]
+    )
+    return tuple(
+        ChatGroup(kind=kind, name=name, lines=tuple(line for _, line in found))
+        for (_, kind, name), found in groupby(placed, lambda entry: entry[0])
+    )
+
+
+def _lines(rows: Sequence[ChatRow], now: datetime) -> list[ChatLine]:
+    """How each chat is shown; those that look the same get what tells them apart."""
     seen = Counter(_looks(row, now) for row in rows)
-    lines = [
+    return [
         ChatLine(
             row=row,
             when=_when(row, now),
@@ -66,13 +77,6 @@ def chat_groups(rows: Sequence[ChatRow], now: datetime) -> tuple[ChatGroup, ...]
         )
         for row in rows
     ]
-    placed = sorted(
-        ((_place(line.row, now), line) for line in lines), key=lambda entry: entry[0][0]
-    )
-    return tuple(
-        ChatGroup(kind=kind, name=name, lines=tuple(line for _, line in found))
-        for (_, kind, name), found in groupby(placed, lambda entry: entry[0])
-    )
 
 
 def _place(row: ChatRow, now: datetime) -> tuple[tuple[int, str, str], GroupKind, str]:
@@ -121,18 +125,52 @@ def _name(day: date, today: date) -> str:
     return f"{day:%B}" if day.year == today.year else f"{day:%B %Y}"
 
 
-def hits_view(hits: Sequence[ChatHit], query: str) -> dict[str, Any]:
-    """The values of `frame/chat_hits.html`: chats in the order of their first hit."""
+Pieces = list[tuple[str, bool]]
+"""A text in pieces, each with True if it is a word of the query."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundChat:
+    """A chat in which a search found something."""
+
+    chat_id: str
+    title: Pieces
+    line: ChatLine | None  # how the list of chats shows it; `None` if it has just gone
+    hits: list[tuple[str, Pieces]] = field(default_factory=list)  # its messages, by their ids
+
+    @property
+    def is_named(self) -> bool:
+        """True if the words are in its title."""
+        return any(is_found for _, is_found in self.title)
+
+
+def hits_view(
+    hits: Sequence[ChatHit], query: str, rows: Sequence[ChatRow], now: datetime
+) -> dict[str, Any]:
+    """The values of `frame/chat_hits.html`: chats in the order of their first hit.
+
+    Args:
+        rows: The chats.
+        now: The current time where the reader is.
+    """
     words = query_words(query)
-    found: dict[str, dict[str, Any]] = {}
+    named = {hit.chat_id for hit in hits}
+    mine = [replace(row, preview="") for row in rows if row.id in named]  # it is not shown there
+    lines = {line.row.id: line for line in _lines(mine, now)}
+    found: dict[str, FoundChat] = {}
     for hit in hits:
-        entry = {"chat_id": hit.chat_id, "title": hit.title, "hits": []}
-        chat = found.setdefault(hit.chat_id, entry)
+        line = lines.get(hit.chat_id)
+        chat = found.setdefault(
+            hit.chat_id, FoundChat(hit.chat_id, [(hit.title, False)][: bool(hit.title)], line)
+        )
         pieces = marked(hit.snippet, words)
-        chat["hits"].append({"message_id": hit.message_id, "pieces": pieces})
+        if hit.message_id:
+            chat.hits.append((hit.message_id, pieces))
+        else:
+            chat.title[:] = pieces
     return {
         "found": list(found.values()),
-        "count": len(hits),
+        "count": sum(bool(hit.message_id) for hit in hits),
         "is_cut": len(hits) >= MOST_HITS,
         "query": query,
     }

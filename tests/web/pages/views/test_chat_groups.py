@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 import pytest
 
 from smart_context.chat.listed.rows import ChatRow
+from smart_context.chat.listed.search import ChatHit
 from smart_context.topics.identity import colours_of
-from smart_context.web.pages.views.chat_groups import chat_groups
+from smart_context.web.pages.views.chat_groups import chat_groups, hits_view
 
 NOW = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
 
@@ -90,3 +91,25 @@ def test_chats_that_look_the_same_are_told_apart():
 def test_a_chat_has_the_colours_of_its_topics():
     (group,) = chat_groups([row(topics=("t1", "t2", "t1"))], NOW)
     assert group.lines[0].hues == tuple(colours_of([("t1", ""), ("t2", "")]).values())
+
+
+def hit(chat, message="", text="Bread"):
+    return ChatHit(chat_id=chat, title="Bread", message_id=message, snippet=text)
+
+
+def test_found_chats_of_one_title_are_told_apart_though_their_last_words_are_not_shown():
+    rows = [row("a"), row("b", preview="Or not."), row("c", at="2026-11-21T08:00:00Z"), row("d")]
+    found = hits_view([hit("a", "m1"), hit("b", "m1"), hit("c", "m1")], "bread", rows, NOW)["found"]
+    told = [(chat.line.when, chat.line.twin) for chat in found]
+    assert len(set(told)) == 3
+    assert told[2] == ("Nov 21", "")
+
+
+def test_a_title_that_was_found_is_marked_and_counts_as_no_message():
+    shown = hits_view([hit("a"), hit("a", "m1", "Which bread?")], "bread", [], NOW)
+    (found,) = shown["found"]
+    assert found.title == [("Bread", True)]
+    assert found.hits == [("m1", [("Which ", False), ("bread", True), ("?", False)])]
+    assert (shown["count"], found.is_named, found.line) == (1, True, None)
+    (other,) = hits_view([hit("a", "m1", "Which bread?")], "which", [], NOW)["found"]
+    assert (other.title, other.is_named) == ([("Bread", False)], False)
