@@ -32,6 +32,7 @@ from smart_context.topics.judgement import (
 )
 from smart_context.topics.naming.acceptance import is_courtesy
 from smart_context.topics.naming.labels import LONGEST_LABEL, clean_label, is_small_word, label_key
+from smart_context.topics.naming.unspaced import is_korean, korean_noun
 from smart_context.topics.naming.words import weak_words_of
 from smart_context.topics.prompting import (
     LINE_TOKENS,
@@ -405,9 +406,10 @@ class _Verdict:
         Half of its words are theirs, but it is no piece of them. It is nearer to them than to the
         messages of others. It keeps a word of the name that was found or is not much farther, and
         at least one that half of them have. It does more than add words, and adds one that means
-        something.
+        something. In Korean, its last word is a noun: sentences end in verbs.
         """
-        asks = not _ASKS.isdisjoint(text)
+        last = label.rpartition(" ")[2].lstrip("0123456789")
+        asks = not _ASKS.isdisjoint(text) or (is_korean(last) and not korean_noun(last))
         if not label or asks or len(text.strip()) > LONGEST_LABEL or is_courtesy(label):
             return False
         own = self.members[topic.id]

@@ -120,6 +120,19 @@ async def test_a_word_that_most_messages_have_does_not_go_for_one_that_few_have(
         assert labels(named)[0] == kept
 
 
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [("Bread 오븐", "Bread 오븐"), ("Bread 굽나요", "Flour"), ("Bread 9점입니다", "Flour")],
+)
+async def test_a_korean_name_ends_in_a_noun(name, kept):
+    texts = {"q1": "굽기 오븐", "q2": "굽나요, 온도는 9점입니다"}
+    messages = [
+        *(Message(id=key, role="user", content=f"bread: {text}") for key, text in texts.items()),
+        *MESSAGES[2:],
+    ]
+    assert labels(await judged({"1": name}, messages=messages))[0] == kept
+
+
 async def test_names_that_are_shifted_by_one_are_all_refused():
     found = await judged({"1": "Python Loops", "2": "Bread Baking"})
     assert labels(found) == ["Flour", "Loop"]
