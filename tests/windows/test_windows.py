@@ -396,7 +396,6 @@ def test_all_is_well_says_the_doctor(run):
         pytest.param(("chats", "list"), TITLE, id="chats list"),
         pytest.param(("chats", "show", "bread"), TITLE, id="chats show"),
         pytest.param(("chats", "export", "bread", "--format", "markdown"), TITLE, id="export"),
-        pytest.param(("filter", "bread"), "→", id="filter"),
         pytest.param(("outline", "sub\\deep.md"), TITLE, id="outline"),
     ],
 )
