@@ -2,6 +2,7 @@
 /** Where the next message is written, sent and stopped. */
 
 import { isComposing } from "../lib/composing.js";
+import { fit } from "../lib/fitting.js";
 import { commandIn } from "./commands.js";
 import { Queue } from "./queue.js";
 import { SlashMenu } from "./slash-menu.js";
@@ -80,7 +81,7 @@ export class Composer {
       this.#submit();
     });
     this.#form.addEventListener("send-anyway", () => this.#send(true));
-    addEventListener("resize", () => this.#fit());
+    addEventListener("resize", () => fit(this.#box));
     this.#find(".stop").addEventListener("click", () => {
       // Who stops an answer wants to think again about what was to follow it.
       this.hold();
@@ -243,7 +244,7 @@ export class Composer {
       this.#draft = box.value;
       remember("localStorage", this.#draftKey, this.#draft);
     }
-    this.#fit();
+    fit(this.#box);
     box.placeholder = this.#attachments.all.length ? "What about it?" : "Write a message";
     this.#find(".stop").hidden = !this.#isBusy;
     const send = /** @type {HTMLButtonElement} */ (this.#find(".send"));
@@ -259,12 +260,6 @@ export class Composer {
     this.#draft = draft;
     if (isSame) this.#box.value = draft;
     if (isSame) this.#show();
-  }
-
-  /** Fits the height of the box to its text. */
-  #fit() {
-    this.#box.style.setProperty("--rows-height", "auto");
-    this.#box.style.setProperty("--rows-height", `${this.#box.scrollHeight}px`);
   }
 
   /** @param {string} selector */

@@ -1,6 +1,8 @@
 // @ts-check
 /** The form with a context's options: from stored ones to fields and back. */
 
+import { fit } from "../lib/fitting.js";
+
 const NUMBERS = /** @type {const} */ (["link_depth", "max_links_per_item", "max_len"]);
 const FLAGS = /** @type {const} */ (["inlinks", "expand_embeds"]);
 const AROUND_ALL = "-1";
@@ -133,10 +135,4 @@ export class ContextOptionsForm {
 /** @param {number} characters */
 function tokensOf(characters) {
   return Math.ceil(characters / CHARACTERS_A_TOKEN);
-}
-
-/** Fits the height of a box to its content. @param {HTMLTextAreaElement} box */
-function fit(box) {
-  box.style.setProperty("--rows-height", "auto");
-  if (box.scrollHeight) box.style.setProperty("--rows-height", `${box.scrollHeight + 2}px`);
 }

@@ -33,6 +33,7 @@ import { startPageKeys } from "../frame/page-keys.js";
 import { startNotices } from "../panel/plugin-notices.js";
 import { FindInChat } from "../messages/reading/find-in-chat.js";
 import { announce } from "../lib/announce.js";
+import { stayAboveKeyboard } from "../lib/keyboard.js";
 import { messagesIn } from "../lib/reconcile.js";
 import { startReceipts } from "../panel/receipts-list.js";
 import { ReceiptLinks } from "../receipts/receipt-links.js";
@@ -250,6 +251,7 @@ topics?.addEventListener("panel-changed", (event) => {
   if (!isDetached) markCompacted(measure, panel?.state);
 });
 
+stayAboveKeyboard();
 startFrame();
 startSideWidth();
 equip(messagesIn(measure));

@@ -238,3 +238,43 @@ def test_under_a_finger_all_that_is_pressed_is_as_large_as_one(new_page, server)
     page.goto(server.origin + "/contexts")
     expect(page.get_by_role("button", name="Save", exact=True)).to_be_visible()
     assert page.evaluate(SMALL) == []
+
+
+SMALL_FIELDS = """() => [...document.querySelectorAll("input, select, textarea")]
+    .filter(field => !["checkbox", "radio", "range", "hidden", "file"].includes(field.type))
+    .filter(field => parseFloat(getComputedStyle(field).fontSize) < 16)
+    .map(field => field.outerHTML.slice(0, 120))"""
+
+
+def test_no_field_is_so_small_that_a_phone_zooms_into_it(new_page, server):
+    page = new_page(server, viewport={"width": 390, "height": 740}, has_touch=True, is_mobile=True)
+    for path in ("/chats/mixed", "/topics", "/contexts", "/settings", "/clients", "/costs"):
+        page.goto(server.origin + path)
+        assert connected(page).evaluate(SMALL_FIELDS) == [], path
+
+
+KEYBOARD = """
+    class View extends EventTarget {
+        scale = 1;
+        height = innerHeight;
+        cover(height) {
+            this.height = height;
+            this.dispatchEvent(new Event("resize"));
+        }
+    }
+    const view = new View();
+    Object.defineProperty(window, "visualViewport", { get: () => view });
+"""
+
+
+def test_the_box_stays_above_the_keyboard_of_a_phone(new_page, server):
+    page = open_chat(new_page, server, viewport={"width": 390, "height": 740}, has_touch=True)
+    page.add_init_script(KEYBOARD)
+    page.reload()
+    bottom = "box => box.getBoundingClientRect().bottom"
+    box = page.locator("#message-box")
+    before = box.evaluate(bottom)
+    page.evaluate("visualViewport.cover(400)")
+    assert box.evaluate(bottom) <= 400
+    page.evaluate("visualViewport.cover(innerHeight)")
+    assert box.evaluate(bottom) == before

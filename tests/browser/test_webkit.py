@@ -175,6 +175,18 @@ def test_a_message_is_copied(page):
     page.gone(".toast")
 
 
+def test_a_message_is_edited_in_a_box_as_high_as_its_text(page):
+    page.click(".message[data-role=user] [data-action=edit]")
+    for _ in range(8):
+        page.see(".edit textarea").send_keys(Keys.SHIFT, Keys.ENTER)
+    page.until(
+        """() => {
+            const box = document.querySelector(".edit textarea");
+            return box.clientHeight > 200 && box.scrollHeight <= box.clientHeight;
+        }"""
+    )
+
+
 def test_nothing_jumps_while_one_scrolls_up_a_chat(page, server):
     page.open(f"{server.origin}/chats/long")
     page.until("() => document.querySelector('#scroll').scrollTop > 2000")

@@ -4,6 +4,7 @@
 import { chooseModel } from "../../frame/model-choice.js";
 import { isComposing } from "../../lib/composing.js";
 import { copied } from "../../lib/copied.js";
+import { fit } from "../../lib/fitting.js";
 import { clone } from "../../lib/from-template.js";
 import { fetchText } from "../../lib/fragments.js";
 import { recall, remember } from "../../lib/memory.js";
@@ -138,9 +139,13 @@ function edit(message, text, save) {
   box.setSelectionRange(box.value.length, box.value.length);
   message.setAttribute("data-editing", "");
   message.append(form);
+  fit(box);
   box.focus();
   form.scrollIntoView({ block: "nearest" });
-  box.addEventListener("input", () => remember("sessionStorage", key, JSON.stringify([text, box.value])));
+  box.addEventListener("input", () => {
+    fit(box);
+    remember("sessionStorage", key, JSON.stringify([text, box.value]));
+  });
   form.querySelector("[data-cancel]")?.addEventListener("click", () => {
     remember("sessionStorage", key, "");
     close();
