@@ -1,8 +1,13 @@
 """What a person says that messages are about is kept for good, and can be taken back."""
 
+import json
+from dataclasses import replace
+
 import pytest
 
 from smart_context.base.errors import CommandFailed, InvalidParams
+from smart_context.topics.stored import to_assignments, to_stored
+from smart_context.topics.values import Extraction, Topic
 from tests.vaults import BOATS, write_boats_and_knots
 
 pytestmark = pytest.mark.anyio
@@ -66,6 +71,34 @@ async def test_a_message_not_about_a_topic_leaves_it_and_may_match_another(vault
         kept = await running.call("set_filter", chat_id="c", topics=["Boats"])
         assert "q1" not in kept.get("kept_by", {})["Boats"]
         await assign(running, "q1", "Boats")  # by label; the last word counts
+        assert "q1" in (await members(running))["Boats"]
+
+
+async def test_a_message_not_about_a_wider_topic_leaves_its_parts_too(vault, served):
+    write_boats_and_knots(vault, "c", **FOUND)
+    found = [
+        Topic(label=label, count=len(ids.split()), message_ids=tuple(ids.split()), id=f"t-{label}")
+        for label, ids in ({**FOUND, "Masts": "q1 a1 q2 a2", "Keels": "q3 a3 q5 a5"}).items()
+    ]
+    tree = [replace(t, parent_id="t-Boats" if t.label in ("Masts", "Keels") else "") for t in found]
+    path = vault / ".memory" / "c.json"
+    chat = json.loads(path.read_text())
+    path.write_text(json.dumps({**chat, "topics": to_stored(Extraction(topics=(*tree,)), (), ())}))
+    path.with_suffix(".topics.json").write_text(json.dumps(to_assignments(tree, seen="a7")))
+    async with served() as running:
+        assert (await members(running))["Masts"] == "q1 a1 q2 a2"
+        await assign(running, "q1 a1", not_topic_id="t-Boats")
+        await running.call("refresh_topics", chat_id="c", wait=True)
+        inside = [
+            ids.split() for label, ids in (await members(running)).items() if label != "Knots"
+        ]
+        assert inside
+        assert not any({"q1", "a1"} & {*ids} for ids in inside)
+        kept = await running.call("set_filter", chat_id="c", topics=["Boats"])
+        assert {"q1", "a1"}.isdisjoint(kept["kept_by"]["Boats"])
+        assert await why(running, "q1") == "out: not part of Boats, as you chose"
+        await running.call("undo", chat_id="c")  # the pick
+        await running.call("undo", chat_id="c")
         assert "q1" in (await members(running))["Boats"]
 
 
