@@ -142,6 +142,19 @@ class Scores:
         members = None if self.members is None else self.members & ~apart
         return replace(self, values=np.where(apart, np.float32(0), self.values), members=members)
 
+    def silent(self, places: Sequence[bool]) -> "Scores":
+        """The scores where these messages match no topic, but stay members of theirs.
+
+        Raw cosines stay as they are.
+
+        Args:
+            places: For each message, True for one that names no subject.
+        """
+        if self.presence is None:
+            return self
+        is_silent = np.array(places, dtype=np.bool_)
+        return replace(self, values=np.where(is_silent, np.float32(0), self.values))
+
     @property
     def _rows(self) -> NDArray[np.intp]:
         if self.mentioned is None or not self.mentioned.any():

@@ -44,7 +44,7 @@ from smart_context.topics.growing import (
     stays_as_it_grows,
 )
 from smart_context.topics.holding import centres_of, nearest_label, with_held
-from smart_context.topics.naming.acceptance import is_courtesy
+from smart_context.topics.naming.acceptance import is_courtesy, with_short_answers
 from smart_context.topics.naming.naming import NAMELESS, Talk, labels_of
 from smart_context.topics.standing.personal import standing_facts
 from smart_context.topics.standing.standing import standing_instructions
@@ -52,7 +52,7 @@ from smart_context.topics.values import MOST_READ, MOST_TOPICS, Extraction, Held
 
 _SMALLEST_SHARE, _SMALLEST = 0.03, 3
 _READ_FOR_LANGUAGE, _MOST_READ = 300, 200
-_SHORT_ANSWER, _LONGEST_COURTESY = 300, 120
+_LONGEST_COURTESY = 120
 _LABEL_WORDS = 4
 _FEW_ASKED, _FIRST_WORDS = 2, 300
 """So many questions name their topic without their answers. In scripts without spaces it is one:
@@ -415,13 +415,11 @@ def _goes_on(
 
 def _says_nothing(spoken: Sequence[Message], bare: Sequence[bool]) -> list[bool]:
     """For each message, True if it is bare, or answers a courtesy."""
-    found: list[bool] = []
-    is_courteous = False
-    for message, is_bare in zip(spoken, bare, strict=True):
-        if message.role == "user":
-            is_courteous = is_bare and not refers_back(message.text)
-        found.append(is_bare or (is_courteous and len(message.text) <= _SHORT_ANSWER))
-    return found
+    courteous = [
+        is_bare and not refers_back(message.text)
+        for message, is_bare in zip(spoken, bare, strict=True)
+    ]
+    return [*map(or_, bare, with_short_answers(spoken, courteous))]
 
 
 def _without_crumbs(subject: Subject) -> Subject:

@@ -34,6 +34,7 @@ from smart_context.relevance.score import Scores, TopicQuery
 from smart_context.relevance.scorer import RelevanceScorer, clearly_elsewhere, clearly_nearest
 from smart_context.relevance.select import Selection, select_messages
 from smart_context.topics.extraction import is_spoken
+from smart_context.topics.naming.acceptance import courtesies_among
 from smart_context.topics.stored import stored_sticky_ids
 from smart_context.topics.values import Topic
 
@@ -262,6 +263,7 @@ class ContextSelector:
             if counting is not None:
                 word = word_of(state, view.sidecar.topics, candidates)
                 counting = counting.without(word.elsewhere)
+                counting = counting.silent(courtesies_among(candidates))
             return select_messages(
                 candidates,
                 scores=counting,

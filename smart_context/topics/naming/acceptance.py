@@ -9,6 +9,7 @@ from pathlib import Path
 
 from smart_context.base.text.word_lists import STOP_WORDS_OF, word_lists
 from smart_context.base.text.words import UNSPACED_RUN, is_stop_word
+from smart_context.chat.messages import Message
 from smart_context.topics.naming.labels import clean_label
 from smart_context.topics.naming.unspaced import begins_phrase, ends_phrase, is_korean, stretches_of
 
@@ -199,12 +200,30 @@ def is_courtesy(text: str) -> bool:
     )
 
 
+def courtesies_among(messages: Sequence[Message]) -> list[bool]:
+    """For each message, True for a user's courtesy, and for a short answer to one."""
+    courteous = [message.role == "user" and is_courtesy(message.text) for message in messages]
+    return with_short_answers(messages, courteous)
+
+
+def with_short_answers(messages: Sequence[Message], courteous: Sequence[bool]) -> list[bool]:
+    """For each message, True for one of these, and for a short answer to one that a user sent."""
+    found: list[bool] = []
+    is_answer = False
+    for message, is_one in zip(messages, courteous, strict=True):
+        if message.role == "user":
+            is_answer = is_one
+        found.append(is_one or (is_answer and len(message.text) <= _SHORT_ANSWER))
+    return found
+
+
 def is_said(text: str, texts: Sequence[str]) -> bool:
     """True if some text contains the words side by side."""
     return any(text.lower() in said.lower() for said in texts)
 
 
 _LONGEST_COURTESY = 12
+_SHORT_ANSWER = 300
 _MOST_READ = 1_000
 """Most characters of a courtesy: a message of megabytes would take a second to look through."""
 
