@@ -1,8 +1,8 @@
 """The groups of a chat that has grown: the topics that it had, and those of new messages.
 
 What the user relies on stays. The rest of a chat that begins is grouped as if it was new each time;
-later it stays, too, unless a new grouping is clearly better, which is looked at in short chats
-only: the time for that grows with the square of the messages.
+later it stays, too, except where a new grouping is clearly better, which is looked at in short
+chats only: the time for that grows with the square of the messages.
 """
 
 from collections.abc import Sequence
@@ -28,16 +28,17 @@ from smart_context.topics.values import MOST_READ, Previous, Topic
 
 _FEW_MESSAGES, _FEW_UNITS = 4, 2
 
-_BEGUN = 4
-"""So many questions are always grouped afresh, but for what the user relies on."""
-
-FIRST = 60
-"""So many messages are grouped afresh unless that takes a group apart."""
+BEGUN, EARLY, FIRST = 8, 20, 60
+"""So many messages are always grouped afresh, but for what the user relies on; so many unless that
+takes more than the last question out of a group; and so many unless it takes a group apart."""
 
 COMPARED = 300
 """In a chat of more messages, what it had is not compared with a new grouping at each turn."""
 
-_WORTH, _BESIDE, _CLEARLY = 0.25, 1.0, 0.15
+_WORTH, _BESIDE = 0.25, 1.0
+_CLEARLY, _CLEARLY_LATER = 0.05, 0.35
+"""What a new grouping of a part of the chat has to gain for each unit in it: in the first messages,
+and later, where one more question may let it fall into other groups."""
 
 Places = tuple[int, ...]
 """The positions of the messages of a group."""
@@ -119,11 +120,11 @@ def grown_groups(
         now[_is_left_out(messages, spoken, said, previous, own, now)] = NO_GROUP
         if afresh and units.new_from < len(before):
             right = _with_lone_units(_put_right(afresh, own, stays, previous), now, unit_of)
-            is_begun = len(directions) <= _BEGUN
-            is_harmless = len(messages) <= FIRST and not _takes_apart(before, right, unit_of)
-            gain = _worth(units, right, unit_of) - _worth(units, now, unit_of)
-            is_better = gain > _CLEARLY * len(directions)
-            now = right if is_begun or is_harmless or is_better else now
+            right[right >= len(topics)] += int(now.max()) + 1  # no number of the grown chat's
+            if len(messages) > FIRST:
+                right[now == NO_GROUP] = NO_GROUP
+            free_from = _free_from(len(messages), units.new_from)
+            now = _mended(units, before, now, right, unit_of, free_from)
     groups = _tree(now, topics, smallest, previous.fixed_labels)
     return sorted(
         _nested(groups, rows, most=most, largest=units.largest),
@@ -170,48 +171,94 @@ def _put_right(
 
 
 def _with_lone_units(right: Labels, now: Labels, unit_of: Labels) -> Labels:
-    """The groups afresh; a unit that is alone in one goes where it went in the grown chat.
+    """The groups afresh; of units that are alone in one, some go where they went in the grown chat.
 
-    The first two questions of a chat stay alone.
+    These are the newest one, and those that wait there.
     """
-    if int(unit_of[-1]) < _FEW_UNITS:
-        return right
     found = right.copy()
-    for group in np.unique(right[right != NO_GROUP]):
-        members = right == group
-        if len(np.unique(unit_of[members])) > 1:
-            continue
-        places = np.flatnonzero(members)
-        joined = now[places[0]]
-        others = right[(now == joined) & ~members]
-        others = others[others != NO_GROUP]
-        if joined == NO_GROUP:
-            found[places] = NO_GROUP
-        elif len(others):
-            found[places] = np.bincount(others).argmax()
+    sizes = np.bincount(right[_firsts(unit_of)] + 1, minlength=int(right.max()) + 2)
+    is_alone = (sizes[right + 1] == 1) & (right != NO_GROUP)
+    found[is_alone & (now == NO_GROUP)] = NO_GROUP
+    newest = unit_of == unit_of[-1]
+    others = right[(now == now[-1]) & ~newest & (right != NO_GROUP)]
+    if is_alone[-1] and now[-1] != NO_GROUP and len(others) and unit_of[-1] >= _FEW_UNITS:
+        found[newest] = np.bincount(others).argmax()
     return found
 
 
-def _takes_apart(before: Labels, right: Labels, unit_of: Labels) -> bool:
+def _free_from(count: int, new_from: int) -> int:
+    """The first unit that may leave its group for nothing, in a chat of `count` messages.
+
+    -1 where even to join a new group takes a gain.
+    """
+    if count <= BEGUN:
+        return 0
+    if count <= EARLY:
+        return new_from - 1
+    return new_from if count <= FIRST else -1
+
+
+def _mended(
+    units: Units, before: Labels, now: Labels, right: Labels, unit_of: Labels, free_from: int
+) -> Labels:
+    """The groups of the grown chat; those afresh where these are better.
+
+    Each part of the chat that the two divide in different ways is judged by itself: the groups
+    afresh have to gain enough for each unit, unless they leave those of all but the free units
+    together.
+    """
+    part_of = _parts(now, right)
+    first, found = _firsts(unit_of), now.copy()
+    clearly = _CLEARLY if free_from >= 0 else _CLEARLY_LATER
+    for part in np.unique(part_of[now != right]):
+        inside = part_of == part
+        members = np.flatnonzero(inside[first])
+        afresh, stays = right[first][members], members < free_from
+        is_harmless = free_from >= 0 and not _takes_apart(before[members[stays]], afresh[stays])
+        gain = _worth(units, members, afresh) - _worth(units, members, now[first][members])
+        if is_harmless or gain > clearly * len(members):
+            found[inside] = right[inside]
+    return found
+
+
+def _parts(now: Labels, right: Labels) -> Labels:
+    """Shape (n,): the same number for messages of groups that overlap, or are one topic."""
+    part = {int(number): int(number) for number in np.union1d(now, right)}
+    for one, other in sorted(set(zip(now.tolist(), right.tolist(), strict=True))):
+        if NO_GROUP not in (one, other):
+            joined, gone = part[one], part[other]
+            part = {n: joined if each == gone else each for n, each in part.items()}
+    known = np.where(now == NO_GROUP, right, now)
+    return np.array([part[number] for number in known.tolist()], dtype=np.intp)
+
+
+def _takes_apart(before: Labels, after: Labels) -> bool:
     """True if a group of several units loses one."""
-    after = right[np.flatnonzero(np.diff(unit_of, prepend=-1))]
     return any(
         len(set(after[before == group].tolist())) > 1
         for group in np.unique(before[before != NO_GROUP])
     )
 
 
-def _worth(units: Units, now: Labels, unit_of: Labels) -> float:
-    """How much more alike the pairs of units in one group are than what one group takes."""
-    first = np.flatnonzero(np.diff(unit_of, prepend=-1))
-    groups = now[first]
+def _worth(units: Units, members: Labels, groups: Labels) -> float:
+    """How much more alike the pairs of units in one group are than what one group takes.
+
+    Args:
+        members: Shape (m,), some units.
+        groups: Shape (m,), their groups.
+    """
     worth = 0.0
     for group in np.unique(groups[groups != NO_GROUP]):
-        rows = units.rows[groups == group]
+        rows = units.rows[members[groups == group]]
         pairs = len(rows) * (len(rows) - 1)
         worth += pairs * (hold_together(rows) - units.share * _WORTH) / 2
-    is_beside = (groups[1:] == groups[:-1]) & (groups[1:] != NO_GROUP)
-    return worth + _BESIDE * float(units.bonus[is_beside].sum())
+    is_next = (groups[1:] == groups[:-1]) & (groups[1:] != NO_GROUP) & (np.diff(members) == 1)
+    return worth + _BESIDE * float(units.bonus[members[1:][is_next] - 1].sum())
+
+
+def _firsts(unit_of: Labels) -> Labels:
+    """Shape (u,): the first message of each unit."""
+    return np.flatnonzero(np.diff(unit_of, prepend=-1))
 
 
 def _after(messages: Sequence[Message], seen: str) -> int:
@@ -277,8 +324,7 @@ def _of_units(own: Labels, unit_of: Labels, topics: int) -> Labels:
 
 def _points(said: Said, unit_of: Labels) -> NDArray[np.bool_]:
     """Shape (u,): True for units whose first message points to earlier ones."""
-    first = np.flatnonzero(np.diff(unit_of, prepend=-1))
-    return np.asarray(np.isin(first, np.flatnonzero(said.refers_back)), dtype=np.bool_)
+    return np.asarray(np.isin(_firsts(unit_of), np.flatnonzero(said.refers_back)), dtype=np.bool_)
 
 
 def _is_left_out(

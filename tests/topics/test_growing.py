@@ -235,12 +235,22 @@ async def test_a_courtesy_or_a_follow_up_changes_no_topic_and_founds_none(extrac
 async def test_the_demonstrations_chats_keep_their_topics_from_the_first_message_on(extractor):
     found = Growth()
     for name in DEMO_CHATS:
-        found += growth_of(await steps_of(demo_chat(name), extractor))
-    assert sum(found.changed) == 0
+        messages = demo_chat(name)
+        steps = await steps_of(messages, extractor)
+        afresh = await extractor.extract(messages, regroup=True)
+        assert groups(steps[-1]) == groups(afresh.topics)
+        if name != "agent-debugging":  # its first questions fall into three topics later
+            found += growth_of(steps)
+    assert len([share for share in found.changed if share]) <= 1  # a question finds its topic later
+    assert max(found.changed) < 0.06
     assert (found.apart, found.duplicates) == (0, 0)
     assert set(found.together) == {1.0}
     assert found.relabelled <= 0.05 * found.labels
     assert found.most <= 8
+
+
+def groups(topics):
+    return {frozenset(topic.message_ids) for topic in topics}
 
 
 @pytest.mark.parametrize(("turns", "is_compared"), [(150, True), (152, False)])
@@ -288,7 +298,8 @@ async def test_subjects_that_return_have_one_topic_each_in_other_languages(extra
     steps = await steps_of(messages, extractor)
     wanted = {frozenset(f"m{place}" for place in group) for group in chat["groups"]}
     assert {frozenset(held) for held in tops(steps[-1]).values()} == wanted
-    assert sum(growth_of(steps[2:]).changed) == 0  # two first questions may stand apart at first
+    changed = growth_of(steps[5:]).changed  # the first questions may stand apart at first
+    assert len([share for share in changed if share]) <= 1
 
 
 async def test_less_likeness_is_asked_for_in_other_languages_unless_all_questions_are_alike():
@@ -446,6 +457,24 @@ async def test_a_question_about_something_else_does_not_join_what_stands_around_
         ["m2", "m3", "m4", "m5", "m8", "m9"],
         ["m6", "m7"],
     ]
+
+
+async def test_a_first_question_leaves_the_second_ones_group_when_the_third_tells(extractor):
+    flights = (
+        "I will fly to Hangzhou next Thursday. Could you help me check if there's a flight?",
+        "You could take MU5132 of China Eastern Airlines, from Terminal 2.",
+    )
+    cars = (
+        ("Hello, I want to buy a gas-powered SUV within 150,000 yuan.", "The T-Cross suits you."),
+        ("Does it have cruise control?", "Sure, it has."),
+    )
+    messages = words_of(flights, *cars)
+    mixed = Topic(label="Trips", count=4, id="t1", message_ids=("m0", "m1", "m2", "m3"))
+    before = Previous(topics=(mixed,), seen="m3")
+    shown = await extractor.extract(messages, previous=before)
+    afresh = await extractor.extract(messages, regroup=True)
+    assert groups(shown.topics) == groups(afresh.topics)
+    assert len(groups(shown.topics)) == 2
 
 
 async def test_a_greeting_is_in_no_topic_and_names_none(extractor):
