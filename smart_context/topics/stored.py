@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from smart_context.base.results import TopicResult
 from smart_context.base.values import JsonObject, text_in
+from smart_context.chat.documents.document import MOST_MESSAGES
 from smart_context.chat.messages import Message, MessageId
 from smart_context.topics.identity import with_ids
 from smart_context.topics.values import STICKY_LABEL, Extraction, Topic
@@ -191,5 +192,5 @@ def _objects(topics: object) -> Objects:
 
 
 def _texts(value: object) -> tuple[str, ...]:
-    entries = value if isinstance(value, list) else []
+    entries = value[:MOST_MESSAGES] if isinstance(value, list) else []
     return tuple(entry for entry in entries if isinstance(entry, str))

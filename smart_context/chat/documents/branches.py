@@ -28,6 +28,9 @@ VERSION_ORDER = "version_order"
 REMOVED = "removed"
 """Where earlier releases kept what regenerating left, without saying what it followed."""
 
+_MOST_REMOVALS = 1_000
+"""So many of these count, the newest; the others stay in the file."""
+
 _MOST_LOOKED_AT, _FEWEST_LOOKED_AT = 1_000_000, 20
 _DEEPEST = 50
 """Most branches, one inside another, that are made current in one go."""
@@ -68,7 +71,7 @@ def branches_of(document: Mapping[str, Any]) -> list[JsonObject]:
     """
     found = document.get(BRANCHES)
     branches = [branch for branch in _listed(found) if _is_branch(branch)]
-    removals = [entry for entry in _listed(document.get(REMOVED)) if _is_removal(entry)]
+    removals = _removals_of(document)
     if not removals:
         return branches
     answers = _answers_in((document, *branches, *removals))
@@ -83,8 +86,9 @@ def set_branches(
     damaged = [entry for entry in _listed(document.get(BRANCHES)) if not _is_branch(entry)]
     kept = [*(branch for branch in branches if branch["messages"]), *damaged][:at_most]
     set_value(document, BRANCHES, kept)
-    if isinstance(document.get(REMOVED), list):
-        set_value(document, REMOVED, [e for e in document[REMOVED] if not _is_removal(e)])
+    taken = {id(entry) for entry in _removals_of(document)}
+    if taken:
+        set_value(document, REMOVED, [e for e in document[REMOVED] if id(e) not in taken])
 
 
 def leave(document: JsonObject, place: int, *, branch_id: str, now: str) -> None:
@@ -344,7 +348,10 @@ def _is_branch(entry: object) -> bool:
     return isinstance(entry, dict) and isinstance(entry.get("messages"), list)
 
 
-_is_removal = _is_branch
+def _removals_of(document: Mapping[str, Any]) -> list[JsonObject]:
+    """What an earlier release removed, so far as it counts, oldest first."""
+    found = [entry for entry in _listed(document.get(REMOVED)) if _is_branch(entry)]
+    return found[-_MOST_REMOVALS:]
 
 
 class _Answered(NamedTuple):

@@ -26,6 +26,9 @@ MAX_DEPTH = 200
 MOST_MESSAGES = 100_000
 """A document with more is refused: five megabytes of empty messages would take a gigabyte."""
 
+_MOST_KEYS = 10_000
+"""A document has some ten, and those of other programs."""
+
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _encode_ascii = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 _encode_sorted = json.JSONEncoder(sort_keys=True, allow_nan=False).encode
@@ -179,6 +182,8 @@ def read_version(content: bytes, known: Version | None = None) -> Version:
     if not isinstance(document, dict):
         raise NotAChat(f"expected a JSON object, found {_kind(document)}")
     messages = document.get("messages", [])
+    if len(document) > _MOST_KEYS:
+        raise NotAChat(f"expected at most {_MOST_KEYS:,} keys, found {len(document):,}")
     if not isinstance(messages, list):
         raise NotAChat(f"expected a list under 'messages', found {_kind(messages)}")
     if len(messages) > MOST_MESSAGES:
@@ -198,6 +203,8 @@ def settle(document: Mapping[str, Any], known: Version) -> Version:
         NotJson: `messages` is not a list, or too long, or something can't be written as JSON.
     """
     messages = document.get("messages", None)
+    if len(document) > _MOST_KEYS:
+        raise NotJson(f"expected at most {_MOST_KEYS:,} keys, found {len(document):,}")
     if "messages" in document and not isinstance(messages, list):
         raise NotJson(f"expected a list under 'messages', found {_kind(messages)}")
     if messages is not None and len(messages) > MOST_MESSAGES:

@@ -117,11 +117,10 @@ class ChatView:
     # the provider held the history of the last request, so nothing was left out
     is_held: bool = False
     model: str = ""  # the chat's own model; empty for that of the settings
+    sticky_ids: frozenset[MessageId] = field(init=False)  # messages with standing instructions
 
-    @property
-    def sticky_ids(self) -> frozenset[MessageId]:
-        """Messages with standing instructions."""
-        return stored_sticky_ids(list(self.topics))
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sticky_ids", stored_sticky_ids(list(self.topics)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

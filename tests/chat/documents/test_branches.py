@@ -12,6 +12,7 @@ from smart_context.chat.documents.branches import (
     branches_of,
     leave,
     reattach,
+    set_branches,
     show_version,
     unreachable,
     versions_of,
@@ -317,3 +318,17 @@ def test_no_message_is_ever_lost_and_going_back_restores_the_chat(deeds):
         assert done.chat.all_ids == sorted(done.said)
         for head, (current, _) in done.chat.versions.items():
             assert done.numbers.setdefault(head, current) == current
+
+
+def test_of_very_much_that_an_earlier_release_removed_the_newest_counts_and_the_rest_stays():
+    removed = [
+        {"removed_at": f"2026-03-01T10:30:{n:04}Z", "messages": [message(f"r{n}")]}
+        for n in range(1_003)
+    ]
+    document = {"messages": [message("q")], "removed": removed}
+    found = branches_of(document)
+    assert [branch["messages"][0]["id"] for branch in found][:2] == ["r1002", "r1001"]
+    assert len(found) == 1_000
+    set_branches(document, found)
+    assert len(document["branches"]) == 1_000
+    assert [entry["messages"][0]["id"] for entry in document["removed"]] == ["r0", "r1", "r2"]

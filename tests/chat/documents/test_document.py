@@ -144,6 +144,11 @@ def test_entries_that_are_no_messages_are_kept():
             "at most 160,000 lists and objects, found 160,002",
             id="too much in little",
         ),
+        pytest.param(
+            b"{" + b",".join(b'"k%d":0' % n for n in range(10_001)) + b"}",
+            "at most 10,000 keys, found 10,001",
+            id="too many keys",
+        ),
     ],
 )
 def test_damage_is_told_in_words(content, reason):
