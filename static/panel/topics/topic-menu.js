@@ -82,6 +82,7 @@ export function startTopicMenu(root, panel) {
     if (next instanceof Node && next !== opener && !menu.contains(next)) close(false);
   });
   document.addEventListener("pointerdown", (event) => {
-    if (!(event.target instanceof Node) || ![menu, opener].some((one) => one?.contains(event.target))) close(false);
+    const at = event.target instanceof Node ? event.target : null;
+    if (!at || ![menu, opener].some((one) => one?.contains(at))) close(false);
   });
 }
