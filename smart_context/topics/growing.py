@@ -98,6 +98,7 @@ def grown_groups(
     unit_of = units_of(said.goes_on)
     directions = unit_rows(rows, unit_of)
     own = _owners([message.id for message in spoken], topics)
+    waits = _waiting(own, messages, spoken, previous)
     _join_held(own, spoken, previous, directions[unit_of])
     stays = _stays(own, previous, spoken)
     before = _of_units(own, unit_of, len(topics))
@@ -112,14 +113,15 @@ def grown_groups(
         share=said.share_asked(directions),
     )
     if not is_grown(messages, previous):
-        now = _put_right(afresh, own, stays, previous)
+        now = _put_right(afresh, own, stays, waits, spoken, previous)
     else:
         after = grown(units, before)
         keeps = stays | ((own != NO_GROUP) & (after[unit_of] == before[unit_of]))
         now = np.where(keeps, own, after[unit_of])
         now[_is_left_out(messages, spoken, said, previous, own, now)] = NO_GROUP
         if afresh and units.new_from < len(before):
-            right = _with_lone_units(_put_right(afresh, own, stays, previous), now, unit_of)
+            right = _put_right(afresh, own, stays, waits, spoken, previous)
+            right = _with_lone_units(right, now, unit_of)
             right[right >= len(topics)] += int(now.max()) + 1  # no number of the grown chat's
             if len(messages) > FIRST:
                 right[now == NO_GROUP] = NO_GROUP
@@ -140,14 +142,21 @@ def _stays(own: Labels, previous: Previous, spoken: Sequence[Message]) -> NDArra
 
 
 def _put_right(
-    afresh: Sequence[Places], own: Labels, stays: NDArray[np.bool_], previous: Previous
+    afresh: Sequence[Places],
+    own: Labels,
+    stays: NDArray[np.bool_],
+    waits: NDArray[np.bool_],
+    spoken: Sequence[Message],
+    previous: Previous,
 ) -> Labels:
     """Shape (n,): the number of each message's group afresh, beside what the user relies on.
 
     The other messages of a new group join the topic of these that has most of it. Else it is the
     topic of which it has most messages, and gets a number above all topics if there is none.
+    Messages that wait in no topic follow none that is there only since it was said under a pick.
     """
     topics = previous.topics
+    is_held = np.array([message.id in previous.held.within for message in spoken])
     touched = [n for n, topic in enumerate(topics) if previous.is_touched(topic)]
     now = np.where(stays, own, NO_GROUP)
     shares: list[tuple[int, int, int]] = []
@@ -157,7 +166,8 @@ def _put_right(
         rest = places[~stays[places]]
         host = max(touched, key=lambda n: (known[n], -n), default=NO_GROUP)
         if host != NO_GROUP and known[host] and known[host] >= np.delete(known, touched).sum():
-            now[rest] = host
+            is_told = not is_held[places[own[places] == host]].all()
+            now[rest if is_told else rest[~waits[rest]]] = host
             continue
         shares += [(-int(size), n, len(free)) for n, size in enumerate(known) if size]
         free.append(rest)
@@ -168,6 +178,15 @@ def _put_right(
     for group, rest in enumerate(free):
         now[rest] = number.get(group, len(topics) + group)
     return now
+
+
+def _waiting(
+    own: Labels, messages: Sequence[Message], spoken: Sequence[Message], previous: Previous
+) -> NDArray[np.bool_]:
+    """Shape (n,): True for messages that the last extraction put into no topic."""
+    seen = {message.id for message in messages[: _after(messages, previous.seen)]}
+    is_seen = np.array([message.id in seen for message in spoken], dtype=np.bool_)
+    return np.asarray(is_seen & (own == NO_GROUP), dtype=np.bool_)
 
 
 def _with_lone_units(right: Labels, now: Labels, unit_of: Labels) -> Labels:

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from smart_context.chat.messages import Message, messages_of
+from smart_context.chat.messages import Message, MessageId, messages_of
 from smart_context.cli.evaluation.measures import Growth, growth_of, steps_of
 from smart_context.cli.evaluation.runs import RememberingEmbedder
 from smart_context.cli.server.serve import DEMO_VAULT
 from smart_context.llm.offline.every_language import EveryLanguageEmbedder
 from smart_context.topics.clusters.grouping import Said, subjects_of
 from smart_context.topics.embedded import EmbeddedTopicExtractor
-from smart_context.topics.values import Previous, Topic
+from smart_context.topics.values import Held, Previous, Topic
 
 pytestmark = pytest.mark.anyio
 
@@ -490,6 +490,39 @@ async def test_a_greeting_is_in_no_topic_and_names_none(extractor):
     before = Previous(topics=(held,), seen="m3", fixed_labels=frozenset(["Dach"]))
     found = await extractor.extract(words_of(HELLO, *SOLAR), previous=before)
     assert {"m0", "m1"} <= tops(found.topics)["Dach"]
+
+
+@pytest.mark.parametrize(
+    ("picked", "waiting", "said"),
+    [
+        (
+            (
+                ("How do I keep a sourdough starter alive?", "Feed it flour and water each week."),
+                ("How long does sourdough dough rise?", "The dough needs four hours, then a fold."),
+            ),
+            ("When should I plant tomatoes?", "Plant tomatoes after the last frost, in May."),
+            ("How deep do I plant tomatoes?", "Plant tomatoes up to their first leaves."),
+        ),
+        (
+            SOLAR,
+            KYOTO,
+            ("Wo übernachte ich in Kyoto?", "In Kyoto nahe Gion, im November früh buchen."),
+        ),
+    ],
+)
+async def test_what_waits_in_no_topic_follows_nothing_into_the_topic_that_it_was_said_under(
+    extractor, picked, waiting, said
+):
+    messages = words_of(*picked, waiting, said)
+    held = {MessageId(name): ("It",) for name in ("m6", "m7")}
+    topic = Topic(label="It", count=4, id="t1", message_ids=("m0", "m1", "m2", "m3"))
+    previous = Previous(
+        topics=(topic,), seen="m5", fixed_labels=frozenset(["It"]), held=Held(said=held)
+    )
+    for seen in ("m5", "m7"):
+        found = await extractor.extract(messages, previous=replace(previous, seen=seen))
+        assert tops(found.topics)["It"] == {"m0", "m1", "m2", "m3", "m6", "m7"}
+        previous = replace(previous, topics=found.topics)
 
 
 async def test_a_topic_of_two_questions_bears_their_words_not_those_of_the_answers(extractor):
