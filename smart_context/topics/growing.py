@@ -28,9 +28,9 @@ from smart_context.topics.values import MOST_READ, Previous, Topic
 
 _FEW_MESSAGES, _FEW_UNITS = 4, 2
 
-BEGUN, EARLY, FIRST = 8, 20, 60
-"""So many messages are always grouped afresh, but for what the user relies on; so many unless that
-takes more than the last question out of a group; and so many unless it takes a group apart."""
+BEGUN, FIRST = 8, 60
+"""So many messages are always grouped afresh, but for what the user relies on, and so many unless
+that takes a group apart."""
 
 COMPARED = 300
 """In a chat of more messages, what it had is not compared with a new grouping at each turn."""
@@ -212,8 +212,6 @@ def _free_from(count: int, new_from: int) -> int:
     """
     if count <= BEGUN:
         return 0
-    if count <= EARLY:
-        return new_from - 1
     return new_from if count <= FIRST else -1
 
 
