@@ -49,14 +49,16 @@ _ENCODINGS: Mapping[str, tuple[str, ...]] = {
     "cl100k_base": ("gpt-4", "gpt-3.5", "text-embedding-3", "text-embedding-ada-002"),
 }
 
-_SAMPLES_BY_FAMILY: Mapping[str, tuple[int, ...]] = {
+_SAMPLES_BY_FAMILY: Mapping[re.Pattern[str], tuple[int, ...]] = {
     # 32,000 to 65,000 tokens, made for English
-    r"llama-?2|codellama|tinyllama|vicuna|alpaca|wizard|zephyr|starling|openchat|solar"
-    r"|mistral($|:|-7b|.*-mistral)|-mistral|mixtral|codestral:|phi-?[23]|yi-|yi:|falcon|granite"
-    r"|starcoder|smollm|claude": (81, 177, 136, 156, 114, 68, 106, 95, 122, 60, 63),
-    r"(?<!code)qwen|qwq": (75, 147, 132, 151, 94, 68, 58, 82, 48, 38, 40),
-    r"llama-?3": (75, 147, 91, 111, 73, 56, 40, 45, 65, 40, 32),
-    r"llama-?4": (73, 146, 91, 110, 69, 51, 40, 31, 52, 34, 30),
+    re.compile(
+        r"llama-?2|codellama|tinyllama|vicuna|alpaca|wizard|zephyr|starling|openchat|solar"
+        r"|mistral($|:|-7b)|-mistral|mixtral|codestral:|phi-?[23]|yi-|yi:|falcon|granite"
+        r"|starcoder|smollm|claude"
+    ): (81, 177, 136, 156, 114, 68, 106, 95, 122, 60, 63),
+    re.compile(r"(?<!code)qwen|qwq"): (75, 147, 132, 151, 94, 68, 58, 82, 48, 38, 40),
+    re.compile(r"llama-?3"): (75, 147, 91, 111, 73, 56, 40, 45, 65, 40, 32),
+    re.compile(r"llama-?4"): (73, 146, 91, 110, 69, 51, 40, 31, 52, 34, 30),
 }
 """By what is in a model's name: the tokens of `SAMPLES` by the tokenizer of its kind.
 
@@ -149,7 +151,7 @@ def encoding_name(model: str | None) -> str | None:
 def _factors_of(model: str | None) -> Parts:
     """What is known of a tokenizer by a model's name alone."""
     bare = (model or "").lower().rpartition("/")[2]
-    counts = (c for name, c in _SAMPLES_BY_FAMILY.items() if re.search(name, bare))
+    counts = (c for named, c in _SAMPLES_BY_FAMILY.items() if named.search(bare))
     return next(map(factors_by, counts), AS_ESTIMATED)
 
 

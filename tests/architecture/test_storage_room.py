@@ -36,7 +36,7 @@ ELSEWHERE = {
     "vault/trust/files.py": "what is to be trusted",
     "vault/trust/vault.py": "the folder of the user's settings",
     "web/gate/client_keys.py": "the folder of the user's settings",
-    "web/gate/sessions.py": "the folder of the user's settings",
+    "web/gate/session_record.py": "the folder of the user's settings",
 }
 """Who opens files that are not below the memory folder, and which."""
 

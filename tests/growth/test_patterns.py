@@ -49,7 +49,7 @@ MADE_WHEN_NEEDED = {
     "topics/standing/standing.py": 1,
     "vault/assigns.py": 1,
     "vault/guarded/ignore.py": 1,
-    "web/gate/sessions.py": 1,
+    "web/gate/session_record.py": 1,
 }
 """How often expressions are put together; `test_parsers` tries what does so from a text."""
 

@@ -195,12 +195,12 @@ async def test_summaries_of_large_chats_are_kept_for_the_next_start(store, folde
         b"{",
         b"[]",
         b"null",
-        b'{"version": 5}',
-        b'{"version": 5, "chats": []}',
-        b'{"version": 5, "chats": {"large": [1]}}',
-        b'{"version": 5, "chats": {"../x": [1, 2, 3, "t", 1, "u", "p"]}}',
-        b'{"version": 5, "chats": {"large": [1, 2, 3, 4, 5, 6, 7]}}',
-        b'{"version": 5, "chats": {}}',
+        b'{"version": 6}',
+        b'{"version": 6, "chats": []}',
+        b'{"version": 6, "chats": {"large": [1]}}',
+        b'{"version": 6, "chats": {"../x": [1, 2, 3, "t", 1, "u", "p"]}}',
+        b'{"version": 6, "chats": {"large": [1, 2, 3, 4, 5, 6, 7]}}',
+        b'{"version": 6, "chats": {}}',
         b"\xff",
         b"[" * 100_000,
     ],
@@ -208,13 +208,13 @@ async def test_summaries_of_large_chats_are_kept_for_the_next_start(store, folde
 async def test_a_damaged_index_is_made_again(store, folder, large, content):
     put(folder / INDEX_NAME, content)
     assert (await only(store)).message_count == 2
-    assert on_disk(folder / INDEX_NAME)["version"] == 5
+    assert on_disk(folder / INDEX_NAME)["version"] == 6
 
 
 async def test_an_index_of_an_older_version_is_made_again(store, folder, large):
     await store.listing.rows(OWNER)
     index = folder / INDEX_NAME
-    older = index.read_text().replace('"version":5', '"version":4')
+    older = index.read_text().replace('"version":6', '"version":5')
     index.write_text(older.replace('"bb', '"**bb'))
     assert (await only(FileChats(folder))).preview.startswith("bb")
 
