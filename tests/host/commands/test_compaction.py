@@ -131,7 +131,7 @@ async def test_a_summary_that_is_not_shorter_than_what_it_replaces_is_not_stored
     async with started(digest=wordy) as bench:
         await talk(bench, "One", "Two")
         stored = await bench.messages("c1")
-        with pytest.raises(CommandFailed, match="with a summary, 121 tokens of messages"):
+        with pytest.raises(CommandFailed, match="with a summary, 104 tokens of messages"):
             await bench.call("chat.compact", chat_id="c1")
         assert await bench.messages("c1") == stored
         await talk(bench, "Three")
@@ -193,10 +193,10 @@ async def test_a_chat_that_changes_meanwhile_is_left_alone(started):
 
 async def test_near_the_window_a_chat_is_compacted_after_the_turn(started):
     async with started(WINDOW) as bench:
-        bench.reply(*["word " * 100] * 3, Scripted(pieces=("Yes",), usage=None), "Last")
-        await talk(bench, *["word " * 100] * 2)
+        bench.reply(*["word " * 125] * 3, Scripted(pieces=("Yes",), usage=None), "Last")
+        await talk(bench, *["word " * 125] * 2)
         assert not any(message.is_summary for message in await bench.messages("c1"))
-        await talk(bench, "word " * 100)
+        await talk(bench, "word " * 125)
         stored = await compacted(bench)
         (place,) = [at for at, message in enumerate(stored) if message.is_summary]
         assert 0 < place < len(stored) - 1
@@ -208,7 +208,7 @@ async def test_near_the_window_a_chat_is_compacted_after_the_turn(started):
 async def test_what_the_endpoint_counted_decides(started):
     async with started(WINDOW) as bench:
         usage = Usage(prompt_tokens=990, completion_tokens=1)
-        bench.reply("word " * 100, "word " * 100, Scripted(pieces=("word " * 300,), usage=usage))
+        bench.reply("word " * 125, "word " * 125, Scripted(pieces=("word " * 300,), usage=usage))
         await talk(bench, "One", "Two", "Three")
         assert await compacted(bench)
 
@@ -242,7 +242,7 @@ async def test_a_request_never_exceeds_the_window_and_what_is_protected_stays(st
         assert history[0].startswith("0 ")
         assert history[-1].startswith("19 ")
         assert 4 < len(history) < 8
-        assert "15 messages don't fit the window" in caplog.text
+        assert "14 messages don't fit the window" in caplog.text
 
 
 async def test_without_anybody_to_write_summaries_that_is_said(started):
@@ -333,8 +333,8 @@ async def test_a_slow_summary_near_the_window_is_not_started_again_with_each_tur
         return "Short."
 
     async with started(WINDOW, digest=slowly) as bench:
-        bench.reply(*["word " * 100] * 3, "Yes.")
-        await talk(bench, *["word " * 100] * 3)
+        bench.reply(*["word " * 125] * 3, "Yes.")
+        await talk(bench, *["word " * 125] * 3)
         await until(lambda: begun)
         await talk(bench, "And?")
         gate.set()
@@ -396,7 +396,7 @@ async def test_a_message_that_is_too_long_by_itself_is_not_sent_and_the_next_tur
 
 async def test_the_last_question_and_its_answer_stay_however_long_they_are(started):
     async with started(WINDOW) as bench:
-        bench.reply("Yes.", "word " * 400, "And so on.")
-        await talk(bench, "One", "word " * 250)
+        bench.reply("Yes.", "word " * 500, "And so on.")
+        await talk(bench, "One", "word " * 310)
         stored = await compacted(bench)
         assert [message.is_summary for message in stored] == [False, False, True, False, False]

@@ -89,7 +89,7 @@ async def test_no_redirect_is_followed(endpoint, elsewhere, ask, status):
     with pytest.raises(ModelFailed) as failed:
         await ask(settings(endpoint, api_key=KEY))
     assert f'to another address (status {status}): "{elsewhere.base_url}"' in str(failed.value)
-    assert "set it as base_url" in str(failed.value)
+    assert "use it in place of base_url in the [llm] table" in str(failed.value)
     assert failed.value.status == status
     assert elsewhere.requests == []
     assert len(endpoint.requests) == 1
