@@ -32,14 +32,13 @@ def all_rows(forecast: Forecast, count_tokens: CountTokens) -> list[JsonObject]:
 def rows_by_id(
     forecast: Forecast, asked: Collection[str], count_tokens: CountTokens
 ) -> dict[str, JsonObject]:
-    """The rows of the messages with these ids, in plain text, even if they are not candidates."""
+    """The rows of the messages with these ids, even if they are not candidates."""
     found: dict[str, JsonObject] = {
         message.id: _candidate(forecast, position)
         for position, message in enumerate(forecast.decision.candidates)
         if message.id in asked
     }
-    found |= {row["id"]: row for row in _absent_rows(forecast, count_tokens, asked)}
-    return {id_: row | {"text": plain_line(row["text"], ONE_LINE)} for id_, row in found.items()}
+    return found | {row["id"]: row for row in _absent_rows(forecast, count_tokens, asked)}
 
 
 def _absent_rows(
@@ -58,7 +57,7 @@ def _candidate(forecast: Forecast, position: int) -> JsonObject:
 
 
 def _row(message: Message, reason: Reason, tokens: int) -> JsonObject:
-    text = " ".join(message.text[:ONE_LINE].split())
+    text = plain_line(message.text[:ONE_LINE], ONE_LINE)
     return message_row(message.id, message.role, reason, tokens, text)
 
 
