@@ -44,6 +44,8 @@ _LINK = re.compile(
 _PAIRED = re.compile(r"(?<![\w`~=_\\])(__|~~|==)(?=\S)([^~=_\n]{1,200})(?<=\S)\1(?![\w`~=_.(])")
 _EMPHASIS = re.compile(r"(?<![\w*\\])([*_])(?=\S)([^*_\n]{1,200})(?<=\S)\1(?![\w*])")
 _ESCAPED = re.compile(r"\\([*_#~=`>|\[\]-])")
+_OF_MARKS = re.compile(r"[-`~=*_|:\[\]#+<>\\]")
+"""Without any of these a text has no marks: most of the time that prose would take is saved."""
 
 
 class Written(Protocol):
@@ -243,6 +245,8 @@ def plain_line(text: str, length: int) -> str:
 
 def unmarked(text: str) -> str:
     """The text without Markdown marks, to be shown on one plain line."""
+    if not _OF_MARKS.search(text):
+        return text
     plain = _LINK.sub(r"\1\2", _MARKDOWN.sub("", _PAIRED.sub(r"\2", text)))
     return _ESCAPED.sub(r"\1", _EMPHASIS.sub(r"\2", plain))
 
