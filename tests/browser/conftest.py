@@ -27,6 +27,7 @@ FLAGS = [
 VIEWPORT = {"width": 1280, "height": 800}
 LOST = (
     *("ERR_CONNECTION", "ERR_EMPTY_RESPONSE", "ERR_CONTENT_LENGTH_MISMATCH"),
+    "ERR_SOCKET_NOT_CONNECTED",
     *("ERR_INCOMPLETE_CHUNKED_ENCODING", "WebSocket connection to"),
     *("while the page was loading", "establish a connection to the server at ws"),
 )
