@@ -14,8 +14,8 @@ from typing_extensions import override
 
 T = TypeVar("T")
 
-_MANY = 10_000
-"""Messages: a step of work on more holds up others for some hundredths of a second."""
+MANY_MESSAGES = 10_000
+"""A step of work on more holds up others for some hundredths of a second."""
 
 
 async def run_uncancelled(work: Callable[[], T], threads: Executor | None = None) -> T:
@@ -46,9 +46,9 @@ async def give_way() -> None:
     await asyncio.sleep(0)
 
 
-async def beside(work: Callable[[], T], messages: int) -> T:
-    """The result of work on this many messages; on very many it is done in a thread."""
-    return await run_uncancelled(work) if messages > _MANY else work()
+async def beside(work: Callable[[], T], *, is_long: bool) -> T:
+    """The result of work, at once or, if it is long, from a thread, so that others go on."""
+    return await run_uncancelled(work) if is_long else work()
 
 
 async def in_daemon_thread(work: Callable[[], T], *, name: str) -> T:

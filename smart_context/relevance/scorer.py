@@ -11,6 +11,7 @@ from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from smart_context.base.text.languages import main_language
+from smart_context.base.threads import beside
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.llm.models import Matrix
 from smart_context.relevance.evidence.background import Background, BackgroundMaker, author_of
@@ -187,7 +188,7 @@ class RelevanceScorer:
 
         async with warm.lock:
             is_ready = warm.is_ready(messages, labels, language, judge)
-            background = prepare() if is_ready else await asyncio.to_thread(prepare)
+            background = await beside(prepare, is_long=not is_ready)
 
             def scored() -> Scores:
                 assigned = _assigned(messages, topics, others)
@@ -200,8 +201,7 @@ class RelevanceScorer:
                 scale = self._scale_of(evidence)
                 return score_enriched(labels, evidence, scale, assigned, warm.words.copies)
 
-            is_long = len(messages) > _SCORED_AT_ONCE
-            return await asyncio.to_thread(scored) if is_long else scored()
+            return await beside(scored, is_long=len(messages) > _SCORED_AT_ONCE)
 
     def _scale_of(self, evidence: Evidence) -> Scale:
         if self.scale is not None:

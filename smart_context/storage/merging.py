@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 from smart_context.base.errors import StorageAway
 from smart_context.base.json_limits import holds_more
 from smart_context.base.lookups import Lookups
-from smart_context.base.threads import run_uncancelled
+from smart_context.base.threads import beside, run_uncancelled
 from smart_context.base.values import JsonObject
 from smart_context.chat.documents.document import (
     Since,
@@ -194,7 +194,7 @@ class MergingChats(Generic[S]):
             is_long = len(part.entries) > _COPIED_AT_ONCE or holds_more(
                 list(part.other.values()), _ENTRIES_COPIED_AT_ONCE
             )
-            document = await run_uncancelled(part.copy) if is_long else part.copy()
+            document = await beside(part.copy, is_long=is_long)
             change(document)
 
             def work() -> S | None:

@@ -3,16 +3,17 @@
 Any text or bytes parse to a frame or to an error, never to an exception.
 """
 
-import asyncio
 import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any, NoReturn, TypeVar
 
 from smart_context.base.json_limits import holds_more, is_nested_deeper
+from smart_context.base.threads import beside
 from smart_context.web.limits import MAX_FRAME_BYTES, MAX_JSON_DEPTH
 
 PARSE_ERROR = -32700
@@ -167,7 +168,7 @@ def _cut(value: Any, first: int, end: int) -> Any:
 
 async def read_beside(read: Callable[[str | bytes], T], raw: str | bytes) -> T:
     """What is read from a client's JSON; a long one is read in a thread, so that others go on."""
-    return read(raw) if len(raw) < _MOST_AT_ONCE else await asyncio.to_thread(read, raw)
+    return await beside(partial(read, raw), is_long=len(raw) >= _MOST_AT_ONCE)
 
 
 def read_json(raw: str | bytes) -> Any:

@@ -109,7 +109,7 @@ def test_its_end_waits_for_no_name_server(monkeypatch):
     answered.set()
 
 
-@pytest.mark.parametrize(("messages", "is_here"), [(10_000, True), (10_001, False)])
-async def test_work_on_very_many_messages_is_done_in_another_thread(messages, is_here):
+@pytest.mark.parametrize("is_long", [False, True])
+async def test_only_long_work_is_done_in_another_thread(is_long):
     here = threading.get_ident()
-    assert (await beside(threading.get_ident, messages) == here) is is_here
+    assert (await beside(threading.get_ident, is_long=is_long) != here) is is_long

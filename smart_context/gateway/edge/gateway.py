@@ -10,6 +10,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from smart_context.base.errors import ChatIdInvalid, SmartContextError, StorageAway
+from smart_context.base.threads import beside
 from smart_context.base.values import PersonId
 from smart_context.gateway.connecting import Activity
 from smart_context.gateway.edge.errors import GatewayError, of_a_response, path_of, response_in
@@ -197,7 +198,7 @@ class Gateway:
         self, kind: Kind, raw: bytes, headers: Mapping[str, str], key: str, echoes: Echoes
     ) -> Incoming:
         read = partial(read_incoming, kind, raw, headers, key, self._recent, echoes)
-        incoming = await asyncio.to_thread(read) if len(raw) > _IN_THREAD_BYTES else read()
+        incoming = await beside(read, is_long=len(raw) > _IN_THREAD_BYTES)
         self._recent.remember(incoming)
         return incoming
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from smart_context.base.results import CostResult
-from smart_context.base.threads import beside
+from smart_context.base.threads import MANY_MESSAGES, beside
 from smart_context.base.values import JsonObject
 from smart_context.chat.files.attachments import CutText, cut_texts
 from smart_context.chat.listed.rows import plain_line
@@ -241,7 +241,8 @@ class PreviewCommands:
             forecast.with_briefing(briefing, count, attached, added), planned
         )
         result = await beside(
-            partial(self._result, forecast, briefing, parts), len(forecast.view.messages)
+            partial(self._result, forecast, briefing, parts),
+            is_long=len(forecast.view.messages) > MANY_MESSAGES,
         )
         result["cost"], result["reread_because"] = await self.costs.told(
             forecast,

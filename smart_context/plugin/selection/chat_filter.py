@@ -9,7 +9,7 @@ from smart_context.base.asking import asking, whoever_asks
 from smart_context.base.errors import InvalidParams
 from smart_context.base.lookups import one_request
 from smart_context.base.results import CostResult, FilterResult, PanelResult
-from smart_context.base.threads import beside, give_way
+from smart_context.base.threads import MANY_MESSAGES, beside, give_way
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.clients import client_history, is_of_client
 from smart_context.chat.messages import HELD, SOURCE, ChatId, Message, MessageId
@@ -174,7 +174,7 @@ class ChatFilter:
         undoable = self.undoable(view.chat_id)
         return await beside(
             lambda: filter_result(view, decision, role_problem=role_problem, undoable=undoable),
-            len(view.messages),
+            is_long=len(view.messages) > MANY_MESSAGES,
         )
 
     async def _announce_now(self, chat_id: ChatId) -> FilterResult:
@@ -284,4 +284,4 @@ async def _topics_of(document: Mapping[str, Any]) -> tuple[tuple[Mapping[str, An
         return tuple(counting(stored)), len(not_counting(stored))
 
     is_long = isinstance(stored, list) and len(stored) > _TOPICS_READ_AT_ONCE
-    return await asyncio.to_thread(read) if is_long else read()
+    return await beside(read, is_long=is_long)

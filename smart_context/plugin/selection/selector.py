@@ -13,7 +13,7 @@ import numpy as np
 from cachetools import LRUCache
 
 from smart_context.base.errors import SmartContextError
-from smart_context.base.threads import beside, give_way
+from smart_context.base.threads import MANY_MESSAGES, beside, give_way
 from smart_context.chat.messages import (
     STAYS,
     ChatId,
@@ -222,7 +222,9 @@ class ContextSelector:
         known = chosen.decisions.get(most)
         if known is None:
             await give_way()
-            known = await beside(lambda: self._decided(view, chosen), len(view.messages))
+            known = await beside(
+                lambda: self._decided(view, chosen), is_long=len(view.messages) > MANY_MESSAGES
+            )
             chosen.decisions[most] = known
         return known
 
@@ -253,7 +255,9 @@ class ContextSelector:
         candidates = with_pinned_restored(view.history, view.messages, protected_ids(view))
         if not view.is_of_client:
             history = candidates
-            candidates = await beside(lambda: without_silent(history), len(history))
+            candidates = await beside(
+                lambda: without_silent(history), is_long=len(history) > MANY_MESSAGES
+            )
         await give_way()
         scores, problem = await self._scores(view, candidates, settings)
 
@@ -278,7 +282,7 @@ class ContextSelector:
                 keep_pairs=settings.keep_pairs,
             )
 
-        selection = await beside(selected, len(candidates))
+        selection = await beside(selected, is_long=len(candidates) > MANY_MESSAGES)
         chosen = _Chosen(view=view, candidates=candidates, selection=selection, problem=problem)
         if not problem:  # else the next try may succeed
             self._kept[key] = chosen

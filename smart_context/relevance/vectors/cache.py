@@ -16,7 +16,7 @@ import numpy as np
 
 from smart_context.base.errors import ModelFailed, StoreFailed
 from smart_context.base.text.languages import with_language
-from smart_context.base.threads import beside, run_uncancelled
+from smart_context.base.threads import MANY_MESSAGES, beside, run_uncancelled
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.llm.models import Embedder, Matrix
 from smart_context.llm.multilingual.files import MULTILINGUAL
@@ -108,7 +108,7 @@ class EmbeddingCache:
             if (rows := _ready(entry.chat, asked, more_follow)) is not None:
                 return rows
             await self._place(entry.chat, asked, more_follow, on_progress)
-            return await beside(entry.chat.matrix, len(asked))
+            return await beside(entry.chat.matrix, is_long=len(asked) > MANY_MESSAGES)
 
     async def kept(self, chat_id: ChatId, keys: Sequence[str]) -> Matrix:
         """Shape (n, d): unit rows by the keys of messages, zero where no vector is kept.
