@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from smart_context.base.errors import ModelFailed
 from smart_context.base.text.bm25 import Bm25
@@ -175,7 +176,40 @@ class PassageSource(Protocol):
         """At most `limit` passages that may be about `query`, in any order."""
 
 
-class PassageResponder:
+class OfflineModel:
+    """What models have in common that ask nobody; with its `stream`, one satisfies `ChatModel`."""
+
+    @property
+    def name(self) -> str:
+        """`embedded/passages`."""
+        return NAME
+
+    def parameters(self, tools: Sequence[dict[str, Any]] = (), *, streamed: bool) -> dict[str, Any]:
+        """The name alone: nothing is sent anywhere."""
+        del tools, streamed
+        return {"model": self.name}
+
+    def stream(
+        self, messages: Sequence[PromptMessage], *, tools: Sequence[dict[str, Any]] = ()
+    ) -> AsyncGenerator[Piece]:
+        """The answer in pieces; tools are not used."""
+        raise NotImplementedError
+
+    async def complete(
+        self,
+        messages: Sequence[PromptMessage],
+        *,
+        tools: Sequence[dict[str, Any]] = (),
+        json_reply: JsonReply = False,
+        most_characters: int | None = None,
+    ) -> Completion:
+        """The answer at once; it is Markdown even when JSON is asked for."""
+        del json_reply, most_characters
+        pieces = [piece.text async for piece in self.stream(messages, tools=tools)]
+        return Completion(text="".join(pieces))
+
+
+class PassageResponder(OfflineModel):
     """Quotes the passages closest to the last message; satisfies `ChatModel`.
 
     Args:
@@ -192,16 +226,7 @@ class PassageResponder:
         self._passages = passages
         self._introduction = _RESTRICTED_INTRODUCTION if is_restricted else _INTRODUCTION
 
-    @property
-    def name(self) -> str:
-        """`embedded/passages`."""
-        return NAME
-
-    def parameters(self, tools: Sequence[dict[str, Any]] = (), *, streamed: bool) -> dict[str, Any]:
-        """The name alone: nothing is sent anywhere."""
-        del tools, streamed
-        return {"model": self.name}
-
+    @override
     async def stream(
         self, messages: Sequence[PromptMessage], *, tools: Sequence[dict[str, Any]] = ()
     ) -> AsyncGenerator[Piece]:
@@ -211,19 +236,6 @@ class PassageResponder:
             yield Piece(text=text)
         for text in _pieces(await self._found(messages)):
             yield Piece(text=text)
-
-    async def complete(
-        self,
-        messages: Sequence[PromptMessage],
-        *,
-        tools: Sequence[dict[str, Any]] = (),
-        json_reply: JsonReply = False,
-        most_characters: int | None = None,
-    ) -> Completion:
-        """The answer at once; it is Markdown even when JSON is asked for."""
-        del json_reply, most_characters
-        pieces = [piece.text async for piece in self.stream(messages, tools=tools)]
-        return Completion(text="".join(pieces))
 
     async def _found(self, messages: Sequence[PromptMessage]) -> str:
         question = question_of(messages)

@@ -4,8 +4,10 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from smart_context.llm.models import Completion, JsonReply, Piece, PromptMessage
-from smart_context.llm.offline.responder import NAME
+from typing_extensions import override
+
+from smart_context.llm.models import Piece, PromptMessage
+from smart_context.llm.offline.responder import OfflineModel
 
 GUIDE = "guide"
 """The key of the guide in a chat's document: its `question`, and the `answer` to that."""
@@ -29,21 +31,12 @@ def stored_answer(document: Mapping[str, Any], question: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredAnswer:
-    """Gives a stored answer, marked as such; satisfies `ChatModel`."""
+class StoredAnswer(OfflineModel):
+    """Gives a stored answer, marked as such, under the name of the model that quotes."""
 
     text: str
 
-    @property
-    def name(self) -> str:
-        """As that of the model that quotes: nothing is sent to either."""
-        return NAME
-
-    def parameters(self, tools: Sequence[dict[str, Any]] = (), *, streamed: bool) -> dict[str, Any]:
-        """The name alone."""
-        del tools, streamed
-        return {"model": self.name}
-
+    @override
     async def stream(
         self, messages: Sequence[PromptMessage], *, tools: Sequence[dict[str, Any]] = ()
     ) -> AsyncGenerator[Piece]:
@@ -51,16 +44,3 @@ class StoredAnswer:
         del messages, tools
         yield Piece(text=f"{MARK}\n\n")
         yield Piece(text=self.text)
-
-    async def complete(
-        self,
-        messages: Sequence[PromptMessage],
-        *,
-        tools: Sequence[dict[str, Any]] = (),
-        json_reply: JsonReply = False,
-        most_characters: int | None = None,
-    ) -> Completion:
-        """The answer at once."""
-        del json_reply, most_characters
-        pieces = [piece.text async for piece in self.stream(messages, tools=tools)]
-        return Completion(text="".join(pieces))
