@@ -181,15 +181,11 @@ def read_version(content: bytes, known: Version | None = None) -> Version:
     document = _parsed(content)
     if not isinstance(document, dict):
         raise NotAChat(f"expected a JSON object, found {_kind(document)}")
-    messages = document.get("messages", [])
-    if len(document) > _MOST_KEYS:
-        raise NotAChat(f"expected at most {_MOST_KEYS:,} keys, found {len(document):,}")
-    if not isinstance(messages, list):
-        raise NotAChat(f"expected a list under 'messages', found {_kind(messages)}")
-    if len(messages) > MOST_MESSAGES:
-        raise NotAChat(_too_many(messages))
+    if fault := _fault_of(document):
+        raise NotAChat(fault)
     try:
-        return _version(document, [MessageEntry(value) for value in messages], known)
+        entries = [MessageEntry(value) for value in document.get("messages", [])]
+        return _version(document, entries, known)
     except RecursionError:
         raise NotAChat(f"nested deeper than {MAX_DEPTH} levels") from None
 
@@ -202,13 +198,9 @@ def settle(document: Mapping[str, Any], known: Version) -> Version:
     Raises:
         NotJson: `messages` is not a list, or too long, or something can't be written as JSON.
     """
-    messages = document.get("messages", None)
-    if len(document) > _MOST_KEYS:
-        raise NotJson(f"expected at most {_MOST_KEYS:,} keys, found {len(document):,}")
-    if "messages" in document and not isinstance(messages, list):
-        raise NotJson(f"expected a list under 'messages', found {_kind(messages)}")
-    if messages is not None and len(messages) > MOST_MESSAGES:
-        raise NotJson(_too_many(messages))
+    if fault := _fault_of(document):
+        raise NotJson(fault)
+    messages = document.get("messages")
     try:
         entries = known.entries if messages is None else _settled(messages, known)
         other = {**document, "messages": None} if "messages" in document else dict(document)
@@ -219,8 +211,16 @@ def settle(document: Mapping[str, Any], known: Version) -> Version:
         raise NotJson(f"the document is nested deeper than {MAX_DEPTH} levels") from None
 
 
-def _too_many(messages: Sequence[Any]) -> str:
-    return f"expected at most {MOST_MESSAGES:,} messages, found {len(messages):,}"
+def _fault_of(document: Mapping[str, Any]) -> str:
+    """Why a document's form is refused; empty if it is not."""
+    messages = document.get("messages", [])
+    if len(document) > _MOST_KEYS:
+        return f"expected at most {_MOST_KEYS:,} keys, found {len(document):,}"
+    if not isinstance(messages, list):
+        return f"expected a list under 'messages', found {_kind(messages)}"
+    if len(messages) > MOST_MESSAGES:
+        return f"expected at most {MOST_MESSAGES:,} messages, found {len(messages):,}"
+    return ""
 
 
 def keys_of(values: Iterable[Any]) -> list[Hashable]:
