@@ -12,6 +12,9 @@ STICKY_LABEL = "Instructions & Preferences"
 
 MOST_TOPICS = 8
 
+MOST_GROUPED = 10_000
+"""Of a longer chat, the newest messages are grouped; the others keep the topics that they have."""
+
 MOST_READ = 100_000
 """The characters of a message that are read for topics: a longer one hardly says more of them."""
 

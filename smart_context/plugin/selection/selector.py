@@ -36,7 +36,7 @@ from smart_context.relevance.select import Selection, select_messages
 from smart_context.topics.extraction import is_spoken
 from smart_context.topics.naming.acceptance import courtesies_among
 from smart_context.topics.stored import stored_sticky_ids
-from smart_context.topics.values import Topic
+from smart_context.topics.values import MOST_GROUPED, Topic
 
 
 def with_pinned_restored(
@@ -401,11 +401,12 @@ def queries_of(view: ChatView) -> tuple[list[TopicQuery], list[TopicQuery]]:
 
 
 def _in_no_topic(view: ChatView, candidates: Sequence[Message]) -> frozenset[MessageId]:
-    """What was said up to the last extraction, which put it into no topic."""
+    """What the last extraction has grouped, and put into no topic."""
     sidecar = view.sidecar
     read = next((n + 1 for n, m in enumerate(view.messages) if m.id == sidecar.seen), 0)
     placed = {message_id for topic in sidecar.topics for message_id in topic.message_ids}
-    known = {m.id for m in view.messages[:read] if m.id not in placed}
+    grouped = view.messages[max(0, read - MOST_GROUPED) : read]
+    known = {m.id for m in grouped if m.id not in placed}
     return frozenset(
         m.id for m in candidates if m.id in known and is_spoken(m) and not m.is_summary
     )

@@ -31,7 +31,7 @@ from smart_context.topics.stored import (
     stored_topics,
     to_stored,
 )
-from smart_context.topics.values import STICKY_LABEL, Extraction, Previous, Topic
+from smart_context.topics.values import MOST_GROUPED, STICKY_LABEL, Extraction, Previous, Topic
 
 EXTRACTION = "smart_context.extraction"
 """Event: how far the extraction of a chat's topics is."""
@@ -45,10 +45,6 @@ TOPICS_UPDATED = "smart_context.topics_updated"
 Emit = Callable[[str, JsonObject], None]
 Edited = Callable[[ChatId, Extraction, Sequence[Message], AbstractSet[str]], Awaitable[Extraction]]
 """Applies the user's edits to an extraction; the topics of these labels keep their messages."""
-
-
-MOST_GROUPED = 10_000
-"""Of a longer chat, the newest messages are grouped; the others keep the topics that they have."""
 
 
 class OutOfDate(Exception):

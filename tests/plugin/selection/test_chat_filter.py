@@ -259,6 +259,17 @@ async def test_what_is_in_no_topic_goes_with_no_bubble_unless_a_wide_one(
         assert why["q5"] == why["a5"] == ("unplaced", "out: in no topic", "")
 
 
+async def test_what_is_too_old_to_be_grouped_is_sent_as_far_as_it_is_close(
+    vault, served, monkeypatch
+):
+    write_boats_and_knots(vault, "c", Boats="q2 a2", Knots="q4 a4 q6 a6 q7 a7")
+    monkeypatch.setattr(selector, "MOST_GROUPED", 10)
+    async with served() as running:
+        shown = await running.call("set_filter", chat_id="c", topics=["Boats"])
+    assert {"q1", "a1", "q2", "a2"} <= set(shown["message_ids"])
+    assert not {"q3", "q5"} & set(shown["message_ids"])
+
+
 async def test_a_typed_topic_finds_what_is_in_no_topic(vault, served):
     write_boats_and_knots(vault, "c", Knots="q4 a4 q6 a6 q7 a7")
     async with served() as running:
