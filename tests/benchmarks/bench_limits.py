@@ -47,7 +47,8 @@ MOST_S = 10
 KNOWN = re.compile(
     "codex: empty$|of_empty_nodes|of_results|of_swipes|openai: brackets"
     "|ZIP: (many entries|bombs of)|SQLite: (views|many rows)"
-    "|^chat: (small messages|tool calls of one|topics)$"
+    "|^chat: (small messages|equal ids|empty texts|calls and results|tool calls of one"
+    "|files|files of one|topics|one sticky topic|removed|keys)$"
 )
 """The inputs that are known to be bad."""
 FOR_KNOWN = 3

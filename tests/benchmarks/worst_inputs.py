@@ -350,7 +350,7 @@ def one_of_calls():
 
 
 def topic(number, **more):
-    return json.dumps({"label": f"t{number}", "count": 1, **more}, separators=(",", ":"))
+    return json.dumps({"label": f"topic {number}", "count": 1, **more}, separators=(",", ":"))
 
 
 def compaction(number):
