@@ -142,6 +142,7 @@ def test_another_model_answers_once_with_one_click(new_page, empty, two_servers)
     expect(dialog.get_by_role("option")).to_have_text(["gpt-4o-mini", "llama3"])
     dialog.get_by_role("option", name="llama3").click()
     expect(page.get_by_role("button", name="Previous version")).to_be_enabled()
+    two_servers[1].wait_for_requests(1)
     assert two_servers[1].chat_requests[-1].body["model"] == "llama3"
     expect(page.get_by_role("button", name="Model in use")).to_have_text("Model in use: gpt-4o")
 
