@@ -6,8 +6,11 @@ from pathlib import Path
 
 
 def environment() -> Mapping[str, str]:
-    """The process's environment variables, as they are now."""
-    return dict(os.environ)  # noqa: TID251 - this is the place that the rule points to
+    """The process's environment variables; on Windows a name is found in any case.
+
+    A copy would be a `dict`, which knows those names in upper case alone.
+    """
+    return os.environ  # noqa: TID251 - this is the place that the rule points to
 
 
 def user_folder(environ: Mapping[str, str] | None = None, home: Path | None = None) -> Path:
