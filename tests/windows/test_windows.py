@@ -1,8 +1,9 @@
 """What differs on Windows, seen on its own CPython, which Wine runs: `pytest -m windows -n0`.
 
 Left out, since Wine alone makes it flaky: eight readers without a pause (Wine never replaces a file
-that anybody has open), Ctrl+C (it needs a terminal), the console that is closed, the progress bar
-(output is a pipe here), names of 8.3, junctions.
+that anybody has open), Ctrl+C (it needs a terminal), the console that is closed by its window, the
+progress bar (output is a pipe here), names of 8.3, junctions, `filter` and other verbs that start
+the plugin and give it ten seconds, which Wine takes longer than on a busy machine.
 """
 
 import json
@@ -205,7 +206,10 @@ def test_turns_are_saved_while_others_read_the_chat(server, vault):
 
 def test_a_chat_goes_to_the_trash_while_somebody_reads_its_file(server, vault):
     path = vault / ".memory" / "leave.json"
-    hold = "import sys; f = open(sys.argv[1], 'rb'); print('open', flush=True); sys.stdin.read()"
+    hold = (
+        "import sys; file = open(sys.argv[1], 'rb'); print('open', flush=True); "
+        "sys.stdin.read(); file.close()"
+    )
     with wine.started("-c", hold, wine.windows_path(path), code=vault) as reader:
         assert reader.stdout.readline().strip() == b"open"
         threading.Timer(0.3, reader.stdin.close).start()
@@ -221,6 +225,18 @@ def test_what_is_excluded_is_not_given_by_any_spelling(server, path):
 def test_a_note_is_attached_by_the_path_that_tab_completes(server):
     stored = server.ask("chat.attach_vault_file", path="sub\\deep.md")
     assert stored["name"] == "deep.md"
+    assert "Sourdough" in json.dumps(server.ask("tools.read_note", path="sub\\deep.md"))
+
+
+def test_a_context_is_sent_with_the_message_and_keeps_its_paths_with_slashes(
+    server, vault, endpoint
+):
+    server.ask("smart_context.save_context", key="Breads", items=["sub/deep.md"])
+    server.ask("smart_context.attach_context", chat_id="context", key="Breads")
+    server.ask("chat.send", chat_id="context", message="What do my notes say?")
+    sent = json.dumps(endpoint.chat_requests[-1].body)
+    assert "Sourdough" in sent
+    assert "\\" not in json.dumps(server.ask("smart_context.get_context", key="Breads")["items"])
 
 
 def test_two_contexts_do_not_differ_in_case_alone_and_none_is_called_as_a_device(server, vault):
@@ -228,7 +244,8 @@ def test_two_contexts_do_not_differ_in_case_alone_and_none_is_called_as_a_device
     for key in ("ctx", "CON", "aux", "nul.txt"):
         assert refusal_of(server, "smart_context.save_context", key=key, items=["rye.md"])
     listed = server.ask("smart_context.list_contexts")["contexts"]
-    assert [context["key"] for context in listed] == ["Ctx"]
+    assert "Ctx" in [context["key"] for context in listed]
+    assert "ctx" not in [context["key"] for context in listed]
 
 
 def test_a_chat_is_not_called_as_a_device_or_as_another_in_another_case(server):
@@ -236,9 +253,19 @@ def test_a_chat_is_not_called_as_a_device_or_as_another_in_another_case(server):
         assert refusal_of(server, "chat.send", chat_id=chat_id, message="Hello")
 
 
-def test_a_note_that_another_program_writes_is_found(server, vault, run):
-    (vault / "barley.md").write_text("# Barley\n\nMalted grains.\n", encoding="utf-8")
-    assert "barley.md" in run("search", "malted grains")
+def test_pages_are_told_of_a_note_that_another_program_writes_and_it_is_found(server, vault):
+    with server.connect() as client:
+        for number in range(1_000):  # the vault is watched soon after the first question
+            (vault / "barley.md").write_text(f"# Barley\n\n{number} malted grains.\n")
+            client.call("tools.search_notes", query="malted grains")
+            if any("notes_changed" in params for _, params in client.events):
+                break
+        before = len(client.events)
+        (vault / "sub" / "oats.md").write_text("# Oats\n\nMalted grains.\n")
+        client.wait_for("smart_context.contexts_changed", after=before, has_other_files=True)
+        found = json.dumps(client.call("tools.search_notes", query="malted grains"))
+    assert "barley.md" in found
+    assert "sub/oats.md" in found
 
 
 # Several processes
@@ -277,7 +304,7 @@ def test_an_answer_whose_server_is_killed_is_kept_as_far_as_it_came(code, server
     try:
         with serving(code, vault) as killed, killed.connect() as client:
             client.start("chat.send", chat_id="killed", message="Count")
-            client.wait_for_words("one two ")
+            client.wait_for_words("one two")
             killed.process.kill()
             killed.process.wait(PATIENCE_S)
         with serving(code, vault) as next_one:
@@ -433,11 +460,19 @@ def test_a_model_that_is_off_refused_the_connection(run):
     assert "connection refused" in said.lower()
 
 
-def test_hints_are_quoted_for_the_shell_in_use(run):
+HINT = """
+import json, os, sys
+os.environ["PSModulePath"] = sys.argv[1]  # at a program's start Wine puts its own there
+from smart_context.base.installed import how_to_add
+print(json.dumps(how_to_add("mcp")))
+"""
+
+
+def test_hints_are_quoted_for_the_shell_in_use(run, python):
     said = run("mcp", status=1)
-    assert re.search(r'pip install "mcp<3,>=[\d.]+"', said), said
-    said = run("mcp", status=1, PSModulePath=r"C:\a;C:\b;C:\c")
-    assert re.search(r"pip install 'mcp<3,>=[\d.]+'", said), said
+    assert re.search(r'pip install "\S+\[mcp\]"', said), said
+    said = python(HINT, r"C:\a;C:\b;C:\c")
+    assert re.search(r"pip install '\S+\[mcp\]'", said), said
     assert "set OPENAI_API_KEY=" in run("connect", "aider")
 
 

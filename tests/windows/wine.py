@@ -10,6 +10,7 @@ wheel. What Wine 8 lacks is put there or taken away, see `_PATCH` and `_RANDOM`.
 
 import contextlib
 import functools
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -56,8 +57,11 @@ __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T size) {
 
 
 def missing() -> str:
-    """The programs that are not installed; empty if all are there."""
-    return ", ".join(name for name in _PROGRAMS if shutil.which(name) is None)
+    """What is not installed; empty if all is there."""
+    absent = [name for name in _PROGRAMS if shutil.which(name) is None]
+    if importlib.util.find_spec("pip") is None:  # an environment of uv's has none
+        absent.append("pip")
+    return ", ".join(absent)
 
 
 def windows_path(path: Path) -> str:
@@ -71,7 +75,7 @@ def install() -> None:
     if not _python().is_file():
         with tempfile.TemporaryDirectory(dir=CACHE) as work:
             _fetch_python(Path(work))
-    if not (CACHE / "prefix" / "drive_c").is_dir():
+    if not _random().is_file():
         _make_prefix()
     if not _libraries().is_dir():
         _fetch_libraries()
@@ -83,6 +87,10 @@ def _python() -> Path:
 
 def _libraries() -> Path:
     return CACHE / "libraries"
+
+
+def _random() -> Path:
+    return CACHE / "prefix/drive_c/windows/system32/bcryptprimitives.dll"
 
 
 def _pip(*arguments: str | Path) -> None:
@@ -108,8 +116,7 @@ def _make_prefix() -> None:
     subprocess.run(["wine", "wineboot", "-i"], check=True, stderr=subprocess.DEVNULL, **quiet)
     version = ["reg", "add", r"HKEY_CURRENT_USER\Software\Wine", "/v", "Version", "/d", "win10"]
     subprocess.run(["wine", *version, "/f"], check=True, stderr=subprocess.DEVNULL, **quiet)
-    library = CACHE / "prefix/drive_c/windows/system32/bcryptprimitives.dll"
-    options = ["-shared", "-O2", "-x", "c", "-", "-o", library, "-ladvapi32"]
+    options = ["-shared", "-O2", "-x", "c", "-", "-o", str(_random()), "-ladvapi32"]
     subprocess.run([COMPILER, *options], check=True, input=_RANDOM.encode())
 
 
