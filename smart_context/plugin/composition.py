@@ -33,7 +33,8 @@ from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.undo import UndoSteps
 from smart_context.plugin.forecast.commands import PreviewCommands, RequestCosts
 from smart_context.plugin.forecast.costs import TokenLedger
-from smart_context.plugin.forecast.forecasts import Forecasts, RequestPlanner
+from smart_context.plugin.forecast.forecasts import Forecasts
+from smart_context.plugin.forecast.plan import RequestPlanner
 from smart_context.plugin.hooks import Hooks
 from smart_context.plugin.notes.context_documents import ContextChanges
 from smart_context.plugin.notes.file_tools import FileTools

@@ -19,20 +19,14 @@ from smart_context.chat.listed.rows import plain_line
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.access import FilesNamed
 from smart_context.host.request.prompt import texts_as_sent
-from smart_context.host.request.request import AddedTexts, attached_to
+from smart_context.host.request.request import attached_to
 from smart_context.host.request.tokens import tokens_by_message, tokens_of_texts
 from smart_context.llm.models import PromptMessage
 from smart_context.plugin.briefing.briefing import Briefing, Briefings
 from smart_context.plugin.choices.state import check_threshold
-from smart_context.plugin.forecast.costs import PART_NAMES, TokensByPart, settled
-from smart_context.plugin.forecast.forecasts import (
-    Forecast,
-    Forecasts,
-    PlannedRequest,
-    RequestPlanner,
-    difference,
-    request_of,
-)
+from smart_context.plugin.forecast.costs import PART_NAMES, settled
+from smart_context.plugin.forecast.forecasts import Forecast, Forecasts, difference
+from smart_context.plugin.forecast.plan import RequestPlanner, TurnPlan
 from smart_context.plugin.forecast.rows import all_rows, rows_by_id
 from smart_context.plugin.selection.documents import status
 from smart_context.plugin.selection.last_request import (
@@ -70,35 +64,30 @@ class RequestCosts:
         state = view.sidecar.state
         briefing = await self.forecasts.briefing(view.chat_id, "", state, NOTES_AGE_S)
         fields = await self.client_fields_of(view.chat_id) if view.is_of_client else {}
-        request = request_of(forecast, briefing, _NOTHING, "")
-        added = await self.planner.added(request, state, fields)
-        tokens = forecast.with_briefing(briefing, self.model.count_tokens, "", added)
-        head = forecast.head(briefing, self.model.count_tokens, added)
-        cost, _ = await self.told(forecast, head, tokens.total, fields)
+        plan = self.forecasts.plan(forecast, _NOTHING, briefing)
+        plan = await self.planner.with_added(plan, fields)
+        tokens = forecast.tokens_of(plan, self.model.count_tokens)
+        cost, _ = await self.told(forecast, plan, tokens.total, fields)
         return cost
 
     async def told(
-        self,
-        forecast: Forecast,
-        head: Head,
-        sent: int,
-        fields: JsonObject,
-        question: Message = _NOTHING,
+        self, forecast: Forecast, plan: TurnPlan, sent: int, fields: JsonObject
     ) -> tuple[CostResult, str]:
         """The cost of a request, as clients get it, and why what was read is read again.
 
         The latter is empty if nothing is.
 
         Args:
-            head: What comes before its messages.
+            sent: Its tokens.
             fields: All fields but the messages of another program's request.
-            question: The message that it ends with.
         """
         cache = self.model.cache(str(fields.get("model") or ""))
         last = await self.last_request(forecast.view.chat_id)
         if last and not last.is_cached(now=self.clock(), ttl_s=cache.ttl_s, model=cache.model):
             last = None
         is_in = forecast.decision.selection.reasons.is_in
+        head = forecast.head(plan, self.model.count_tokens)
+        question = replace(plan.question, content=plan.briefing.message)
         request = _next(forecast, head, is_in)
         price, of_all = self.model.price(cache.model), 0
         if price and last:
@@ -222,46 +211,35 @@ class PreviewCommands:
         """
         check_threshold(threshold)
         await self.model.ask_its_server()
-        count = self.model.count_tokens
         forecast = await self.forecasts.forecast(chat_id, topics, threshold)
         draft = await self.draft_of(message, files or (), links or ())
         attached = attached_to(draft, message)
         briefing = await self._briefing(forecast, draft.text, role, brief=brief)
         fields = await self._client_fields(forecast)
-        state = forecast.view.sidecar.state
-        request = request_of(forecast, briefing, draft, attached)
-        added = await self.planner.added(request, state, fields)
-        planned = None
-        if not brief or self._needs_planning(forecast, briefing, attached, added):
-            planned = await self.planner.plan(request, state, streamed=stream, fields=fields)
-            forecast = forecast.without(planned.left_out, count)
-            briefing = briefing.without_attached() if planned.lacks_attached else briefing
-            added = planned.added
-        parts = await self._settled(
-            forecast.with_briefing(briefing, count, attached, added), planned
-        )
+        plan = self.forecasts.plan(forecast, draft, briefing, attached)
+        plan = await self.planner.with_added(plan, fields)
+        offered = await self.planner.offers_files(plan)
+        if not brief or self._needs_completing(forecast, plan):
+            plan = await self.planner.completed(plan, streamed=stream, fields=fields)
+            forecast = forecast.of(plan, self.model.count_tokens)
+        parts = await self._parts(forecast, plan)
         result = await beside(
-            partial(self._result, forecast, briefing, parts),
+            partial(self._result, forecast, plan.briefing, parts),
             is_long=len(forecast.view.messages) > MANY_MESSAGES,
         )
         result["cost"], result["reread_because"] = await self.costs.told(
-            forecast,
-            forecast.head(briefing, count, added),
-            result["tokens"],
-            fields,
-            replace(draft, content=briefing.message),
+            forecast, plan, result["tokens"], fields
         )
         result |= {
-            "file_tools": await self.planner.offers_files(forecast.view, request),
+            "file_tools": offered,
             "cut_texts": [await self._cut(each) for each in cut_texts(f"{attached}\n")],
         }
-        if planned and planned.problem:
-            result["problem"] = planned.problem
+        if plan.problem:
+            result["problem"] = plan.problem
         if topics is not None or threshold is not None:
             own = await self._own_forecast(chat_id, draft, attached)
             result["change"] = difference(own, forecast)
-        shown = await self._to_the_letter(forecast, planned) if planned and not brief else {}
-        return result | shown
+        return result if brief else result | await self._to_the_letter(forecast, plan)
 
     async def reasons(
         self,
@@ -305,12 +283,13 @@ class PreviewCommands:
         state = forecast.view.sidecar.state
         briefing = await self.forecasts.briefing(chat_id, draft.text, state)
         fields = await self._client_fields(forecast)
-        request = request_of(forecast, briefing, draft, attached)
-        added = await self.planner.added(request, state, fields)
-        if not self._needs_planning(forecast, briefing, attached, added):
+        plan = self.forecasts.plan(forecast, draft, briefing, attached)
+        plan = await self.planner.with_added(plan, fields)
+        if not self._needs_completing(forecast, plan):
             return forecast
-        planned = await self.planner.plan(request, state)
-        return forecast.without(planned.left_out, self.model.count_tokens)
+        return forecast.of(
+            await self.planner.completed(plan, fields=fields), self.model.count_tokens
+        )
 
     async def _client_fields(self, forecast: Forecast) -> JsonObject:
         view = forecast.view
@@ -329,9 +308,9 @@ class PreviewCommands:
             return replace(found, message=message)
         return found
 
-    async def _to_the_letter(self, forecast: Forecast, planned: PlannedRequest) -> JsonObject:
+    async def _to_the_letter(self, forecast: Forecast, plan: TurnPlan) -> JsonObject:
         """The reasons for each message, and the body."""
-        body = await asyncio.to_thread(body_without_image_data, planned.body)
+        body = await asyncio.to_thread(body_without_image_data, plan.body)
         rows = await asyncio.to_thread(all_rows, forecast, self.model.count_tokens)
         tokens = await asyncio.to_thread(
             tokens_by_message, body["messages"], self.model.count_tokens
@@ -343,27 +322,24 @@ class PreviewCommands:
             "prompt_tokens": tokens,
         }
 
-    def _needs_planning(
-        self, forecast: Forecast, briefing: Briefing, attached: str, added: AddedTexts
-    ) -> bool:
+    def _needs_completing(self, forecast: Forecast, plan: TurnPlan) -> bool:
         """True if the costs of the parts may not tell what is sent."""
         window = self.model.window()
         if window is None or self.planner.joins_messages:
             return self.planner.joins_messages
-        parts = forecast.with_briefing(briefing, self.model.count_tokens, attached, added)
+        parts = forecast.tokens_of(plan, self.model.count_tokens)
         return parts.total + forecast.around > window.tokens * _NEAR
 
-    async def _settled(
-        self, tokens: TokensByPart, planned: PlannedRequest | None
-    ) -> dict[str, int]:
-        """The tokens by part, which sum up to those of the planned request, if there is one."""
-        if planned is None:
-            return tokens.to_dict()
+    async def _parts(self, forecast: Forecast, plan: TurnPlan) -> dict[str, int]:
+        """The tokens by part, which sum up to those of the body, if there is one."""
         count = self.model.count_tokens
+        tokens = forecast.tokens_of(plan, count)
+        if not plan.body:
+            return tokens.to_dict()
         texts = await asyncio.to_thread(
-            lambda: sum(tokens_of_texts(message, count) for message in planned.prompt)
+            lambda: sum(tokens_of_texts(message, count) for message in plan.prompt)
         )
-        return settled(tokens.to_dict(), texts + planned.added.tokens_beside(count))
+        return settled(tokens.to_dict(), texts + plan.added.tokens_beside(count))
 
     def _result(self, forecast: Forecast, briefing: Briefing, parts: dict[str, int]) -> JsonObject:
         tokens = sum(parts.values())

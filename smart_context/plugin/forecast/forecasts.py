@@ -5,32 +5,19 @@ The page asks at each keystroke; typing changes neither the history nor the note
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from cachetools import LRUCache
 
 from smart_context.base.asking import person_asking
-from smart_context.base.errors import RequestTooLong
 from smart_context.base.threads import give_way
 from smart_context.base.values import CountTokens, JsonObject, PersonId
 from smart_context.chat.messages import ChatId, Message, MessageId
-from smart_context.host.plugins.api import PluginContext
-from smart_context.host.request.completion import within
-from smart_context.host.request.request import (
-    NOTHING_ADDED,
-    AddedTexts,
-    Request,
-    added_by_client,
-    added_texts,
-    request_body,
-)
+from smart_context.host.request.request import AddedTexts
 from smart_context.host.request.tokens import PER_IMAGE, system_tokens, tokens_around
-from smart_context.llm.models import PromptMessage
 from smart_context.plugin.briefing.briefing import Briefing, Briefings
 from smart_context.plugin.choices.sidecars import ChatSidecar, Sidecars
 from smart_context.plugin.choices.state import FilterState
@@ -40,8 +27,8 @@ from smart_context.plugin.forecast.hidden_text import (
     find_hidden_text,
     hidden_places_in,
 )
+from smart_context.plugin.forecast.plan import TurnPlan
 from smart_context.plugin.notes.context_prompt import appended
-from smart_context.plugin.notes.file_tools import FileTools
 from smart_context.plugin.selection.chat_filter import ChatFilter, with_selection
 from smart_context.plugin.selection.last_request import Head, head_of
 from smart_context.plugin.selection.selector import (
@@ -49,7 +36,6 @@ from smart_context.plugin.selection.selector import (
     ContextSelector,
     Decision,
     kept_of_chats,
-    protected_ids,
 )
 from smart_context.relevance.reasons import Reason, ReasonKind
 from smart_context.storage.ports import Chats
@@ -137,16 +123,17 @@ class Forecast:
             if goes
         )
 
-    def system_parts(
-        self, briefing: Briefing, count_tokens: CountTokens, added: AddedTexts, system: str = ""
+    def _system_parts(
+        self, plan: TurnPlan, count_tokens: CountTokens
     ) -> tuple[tuple[str, int], ...]:
-        """The parts of the system prompt with their tokens; see `with_briefing`."""
-        before = appended(self._own_system or added.before, system)
-        return briefing.parts(count_tokens, before, added.tools_prompt)
+        """The parts of the system prompt with their tokens."""
+        before = appended(self._own_system or plan.added.before, plan.system)
+        return plan.briefing.parts(count_tokens, before, plan.added.tools_prompt)
 
-    def head(self, briefing: Briefing, count_tokens: CountTokens, added: AddedTexts) -> Head:
+    def head(self, plan: TurnPlan, count_tokens: CountTokens) -> Head:
         """What comes before the messages of the request."""
-        _, *parts = self.system_parts(briefing, count_tokens, added)
+        added = plan.added
+        _, *parts = self._system_parts(plan, count_tokens)
         tools = added.tools, _counted(added.tools, count_tokens)
         return head_of([*parts, tools] if added.tools_are_behind else [tools, *parts])
 
@@ -161,33 +148,21 @@ class Forecast:
         """The tokens of the messages that are not sent."""
         return int(self.costs.tokens[~self.decision.selection.reasons.is_in].sum())
 
-    def without(self, left_out: Collection[MessageId], count_tokens: CountTokens) -> "Forecast":
-        """The forecast without messages that do not fit into the model's window."""
-        decision = self.decision.without(left_out)
-        if decision is self.decision:
+    def of(self, plan: TurnPlan, count_tokens: CountTokens) -> "Forecast":
+        """The forecast of what a plan leaves of the messages that were decided on."""
+        if plan.decision is self.decision:
             return self
-        tokens = history_tokens(self.view, decision, self.costs, count_tokens)
-        return replace(self, decision=decision, tokens=tokens)
+        tokens = history_tokens(self.view, plan.decision, self.costs, count_tokens)
+        return replace(self, decision=plan.decision, tokens=tokens)
 
-    def with_briefing(
-        self,
-        briefing: Briefing,
-        count_tokens: CountTokens,
-        attached: str = "",
-        added: AddedTexts = NOTHING_ADDED,
-        system: str = "",
-    ) -> TokensByPart:
-        """The tokens of the whole request.
-
-        Args:
-            attached: The part of the message that holds attached texts.
-            system: The system prompt before what `briefing` adds.
-        """
-        message = count_tokens(briefing.message) if briefing.message.strip() else 0
-        files = count_tokens(attached) if attached and attached in briefing.message else 0
+    def tokens_of(self, plan: TurnPlan, count_tokens: CountTokens) -> TokensByPart:
+        """The tokens of the whole request."""
+        text, added = plan.briefing.message, plan.added
+        message = count_tokens(text) if text.strip() else 0
+        files = count_tokens(plan.attached) if plan.attached and plan.attached in text else 0
         theirs = self._own_system
         known = system_tokens(theirs, count_tokens)  # it is a message of the history
-        parts = self.system_parts(briefing, count_tokens, added, system)
+        parts = self._system_parts(plan, count_tokens)
         before, instructions, role, contexts, recalls, tools = [tokens for _, tokens in parts]
         return replace(
             self.tokens,
@@ -305,6 +280,26 @@ class Forecasts:
         as_text = self.as_text() and not view.is_of_client
         return await with_costs(self.ledger, view, decision, self.count_tokens, as_text=as_text)
 
+    def plan(
+        self, forecast: Forecast, question: Message, briefing: Briefing, attached: str = ""
+    ) -> TurnPlan:
+        """What a turn with this question would send.
+
+        Args:
+            attached: The part of the question that holds attached texts.
+        """
+        decision = forecast.decision
+        settings = self.selector.settings_of(forecast.view.sidecar.state)
+        threshold = decision.selection.reasons.threshold
+        return TurnPlan(
+            view=forecast.view,
+            decision=decision,
+            settings=replace(settings, similarity_threshold=threshold),
+            question=question,
+            briefing=briefing,
+            attached=attached,
+        )
+
     async def _decide(self, chat_id: ChatId, wanted: ForecastKey) -> Forecast:
         topics, threshold = wanted
         view = await self.chat_filter.view(chat_id)
@@ -361,136 +356,4 @@ def _of_images(added: AddedTexts, count_tokens: CountTokens) -> int:
 def _speaker(message: Message) -> str:
     return {"user": "a message of yours", "assistant": "an answer"}.get(
         message.role, f"a {message.role} message"
-    )
-
-
-_NO_FIELDS: Mapping[str, Any] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedRequest:
-    """A request as it would be sent."""
-
-    body: JsonObject
-    added: AddedTexts = NOTHING_ADDED
-    left_out: frozenset[MessageId] = frozenset()  # messages that do not fit into its window
-    lacks_attached: bool = False  # the attached contexts and recalls do not fit
-    problem: str = ""  # why it can't be sent, for people; empty if it can
-
-    @property
-    def prompt(self) -> tuple[PromptMessage, ...]:
-        """The messages of the body."""
-        return tuple(self.body["messages"])
-
-
-@dataclass(frozen=True, slots=True)
-class RequestPlanner:
-    """Makes requests as turns do, with the current tools and window."""
-
-    context: PluginContext
-    files: FileTools
-
-    def gives_tools_as_text(self) -> bool:
-        """True if the model is given tools, calls and results in plain text."""
-        return self.files.is_fenced or not self.context.requests.takes_tools
-
-    @property
-    def joins_messages(self) -> bool:
-        """True if messages of one role in a row go as one, since the chat model demands it."""
-        return self.context.requests.joins_messages
-
-    async def offers_files(self, view: ChatView, request: Request) -> bool | None:
-        """True if the next turn offers the file tools; `None` if the chat has no choice."""
-        if view.is_of_client or not self.files.is_open:
-            return None
-        return await self.files.are_offered(view.sidecar.state, request)
-
-    async def with_tools(self, request: Request, state: FilterState) -> Request:
-        """The request with the tools that a turn would offer; a client's has its own.
-
-        Its images are empty: what they cost is known without reading them.
-
-        Args:
-            request: Without tools and images.
-        """
-        if request.is_of_client:
-            return request
-        requests = self.context.requests
-        return replace(
-            request,
-            tools=tuple(await self.files.offered(state, request)),
-            as_text=self.gives_tools_as_text(),
-            images=dict.fromkeys(requests.image_keys(request), ""),
-            has_tools_behind=requests.puts_tools_behind,
-        )
-
-    async def added(
-        self, request: Request, state: FilterState, fields: Mapping[str, Any]
-    ) -> AddedTexts:
-        """What tools and images add to a request; see `plan`."""
-        if request.is_of_client:
-            return added_by_client(fields)
-        return added_texts(await self.with_tools(request, state))
-
-    async def plan(
-        self,
-        request: Request,
-        state: FilterState,
-        *,
-        streamed: bool = True,
-        fields: Mapping[str, Any] = _NO_FIELDS,
-    ) -> PlannedRequest:
-        """The request that a turn would send.
-
-        Args:
-            request: Without tools and images.
-            streamed: The answer would come piece by piece.
-            fields: All fields but the messages of another program's request.
-        """
-        if request.is_of_client:
-            return await self._of_client(request, fields)
-        whole, problem = await self.with_tools(request, state), ""
-        try:
-            made = await self.context.requests.completed(whole)
-        except RequestTooLong as error:
-            made, problem = whole, str(error)
-        body = await asyncio.to_thread(self.context.requests.body, made, streamed=streamed)
-        return _planned(request, made, body, problem)
-
-    async def _of_client(self, request: Request, fields: Mapping[str, Any]) -> PlannedRequest:
-        """Another program's request: we add no tools, no limit and no images."""
-        requests, model = self.context.requests, str(fields.get("model") or "")
-        window, added = requests.window_of_client(model), added_by_client(fields)
-        beside = added.tokens_beside(window.count) if window else 0
-        whole = replace(request, order=requests.order_of_client(model), beside=beside)
-        try:
-            made = await within(window, whole)
-        except RequestTooLong:  # then all of it goes, and its provider has the last word
-            made = whole
-        body = request_body(fields, await asyncio.to_thread(made.messages))
-        return replace(_planned(request, made, body, ""), added=added)
-
-
-def request_of(forecast: Forecast, briefing: Briefing, draft: Message, attached: str) -> Request:
-    """The request that a turn would make, without tools and images."""
-    return Request(
-        system_prompt=briefing.system_prompt(""),
-        history=forecast.decision.messages,
-        message=briefing.message,
-        is_of_client=forecast.view.is_of_client,
-        files=tuple(draft.files),
-        protected=protected_ids(forecast.view),
-        optional_prompt=briefing.attached,
-        attached_text=attached,
-    )
-
-
-def _planned(request: Request, made: Request, body: JsonObject, problem: str) -> PlannedRequest:
-    had = {message.id for message in request.history}
-    return PlannedRequest(
-        body=body,
-        added=added_texts(made),
-        left_out=frozenset(had - {message.id for message in made.history}),
-        lacks_attached=made.optional_prompt != request.optional_prompt,
-        problem=problem,
     )

@@ -11,13 +11,14 @@ from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.clients import client_history, is_of_client
 from smart_context.chat.messages import SOURCE, ChatId, Message, MessageId
 from smart_context.host.commands.registry import Caller
-from smart_context.host.request.request import Request, attached_to
+from smart_context.host.request.request import attached_to
 from smart_context.host.request.tokens import tokens_by_message
 from smart_context.llm.models import PromptMessage
 from smart_context.plugin.briefing.briefing import Briefing, Briefings
 from smart_context.plugin.choices.state import FilterState, check_threshold
 from smart_context.plugin.forecast.costs import TokenLedger
-from smart_context.plugin.forecast.forecasts import RequestPlanner, with_costs
+from smart_context.plugin.forecast.forecasts import with_costs
+from smart_context.plugin.forecast.plan import RequestPlanner, TurnPlan
 from smart_context.plugin.notes.context_documents import NamesContexts
 from smart_context.plugin.receipts.documents import (
     difference_document,
@@ -25,12 +26,12 @@ from smart_context.plugin.receipts.documents import (
     receipt_document,
     receipt_line,
 )
-from smart_context.plugin.receipts.making import PendingReceipt, receipt_of_replay
+from smart_context.plugin.receipts.making import receipt_of_replay
 from smart_context.plugin.receipts.receipt import Receipt, client_fields, shown_body
 from smart_context.plugin.receipts.recording import StoredReceipts
 from smart_context.plugin.receipts.spent import By, Spent, Sum, summed
 from smart_context.plugin.selection.chat_filter import BuildHistory, ChatFilter
-from smart_context.plugin.selection.selector import ChatView, ContextSelector, protected_ids
+from smart_context.plugin.selection.selector import ChatView, ContextSelector
 from smart_context.plugin.settings import FilterSettings, ModelInUse
 from smart_context.storage.ports import Chats
 
@@ -43,15 +44,6 @@ _OF_SETTINGS: Mapping[str, str] = {
     "context_budget_tokens": "context_budget_tokens",
 }
 """The plugin's settings among a receipt's settings: receipt key to setting name."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """A question, and the request that it makes."""
-
-    question: Message
-    request: Request  # without tools and images
-    pending: PendingReceipt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,31 +71,23 @@ class Replays:
         Raises:
             CommandFailed: If the turn's question is no longer in the chat.
         """
-        asked = await self.asked(chat_id, receipt, changes, model)
-        planned = await self.planner.plan(
-            asked.request,
-            asked.pending.view.sidecar.state,
+        plan = await self.planner.completed(
+            await self.asked(chat_id, receipt, changes, model),
             streamed="stream" in receipt.parameters or not receipt.parameters,
             fields=client_fields(receipt),
         )
-        pending = asked.pending.completed(
-            planned.left_out, planned.added, lacks_attached=planned.lacks_attached
-        )
-
-        count, view = self.model.counter(model), pending.view
+        count, view = self.model.counter(model), plan.view
         as_text = self.planner.gives_tools_as_text() and not view.is_of_client
         ledger = TokenLedger(lambda: count)
-        forecast = await with_costs(ledger, view, pending.decision, count, as_text=as_text)
-        made = receipt_of_replay(
-            pending, forecast, planned.body, original=receipt, count_tokens=count
-        )
-        problem = planned.problem or made.problem
+        forecast = await with_costs(ledger, view, plan.decision, count, as_text=as_text)
+        made = receipt_of_replay(plan, forecast, original=receipt, count_tokens=count)
+        problem = plan.problem or made.problem
         return replace(made, models={**receipt.models, "chat": model}, problem=problem)
 
     async def asked(
         self, chat_id: ChatId, receipt: Receipt, changes: Mapping[str, Any], model: str
-    ) -> Asked:
-        """The request of a past turn with other settings; see `replay`.
+    ) -> TurnPlan:
+        """The plan of a past turn with other settings; see `replay`.
 
         Raises:
             CommandFailed: If the turn's question is no longer in the chat.
@@ -129,8 +113,8 @@ class Replays:
         briefing: Briefing,
         *,
         system: str = "",
-    ) -> Asked:
-        """The request of a question.
+    ) -> TurnPlan:
+        """The plan of a question.
 
         Args:
             question: As it is stored.
@@ -138,26 +122,17 @@ class Replays:
                 page only.
             system: The system prompt before role and contexts.
         """
-        pending = PendingReceipt(
+        if view.is_of_client:
+            briefing = replace(briefing, message=sent.text)
+        return TurnPlan(
             view=view,
             decision=await self.selector.decide(view, settings=settings),
             settings=settings,
+            question=question,
             briefing=briefing,
             system=system,
             attached=attached_to(sent, question.text),
-            asked_at=0.0,
         )
-        request = Request(
-            system_prompt=briefing.system_prompt(system),
-            history=pending.decision.messages,
-            message=sent.text if view.is_of_client else briefing.message,
-            is_of_client=view.is_of_client,
-            files=question.files,
-            protected=protected_ids(view),
-            optional_prompt=briefing.attached,
-            attached_text=pending.attached,
-        )
-        return Asked(question=question, request=request, pending=pending)
 
     async def _as_it_was(
         self, chat_id: ChatId, receipt: Receipt

@@ -27,9 +27,8 @@ from smart_context.host.turn import Turn
 from smart_context.host.turns import transcript
 from smart_context.plugin.choices.state import check_threshold
 from smart_context.plugin.forecast.commands import DraftOf
-from smart_context.plugin.forecast.forecasts import RequestPlanner
+from smart_context.plugin.forecast.plan import RequestPlanner, TurnPlan
 from smart_context.plugin.receipts.commands import (
-    Asked,
     Replays,
     changes_of,
     named_receipt,
@@ -50,6 +49,7 @@ KEPT_S = 3600.0
 
 Side = Literal["left", "right"]
 Changes = Mapping[str, Any]
+MakePlan = Callable[[], Awaitable[TurnPlan]]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -208,7 +208,7 @@ class Comparisons:
             answers={"left": left, "right": right},
         )
 
-        async def asked(changes: Changes) -> Asked:
+        async def asked(changes: Changes) -> TurnPlan:
             return await self._asked(chat_id, question, sent, changes)
 
         return await self._run(made, lambda: asked({}), lambda: asked(changes), choice)
@@ -231,7 +231,7 @@ class Comparisons:
         model = receipt.models.get("chat", "")
         choice = choice or await self.requests.choice_of(model)
 
-        async def asked() -> Asked:
+        async def asked() -> TurnPlan:
             return await self.replays.asked(chat_id, receipt, changes, model)
 
         made = Comparison(
@@ -245,7 +245,7 @@ class Comparisons:
 
     async def _asked(
         self, chat_id: ChatId, question: Message, sent: Message, changes: Changes
-    ) -> Asked:
+    ) -> TurnPlan:
         """A new question under the chat's own choices, or others; no selection waits."""
         view = await self.replays.chat_filter.view(chat_id)
         state = view.sidecar.state
@@ -259,8 +259,8 @@ class Comparisons:
     async def _run(
         self,
         made: Comparison,
-        left: Callable[[], Awaitable[Asked]] | None,
-        right: Callable[[], Awaitable[Asked]],
+        left: MakePlan | None,
+        right: MakePlan,
         choice: str,
     ) -> JsonObject:
         """Ask both sides at once; `left` is `None` if its answer is stored.
@@ -272,7 +272,7 @@ class Comparisons:
         """
         comparison_id = secrets.token_hex(8)
         self._known[comparison_id] = made
-        sides: list[tuple[Side, Callable[[], Awaitable[Asked]], str]] = [("right", right, choice)]
+        sides: list[tuple[Side, MakePlan, str]] = [("right", right, choice)]
         if left is not None:
             sides.insert(0, ("left", left, ""))
         tasks = [
@@ -290,7 +290,7 @@ class Comparisons:
         comparison_id: str,
         made: Comparison,
         side: Side,
-        asked: Callable[[], Awaitable[Asked]],
+        asked: MakePlan,
         choice: str,
     ) -> None:
         """Ask one side; what has arrived is kept if it fails or is stopped."""
@@ -305,16 +305,16 @@ class Comparisons:
             choose(choice)
         arrived("")
         try:
-            request = await asked()
-            answer.turn = await self._turn(made, request)
-            pending = replace(request.pending, asked_at=self.clock())
+            plan = await asked()
+            answer.turn = await self._turn(made, plan)
+            plan = replace(plan, asked_at=self.clock())
             try:
                 await self._answer(answer.turn, arrived)
             finally:
                 answer.text = answer.turn.response or answer.text  # without what was thought
                 answer.turn.response = answer.text or None
                 if answer.turn.sent:
-                    answer.receipt = (await self.recorder.made(answer.turn, pending)).receipt
+                    answer.receipt = (await self.recorder.made(answer.turn, plan)).receipt
         except SmartContextError as error:
             answer.error = str(error)
 
@@ -328,15 +328,14 @@ class Comparisons:
             turn.error = str(error)
             raise
 
-    async def _turn(self, made: Comparison, asked: Asked) -> Turn:
-        state = asked.pending.view.sidecar.state
+    async def _turn(self, made: Comparison, plan: TurnPlan) -> Turn:
         return Turn(
             id=new_message_id(),
             chat_id=made.chat_id,
             person=made.person,
-            question=asked.question,
+            question=plan.question,
             answer_id=new_message_id(),
-            request=await self.planner.with_tools(asked.request, state),
+            request=await self.planner.request(plan),
         )
 
     async def _result(self, comparison_id: str, made: Comparison) -> JsonObject:

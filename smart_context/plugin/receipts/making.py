@@ -1,9 +1,9 @@
 """Makes receipts from what a turn decided and how it ended."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -21,6 +21,7 @@ from smart_context.plugin.briefing.recall_prompt import RecallShare
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.forecast.costs import NO_TOKENS, TokensByPart, settled
 from smart_context.plugin.forecast.forecasts import Forecast
+from smart_context.plugin.forecast.plan import TurnPlan
 from smart_context.plugin.notes.context_prompt import ContextShare
 from smart_context.plugin.receipts.receipt import (
     TOOL,
@@ -39,7 +40,6 @@ from smart_context.plugin.receipts.receipt import (
 )
 from smart_context.plugin.receipts.spent import Before, spent_tokens, with_costs
 from smart_context.plugin.selection.last_request import LastRequest
-from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.selection.window_budget import absences
 from smart_context.plugin.settings import FilterSettings
 from smart_context.relevance.reasons import Reason, ReasonKind
@@ -155,35 +155,6 @@ def _context_section(share: ContextShare, problem: str) -> ReceiptSection:
 MAX_SYSTEM_CHARACTERS = 16_000
 
 
-@dataclass(slots=True, kw_only=True)
-class PendingReceipt:
-    """What a turn has decided so far."""
-
-    view: ChatView  # the chat as the turn found it
-    decision: Decision
-    settings: FilterSettings
-    briefing: Briefing = field(default_factory=Briefing)
-    system: str = ""  # the system prompt before role and contexts
-    attached: str = ""  # the part of the message that holds attached texts
-    added: AddedTexts = field(default_factory=AddedTexts)
-    asked_at: float  # when, in seconds since 1970
-
-    def completed(
-        self, left_out: Collection[MessageId], added: AddedTexts, *, lacks_attached: bool
-    ) -> "PendingReceipt":
-        """The same once the request is complete.
-
-        Args:
-            left_out: Messages that do not fit into the window.
-        """
-        return replace(
-            self,
-            decision=self.decision.without(left_out),
-            briefing=self.briefing.without_attached() if lacks_attached else self.briefing,
-            added=added,
-        )
-
-
 def settings_document(
     state: FilterState, settings: FilterSettings, briefing: Briefing | None = None
 ) -> dict[str, Any]:
@@ -227,7 +198,7 @@ def _recalled(state: FilterState, briefing: Briefing | None) -> list[JsonObject]
 
 def receipt_of_turn(
     turn: Turn,
-    pending: PendingReceipt,
+    plan: TurnPlan,
     forecast: Forecast,
     *,
     requests: tuple[SentRequest, SentRequest],
@@ -243,14 +214,14 @@ def receipt_of_turn(
     """
     named = _named(turn, before, models)
     said = turn.message, turn.system_prompt, turn.history
-    made = _made(named, pending, forecast, *said, count_tokens)
+    made = _made(named, plan, forecast, *said, count_tokens)
     following = turn.client.following if turn.client else ()
     current = [
         _row(m, Reason(kind=ReasonKind.CURRENT), tokens_as_sent(m, count_tokens)) for m in following
     ]
     made = _with_topics(_with_current(made, current), forecast.view.sidecar.topics)
     made = _ended(made, turn, requests, before, count_tokens)
-    head = forecast.head(pending.briefing, count_tokens, turn.added)
+    head = forecast.head(plan, count_tokens)
     return with_costs(made, turn, head, forecast.left_out_tokens, before, count_tokens)
 
 
@@ -408,53 +379,50 @@ def _estimates(
 
 
 def receipt_of_replay(
-    pending: PendingReceipt,
+    plan: TurnPlan,
     forecast: Forecast,
-    body: JsonObject,
     *,
     original: Receipt,
     count_tokens: CountTokens,
 ) -> Receipt:
     """The receipt that a turn would have had under other settings."""
-    system = pending.briefing.system_prompt(pending.system)
+    system = plan.briefing.system_prompt(plan.system)
     named = {
         name: getattr(original, name) for name in ("turn", "question", "answer", "at", "models")
     }
-    said = pending.briefing.message, system, pending.decision.messages
-    made = _made(named | {"outcome": "replayed"}, pending, forecast, *said, count_tokens)
+    said = plan.briefing.message, system, plan.decision.messages
+    made = _made(named | {"outcome": "replayed"}, plan, forecast, *said, count_tokens)
     current = [row for row in original.rows if row.kind is ReasonKind.CURRENT]
-    texts = sum(tokens_of_texts(message, count_tokens) for message in body["messages"])
+    texts = sum(tokens_of_texts(message, count_tokens) for message in plan.prompt)
     return replace(
-        _settled(_with_current(made, current), texts, pending.added, count_tokens),
-        sent=sent_digest(body["messages"]),
-        prompt=tuple(body["messages"]),
-        parameters=parameters_of(body),
-        list_name=list_name(body),
+        _settled(_with_current(made, current), texts, plan.added, count_tokens),
+        sent=sent_digest(plan.body["messages"]),
+        prompt=plan.prompt,
+        parameters=parameters_of(plan.body),
+        list_name=list_name(plan.body),
     )
 
 
 def _made(
     named: Mapping[str, Any],
-    pending: PendingReceipt,
+    plan: TurnPlan,
     forecast: Forecast,
     message: str,
     system_prompt: str,
     history: Sequence[Message],
     count_tokens: CountTokens,
 ) -> Receipt:
-    briefing = pending.briefing
+    briefing = plan.briefing
     rows = _rows(forecast, history, count_tokens)
     said = replace(briefing, message=message)
-    decided = forecast.with_briefing(
-        said, count_tokens, pending.attached, pending.added, pending.system
-    )
+    decided = forecast.tokens_of(replace(plan, briefing=said), count_tokens)
     parts = decided.to_dict()
     parts["history"] = max(parts["history"] + _by_plugins(rows), 0)
     counted = said.with_tokens(instructions=decided.instructions, role=decided.role)
-    system = system_tokens(pending.system, count_tokens)
+    system = system_tokens(plan.system, count_tokens)
     return Receipt(
         **named,
-        settings=settings_document(forecast.view.sidecar.state, pending.settings, briefing),
+        settings=settings_document(forecast.view.sidecar.state, plan.settings, briefing),
         parts=parts,
         rows=rows,
         sections=sections_of(counted, system, decided),
@@ -462,7 +430,7 @@ def _made(
         cut=forecast.decision.selection.reasons.cut,
         has_probabilities=forecast.decision.selection.reasons.has_probabilities,
         problem="\n".join(filter(None, (forecast.decision.problem, briefing.problems))),
-        system=pending.system[:MAX_SYSTEM_CHARACTERS],
+        system=plan.system[:MAX_SYSTEM_CHARACTERS],
         instructions=briefing.instructions.text,
         hidden_places=tuple(
             place.to_dict() for place in forecast.hidden_places(system_prompt, message)

@@ -6,7 +6,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice
 from typing import NamedTuple, TypeVar
@@ -22,11 +22,8 @@ from smart_context.host.turn import Turn
 from smart_context.plugin.briefing.briefing import Briefing
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.forecast.forecasts import Forecasts
-from smart_context.plugin.receipts.making import (
-    PendingReceipt,
-    receipt_of_passed_on,
-    receipt_of_turn,
-)
+from smart_context.plugin.forecast.plan import TurnPlan
+from smart_context.plugin.receipts.making import receipt_of_passed_on, receipt_of_turn
 from smart_context.plugin.receipts.receipt import (
     Receipt,
     SentRequest,
@@ -261,7 +258,7 @@ class ReceiptRecorder:
     logger: logging.Logger
     clock: Callable[[], float] = time.time
     # By turn id, not in `turn.metadata`, which plugins may assign.
-    _pending: LRUCache[str, PendingReceipt] = field(
+    _plans: LRUCache[str, TurnPlan] = field(
         init=False, default_factory=partial(LRUCache, MAX_RUNNING)
     )
     _last_requests: LRUCache[ChatId, SentRequest] = field(
@@ -275,37 +272,41 @@ class ReceiptRecorder:
         self, turn: Turn, view: ChatView, decision: Decision, settings: FilterSettings
     ) -> None:
         """Record what was decided at `pipeline.context`."""
-        self._pending[turn.id] = PendingReceipt(
-            view=view, decision=decision, settings=settings, asked_at=self.clock()
+        self._plans[turn.id] = TurnPlan(
+            view=view,
+            decision=decision,
+            settings=settings,
+            question=turn.question,
+            asked_at=self.clock(),
         )
 
     def state_of(self, turn: Turn) -> FilterState | None:
         """The choices under which a turn's history was decided; `None` if it was not."""
-        pending = self._pending.get(turn.id)
-        return pending.view.sidecar.state if pending else None
+        plan = self._plans.get(turn.id)
+        return plan.state if plan else None
 
     def briefed(self, turn: Turn, system_prompt: str, briefing: Briefing) -> None:
         """Record what is added at `pipeline.prompt`, and the system prompt before it."""
-        pending = self._pending.get(turn.id)
-        if pending is not None:
-            pending.system, pending.briefing = system_prompt, briefing
+        plan = self._plans.get(turn.id)
+        if plan is not None:
+            self._plans[turn.id] = replace(plan, system=system_prompt, briefing=briefing)
 
     async def count(self, turn: Turn) -> None:
         """Count tokens while the model answers, so that nobody waits for them at the end."""
-        pending = self._pending.get(turn.id)
-        if pending is not None:
-            await self.forecasts.with_costs(pending.view, pending.decision)
+        plan = self._plans.get(turn.id)
+        if plan is not None:
+            await self.forecasts.with_costs(plan.view, plan.decision)
 
     async def store(self, turn: Turn) -> None:
         """Store the receipt of a turn that is over; a disk that refuses is only logged.
 
         A turn that sent nothing has no receipt.
         """
-        pending = self._pending.pop(turn.id, None)
-        is_passed_on = pending is None and turn.client is not None
-        if (pending is None and not is_passed_on) or (turn.aborted and not turn.sent):
+        plan = self._plans.pop(turn.id, None)
+        is_passed_on = plan is None and turn.client is not None
+        if (plan is None and not is_passed_on) or (turn.aborted and not turn.sent):
             return
-        made = await self.made(turn, pending)
+        made = await self.made(turn, plan)
         if made.sent.messages:
             self._last_requests[turn.chat_id] = made.sent
             self._written[turn.chat_id] = made.written
@@ -323,23 +324,23 @@ class ReceiptRecorder:
         except SmartContextError as error:
             self.logger.warning("the receipt of turn %s is not stored: %s", receipt.turn, error)
 
-    async def made(self, turn: Turn, pending: PendingReceipt | None) -> FinishedTurn:
+    async def made(self, turn: Turn, plan: TurnPlan | None) -> FinishedTurn:
         """The request of a turn that is over, and its receipt.
 
         Args:
-            pending: What it decided; `None` if another program's request was passed on.
+            plan: What it decided; `None` if another program's request was passed on.
         """
         models = self.model.models()
         name = models.chat.name
-        make = await self._maker(turn, pending)
+        make = await self._maker(turn, plan)
         previous = await self._request_before(turn.chat_id)
         now = self.clock()
         before = Before(
             last=await self.files.last_request(turn.chat_id),
             cache=self.model.cache(turn.client.model if turn.client else ""),
-            asked_at=pending.asked_at if pending else now,
+            asked_at=plan.asked_at if plan else now,
             at=utc_stamp(now),
-            seconds=round(now - pending.asked_at, 2) if pending else None,
+            seconds=round(now - plan.asked_at, 2) if plan else None,
         )
 
         counted = self.model.counter(name)
@@ -362,17 +363,18 @@ class ReceiptRecorder:
         return await asyncio.to_thread(made)
 
     async def _maker(
-        self, turn: Turn, pending: PendingReceipt | None
+        self, turn: Turn, plan: TurnPlan | None
     ) -> Callable[..., tuple[Receipt, LastRequest | None]]:
         """A function that makes the receipt, after the messages' tokens are counted."""
-        if pending is None:
+        if plan is None:
             return partial(receipt_of_passed_on, turn)
-        pending = pending.completed(
-            turn.left_out, turn.added, lacks_attached=turn.lacks_optional_prompt
+        plan = replace(
+            plan.without(turn.left_out, lacks_attached=turn.lacks_optional_prompt),
+            added=turn.added,
+            attached=turn.request.attached_text,
         )
-        pending.attached = turn.request.attached_text
-        forecast = await self.forecasts.with_costs(pending.view, pending.decision)
-        return partial(receipt_of_turn, turn, pending, forecast)
+        forecast = await self.forecasts.with_costs(plan.view, plan.decision)
+        return partial(receipt_of_turn, turn, plan, forecast)
 
     async def _request_before(self, chat_id: ChatId) -> SentRequest | Receipt | None:
         """The chat's previous request from memory, or its receipt; `None` if unknown."""
