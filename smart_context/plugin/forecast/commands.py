@@ -217,11 +217,9 @@ class PreviewCommands:
         briefing = await self._briefing(forecast, draft.text, role, brief=brief)
         fields = await self._client_fields(forecast)
         plan = self.forecasts.plan(forecast, draft, briefing, attached)
-        plan = await self.planner.with_added(plan, fields)
         offered = await self.planner.offers_files(plan)
-        if not brief or self._needs_completing(forecast, plan):
-            plan = await self.planner.completed(plan, streamed=stream, fields=fields)
-            forecast = forecast.of(plan, self.model.count_tokens)
+        plan = await self._planned(forecast, plan, fields, brief=brief, stream=stream)
+        forecast = forecast.of(plan, self.model.count_tokens)
         parts = await self._parts(forecast, plan)
         result = await beside(
             partial(self._result, forecast, plan.briefing, parts),
@@ -237,7 +235,7 @@ class PreviewCommands:
         if plan.problem:
             result["problem"] = plan.problem
         if topics is not None or threshold is not None:
-            own = await self._own_forecast(chat_id, draft, attached)
+            own = await self._own_forecast(chat_id, draft, attached, brief=brief)
             result["change"] = difference(own, forecast)
         return result if brief else result | await self._to_the_letter(forecast, plan)
 
@@ -277,19 +275,32 @@ class PreviewCommands:
             "tokens": tokens,
         }
 
-    async def _own_forecast(self, chat_id: ChatId, draft: Message, attached: str) -> Forecast:
+    async def _planned(
+        self,
+        forecast: Forecast,
+        plan: TurnPlan,
+        fields: JsonObject,
+        *,
+        brief: bool,
+        stream: bool = True,
+    ) -> TurnPlan:
+        """The plan with what is added; complete, unless the costs of its parts are enough."""
+        plan = await self.planner.with_added(plan, fields)
+        if brief and not self._needs_completing(forecast, plan):
+            return plan
+        return await self.planner.completed(plan, streamed=stream, fields=fields)
+
+    async def _own_forecast(
+        self, chat_id: ChatId, draft: Message, attached: str, *, brief: bool
+    ) -> Forecast:
         """The forecast of a chat under its own choices."""
         forecast = await self.forecasts.forecast(chat_id)
         state = forecast.view.sidecar.state
         briefing = await self.forecasts.briefing(chat_id, draft.text, state)
         fields = await self._client_fields(forecast)
         plan = self.forecasts.plan(forecast, draft, briefing, attached)
-        plan = await self.planner.with_added(plan, fields)
-        if not self._needs_completing(forecast, plan):
-            return forecast
-        return forecast.of(
-            await self.planner.completed(plan, fields=fields), self.model.count_tokens
-        )
+        plan = await self._planned(forecast, plan, fields, brief=brief)
+        return forecast.of(plan, self.model.count_tokens)
 
     async def _client_fields(self, forecast: Forecast) -> JsonObject:
         view = forecast.view
