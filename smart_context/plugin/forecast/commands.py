@@ -286,7 +286,7 @@ class PreviewCommands:
     ) -> TurnPlan:
         """The plan with what is added; complete, unless the costs of its parts are enough."""
         plan = await self.planner.with_added(plan, fields)
-        if brief and not self._needs_completing(forecast, plan):
+        if brief and not self._needs_completing(forecast, plan, fields):
             return plan
         return await self.planner.completed(plan, streamed=stream, fields=fields)
 
@@ -333,11 +333,13 @@ class PreviewCommands:
             "prompt_tokens": tokens,
         }
 
-    def _needs_completing(self, forecast: Forecast, plan: TurnPlan) -> bool:
+    def _needs_completing(self, forecast: Forecast, plan: TurnPlan, fields: JsonObject) -> bool:
         """True if the costs of the parts may not tell what is sent."""
-        window = self.model.window()
-        if window is None or self.planner.joins_messages:
-            return self.planner.joins_messages
+        window = self.planner.window(plan, fields)
+        if self.planner.joins_messages(plan, fields):
+            return True
+        if window is None:
+            return False
         parts = forecast.tokens_of(plan, self.model.count_tokens)
         return parts.total + forecast.around > window.tokens * _NEAR
 

@@ -22,6 +22,8 @@ from smart_context.host.request.request import (
     added_texts,
     request_body,
 )
+from smart_context.host.request.speaking_order import SpeakingOrder
+from smart_context.host.request.window import Window
 from smart_context.llm.models import PromptMessage
 from smart_context.plugin.briefing.briefing import Briefing
 from smart_context.plugin.choices.state import FilterState
@@ -93,10 +95,19 @@ class RequestPlanner:
         """True if the model is given tools, calls and results in plain text."""
         return self.files.is_fenced or not self.context.requests.takes_tools
 
-    @property
-    def joins_messages(self) -> bool:
-        """True if messages of one role in a row go as one, since the chat model demands it."""
-        return self.context.requests.joins_messages
+    def window(self, plan: TurnPlan, fields: Mapping[str, Any]) -> Window | None:
+        """The window of its model; `None` if it is unknown, or does not shorten the request."""
+        requests = self.context.requests
+        return (
+            requests.window_of_client(_model(fields)) if plan.view.is_of_client else requests.window
+        )
+
+    def joins_messages(self, plan: TurnPlan, fields: Mapping[str, Any]) -> bool:
+        """True if messages of one role in a row go as one, since its model demands it."""
+        requests = self.context.requests
+        if plan.view.is_of_client:
+            return requests.order_of_client(_model(fields)) is not SpeakingOrder.ANY
+        return requests.joins_messages
 
     async def offers_files(self, plan: TurnPlan) -> bool | None:
         """True if the next turn offers the file tools; `None` if the chat has no choice."""
@@ -147,16 +158,21 @@ class RequestPlanner:
 
     async def _of_client(self, plan: TurnPlan, fields: Mapping[str, Any]) -> TurnPlan:
         """Another program's request: we add no tools, no limit and no images."""
-        requests, model = self.context.requests, str(fields.get("model") or "")
-        window, added = requests.window_of_client(model), added_by_client(fields)
+        window, added = self.window(plan, fields), added_by_client(fields)
         beside = added.tokens_beside(window.count) if window else 0
-        whole = replace(plan.request, order=requests.order_of_client(model), beside=beside)
+        order = self.context.requests.order_of_client(_model(fields))
+        whole = replace(plan.request, order=order, beside=beside)
         try:
             made = await within(window, whole)
         except RequestTooLong:  # then all of it goes, and its provider has the last word
             made = whole
         body = request_body(fields, await asyncio.to_thread(made.messages))
         return replace(_as_made(plan, made), added=added, body=body)
+
+
+def _model(fields: Mapping[str, Any]) -> str:
+    """The model that another program's request names; empty for none."""
+    return str(fields.get("model") or "")
 
 
 def _as_made(plan: TurnPlan, made: Request) -> TurnPlan:

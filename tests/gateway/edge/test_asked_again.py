@@ -83,10 +83,10 @@ def test_once_the_window_is_known_a_request_is_shortened_before_it_is_refused(
     assert receipt["tokens"] <= 0.9 * 1_500
     assert len([row for row in receipt["messages"] if not row["in"]]) > 5
 
-    asked = {"chat_id": said.chat, "message": "More?"}
-    preview = server.ask("smart_context.preview", **asked, topics=[])
-    change = preview["change"]  # none, since no topic is picked anyway
-    assert (change["tokens"], change["added"], change["removed"]) == (0, [], [])
+    asked = {"chat_id": said.chat, "message": "More?", "topics": []}  # none is picked anyway
+    preview = server.ask("smart_context.preview", **asked)
+    assert (preview["change"]["tokens"], preview["change"]["removed"]) == (0, [])
+    assert server.ask("smart_context.preview", **asked, brief=True)["tokens"] == preview["tokens"]
     later = client.chat(
         *(system("Be brief."), *goes_on, assistant(said.text), user("More?")),
         model=model,
