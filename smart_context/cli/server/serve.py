@@ -30,9 +30,12 @@ MADE_BETWEEN = 10_000
 SWITCH_S = 0.001
 """How long a thread that computes may keep the others waiting, the event loop's among them."""
 
-_M_ARENA_MAX = -8
+_M_ARENA_MAX, _M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD = -8, -3, -1
 _ARENAS = 2
 """The heaps that glibc spreads memory over; by default eight for each processor."""
+
+_LARGE_BYTES = 256 << 10
+"""Memory of this size is taken from the system for itself, and given back when it is free."""
 
 DEMO_VAULT = Path(__file__).resolve().parents[2] / "demo_vault"
 
@@ -160,21 +163,25 @@ def _run(root: Path, *, port: int, host: str, token: str | None, no_browser: boo
 
     gc.freeze()  # else a tenth of a second goes to the libraries' objects each few turns
     gc.set_threshold(MADE_BETWEEN)
-    _share_heaps()
+    _give_memory_back()
     sys.setswitchinterval(SWITCH_S)
     run(serve_vault(root, host=host, port=port, token=token, on_ready=announce))
 
 
-def _share_heaps() -> None:
-    """Let all threads take memory from few heaps, where the C library is glibc (mallopt(3)).
+def _give_memory_back() -> None:
+    """Let freed memory go back to the system, where the C library is glibc (mallopt(3)).
 
-    Else each thread that ever read a long chat keeps a heap as large as that took.
+    Else each thread that ever read a long chat keeps a heap as large as that took, and so do the
+    matrices of a chat: glibc raises its own threshold to 32 MB once a large one has been freed.
     """
     if sys.platform == "linux":
         with contextlib.suppress(ImportError, OSError, AttributeError):
             import ctypes  # noqa: PLC0415 - not in every Python
 
-            ctypes.CDLL(None).mallopt(_M_ARENA_MAX, _ARENAS)
+            c_library = ctypes.CDLL(None)
+            c_library.mallopt(_M_ARENA_MAX, _ARENAS)
+            c_library.mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)
+            c_library.mallopt(_M_TRIM_THRESHOLD, _LARGE_BYTES)
 
 
 @click.command()

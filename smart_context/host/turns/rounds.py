@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from smart_context.base.errors import ModelFailed, TooLong
+from smart_context.base.threads import MANY_MESSAGES, beside
 from smart_context.base.values import CountTokens
 from smart_context.chat.messages import Part
 from smart_context.host.request.completion import within
@@ -167,7 +168,8 @@ class Rounds:
         request = await within(turn.window, whole)
         if request is not whole:
             self._take_over(request)
-        turn.sent, offered = request.messages(), request.offered()
+        is_long = len(request.history) > MANY_MESSAGES
+        turn.sent, offered = await beside(request.messages, is_long=is_long), request.offered()
         turn.added = added_texts(request)
         used: Usage | None = None
         try:

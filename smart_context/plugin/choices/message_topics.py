@@ -7,11 +7,9 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from smart_context.base.values import JsonObject
+from smart_context.chat.documents.document import MOST_MESSAGES
 from smart_context.chat.messages import MessageId
 from smart_context.topics.values import Held
-
-MOST_MESSAGES = 100_000
-"""Of how many messages something is kept; each of the three facts counts for itself."""
 
 MOST_NAMES = 64
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from smart_context.base.errors import ChatIdInvalid, InvalidParams
 from smart_context.base.values import OWNER, JsonObject, PersonId, text_in
 from smart_context.chat.documents.choices import ACTIVE_TOPICS, FILE_TOOLS, HIDDEN, PINNED
+from smart_context.chat.documents.document import MOST_MESSAGES
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, MessageId
 from smart_context.plugin.choices.message_topics import MessageTopics, merged_topics
@@ -357,6 +358,6 @@ def _recalls(value: object) -> tuple[Recall, ...]:
 
 
 def _strings(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        return ()
-    return tuple(dict.fromkeys(entry for entry in value if isinstance(entry, str) and entry))
+    """The texts of a list, each once; as many entries count as a chat has messages at most."""
+    entries = value[:MOST_MESSAGES] if isinstance(value, list) else []
+    return tuple(dict.fromkeys(entry for entry in entries if isinstance(entry, str) and entry))

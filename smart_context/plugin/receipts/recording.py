@@ -53,6 +53,9 @@ MAX_SPENT = 4_096
 
 LIMITS = Limits(lines=MAX_TURNS, slack=50, bytes=32 << 20)
 
+MOST_LINES = 1_000
+"""How many of a log's newest lines are read: four times as many as this program leaves there."""
+
 T = TypeVar("T")
 _Kept = LRUCache[ChatId, tuple[Revision | None, T]]
 """What was last read of chats' logs, and the state of the log then."""
@@ -136,26 +139,23 @@ class StoredReceipts:
 
     async def all(self, chat_id: ChatId) -> list[Receipt]:
         """The receipts of a chat, newest first; damaged lines are skipped."""
-        lines = await self._of(chat_id).lines()
-        return await asyncio.to_thread(
-            lambda: list(islice(self._parsed(reversed(lines)), MAX_TURNS))
-        )
+        lines = await self._newest_lines(chat_id)
+        return await asyncio.to_thread(lambda: list(islice(self._parsed(lines), MAX_TURNS)))
 
     async def newest(self, chat_id: ChatId) -> Receipt | None:
         """A chat's newest receipt; the others are not parsed."""
-        lines = await self._of(chat_id).lines()
-        return await asyncio.to_thread(lambda: next(self._parsed(reversed(lines)), None))
+        lines = await self._newest_lines(chat_id)
+        return await asyncio.to_thread(lambda: next(self._parsed(lines), None))
 
     async def of_answer(self, chat_id: ChatId, answer: str) -> Receipt | None:
         """The receipt of an answer; the others are not parsed."""
-        lines = await self._of(chat_id).lines()
-        found = (line for line in reversed(lines) if answer in next(_named([line]), ()))
+        lines = await self._newest_lines(chat_id)
+        found = (line for line in lines if answer in next(_named([line]), ()))
         return await asyncio.to_thread(lambda: next(self._parsed(found), None))
 
     async def named(self, chat_id: ChatId) -> list[tuple[str, str, str]]:
         """The turns with their questions and answers, newest first, without reading the rest."""
-        lines = await self._of(chat_id).lines()
-        return list(islice(_named(reversed(lines)), MAX_TURNS))
+        return list(islice(_named(await self._newest_lines(chat_id)), MAX_TURNS))
 
     async def newest_client_fields(self, chat_id: ChatId) -> JsonObject:
         """See `client_fields`, of the newest turn; read again only when the log has changed."""
@@ -178,11 +178,11 @@ class StoredReceipts:
             revision = await log.revision()
             if known is not None and known[0] == revision:
                 return known[1]
-            lines = await log.lines()
+            lines = await self._newest_lines(chat_id)
         except StoreFailed as error:
             self._warn(chat_id, error)
             return unknown
-        found = await asyncio.to_thread(lambda: read(self._parsed(reversed(lines))))
+        found = await asyncio.to_thread(lambda: read(self._parsed(lines)))
         kept[chat_id] = revision, found
         return found
 
@@ -194,12 +194,21 @@ class StoredReceipts:
     def _of(self, chat_id: ChatId) -> Log:
         return self._logs.beside(chat_id, "receipts", LIMITS)
 
+    async def _newest_lines(self, chat_id: ChatId) -> list[bytes]:
+        """The newest lines of a chat's log, newest first."""
+        lines = await self._of(chat_id).lines()
+        return lines[: -MOST_LINES - 1 : -1]
+
     def _parsed(self, lines: Iterable[bytes]) -> Iterator[Receipt]:
+        """The receipts of lines; the first of those that are damaged is logged."""
+        is_logged = False
         for line in lines:
             try:
                 receipt = Receipt.from_line(line.decode("utf-8", "surrogatepass"))
             except (ValueError, RecursionError) as error:
-                self._logger.warning("a damaged receipt is skipped: %s", error)
+                if not is_logged:
+                    self._logger.warning("a damaged receipt is skipped: %s", error)
+                is_logged = True
             else:
                 yield receipt
 

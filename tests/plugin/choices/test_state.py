@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from smart_context.chat.documents.document import MOST_MESSAGES
 from smart_context.chat.messages import MessageId
 from smart_context.plugin.choices.state import (
     MAX_CONTEXTS,
@@ -267,3 +268,10 @@ def test_what_one_side_released_is_released():
     assert (state.pinned, state.hidden) == (("b", "e"), ("d",))
     moved = merged(base, base.pin(["e"]), base.hide(["a"]))
     assert (moved.pinned, moved.hidden) == (("b", "e"), ("c", "d", "a"))
+
+
+def test_a_file_pins_and_hides_as_many_messages_as_a_chat_has_at_most():
+    names = [f"m{number}" for number in range(MOST_MESSAGES + 1)]
+    state = FilterState.from_dict({"pinned": names, "hidden": [f"h{name}" for name in names]})
+    assert state.pinned == tuple(names[:-1])
+    assert len(state.hidden) == MOST_MESSAGES

@@ -74,3 +74,16 @@ async def test_a_receipt_that_tells_nothing_of_the_next_request_forgets_what_was
     await receipts.add("c", receipt(), None)
     assert await receipts.last_request("c") is None
     assert len(read) == 1
+
+
+async def test_the_newest_lines_of_a_log_are_read_and_one_of_many_damaged_ones_is_logged(
+    receipts, monkeypatch, caplog
+):
+    sound, newer = receipt().to_line().encode(), [b"{}"] * (recording.MOST_LINES - 1)
+
+    async def lines(_log):
+        return [sound, sound, *newer]
+
+    monkeypatch.setattr(MemoryLog, "lines", lines)
+    assert len(await receipts.all("chat")) == 1
+    assert len(caplog.records) == 1
