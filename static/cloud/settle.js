@@ -64,20 +64,28 @@ function away(a, b, distance, room) {
 function gather(circles, width, gap) {
   const starts = circles.map(({ x, y }) => ({ x, y }));
   for (let round = 0; round < ROUNDS; round++) {
+    let isCalm = true;
     for (const [i, circle] of circles.entries()) {
       const side = Math.sign(width / 2 - circle.x) * Math.min(STEP, Math.abs(width / 2 - circle.x));
       for (const [dx, dy] of [[side, -STEP], [0, -STEP], [side, 0]]) {
         const next = inside({ x: circle.x + dx, y: circle.y + dy }, circle.r, width);
         const isNear = Math.hypot(next.x - starts[i].x, next.y - starts[i].y) <= 2 * circle.r * REACH;
-        const isFree = circles.every((other) => {
-          return other === circle || Math.hypot(other.x - next.x, other.y - next.y) >= other.r + circle.r + gap;
-        });
-        if (!isNear || !isFree) continue;
+        if (!isNear || !isFree(next, circle, circles, gap)) continue;
+        isCalm &&= next.x === circle.x && next.y === circle.y;
         Object.assign(circle, next);
         break;
       }
     }
+    if (isCalm) return; // each later round would be the same
   }
+}
+
+/** Whether a circle has room there. @param {Point} at @param {Point & { r: number }} circle @param {readonly (Point & { r: number })[]} circles @param {number} gap */
+function isFree(at, circle, circles, gap) {
+  for (const other of circles) {
+    if (other !== circle && Math.hypot(other.x - at.x, other.y - at.y) < other.r + circle.r + gap) return false;
+  }
+  return true;
 }
 
 /** @param {Point & { r: number }} circle @param {number} dx @param {number} dy @param {number} width */
