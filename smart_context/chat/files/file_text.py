@@ -19,7 +19,6 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from smart_context.base.errors import CommandFailed
-from smart_context.base.installed import how_to_add
 from smart_context.base.processes.needed import needs
 
 IMAGE_TYPES = {
@@ -155,6 +154,8 @@ def decoded(name: str, content: bytes) -> str:
 
 
 def _no_reader_of_pdf(name: str) -> CommandFailed:
+    from smart_context.base.installed import how_to_add  # noqa: PLC0415  30 ms in each child
+
     added = how_to_add("files")
     return CommandFailed(f"{name!r} is a PDF, which needs one more package. To add it: {added}")
 
