@@ -30,11 +30,21 @@ export class SidePanels {
       this.#select(next);
       next.focus();
     });
-    // What opens at the lower edge would be out of sight; `toggle` does not bubble.
     this.#side.addEventListener("toggle", ({ target }) => {
       const isInPanel = target instanceof HTMLDetailsElement && !target.closest("dialog");
-      if (isInPanel && target.open) target.scrollIntoView({ block: "nearest" });
-    }, { capture: true });
+      if (isInPanel && target.open && this.#isMissed(target)) target.scrollIntoView({ block: "nearest" });
+    }, { capture: true }); // it does not bubble
+  }
+
+  /**
+   * Whether what opened may be moved into sight. Under a pointer it stays, so that a second click
+   * closes it, unless nothing but its title is to be seen.
+   * @param {HTMLDetailsElement} opened
+   */
+  #isMissed(opened) {
+    const title = /** @type {HTMLElement} */ (opened.querySelector("summary"));
+    const { bottom, height } = title.getBoundingClientRect();
+    return title.matches(":focus-visible") || bottom + height > this.#side.getBoundingClientRect().bottom;
   }
 
   /** @param {{ id: string, title: string, url: string }} panel */

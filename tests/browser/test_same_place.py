@@ -85,3 +85,26 @@ def test_a_second_click_on_what_opened_a_menu_closes_it(new_page, server):
     for is_open in (True, False):
         page.get_by_role("button", name="More with the picked topics").click()
         expect(page.locator("#topic-menu")).to_be_visible(visible=is_open)
+
+
+def test_in_the_chat_no_toggle_moves_from_under_the_pointer(new_page, server):
+    page = open_chat(new_page, server, viewport=WIDE, **STILL)
+    page.locator(".sends:not([data-unknown]) .sends-total:not(:empty)").wait_for()
+    assert click_twice_on_each(page) >= 6
+
+
+@pytest.mark.parametrize("area", ["chats", "side"])
+@pytest.mark.parametrize("width", [1000, 700, 390])
+def test_a_second_click_on_what_opened_a_drawer_closes_it(new_page, server, width, area):
+    page = open_chat(new_page, server, viewport={"width": width, "height": 800}, **STILL)
+    is_open = (
+        "area => document.querySelector('.' + area).checkVisibility({visibilityProperty: true})"
+    )
+    before = page.evaluate(is_open, area)
+    box = page.locator(f"[data-toggle={area}]").bounding_box()
+    point = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    for state in (not before, before):
+        page.mouse.click(*point)
+        page.evaluate(AT_REST)
+        assert page.evaluate(is_open, area) == state
+    assert page.url.endswith("/chats/mixed")
