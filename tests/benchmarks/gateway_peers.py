@@ -8,10 +8,10 @@ Each prints its port. The provider reads a chat request without parsing it. The 
 of that many bytes, with a pause before each. Without it the answer is a list of topics.
 """
 
+import argparse
 import asyncio
 import contextlib
 import json
-import sys
 
 import httpx2
 import uvicorn
@@ -123,8 +123,12 @@ async def run_relay(base_url):
 
 
 def main():
-    name, *rest = sys.argv[1:]
-    asyncio.run(provide() if name == "provider" else run_relay(*rest))
+    parser = argparse.ArgumentParser()
+    peers = parser.add_subparsers(dest="peer", required=True)
+    peers.add_parser("provider")
+    peers.add_parser("relay").add_argument("base_url")
+    given = parser.parse_args()
+    asyncio.run(provide() if given.peer == "provider" else run_relay(given.base_url))
 
 
 if __name__ == "__main__":
