@@ -40,6 +40,9 @@ _CLEARLY, _CLEARLY_LATER = 0.05, 0.35
 """What a new grouping of a part of the chat has to gain for each unit in it: in the first messages,
 and later, where one more question may let it fall into other groups."""
 
+_NEAR = 0.35
+"""How like one of the others a question is that goes with them, though it is alone afresh."""
+
 Places = tuple[int, ...]
 """The positions of the messages of a group."""
 
@@ -121,7 +124,7 @@ def grown_groups(
         now[_is_left_out(messages, spoken, said, previous, own, now)] = NO_GROUP
         if afresh and units.new_from < len(before):
             right = _put_right(afresh, own, stays, waits, spoken, previous)
-            right = _with_lone_units(right, now, unit_of)
+            right = _with_lone_units(right, now, unit_of, units, stays)
             right[right >= len(topics)] += int(now.max()) + 1  # no number of the grown chat's
             if len(messages) > FIRST:
                 right[now == NO_GROUP] = NO_GROUP
@@ -189,19 +192,24 @@ def _waiting(
     return np.asarray(is_seen & (own == NO_GROUP), dtype=np.bool_)
 
 
-def _with_lone_units(right: Labels, now: Labels, unit_of: Labels) -> Labels:
+def _with_lone_units(
+    right: Labels, now: Labels, unit_of: Labels, units: Units, stays: NDArray[np.bool_]
+) -> Labels:
     """The groups afresh; of units that are alone in one, some go where they went in the grown chat.
 
-    These are the newest one, and those that wait there.
+    These are those that wait there, and the newest one if it points back or is near one of those
+    that it went to. Else it waits, too, since only its neighbourhood and the mean speak for it.
     """
     found = right.copy()
     sizes = np.bincount(right[_firsts(unit_of)] + 1, minlength=int(right.max()) + 2)
-    is_alone = (sizes[right + 1] == 1) & (right != NO_GROUP)
+    is_alone = (sizes[right + 1] == 1) & (right != NO_GROUP) & ~stays
     found[is_alone & (now == NO_GROUP)] = NO_GROUP
     newest = unit_of == unit_of[-1]
-    others = right[(now == now[-1]) & ~newest & (right != NO_GROUP)]
-    if is_alone[-1] and now[-1] != NO_GROUP and len(others) and unit_of[-1] >= _FEW_UNITS:
-        found[newest] = np.bincount(others).argmax()
+    beside = (now == now[-1]) & ~newest & (right != NO_GROUP)
+    if is_alone[-1] and now[-1] != NO_GROUP and beside.any() and unit_of[-1] >= _FEW_UNITS:
+        nearest = (units.rows[unit_of[beside]] @ units.rows[-1]).max()
+        is_one_of_them = units.points[-1] or nearest >= _NEAR
+        found[newest] = np.bincount(right[beside]).argmax() if is_one_of_them else NO_GROUP
     return found
 
 

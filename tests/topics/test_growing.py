@@ -459,6 +459,59 @@ async def test_a_question_about_something_else_does_not_join_what_stands_around_
     ]
 
 
+NEW_SUBJECTS = (
+    (
+        (
+            "我刚领养了一只三个月的小猫，它一直躲在沙发底下怎么办？",
+            "给小猫一点时间，把食物和水放在沙发旁边，不要硬拉它出来，一般三五天就会适应。",
+        ),
+        (
+            "换个话题，我想买房，首付三成，贷款三十年划算吗？",
+            "贷款三十年月供低，但总利息多。如果收入稳定，可以选二十年，或者以后提前还款。",
+        ),
+        (
+            "等额本息和等额本金有什么区别？",
+            "等额本息每月还款一样多，等额本金前期多后期少，总利息更少。",
+        ),
+        (
+            "我的面包机做出来的面包总是塌，为什么？",
+            "可能水太多或酵母太多，面团发过头就会塌。把水减少十毫升，酵母减到三克试试。",
+        ),
+    ),
+    (
+        (
+            "عندي امتحان رياضيات بعد أسبوعين ولا أعرف كيف أذاكر",
+            (
+                "قسم المنهج على عشرة أيام، وحل مسائل رياضيات كل يوم، واترك آخر أربعة أيام لامتحانات "
+                "السنوات السابقة."
+            ),
+        ),
+        (
+            "كيف أصنع قهوة عربية مثل المقاهي؟",
+            (
+                "اغل الماء، أضف البن الأشقر واتركه على نار هادئة ربع ساعة، ثم أضف الهيل والزعفران "
+                "إلى القهوة."
+            ),
+        ),
+        (
+            "بطارية هاتفي تنفد بسرعة، ما الحل؟",
+            (
+                "راجع التطبيقات التي تستهلك البطارية من الإعدادات، وخفف سطوع الشاشة وأوقف الموقع "
+                "الجغرافي."
+            ),
+        ),
+    ),
+)
+
+
+@pytest.mark.parametrize("chat", NEW_SUBJECTS)
+async def test_a_question_about_something_new_is_put_into_no_topic_of_another(extractor, chat):
+    messages = words_of(*chat)
+    *_, topics = await steps_of(messages, extractor)
+    newest = {message.id for message in messages[-2:]}
+    assert all(not held & newest or held == newest for held in tops(topics).values())
+
+
 async def test_a_first_question_leaves_the_second_ones_group_when_the_third_tells(extractor):
     flights = (
         "I will fly to Hangzhou next Thursday. Could you help me check if there's a flight?",
