@@ -57,7 +57,7 @@ import { TopicsPanel } from "../panel/topics/topics-panel.js";
 import { startLessToSend } from "../messages/answers/less-to-send.js";
 import { countDown } from "../messages/answers/try-again.js";
 import { startTrust } from "../frame/trust.js";
-import { VaultPicker } from "../composer/vault-picker.js";
+import { NotesDialog } from "../composer/notes-dialog.js";
 
 const SETTLE_MS = 120;
 
@@ -316,7 +316,7 @@ composer.start();
 watchAnswers(measure);
 compaction.start();
 if (!isDetached) startWays(find("main"), attachments);
-if (panel) new VaultPicker(wire, chatId, attachments).start();
+if (contexts) new NotesDialog(wire, chatId, attachments, contexts).start();
 setAnswering(messages.isAnswering);
 startNotices(wire);
 startGuide(wire, chatId);

@@ -141,10 +141,10 @@ def test_what_was_taken_away_is_not_sent_and_the_focus_stays(new_page, server, e
 
 def test_a_file_of_the_vault_is_found_attached_and_sent(new_page, server, endpoint):
     page = open_chat(new_page, server)
-    from_menu(page, "From the vault")
-    dialog = page.get_by_role("dialog", name="Attach from the vault")
+    from_menu(page, "Add notes")
+    dialog = page.get_by_role("dialog", name="Add notes")
+    dialog.get_by_role("radio", name="Once").check()
     search = dialog.get_by_role("searchbox")
-    expect(search).to_be_focused()
     search.fill("nowhere to be found")
     expect(dialog.get_by_role("status")).to_contain_text("No matching files")
     search.fill("sea")
@@ -171,12 +171,13 @@ def test_a_file_of_the_vault_is_found_attached_and_sent(new_page, server, endpoi
 
 def test_enter_attaches_the_first_file_that_is_found_and_escape_closes(new_page, server):
     page = open_chat(new_page, server)
-    from_menu(page, "From the vault")
-    dialog = page.get_by_role("dialog", name="Attach from the vault")
+    from_menu(page, "Add notes")
+    dialog = page.get_by_role("dialog", name="Add notes")
+    dialog.get_by_role("radio", name="Once").check()
     search = dialog.get_by_role("searchbox")
     search.fill("Tides")
     search.press("Enter")
-    expect(dialog.get_by_role("status")).to_have_text("Tides is attached.")
+    expect(dialog.get_by_role("status")).to_have_text("Tides is added.")
     search.press("Escape")
     expect(dialog).to_be_hidden()
     is_ready(page, "Tides.md")

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.checker import STILL, assert_accessible
-from tests.browser.steps import GONE, connected, open_chat, open_page, send
+from tests.browser.steps import GONE, asked, connected, open_chat, open_page, send
 from tests.vaults import about, write_chat
 
 pytestmark = pytest.mark.browser
@@ -187,6 +187,51 @@ def test_a_suggested_note_goes_with_one_click(new_page, server, endpoint):
     assert NOTES["Kitchen/Bread.md"] in system_prompt(endpoint)
 
 
+def test_a_note_goes_with_every_message_until_it_is_pressed_again(new_page, server):
+    page = open_chat(new_page, server)
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox").fill("Add notes")
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog", name="Add notes")
+    search = dialog.get_by_role("searchbox")
+    expect(search).to_be_focused()
+    search.fill("inverter")
+    inverter = dialog.get_by_role("button", name=re.compile("^Inverter"))
+    inverter.click()
+    expect(inverter).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".composer-contexts .chip-name")).to_have_text("Notes of this chat")
+    inverter.click()
+    expect(inverter).to_have_attribute("aria-pressed", "false")
+    expect(page.locator(".composer-contexts .chip")).to_have_count(0)
+
+
+def test_the_same_dialog_saves_notes_and_sends_a_named_context_once(new_page, server, endpoint):
+    server.ask("smart_context.save_context", key="Ovens", items=["Kitchen/Bread.md#Rule"])
+    page = open_chat(new_page, server)
+    page.locator(".attach-button").click()
+    page.locator(".add-notes").click()
+    dialog = page.get_by_role("dialog", name="Add notes")
+    dialog.get_by_role("radio", name="Under a name").check()
+    dialog.get_by_role("searchbox").fill("inverter")
+    dialog.get_by_role("button", name=re.compile("^Inverter")).click()
+    name = dialog.get_by_label("Name of the context")
+    name.fill("Ovens")
+    name.press("Enter")
+    expect(dialog.get_by_role("status")).to_contain_text("already")
+    name.fill("Power")
+    name.press("Enter")
+    expect(page.locator(".composer-contexts .chip-name")).to_have_text("Power")
+    dialog.get_by_role("radio", name="Once").check()
+    dialog.get_by_role("searchbox").fill("ovens")
+    dialog.get_by_role("button", name=re.compile("^Ovens")).click()
+    expect(page.locator(".attaching-chip[data-state=ready]")).to_contain_text("Ovens.md")
+    page.keyboard.press("Escape")
+    send(page, "how often?")
+    expect(page.locator(".message").last).to_contain_text("You said: how often?")
+    assert "Fold thrice." in asked(endpoint)[-1]
+    assert "50 Hz" in system_prompt(endpoint)
+
+
 def test_the_preview_follows_the_notes_while_they_are_edited(new_page, server):
     page = open_builder(new_page, server)
     tick(page, "Home/").check()
@@ -331,7 +376,7 @@ def test_the_builder_and_the_dialog_have_no_fault_that_a_program_finds(new_page,
     expect(page.locator(".composer .chip")).to_have_count(1)
     page.get_by_role("button", name="Attach", exact=True).click()
     page.get_by_role("button", name="Add notes").click()
-    expect(page.locator("[data-list=named] .pick")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#notes-named .pick")).to_have_attribute("aria-pressed", "true")
     assert_accessible(page)
 
 
