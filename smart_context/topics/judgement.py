@@ -201,13 +201,19 @@ def parsed_judgement(reply: str, *, groups: int, statements: int = 0) -> Judgeme
         if names or (not groups and found):
             return Judgement(
                 names=names,
-                title=title_in(found.get("title")),
+                title=_title_in(found),
                 standing=tuple(
                     n for n in _integers(found.get("sticky_message_ids")) if 1 <= n <= statements
                 ),
             )
     start = " ".join(reply.split())[:60]
     raise ReplyUnusable(f"found “{start}”" if start else "found nothing")
+
+
+def _title_in(found: Mapping[str, Any]) -> str:
+    """The title; empty if it repeats the heading of a group ("Group 1 Tacos & Party")."""
+    title = title_in(found.get("title"))
+    return "" if title.removeprefix("Group ") in found else title
 
 
 def _number(key: str) -> int:

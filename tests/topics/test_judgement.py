@@ -63,3 +63,9 @@ def test_a_name_is_read_by_the_number_that_its_key_begins_with(keys):
     judgement = parsed_judgement(json.dumps(reply), groups=2)
     assert judgement.names == {1: "Baking", 2: "Python Tasks"}
     assert judgement.title == "Both"
+
+
+@pytest.mark.parametrize("title", ["Group 1 Tacos & Party", "1 Tacos & Party"])
+def test_a_title_that_repeats_the_heading_of_a_group_is_none(title):
+    reply = {"1 Tacos & Party": "Taco Party", "title": title}
+    assert parsed_judgement(json.dumps(reply), groups=1).title == ""
