@@ -28,4 +28,10 @@ startPrice(document.querySelector(".price"));
 const asking = /** @type {HTMLButtonElement | null} */ (document.querySelector("[data-ask-twice]"));
 if (asking) startAskOtherwise(asking);
 startPrinting(document.querySelector("[data-print]"));
-document.querySelector(".over-time [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+const bars = document.querySelector(".over-time-scroll");
+const current = bars?.querySelector("[aria-current]");
+if (bars && current) {
+  // Sideways alone: the page itself begins with what the receipt is of.
+  const [room, bar] = [bars.getBoundingClientRect(), current.getBoundingClientRect()];
+  bars.scrollLeft += bar.left + bar.width / 2 - (room.left + room.width / 2);
+}

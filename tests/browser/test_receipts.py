@@ -355,6 +355,7 @@ def test_an_answer_leads_to_its_receipt_and_back(new_page, server):
 
 def test_a_receipt_groups_messages_by_topic_and_shows_the_chat_over_time(new_page, server):
     page = new_page(server, f"/chats/mixed/turns/{ask_twice(server)}")
+    assert page.evaluate("scrollY") == 0, "the page begins with what the receipt is of"
     columns = page.locator(".over-time svg a")
     expect(columns).to_have_count(2)
     expect(columns.last).to_have_attribute("aria-current", "page")
