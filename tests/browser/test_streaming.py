@@ -336,7 +336,8 @@ def test_an_answer_stopped_before_it_came_keeps_its_notice(new_page, server, end
 
 
 def test_stopping_before_a_message_is_sent_takes_it_back(new_page, server, endpoint, gate):
-    endpoint.reply_with(Reply(gate=gate), path=EMBEDDINGS)  # the page waits for its preview
+    # The page waits for its preview, whatever else asks for embeddings first.
+    endpoint.reply_with(*(Reply(gate=gate) for _ in range(9)), path=EMBEDDINGS)
     page = open_chat(new_page, server)
     pick(page, "cats sleep")
     page.clock.install()
