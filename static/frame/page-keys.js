@@ -58,6 +58,12 @@ function entries({ panel }, keys) {
     command("Switch between light and dark", switchTheme),
     command("Show all keys", () => keys.showModal(), "?"),
   ];
+  const settings = [.../** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".palette-settings a"))].filter(isOffered).map((one) => ({
+    group: "Settings",
+    name: wordsOn(one),
+    isSought: true,
+    run: () => one.click(),
+  }));
   const deeds = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("#topic-menu [data-topic-deed]")]);
   const onTopics = topics.flatMap(({ name, hue }) => deeds.map((deed) => ({
     group: "With a topic",
@@ -69,6 +75,7 @@ function entries({ panel }, keys) {
   return [
     ...topics,
     ...commands,
+    ...settings,
     ...chats.filter((link) => !link.matches("[aria-current]")).map((link) => ({ group: "Chats", name: nameOf(link), hint: lastOf(link), run: () => link.click() })),
     ...onTopics,
   ];

@@ -385,7 +385,7 @@ function startLooks() {
 /** Lets trust be withdrawn; a second press is needed. */
 function startWithdrawing() {
   const button = /** @type {HTMLButtonElement | null} */ (document.querySelector("[data-revoke-trust]"));
-  const section = button?.closest("section");
+  const section = button?.closest("details");
   if (!button || !section) return;
   button.addEventListener("click", () => {
     if (!button.dataset.asked) {
@@ -403,6 +403,15 @@ function startWithdrawing() {
   });
 }
 
+/** Opens the part of the page that its address names, and goes to the setting. */
+function openNamed() {
+  const named = document.getElementById(location.hash.slice(1));
+  const part = named?.closest("details");
+  if (part) part.open = true;
+  named?.scrollIntoView({ block: "center" });
+  if (named?.matches("input, select, textarea")) named.focus();
+}
+
 const showConnections = form ? startConnections(wire, { scope, done: () => tell("Saved.") }) : undefined;
 const showAll = async () => {
   const [settings, status] = await Promise.all([wire.call("system.settings"), wire.call("system.status")]);
@@ -416,5 +425,7 @@ startFrame();
 startLooks();
 startTrust(wire);
 startWithdrawing();
+openNamed();
+addEventListener("hashchange", openNamed);
 wire.connect();
 if (form) void showAll();

@@ -38,10 +38,12 @@ def test_a_model_is_connected_and_a_setting_changed_without_leaving_the_page(new
         assert KEY not in page.content()
         assert_accessible(page)
 
+        page.get_by_role("heading", name="What is sent").click()
         page.get_by_label("Recent messages").fill("5")
         page.get_by_label("Recent messages").press("Tab")
         expect(page.get_by_text("Set for all your vaults.").last).to_be_visible()
         page.reload()
+        page.get_by_role("heading", name="What is sent").click()
         expect(page.get_by_label("Recent messages")).to_have_value("5")
         page.get_by_role("button", name="Use the default for recent messages").click()
         expect(page.get_by_label("Recent messages")).to_have_value("2")
@@ -91,6 +93,43 @@ def connect(page, endpoint):
     page.get_by_role("button", name="Show models").click()
     expect(page.get_by_role("button", name="Use this model")).to_be_visible()
     page.get_by_label("Model", exact=True).fill("")
+
+
+def test_five_rows_are_shown_and_the_others_once_their_part_is_opened(new_page, empty):
+    page = open_page(new_page, empty, "/settings")
+    rows = page.locator(".setting")
+    names = page.locator(".setting > :is(.setting-name, label)")
+    expect(names.filter(visible=True)).to_have_text(
+        [
+            "Model",
+            *("Instructions for all chats", "Match strictness", "The model may read notes"),
+            "Light or dark",
+        ]
+    )
+    part = page.locator("summary", has_text="What is sent")
+    part.focus()
+    part.press("Enter")
+    page.get_by_label("Recent messages").fill("5")
+    page.get_by_label("Recent messages").press("Tab")
+    expect(page.get_by_text("Set for all your vaults.")).to_be_visible()
+    for summary in page.locator(".settings-part > summary").all():
+        if "What is sent" not in summary.inner_text():
+            summary.click()
+    assert rows.count() == rows.filter(visible=True).count(), "each has a place"
+    assert_accessible(page)
+
+
+def test_the_palette_leads_to_each_setting_wherever_it_lies(new_page, empty):
+    page = open_page(new_page, empty, "/new")
+    for row in empty.ask("system.settings")["schema"]:
+        field = "#s-" + row["name"].replace(".", "-")
+        if page.locator(f".palette-settings a[href='/settings{field}']").count() == 0:
+            assert row["name"].startswith("llm.") or row["name"].endswith("relevance"), row
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox").fill("keep question")
+    page.get_by_role("option", name="Keep question and answer together").click()
+    expect(page).to_have_url(re.compile("/settings#"))
+    expect(page.get_by_label("Keep question and answer together")).to_be_focused()
 
 
 def test_words_of_a_choice_and_the_look_are_kept(new_page, empty):
@@ -194,6 +233,7 @@ def test_favourite_models_come_first_until_they_are_none_any_more(new_page, empt
 
 def test_connections_are_listed_and_disconnected_one_by_one(new_page, empty, two_servers):
     page = open_page(new_page, empty, "/settings", viewport={"width": 360, "height": 800})
+    page.get_by_text("Connections", exact=True).click()
     rows = page.get_by_role("list", name="Connections").locator(":scope > li")
     expect(rows).to_have_count(2)
     expect(rows.first).to_contain_text(two_servers[0].base_url)
@@ -220,6 +260,7 @@ def test_a_second_server_is_added_without_answering(new_page, empty, two_servers
         page.get_by_label("Model", exact=True).fill("third")
         page.get_by_role("button", name="Only add it to the list").click()
         expect(page.get_by_text("Added. Each chat can choose it.")).to_be_visible()
+        page.get_by_text("Connections", exact=True).click()
         listed = page.get_by_role("list", name="Connections")
         expect(listed).to_contain_text(third.base_url)
         expect(page.get_by_text("gpt-4o answers your messages.")).to_be_visible()

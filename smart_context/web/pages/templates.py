@@ -24,7 +24,7 @@ from smart_context.web.pages.markup.footnotes import with_ids
 from smart_context.web.pages.markup.markdown import visible
 from smart_context.web.pages.markup.message_html import MessageHtml
 from smart_context.web.pages.views import message_views
-from smart_context.web.pages.views.settings_view import STRICTNESS
+from smart_context.web.pages.views.settings_view import STRICTNESS, TITLES, setting_id
 
 NO_STORE = {"Cache-Control": "no-store"}
 
@@ -87,7 +87,9 @@ def _environment() -> jinja2.Environment:
     templates.filters["messages"] = lambda count: counted(count, "message")
     templates.globals["version"] = __version__
     templates.globals["icons"] = _icons()
+    templates.filters["setting_id"] = setting_id
     templates.globals["strictness"] = STRICTNESS
+    templates.globals["setting_titles"] = TITLES
     return templates
 
 

@@ -14,6 +14,9 @@ WORDS: Mapping[str, Mapping[str, Any]] = tomli.loads(text_beside(__file__, "sett
 STRICTNESS: Mapping[str, float] = WORDS["strictness"]
 """The thresholds that a page offers, by their words."""
 
+TITLES: Mapping[str, str] = WORDS["titles"]
+"""What the page calls each setting, for those who look for one by its name."""
+
 _NOT_HERE = frozenset(
     (
         *("llm.base_url", "llm.api_key_env", "llm.categories.chat"),  # the list of connections
@@ -21,6 +24,8 @@ _NOT_HERE = frozenset(
     )
 )
 _THRESHOLD = "plugins.smart_context.similarity_threshold"
+_OFTEN = ("chat.instructions", _THRESHOLD, "plugins.smart_context.file_tools")
+"""What people change, besides the model and the look: the page shows these first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +43,12 @@ class Field:
 def fields_by_section(view: Mapping[str, Any]) -> Mapping[str, Sequence[Field]]:
     """The answer of `system.settings` as fields, by the page's sections.
 
-    The sections are `models`, `context`, `clients` and `vault`; each keeps the schema's order.
+    The sections are `often`, `models`, `context`, `clients` and `vault`; each keeps the schema's
+    order.
     """
     rows = [row for row in view["schema"] if row["name"] not in _NOT_HERE]
-    found: dict[str, list[Field]] = {name: [] for name in ("models", "context", "clients", "vault")}
+    sections = ("often", "models", "context", "clients", "vault")
+    found: dict[str, list[Field]] = {name: [] for name in sections}
     for row in rows:
         name = row["name"]
         found[_section(name, row["group"])].append(
@@ -57,6 +64,11 @@ def fields_by_section(view: Mapping[str, Any]) -> Mapping[str, Sequence[Field]]:
     return found
 
 
+def setting_id(name: str) -> str:
+    """The id of a setting's field, which the address of the page may name."""
+    return "s-" + name.replace(".", "-")
+
+
 def _choices(row: Mapping[str, Any], value: Any) -> tuple[tuple[Any, str], ...]:
     """The values that a setting may have, each with its words; none if there are too many."""
     if row["name"] != _THRESHOLD:
@@ -67,6 +79,8 @@ def _choices(row: Mapping[str, Any], value: Any) -> tuple[tuple[Any, str], ...]:
 
 
 def _section(name: str, group: str) -> str:
+    if name in _OFTEN:
+        return "often"
     if name == "mcp.write":
         return "clients"
     if name.endswith(".enabled") or group not in {"models", "context"}:
@@ -75,9 +89,8 @@ def _section(name: str, group: str) -> str:
 
 
 def _title(name: str) -> str:
-    known: str = WORDS["titles"].get(name, "")
-    if known:
-        return known
+    if name in TITLES:
+        return TITLES[name]
     if name.endswith(".enabled"):
         return f"Plugin {name.split('.')[1]}"
     return name.rsplit(".", 1)[-1].replace("_", " ").capitalize()
