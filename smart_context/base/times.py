@@ -1,6 +1,7 @@
 """Times as messages, receipts and lists have them."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
+from zoneinfo import ZoneInfo
 
 
 def utc_stamp(moment: datetime | float | None = None) -> str:
@@ -16,10 +17,23 @@ def utc_stamp(moment: datetime | float | None = None) -> str:
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
 
 
-def moment_of(text: object) -> datetime | None:
-    """The moment of an ISO 8601 text, in UTC where it names no zone; `None` for anything else."""
+def moment_of(text: object, zone: tzinfo = UTC) -> datetime | None:
+    """The moment of an ISO 8601 text, in UTC; `None` for anything else.
+
+    Args:
+        text: The text.
+        zone: Where its clock stands if it does not say so.
+    """
     try:
         moment = datetime.fromisoformat(text) if isinstance(text, str) else None
-        return moment and (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+        return moment and (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
+
+
+def zone_named(name: str) -> tzinfo:
+    """The time zone of an IANA name such as `Europe/Berlin`; UTC if there is none of that name."""
+    try:
+        return ZoneInfo(name) if name else UTC
+    except (ValueError, OSError, KeyError):  # a path, a folder, an unknown name
+        return UTC

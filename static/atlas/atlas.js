@@ -120,6 +120,9 @@ export function addressOf(place) {
   return `/topics${params.size ? `?${params}` : ""}`;
 }
 
+/** Whose days are meant wherever the server counts or compares them. */
+export const TIME_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
+
 /** What narrows the atlas at a place, as the commands take it. @param {Place} place */
 export function narrowing({ query, since, until }) {
   return Object.fromEntries(Object.entries({ query, since, until }).filter(([, value]) => value));

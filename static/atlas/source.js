@@ -4,7 +4,7 @@
 import { newest } from "../lib/newest.js";
 import { reasonOf } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
-import { atlasOf, narrowing } from "./atlas.js";
+import { atlasOf, narrowing, TIME_ZONE } from "./atlas.js";
 
 /** @typedef {import("./atlas.js").Place} Place */
 /** @typedef {import("./atlas.js").Values} Values */
@@ -80,7 +80,7 @@ export class AtlasSource {
 
   /** @param {Place} place @param {Values | null} known @returns {Promise<Answer>} */
   async #look(place, known) {
-    const ask = (/** @type {Record<string, unknown>} */ params) => this.#wire.call("smart_context.atlas", params);
+    const ask = (/** @type {Record<string, unknown>} */ params) => this.#wire.call("smart_context.atlas", { ...params, time_zone: TIME_ZONE });
     const params = narrowing(place);
     const isNarrowed = Object.keys(params).length > 0;
     const reading = known ? { paused: this.isPaused } : this.#wire.call("smart_context.pause_atlas");

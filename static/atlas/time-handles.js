@@ -3,7 +3,7 @@
 
 import { messagesCounted } from "../lib/text.js";
 import { isNews } from "./bubbles.js";
-import { axisOf, countsIn, datesOf, daysOf, periodInWords, periodsBetween } from "./timeline.js";
+import { axisNow, axisOf, countsIn, datesOf, daysOf, periodInWords, periodsBetween } from "./timeline.js";
 
 /** @typedef {import("./atlas.js").Atlas} Atlas */
 /** @typedef {import("./atlas.js").Place} Place */
@@ -46,7 +46,7 @@ export class TimeHandles {
 
   /** @param {Atlas} atlas @param {Place} place @param {readonly import("./atlas.js").Topic[]} shown  Those that the bars are about. @param {string} hue */
   show(atlas, place, shown, hue) {
-    this.#axis = axisOf(daysOf(atlas.topics.values()), Date.now());
+    this.#axis = axisOf(daysOf(atlas.topics.values()), axisNow());
     this.#root.hidden = this.#axis === null || this.#axis.starts.length < 2;
     if (!this.#axis || this.#root.hidden) return;
     this.#between = periodsBetween(this.#axis, place.since, place.until);

@@ -1,5 +1,5 @@
 // @ts-check
-/** Messages over time: a row of days, weeks, months, quarters or years, and how many fall into each. All in UTC. */
+/** Messages over time: a row of days, weeks, months, quarters or years, and how many fall into each. Days are the reader's; the axis has them as if they were UTC's, since those have 24 hours each. */
 
 /** @typedef {"day" | "week" | "month" | "quarter" | "year"} Unit */
 /** @typedef {{ unit: Unit, starts: number[], end: number }} Axis  In ms; each period ends where the next one begins. */
@@ -89,6 +89,12 @@ export function datesOf({ starts, end }, first, last) {
   };
 }
 
+/** The reader's clock as the axis has it, in ms. */
+export function axisNow() {
+  const now = new Date();
+  return now.getTime() - now.getTimezoneOffset() * 60_000;
+}
+
 /** A period in words: `March 2024`. @param {Axis} axis @param {number} i */
 export function periodInWords({ unit, starts }, i) {
   const date = new Date(starts[i]);
@@ -108,12 +114,12 @@ export function spanInWords(first, last) {
 /** `26 Dec 2024`; empty if it is not a time. @param {string | null} time */
 export function dayInWords(time) {
   const date = new Date(time ?? "");
-  return Number.isNaN(date.getTime()) ? "" : `${date.getUTCDate()} ${shortDate(time)}`;
+  return Number.isNaN(date.getTime()) ? "" : `${date.getDate()} ${shortDate(time)}`;
 }
 
 /** @param {string | null} time */
 function shortDate(time) {
   const date = new Date(time ?? "");
   if (Number.isNaN(date.getTime())) return "";
-  return `${MONTHS[date.getUTCMonth()].slice(0, 3)} ${date.getUTCFullYear()}`;
+  return `${MONTHS[date.getMonth()].slice(0, 3)} ${date.getFullYear()}`;
 }

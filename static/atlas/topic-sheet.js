@@ -4,7 +4,7 @@
 import { clone } from "../lib/from-template.js";
 import { newest } from "../lib/newest.js";
 import { reasonOf, visible } from "../lib/text.js";
-import { narrowing } from "./atlas.js";
+import { narrowing, TIME_ZONE } from "./atlas.js";
 import { sizeInWords } from "./facts.js";
 import { dayInWords } from "./timeline.js";
 import { spanOf } from "./topic-list.js";
@@ -45,7 +45,7 @@ export class TopicSheet {
     title.textContent = visible(topic.label);
     title.title = title.textContent;
     this.#find(".sheet-facts").textContent = [sizeInWords(topic), spanOf(topic)].filter(Boolean).join(" · ");
-    this.#question = { topic_id: topic.id, ...narrowing(place) };
+    this.#question = { topic_id: topic.id, ...narrowing(place), time_zone: TIME_ZONE };
     const asked = JSON.stringify([this.#question, topic.now]);
     if (asked === this.#asked) return;
     const isOther = JSON.parse(this.#asked || "[{}]")[0].topic_id !== topic.id;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { addressOf, atlasOf, drawn, narrowing, placeIn } from "../../static/atlas/atlas.js";
-import { axisOf, countsIn, datesOf, daysOf, dayInWords, periodInWords, periodsBetween, spanInWords } from "../../static/atlas/timeline.js";
+import { axisNow, axisOf, countsIn, datesOf, daysOf, dayInWords, periodInWords, periodsBetween, spanInWords } from "../../static/atlas/timeline.js";
 import { saysMore } from "../../static/atlas/theme-map.js";
 import { sectionsOf } from "../../static/atlas/topic-list.js";
 import { byChat } from "../../static/atlas/topic-sheet.js";
@@ -121,11 +121,22 @@ test("handles at the ends leave nothing out, and dates come back to their handle
 });
 
 test("times are told in words, and nothing is told of none", () => {
-  assert.equal(spanInWords("2023-03-05T10:00:00Z", "2025-06-01"), "Mar 2023 – Jun 2025");
+  assert.equal(spanInWords("2023-03-05T10:00:00Z", "2025-06-02T12:00:00Z"), "Mar 2023 – Jun 2025");
   assert.equal(spanInWords("2023-03-05", "2023-03-09"), "Mar 2023");
   assert.equal(spanInWords(null, null), "");
   assert.equal(dayInWords("2023-03-05T10:00:00Z"), "5 Mar 2023");
   assert.equal(dayInWords("soon"), "");
+});
+
+test("a time is told by the reader's clock, on the day that counts it", () => {
+  const before = process.env.TZ;
+  process.env.TZ = "Asia/Shanghai";
+  try {
+    assert.equal(dayInWords("2026-12-31T23:30:00Z"), "1 Jan 2027");
+    assert.equal(axisNow() - Date.now() > 7 * 3_600_000, true);
+  } finally {
+    process.env.TZ = before ?? "";
+  }
 });
 
 test("messages are shown by chat, as they were said; those that a search found best first", () => {

@@ -4,9 +4,11 @@ import asyncio
 import hashlib
 import json
 import logging
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from datetime import UTC, tzinfo
 from itertools import chain
 
 import numpy as np
@@ -163,7 +165,7 @@ class PersonsAtlas:
     told: tuple[int, int] | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     # the account of all, with what it was made of; most calls find it as it was
-    accounted: tuple[Archive, Sequence[ChatRow], JsonObject] | None = None
+    accounted: tuple[Archive, Sequence[ChatRow], tzinfo, JsonObject] | None = None
 
     @property
     def pending(self) -> int:
@@ -176,13 +178,15 @@ class PersonsAtlas:
         """The titles of the chats."""
         return {row.id: row.title for row in self.rows}
 
-    def account(self) -> JsonObject:
-        """The account of all topics without a limit; not to be changed."""
-        archive, rows = self.archive, self.rows
-        if (made := self.accounted) and made[0] is archive and made[1] is rows:
-            return made[2]
-        found = account(archive, {row.id: row.title for row in rows}, span=Span())
-        self.accounted = archive, rows, found
+    def account(self, zone: tzinfo = UTC) -> JsonObject:
+        """The account of all topics without a limit, by the days of a zone; not to be changed."""
+        made_of = self.archive, self.rows, zone
+        if self.accounted and all(map(operator.is_, self.accounted, made_of)):
+            return self.accounted[-1]
+        found = account(
+            self.archive, {row.id: row.title for row in self.rows}, span=Span(), zone=zone
+        )
+        self.accounted = (*made_of, found)
         return found
 
 

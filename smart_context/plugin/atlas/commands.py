@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Hashable, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, datetime, tzinfo
 from typing import Annotated, Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from smart_context.base.errors import (
 )
 from smart_context.base.text.bm25 import Bm25
 from smart_context.base.text.words import content_words
-from smart_context.base.times import moment_of
+from smart_context.base.times import moment_of, zone_named
 from smart_context.base.values import OWNER, CountTokens, JsonObject, PersonId
 from smart_context.chat.listed.rows import plain_line
 from smart_context.chat.messages import ChatId, Message, MessageId
@@ -161,9 +161,11 @@ _MOST_LISTED = 1_000
 _BEGINNING = 600
 _DATE_LENGTH = len("2026-01-31")
 _LONGEST_QUERY = 2_000
+_LONGEST_ZONE = 100
 
 Query = Annotated[str, Field(max_length=_LONGEST_QUERY)]
 Limit = Annotated[int, Field(ge=0)]
+ZoneName = Annotated[str, Field(max_length=_LONGEST_ZONE)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,27 +187,34 @@ class AtlasCommands:
         until: str = "",
         limit: Limit | None = None,
         wait: bool = False,
+        time_zone: ZoneName = "",
     ) -> JsonObject:
         """Show your chats' topics, merged into topics and themes; `wait` until all chats are read.
 
         `since` and `until` are ISO 8601 dates or times, both included. With `query`, the topics
-        that fit it, best first; else the largest first.
+        that fit it, best first; else the largest first. Days are those of `time_zone`, an IANA
+        name; of UTC without one, or if it is unknown.
         """
-        span = span_of(since, until)
+        zone = zone_named(time_zone)
+        span = span_of(since, until, zone)
         mine = await self._current(caller.person, wait=wait)
         vector = await self._vector(query)
         archive, titles = mine.archive, mine.titles()
-        state = {"pending": mine.pending, "built_at": mine.built_at or None}
+        state = {
+            "pending": mine.pending,
+            "built_at": mine.built_at or None,
+            "time_zone": str(zone),
+        }
 
         def work() -> JsonObject:
             if not (query.strip() or span.is_limited) and limit is None:
-                return mine.account()
+                return mine.account(zone)
             chosen = found_topics(archive, query, vector) if query.strip() else None
-            return account(archive, titles, span=span, chosen=chosen, limit=limit)
+            return account(archive, titles, span=span, zone=zone, chosen=chosen, limit=limit)
 
         return {**await asyncio.to_thread(work), **state}
 
-    async def atlas_messages(
+    async def atlas_messages(  # noqa: PLR0913, PLR0917 - what narrows the atlas, and a page of it
         self,
         topic_id: str,
         caller: Caller,
@@ -214,9 +223,10 @@ class AtlasCommands:
         until: str = "",
         offset: Limit = 0,
         limit: Limit = 50,
+        time_zone: ZoneName = "",
     ) -> JsonObject:
         """Show the messages of a topic of the atlas, newest first; with `query`, best first."""
-        span = span_of(since, until)
+        span = span_of(since, until, zone_named(time_zone))
         mine = await self._current(caller.person, wait=False)
         topic = _topic(mine, topic_id)
         places = await asyncio.to_thread(_newest_first, mine, topic, span)
@@ -318,8 +328,13 @@ class AtlasCommands:
         return await asyncio.to_thread(order)
 
 
-def span_of(since: str, until: str) -> Span:
+def span_of(since: str, until: str, zone: tzinfo = UTC) -> Span:
     """The span of time between two ISO dates or times, by the second; a date means its whole day.
+
+    Args:
+        since: Its beginning; empty for no limit.
+        until: Its end, likewise.
+        zone: Whose days dates mean, and times that name no zone.
 
     Raises:
         InvalidParams: One of them is neither.
@@ -327,16 +342,21 @@ def span_of(since: str, until: str) -> Span:
     ends: list[int | None] = []
     for name, text in (("since", since), ("until", until)):
         plain = text.strip()
-        moment = moment_of(plain) if plain else None
+        moment = moment_of(plain, zone) if plain else None
         if plain and moment is None:
             raise InvalidParams(
                 f"{name}: expected a date or time such as 2026-01-31, found {plain[:40]!r}"
             )
         if moment is not None and name == "until" and len(plain) <= _DATE_LENGTH:
-            moment += timedelta(days=1, seconds=-1)
+            moment = _end_of_day(moment.astimezone(zone))
         # messages' times are kept in whole seconds, too
         ends.append(None if moment is None else math.floor(moment.timestamp()))
     return Span(since=ends[0], until=ends[1])
+
+
+def _end_of_day(moment: datetime) -> datetime:
+    """Its last second: a day has 23 or 25 hours where clocks are changed."""
+    return moment.replace(hour=23, minute=59, second=59, fold=1)
 
 
 def _topic(mine: PersonsAtlas, topic_id: str) -> Topic:

@@ -4,6 +4,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,10 @@ LEAST_NEARNESS = 0.25
 _ALL_WORDS, _IN_LABEL = 0.5, 0.5
 _PRIOR = 30.0
 _DAY_S = 86_400
+_QUARTER_S = 900
+"""Clocks are put forward and back at whole quarters of an hour."""
+_KNOWN_QUARTERS = 4_102_444_800 // _QUARTER_S
+"""Up to the year 2100; other times are those of wrong clocks."""
 
 
 def hashes_of(found: Iterable[str]) -> Hashes:
@@ -127,6 +132,7 @@ def account(
     titles: Mapping[ChatId, str],
     *,
     span: Span,
+    zone: tzinfo = UTC,
     chosen: Sequence[str] | None = None,
     limit: int | None = None,
 ) -> JsonObject:
@@ -134,6 +140,7 @@ def account(
 
     Args:
         titles: The chats' titles; a chat without one is left out, as it was deleted.
+        zone: Where the reader is, whose days are counted.
         chosen: The ids of the topics to show, in their order; by default all, the largest first.
         limit: The most topics that are listed; the numbers are of all.
     """
@@ -164,7 +171,7 @@ def account(
     ]
     return {
         "themes": sorted(themes, key=lambda theme: -int(str(theme["messages"]))),
-        "topics": [_row(topics[id_], parts[id_], counts[id_], titles) for id_ in shown],
+        "topics": [_row(topics[id_], parts[id_], counts[id_], titles, zone) for id_ in shown],
         **_numbers([part for id_ in order for part in parts[id_]]),
     }
 
@@ -198,7 +205,11 @@ def _numbers(parts: Sequence[_Part]) -> JsonObject:
 
 
 def _row(
-    topic: Topic, parts: Sequence[_Part], count: int, titles: Mapping[ChatId, str]
+    topic: Topic,
+    parts: Sequence[_Part],
+    count: int,
+    titles: Mapping[ChatId, str],
+    zone: tzinfo,
 ) -> JsonObject:
     chats = [
         {
@@ -208,7 +219,7 @@ def _row(
             "label": part.topic.label,
             "messages": len(part.places),
             **_ends(part.times),
-            "days": _days(part.times),
+            "days": _days(part.times, zone),
         }
         for part in parts
     ]
@@ -230,10 +241,22 @@ def _ends(times: Seconds) -> JsonObject:
     return {"first_at": stamp(int(known.min())), "last_at": stamp(int(known.max()))}
 
 
-def _days(times: Seconds) -> list[list[int]]:
+def _days(times: Seconds, zone: tzinfo) -> list[list[int]]:
     """The days on which messages were written, each as days since 1970 and how many."""
-    days, counts = np.unique(times[times != NO_TIME] // _DAY_S, return_counts=True)
+    known = times[times != NO_TIME]
+    days, counts = np.unique((known + _ahead(known, zone)) // _DAY_S, return_counts=True)
     return [[int(day), int(count)] for day, count in zip(days, counts, strict=True)]
+
+
+def _ahead(times: Seconds, zone: tzinfo) -> Seconds:
+    """How many seconds a zone's clocks are ahead of UTC at each time."""
+    if zone is UTC:
+        return np.zeros_like(times)
+    quarters = np.clip(times // _QUARTER_S, 0, _KNOWN_QUARTERS)
+    each, places = np.unique(quarters, return_inverse=True)
+    moments = (datetime.fromtimestamp(int(quarter) * _QUARTER_S, zone) for quarter in each)
+    ahead = [moment.utcoffset() or timedelta() for moment in moments]
+    return np.array([one.total_seconds() for one in ahead], dtype=np.int64)[places]
 
 
 def stamp(seconds: int) -> str:

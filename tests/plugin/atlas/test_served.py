@@ -101,6 +101,42 @@ def test_times_count_by_the_second_so_a_messages_own_time_includes_it(tmp_path):
         assert server.ask("smart_context.atlas", since="2026-03-01T08:00:01Z")["messages"] == 0
 
 
+@pytest.mark.parametrize(
+    ("time_zone", "day", "before"),
+    [
+        ("Asia/Shanghai", "2026-07-02", "2026-07-01"),
+        ("America/Los_Angeles", "2026-07-01", "2026-06-30"),
+        ("", "2026-07-01", "2026-06-30"),
+        ("Mars/Olympus_Mons", "2026-07-01", "2026-06-30"),
+        ("../../etc/passwd", "2026-07-01", "2026-06-30"),
+    ],
+)
+def test_days_are_those_of_the_reader(served_at_night, time_zone, day, before):
+    def asked(command="atlas", **span):
+        return served_at_night.ask(f"smart_context.{command}", time_zone=time_zone, **span)
+
+    found = asked(wait=True)
+    (topic,) = found["topics"]
+    assert topic["chats"][0]["days"] == [[int(np.datetime64(day).astype(int)), 4]]
+    is_known = time_zone.startswith(("Asia", "America"))
+    assert found["time_zone"] == (time_zone if is_known else "UTC")
+    for since, until, count in ((day, day, 4), ("", before, 0), (day, "", 4)):
+        assert asked(since=since, until=until)["messages"] == count
+        shown = asked("atlas_messages", topic_id=topic["id"], since=since, until=until)
+        assert shown["total"] == count
+
+
+@pytest.fixture(scope="module")
+def served_at_night(tmp_path_factory):
+    """A chat whose messages were all written half an hour before midnight in UTC."""
+    vault = tmp_path_factory.mktemp("night")
+    topics = [{"label": "Bread", "count": 4, "id": "t1", "message_ids": ["m0", "m1", "m2", "m3"]}]
+    messages = [message | {"created_at": "2026-07-01T23:30:00Z"} for message in about(*BREAD)]
+    write_chat(vault, "bread", messages, topics=topics)
+    with serving(vault, trusted=False) as running:
+        yield running
+
+
 def test_a_query_keeps_what_fits_by_words_or_meaning(server):
     for query in ("sourdough", "baking a loaf of bread"):
         (topic,) = server.ask("smart_context.atlas", wait=True, query=query)["topics"]
