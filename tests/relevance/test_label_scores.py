@@ -12,8 +12,10 @@ from smart_context.chat.messages import Message
 from smart_context.cli.evaluation.dialogues import read_dialogues
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
 from smart_context.relevance import label_scores
+from smart_context.relevance.evidence.features import first_pass
 from smart_context.relevance.judge.calibrate import PROBABLY
 from smart_context.relevance.judge.judging import judge_for
+from smart_context.relevance.label_scores import SearchableChat, evidence_for
 from smart_context.relevance.score import TopicQuery
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.relevance.vectors.cache import EmbeddingCache
@@ -229,3 +231,11 @@ def test_what_paraphrases_share_is_the_same_however_many_are_compared_at_once(mo
     monkeypatch.setattr(label_scores, "_BLOCK", 5)
     pieces = label_scores.shared_by_paraphrases(likely, vectors, judge)
     np.testing.assert_allclose(pieces, whole, rtol=1e-6)
+
+
+def test_of_a_hundred_thousand_equal_messages_not_all_are_judged_one_by_one():
+    judge = judge_for("all-MiniLM-L6-v2")
+    vectors = np.tile(judge.null_labels[:1], (20_000, 1))
+    chat = SearchableChat.of(messages_saying(*["the harbour"] * 20_000), vectors, judge)
+    (evidence,) = evidence_for(["harbour"], vectors[:1], chat, judge)
+    assert len(first_pass(evidence).candidates) == 8_192

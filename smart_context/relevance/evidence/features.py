@@ -19,7 +19,7 @@ from smart_context.relevance.evidence.background import (
 
 _SHORT, _LONG = 2.5, 5.5
 _FEWEST, _MOST, _SHARE = 3, 12, 50
-_CANDIDATES = 768
+_CANDIDATES, _MOST_CANDIDATES = 768, 8_192
 _TINY = np.float32(1e-6)
 _FOURTH = np.float32(0.25)
 
@@ -203,12 +203,18 @@ def _grouped(evidence: LabelEvidence) -> dict[str, _Grouped]:
 
 
 def _candidates(likely: Floats) -> Places:
-    """Positions of the 768 likeliest messages, and of all that are nearly as likely as the best."""
+    """Positions of the 768 likeliest messages, and of those that are nearly as likely as the best.
+
+    There may be `_MOST_CANDIDATES` of the latter: of a hundred thousand equal ones the oldest.
+    """
     count = len(likely)
     if count <= _CANDIDATES:
         return np.arange(count)
     least = np.partition(likely, count - _CANDIDATES)[count - _CANDIDATES]
-    return np.flatnonzero(likely >= min(least, np.float32(0.6) * likely.max()))
+    found = np.flatnonzero(likely >= min(least, np.float32(0.6) * likely.max()))
+    if len(found) <= _MOST_CANDIDATES:
+        return found
+    return np.sort(found[np.argsort(-likely[found], kind="stable")[:_MOST_CANDIDATES]])
 
 
 CHAT_FEATURES = (

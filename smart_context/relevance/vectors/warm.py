@@ -12,6 +12,7 @@ from smart_context.storage.ports import ChatVectors, Stored
 
 _HASH_BYTES = 8
 _SPARE = 256  # rows for the messages that are said next
+_BLOCK = 4_096  # rows that are copied at once
 
 Keyed = tuple[str, str]
 """A message's key in the file, and its text."""
@@ -132,12 +133,12 @@ class WarmChat:
         self._is_in_order = self._is_in_order or not start
         if self._is_in_order and (places == np.arange(start, start + len(places))).all():
             self._ordered = _Growing(self._vectors.view()[: start + len(places)])
-        elif len(places) and not start:
-            self._is_in_order = False
-            self._ordered = _Growing(_at(self._vectors.view(), places))
         elif len(places):
             self._is_in_order = False
-            self._ordered.extend(_at(self._vectors.view(), places))
+            self._ordered = self._ordered if start else _Growing()
+            for block in range(0, len(places), _BLOCK):
+                rows = _at(self._vectors.view(), places[block : block + _BLOCK])
+                self._ordered.extend(rows, room=len(self._keys))
         rows = self._ordered.view()
         self._last = (self._messages, rows)
         return rows
