@@ -7,6 +7,7 @@ import shutil
 import socket
 import sys
 import tempfile
+import time
 import webbrowser
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,10 +27,15 @@ from smart_context.web.limits import MIN_TOKEN_CHARS
 DEFAULT_PORT = 8377
 MADE_BETWEEN = 10_000
 """The objects made between two searches for unused ones: a turn of a long chat makes as many."""
+SEARCHES = 10, 3
+"""After how many searches among new objects the next goes through older ones, then through all."""
+THAW_S = 3600
+"""How often a search goes through all objects again, those of earlier searches included."""
 
 SWITCH_S = 0.001
 """How long a thread that computes may keep the others waiting, the event loop's among them."""
 
+_OLDEST = 2  # the generation that a search through all objects goes through
 _M_ARENA_MAX, _M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD = -8, -3, -1
 _ARENAS = 2
 """The heaps that glibc spreads memory over; by default eight for each processor."""
@@ -161,11 +167,34 @@ def _run(root: Path, *, port: int, host: str, token: str | None, no_browser: boo
         if not no_browser:
             webbrowser.open(new_link())
 
-    gc.freeze()  # else a tenth of a second goes to the libraries' objects each few turns
-    gc.set_threshold(MADE_BETWEEN)
+    _search_in_small_steps()
     _give_memory_back()
     sys.setswitchinterval(SWITCH_S)
     run(serve_vault(root, host=host, port=port, token=token, on_ready=announce))
+
+
+def _search_in_small_steps() -> None:
+    """Let each search for unused objects go through those that are new since the last one.
+
+    Such a search stops all threads. Through the libraries' objects it takes a tenth of a second,
+    through a chat of 90,000 messages another: what survives one is left out of the next ones
+    (`gc.freeze`). What becomes unused in a cycle after that is found each `THAW_S` seconds.
+    """
+    thawed = time.monotonic()
+
+    def freeze(phase: str, info: dict[str, int]) -> None:
+        nonlocal thawed
+        if info["generation"] < _OLDEST:
+            return
+        if phase == "stop":
+            gc.freeze()
+        elif time.monotonic() - thawed > THAW_S:
+            thawed = time.monotonic()
+            gc.unfreeze()
+
+    gc.freeze()
+    gc.set_threshold(MADE_BETWEEN, *SEARCHES)
+    gc.callbacks.append(freeze)
 
 
 def _give_memory_back() -> None:

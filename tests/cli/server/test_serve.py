@@ -1,6 +1,7 @@
 import gc
 import stat
 import sys
+import weakref
 
 import pytest
 from click.testing import CliRunner
@@ -11,10 +12,12 @@ from smart_context.cli.server.serve import demo_vault
 
 @pytest.fixture
 def tuned():
-    interval, threshold = sys.getswitchinterval(), gc.get_threshold()
+    interval, threshold, callbacks = sys.getswitchinterval(), gc.get_threshold(), [*gc.callbacks]
     yield
     sys.setswitchinterval(interval)
     gc.set_threshold(*threshold)
+    gc.callbacks[:] = callbacks
+    gc.unfreeze()
 
 
 @pytest.mark.usefixtures("tuned")
@@ -30,6 +33,25 @@ def test_beside_a_server_no_thread_computes_for_more_than_a_millisecond_at_a_tim
     monkeypatch.setattr(server, "run", run)
     assert CliRunner().invoke(server.serve, [str(tmp_path)]).exit_code == 0
     assert found == [pytest.approx(0.001)]
+
+
+@pytest.mark.usefixtures("tuned")
+def test_a_search_for_unused_objects_goes_through_new_ones_and_seldom_through_all(
+    tmp_path, monkeypatch
+):
+    class Thing: ...
+
+    monkeypatch.setattr(server, "run", lambda served: served.close())
+    assert CliRunner().invoke(server.serve, [str(tmp_path)]).exit_code == 0
+    thing = Thing()
+    gc.collect()
+    thing.itself, seen = thing, weakref.ref(thing)
+    del thing
+    gc.collect()
+    assert seen() is not None  # it was there at an earlier search
+    monkeypatch.setattr(server, "THAW_S", -1)
+    gc.collect()
+    assert seen() is None
 
 
 @pytest.mark.parametrize("kept", [None, "new", "empty"])
