@@ -8,8 +8,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
-from smart_context.base.threads import give_way
+from smart_context.base.threads import MANY_MESSAGES, beside, give_way
 from smart_context.chat.files.attachments import (
     AttachmentResolver,
     keys_of,
@@ -76,35 +77,34 @@ async def build_context(
         plain = _newest_if_plain(messages, options.max_context_message_count)
         if plain is not None:
             return plain
-    await give_way()
+    choose = partial(_chosen, messages, options)
+    history = await beside(choose, is_long=len(messages) > MANY_MESSAGES)
+    return await _attach(history, options)
+
+
+def _chosen(messages: Sequence[Message], options: ContextBuilderOptions) -> list[Message]:
     positions = [position for position, message in enumerate(messages) if not message.generating]
     positions, summary_at = _compact(messages, positions, options.compaction_points)
-    await give_way()
     oldest = _oldest_kept_round(messages, positions, options.keep_tool_call_rounds)
     changed = {
         position: without_tool_calls(messages[position])
         for position in positions[:oldest]
         if not isinstance(messages[position].content, str) and has_tool_calls(messages[position])
     }
-    await give_way()
     positions = [
         position
         for position in positions
         if messages[position].is_complete and not messages[position].is_extracted
     ]
-    await give_way()
     pairs = find_tool_pairs(messages)
     positions = _keep_pairs(messages, positions, pairs, changed)
-
-    await give_way()
     limit = options.max_context_message_count
     if limit is not None:
         positions = _newest(messages, positions, limit, summary_at)
         positions = _keep_pairs(messages, positions, pairs, changed)
-    history = [messages[position] for position in positions]
-    if changed:
-        history = [changed.get(position) or messages[position] for position in positions]
-    return await _attach(history, options)
+    if not changed:
+        return [messages[position] for position in positions]
+    return [changed.get(position) or messages[position] for position in positions]
 
 
 def _newest_if_plain(messages: Sequence[Message], limit: int | None) -> list[Message] | None:
