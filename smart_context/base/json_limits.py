@@ -11,19 +11,34 @@ Two bytes of JSON are an empty list, which takes a hundred in memory, and time e
 memory is looked through for what is unused.
 """
 
-_BYTES_AN_OBJECT = 50
+MOST_KEYS = 160_000
+"""The keys that JSON may hold beyond twenty for each list and object.
+
+A key that was not met before takes the parser half a microsecond, and no other thread has a turn
+until all of the JSON is parsed.
+"""
+
+_BYTES_AN_OBJECT, _KEYS_AN_OBJECT = 50, 20
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 """A text, or what is left after a quotation mark that nothing closes."""
 
 
-def too_many_objects(content: bytes) -> str:
+def too_much(content: bytes) -> str:
     """Why these bytes are not read as JSON: they hold too much in little; empty if they don't."""
     most = max(MOST_OBJECTS, len(content) // _BYTES_AN_OBJECT)
-    if content.count(b"{") + content.count(b"[") <= most:
+    objects, keys = _objects_in(content), content.count(b":")
+    if objects <= most and keys <= MOST_KEYS + objects * _KEYS_AN_OBJECT:
         return ""
-    outside = _STRING.sub(b"", content)
-    found = outside.count(b"{") + outside.count(b"[")
-    return f"expected at most {most:,} lists and objects, found {found:,}" if found > most else ""
+    outside = _STRING.sub(b"", content)  # takes as long as parsing: only where it seems too much
+    objects, keys = _objects_in(outside), outside.count(b":")
+    if objects > most:
+        return f"expected at most {most:,} lists and objects, found {objects:,}"
+    most = MOST_KEYS + objects * _KEYS_AN_OBJECT
+    return f"expected at most {most:,} keys, found {keys:,}" if keys > most else ""
+
+
+def _objects_in(content: bytes) -> int:
+    return content.count(b"{") + content.count(b"[")
 
 
 _NOT_BRACKETS = re.compile(rb"[^][{}]+")

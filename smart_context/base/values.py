@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, NewType
 
-from smart_context.base.json_limits import too_many_objects
+from smart_context.base.json_limits import too_much
 
 JsonObject = dict[str, Any]
 """An object as JSON has it: from a file, a frame or a model, not yet checked."""
@@ -45,7 +45,7 @@ def encoded(document: Mapping[str, object], *, indent: int | None = None) -> byt
 
 def parsed(content: bytes) -> JsonObject | None:
     """The JSON object in these bytes; `None` if they hold anything else, or too many objects."""
-    if too_many_objects(content):
+    if too_much(content):
         return None
     try:
         document = json.loads(content)

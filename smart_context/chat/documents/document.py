@@ -16,7 +16,7 @@ from functools import cached_property
 from json import JSONDecoder
 from typing import Any, NamedTuple, cast
 
-from smart_context.base.json_limits import too_many_objects
+from smart_context.base.json_limits import too_much
 from smart_context.base.values import OWNER, JsonObject, PersonId
 from smart_context.chat.messages import INSTRUCTIONS, PRIVATE, SOURCE, Message
 
@@ -340,7 +340,7 @@ _READING = threading.Lock()
 
 
 def _parsed(content: bytes) -> object:
-    if too_many := too_many_objects(content):
+    if too_many := too_much(content):
         raise NotAChat(too_many)
     try:
         text = content.decode("utf-8-sig")

@@ -23,7 +23,7 @@ from smart_context.base.disk.folders import Folder, SharedSync, opened
 from smart_context.base.disk.locks import locked
 from smart_context.base.disk.places import Place, folder_of
 from smart_context.base.errors import ChatIdInvalid, StoreFailed
-from smart_context.base.json_limits import too_many_objects
+from smart_context.base.json_limits import too_much
 from smart_context.chat.documents.document import NotAChat, Version, read_version
 from smart_context.chat.documents.merge import merge
 from smart_context.chat.ids import file_stamp, same_but_for_case
@@ -127,7 +127,7 @@ class ChatFiles:
             # A reader who comes before the folder is synchronised need not read the whole file.
             note = partial(self._note, chat_id, version)
             content = version.encode()
-            if too_many := too_many_objects(content):
+            if too_many := too_much(content):
                 raise StoreFailed(f"{place} was not written: {too_many}.")
             try:
                 signature = replace_unless_changed(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.base.json_limits import MOST_OBJECTS
+from smart_context.base.json_limits import MOST_KEYS, MOST_OBJECTS
 from smart_context.chat.documents.document import (
     MOST_MESSAGES,
     NotAChat,
@@ -149,6 +149,11 @@ def test_entries_that_are_no_messages_are_kept():
             "at most 10,000 keys, found 10,001",
             id="too many keys",
         ),
+        pytest.param(
+            b'{"a": {' + b",".join(b'"k%d":0' % n for n in range(MOST_KEYS + 60)) + b"}}",
+            "at most 160,040 keys, found 160,061",
+            id="too many keys in one object",
+        ),
     ],
 )
 def test_damage_is_told_in_words(content, reason):
@@ -159,6 +164,16 @@ def test_damage_is_told_in_words(content, reason):
 def test_brackets_in_texts_are_no_lists():
     text = "[" * MOST_OBJECTS + '\\"' + "{" * MOST_OBJECTS
     assert read_version(json.dumps({"messages": [text]}).encode()).entries[0].value == text
+
+
+def test_colons_in_texts_are_no_keys():
+    text = ':"' * (MOST_KEYS + 100)
+    assert read_version(json.dumps({"messages": [text]}).encode()).entries[0].value == text
+
+
+def test_a_list_of_many_objects_may_have_their_keys():
+    messages = [{"id": f"m{n}", "role": "user", "content": "x"} for n in range(MOST_KEYS // 2)]
+    assert len(read_version(json.dumps({"messages": messages}).encode()).entries) == len(messages)
 
 
 def test_what_could_not_be_read_again_is_not_written():
