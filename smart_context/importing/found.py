@@ -19,6 +19,9 @@ from smart_context.chat.messages import ChatId, MessageId, Role, messages_of
 from smart_context.llm.thoughts import split_thoughts
 
 LONGEST_TITLE = 200
+_MOST_ADDED = 200_000
+"""The messages of one chat with all its branches: twice what a chat may have."""
+
 MOST_BEFORE = 400
 """Most messages between a call and its result, so that a file of results alone is not slow."""
 _DATES = (
@@ -136,7 +139,12 @@ class FoundChat:
             texts: What it says.
             at: When, as `moment` takes it.
             model: What wrote it, if it is an answer.
+
+        Raises:
+            NotReadable: If the chat has too many.
         """
+        if len(self.messages) >= _MOST_ADDED:
+            raise NotReadable(f"expected at most {_MOST_ADDED:,} messages, found more")
         is_asked = text_of(role) in {"user", "human"}
         found = FoundMessage(
             id=text_of(key) or str(len(self.messages)),
