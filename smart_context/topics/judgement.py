@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from smart_context.base.text.languages import main_language
 from smart_context.base.text.words import is_stop_word
 from smart_context.chat.messages import Message
 from smart_context.llm.models import Matrix, PromptMessage
@@ -99,6 +98,7 @@ class Judgement:
 def question(
     groups: Sequence[tuple[str, Sequence[str]]],
     *,
+    language: str = "",
     others: Sequence[str] = (),
     statements: Sequence[str] = (),
 ) -> Question:
@@ -109,6 +109,7 @@ def question(
 
     Args:
         groups: Of each group the name that was found for it, and a few lines.
+        language: That of the messages, which their lines do not tell; empty if unknown.
         others: The names of the chat's other topics.
         statements: What the user said that may hold for the whole chat.
     """
@@ -118,7 +119,6 @@ def question(
     more = _STANDING if statements else ""
     taken = json.dumps(list(others), ensure_ascii=False)
     blocks += [f"Names of other groups, only for more on these subjects: {taken}"] if others else []
-    language = main_language([line for _, lines in groups for line in lines])
     blocks.append(_LAST.format(_LANGUAGES.get(language, "the language of the messages")))
     return Question(
         messages=(

@@ -286,6 +286,7 @@ class ModelTopicJudge:
         former = [topic.label for topic in wanted]
         request = question(
             list(zip(former, lines, strict=True)),
+            language=main_language([text for one in asked for text in one.texts]),
             others=[topic.label for topic in found.topics if topic not in wanted],
             statements=[message.text for message in statements],
         )

@@ -20,11 +20,12 @@ def test_a_model_answers_by_the_number_and_the_words_of_each_group():
     assert shown.startswith("Group 1 Bread & Flour:\n- How much flour?\n\nGroup 2 Loop:\n")
 
 
-def test_a_model_is_told_last_how_long_names_are_and_in_which_language():
-    german = [("Brot", ["Wie viel Mehl brauche ich für das Brot?", "Und wie lange geht es?"])]
-    for groups, language in ((GROUPS, "English"), (german, "German")):
-        last = question(groups).messages[-1]["content"].splitlines()[-1]
-        assert last.endswith(f"headings of 2 to 4 words in {language}.")
+@pytest.mark.parametrize(
+    ("code", "told"), [("en", "English"), ("de", "German"), ("", "the language of the messages")]
+)
+def test_a_model_is_told_last_how_long_names_are_and_in_which_language(code, told):
+    last = question(GROUPS, language=code).messages[-1]["content"].splitlines()[-1]
+    assert last.endswith(f"headings of 2 to 4 words in {told}.")
 
 
 @pytest.mark.parametrize(

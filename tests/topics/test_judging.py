@@ -161,6 +161,16 @@ async def test_a_half_english_name_for_french_messages_is_refused():
         assert labels(named)[0] == shown
 
 
+async def test_the_language_of_the_names_is_that_of_whole_messages():
+    texts = ["What are the plastic containers for the freezer?", "Could I freeze a credit card?"]
+    messages = [Message(id=text, role="user", content=text) for text in texts]
+    topic = Topic(label="Freezer", count=2, message_ids=tuple(texts), id="f")
+    model = replying({"1": "Freezer Containers"})
+    judge = ModelTopicJudge(model, WordEmbedder(), Pace())
+    await judge.judged(Extraction(topics=(topic,)), messages, previous=Previous())
+    assert "in English." in model.asked[0].messages[-1]["content"]
+
+
 async def test_two_groups_with_one_name_become_one_only_if_they_are_alike():
     one = Topic(label="Flour", count=1, message_ids=("q1",), id="a")
     other = Topic(label="Oven", count=1, message_ids=("q2",), id="b")
