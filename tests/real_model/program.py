@@ -139,6 +139,7 @@ def served(*options: str) -> Iterator[str]:
     finally:
         server.terminate()
         server.wait(PATIENCE_S)
+        server.stderr.close()
 
 
 if __name__ == "__main__":
