@@ -20,6 +20,7 @@ from contextlib import (
     aclosing,
     asynccontextmanager,
     nullcontext,
+    suppress,
 )
 from dataclasses import replace
 from functools import partial
@@ -49,9 +50,11 @@ from smart_context.llm.models import (
     PromptMessage,
     Reading,
     ToolCall,
+    Usage,
     unit_rows,
 )
 from smart_context.llm.openai.connection import EndpointClient, bounded, decoded
+from smart_context.llm.openai.parts import read_in_parts
 from smart_context.llm.openai.replies import ObjectEnd, StreamReader, read_completion, read_vectors
 
 T = TypeVar("T")
@@ -380,13 +383,31 @@ class OpenAIChatModel:
             # the likeliest words: by chance, small models mix up what they are to sort
             body |= {"response_format": _format(json_reply), "temperature": 0}
         ask = partial(self._object, body, most_characters) if json_reply else None
-        reply = await self._endpoint.in_order(ask or partial(self._whole, body))
+        ask = ask or partial(self._whole, body)
+        if self._endpoint.tells_progress and not is_waited_for():
+            ask = partial(self._read_and_asked, messages, ask)
+        reply = await self._endpoint.in_order(ask)
         return replace(
             reply,
             text=self._echoes.text(reply.text),
             reasoning=self._echoes.text(reply.reasoning),
             tool_calls=_clean_calls(reply.tool_calls, self._echoes),
         )
+
+    async def _read_and_asked(
+        self,
+        messages: Sequence[PromptMessage],
+        ask: Callable[[], Coroutine[Any, Any, Completion]],
+    ) -> Completion:
+        """What a request gives, once the server has read it in parts."""
+
+        async def read(beginning: Sequence[PromptMessage]) -> Usage | None:
+            fields = self.parameters(streamed=False) | {"max_tokens": 1}
+            return (await self._whole(self._body(beginning, fields))).usage
+
+        with suppress(ModelFailed):  # the request itself will tell
+            await read_in_parts(messages, read, asyncio.get_running_loop().time)
+        return await ask()
 
     async def _whole(self, body: Body) -> Completion:
         try:
