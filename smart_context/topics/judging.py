@@ -51,13 +51,10 @@ _COPIED_WORDS, _COPIED_CHARACTERS = 4, 7
 """From this many words on, and beyond this many characters without spaces, a copy is no name."""
 
 _MARGIN = 0.02
-_OWN_WORDS = 0.5
-_FARTHER = 0.1
-"""A name of other words may be so much farther from its messages than the one that was found.
+"""The least difference of two cosines that says which of two is nearer."""
 
-Chosen, with `_OWN_WORDS`, by the names that a model of 1.5 billion parameters gave for ten chats;
-see docs/relevance.md.
-"""
+_OWN_WORDS = 0.5
+"""Chosen by the names that a model of 1.5 billion parameters gave for ten chats."""
 
 _ALONE = 0.2
 """The least cosine of a name with the messages of a chat's only topic."""
@@ -405,8 +402,8 @@ class _Verdict:
         """True for a short name that says what the topic's messages say, and no others.
 
         Half of its words are theirs, but it is no piece of them. It is nearer to them than to the
-        messages of others. It keeps a word of the name that was found or is not much farther, and
-        at least one that half of them have. It does more than add words, and adds one that means
+        messages of others. It keeps a word of the name that was found or is no farther, and at
+        least one that half of them have. It does more than add words, and adds one that means
         something. In Korean, its last word is a noun: sentences end in verbs.
         """
         last = label.rpartition(" ")[2].lstrip("0123456789")
@@ -428,7 +425,7 @@ class _Verdict:
         others = [members for name, members in self.members.items() if name not in family]
         near = self._near(label, own)
         nearest = max((self._near(label, other) for other in others), default=_ALONE)
-        is_far = near < self._near(topic.label, own) - _FARTHER and said.isdisjoint(former)
+        is_far = near < self._near(topic.label, own) - _MARGIN and said.isdisjoint(former)
         if is_far or near < nearest - _MARGIN:
             return False
         is_own = said & own.words and not any(said <= other.words for other in others)

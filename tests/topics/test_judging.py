@@ -82,12 +82,26 @@ async def test_a_name_that_fails_keeps_the_one_that_was_found(name):
     assert labels(found) == ["Flour", "Python Loops"]
 
 
-async def test_a_name_that_is_much_farther_from_the_messages_than_the_former_is_refused():
-    oven = Topic(label="Bread Flour", count=2, message_ids=("q1", "q2"), id="b")
+@pytest.mark.parametrize(
+    ("former", "name", "kept"),
+    [
+        pytest.param("Bread Crust", "Oven", "Bread Crust", id="much farther"),
+        pytest.param("Bread Flour", "Crust", "Bread Flour", id="a little farther"),
+        pytest.param("Crust", "Bread Flour", "Bread Flour", id="nearer"),
+    ],
+)
+async def test_a_name_of_other_words_is_no_farther_from_the_messages_than_the_former(
+    former, name, kept
+):
+    texts = {"q1": "How much flour for bread crust?", "q2": "Which oven for bread crust?"}
+    bread = [Message(id=key, role="user", content=text) for key, text in texts.items()]
+    topic = Topic(label=former, count=2, message_ids=("q1", "q2"), id="b")
     found = await judged(
-        {"1": "Oven", "2": "Python Loops"}, found=Extraction(topics=(oven, PYTHON))
+        {"1": name, "2": "Python Loops"},
+        found=Extraction(topics=(topic, PYTHON)),
+        messages=[*bread, *MESSAGES[2:]],
     )
-    assert labels(found) == ["Bread Flour", "Python Loops"]
+    assert labels(found)[0] == kept
 
 
 @pytest.mark.parametrize(
