@@ -4,7 +4,7 @@
 import { keep, newBubble, showBubble } from "./bubbles.js";
 
 const MOST_DRAWN = 300;
-const LOWEST = 200;
+const LOWEST = 150;
 
 export class Inside {
   #cloud;

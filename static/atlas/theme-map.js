@@ -86,7 +86,8 @@ export class ThemeMap {
     const { discs, bubbles, height, places } = nest(sized, room, this.#rooms.get(shown) ?? this.#places);
     this.#keep(shown, places);
     remember("localStorage", PLACES, JSON.stringify(places));
-    this.#list.style.height = `${Math.ceil(Math.max(height, room.height))}px`;
+    // Pixels are whole and the room may not be: then a part of one could be scrolled.
+    this.#list.style.height = height > room.height ? `${Math.ceil(height)}px` : "100%";
     this.#discs = new Map(discs.map((disc, i) => [themes[i].id, disc]));
     for (const [i, { x, y, r }] of discs.entries()) {
       const entry = /** @type {HTMLElement} */ (this.#list.children[i]);

@@ -17,6 +17,8 @@ import { settle } from "./settle.js";
 export const SMALLEST = 13;
 /** What is a little too high for its room is made so much smaller at most. */
 const SHRINK = 0.925;
+/** The same where places are kept: one after the other is tried. */
+const SMALLER = [0.95, 0.9, 0.8];
 const LARGEST_SHARE = 0.2;
 const GAP = 2.5;
 const RIM = 8;
@@ -111,10 +113,28 @@ function fitted({ scale, smallest, discs, inner }, height, room) {
   };
 }
 
-/** @param {readonly Theme[]} themes @param {Room} room @param {Places} before @returns {Layout} */
+/** What is a little too high for its room becomes smaller at its places, or finds others. @param {readonly Theme[]} themes @param {Room} room @param {Places} before @returns {Layout} */
 function again(themes, room, before) {
+  const layout = kept(themes, room, before, 1);
+  const most = Math.max(room.height, (before.bottom * room.height) / before.height);
+  if (lowestOf(layout.discs) > most * (1 + SLACK)) return fresh(themes, room);
+  const fits = (/** @type {Layout} */ { discs }) => lowestOf(discs) + APART <= room.height;
+  if (fits(layout)) return layout;
+  const isSameRoom = room.width === before.width && room.height === before.height;
+  // What did not fit into this room does not fit now; and in the same window nobody expects all to move.
+  const tried = isSameRoom ? (before.bottom + APART > room.height ? [] : SMALLER.slice(0, 2)) : SMALLER;
+  for (const by of tried) {
+    const smaller = kept(themes, room, before, by);
+    if (fits(smaller)) return smaller;
+  }
+  const anew = isSameRoom ? layout : fresh(themes, room);
+  return fits(anew) ? anew : layout;
+}
+
+/** @param {readonly Theme[]} themes @param {Room} room @param {Places} before @param {number} by  How large it becomes. @returns {Layout} */
+function kept(themes, room, before, by) {
   const [wider, higher] = [room.width / before.width, room.height / before.height];
-  const larger = Math.sqrt(wider * higher);
+  const larger = Math.sqrt(wider * higher) * by;
   const { smallest, scale } = { ...before, scale: before.scale * larger };
   const fills = themes.map(({ id, bubbles }) => {
     const radii = bubbles.map(({ count }) => sizeOf(count, scale, smallest, room));
@@ -124,7 +144,12 @@ function again(themes, room, before) {
     return refilled(circles, radius * larger);
   });
   const inner = fills.map(({ circles }) => circles);
-  const radii = radiiFor(themes, inner, room);
+  // Where all had to become smaller, names have less room than they need.
+  const named = themes.map((theme) => {
+    const [, , radius] = before.discs[theme.id] ?? [0, 0, theme.least];
+    return { ...theme, least: Math.max(SHRINK * theme.least, Math.min(theme.least, radius * larger)) };
+  });
+  const radii = radiiFor(named, inner, room);
   const circles = themes.map(({ id }, i) => {
     const at = scaled(before.discs[id], wider, higher);
     return { r: radii[i], at: at && { x: at.x + fills[i].x - APART, y: at.y + fills[i].y - APART } };
@@ -132,8 +157,10 @@ function again(themes, room, before) {
   const hasLeft = Object.keys(before.discs).some((id) => !themes.some((theme) => theme.id === id));
   const spots = settle(circles, room.width - 2 * APART, APART, hasLeft);
   const discs = spots.map(({ x, y }, i) => ({ x: x + APART, y: y + APART, r: radii[i] }));
-  const isFar = lowestOf(discs) > Math.max(room.height, before.bottom * higher) * (1 + SLACK);
-  return isFar ? fresh(themes, room) : { scale, smallest, discs, inner };
+  const over = lowestOf(discs) + APART - room.height;
+  const above = Math.min(...discs.map(({ y, r }) => y - r)) - APART;
+  const up = Math.max(0, Math.min(over, above));
+  return { scale, smallest, discs: discs.map((disc) => ({ ...disc, y: disc.y - up })), inner };
 }
 
 /** @param {number} count @param {number} scale @param {number} smallest @param {Room} room */

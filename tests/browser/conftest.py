@@ -59,6 +59,15 @@ def chromium(driver):
 
 
 @pytest.fixture(scope="package")
+def with_scrollbars(driver, chromium):
+    """The same Chromium with scrollbars that take room, which Playwright hides."""
+    program = {"executable_path": CHROMIUM, "args": FLAGS}
+    browser = driver.chromium.launch(**program, ignore_default_args=["--hide-scrollbars"])
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="package")
 def firefox(driver):
     program = shutil.which("firefox-esr") or shutil.which("firefox")
     if not program:

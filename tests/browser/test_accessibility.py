@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from smart_context.cli.server.serve import demo_vault
 from tests.browser.checker import STILL, assert_accessible
-from tests.browser.frames import FRAME
+from tests.browser.frames import AT_REST, FRAME
 from tests.browser.steps import bubble, open_page
 from tests.browser.test_attachments import PICTURE, from_menu
 from tests.serving import serving
@@ -45,6 +45,35 @@ WIDTH_OF_TITLE = """title => {
   text.selectNodeContents(title);
   return text.getBoundingClientRect().width;
 }"""
+
+
+NEEDLESS = """() => [...document.querySelectorAll("*")].flatMap((element) => {
+    const isPage = element === document.documentElement;
+    const style = getComputedStyle(element);
+    const lines = (...sides) => isPage ? 0 : sides.reduce(
+        (sum, side) => sum + parseFloat(style[`border${side}Width`]), 0);
+    const { offsetWidth, offsetHeight, clientWidth, clientHeight } = element;
+    const upright = (isPage ? innerWidth : offsetWidth) - clientWidth - lines("Left", "Right");
+    const lying = (isPage ? innerHeight : offsetHeight) - clientHeight - lines("Top", "Bottom");
+    const hidden = element.scrollHeight - clientHeight;
+    const mayScroll = isPage || /auto|scroll/.test(style.overflowX + style.overflowY);
+    const isNeedless = lying >= 1 || (upright >= 1 && hidden > 0 && hidden < 24)
+        || (upright >= 1 && hidden <= 0 && style.scrollbarGutter === "auto");
+    const name = `${element.tagName} ${element.className}: ${upright} ${lying} ${hidden}`;
+    return mayScroll && isNeedless && element.checkVisibility() ? [name] : [];
+})"""
+"""Elements with a lying scrollbar, or an upright one for what is all but in sight."""
+
+
+@pytest.mark.parametrize("new_page", ["with_scrollbars"], indirect=True)
+def test_no_scrollbar_takes_room_for_nothing(new_page, demo):
+    sizes = [(1440, 900), (1440, 700), (390, 844)]
+    for path in ("/chats/year-of-projects", "/topics", "/contexts", "/settings", "/costs"):
+        page = open_page(new_page, demo, path, **STILL)
+        for width, height in sizes:
+            page.set_viewport_size({"width": width, "height": height})
+            page.evaluate(AT_REST)
+            assert page.evaluate(NEEDLESS) == [], (path, width, height)
 
 
 def test_text_keeps_its_font_when_the_colours_change(new_page, demo):

@@ -106,6 +106,16 @@ def test_one_walks_from_a_theme_to_a_message_and_back(new_page, server):
     expect(on_map(page, f"{theme}:")).to_be_visible()
 
 
+@pytest.mark.engines
+def test_the_map_is_as_high_as_its_room_also_after_the_window_became_lower(new_page, server):
+    page = open_topics(new_page, server, **STILL)
+    for width, height in ((1440, 900), (1440, 640), (1024, 577), (390, 844)):
+        page.set_viewport_size({"width": width, "height": height})
+        page.evaluate(AT_REST)
+        hidden = "layer => layer.scrollHeight - layer.clientHeight"
+        assert page.locator("[data-layer=themes]").evaluate(hidden) == 0, (width, height)
+
+
 def test_the_map_is_walked_by_keys_and_the_focus_follows(new_page, server):
     theme, _ = theme_of(server, "Guitar Chords")
     page = open_topics(new_page, server, **STILL)

@@ -98,6 +98,23 @@ test("a narrower room keeps the order of the themes from left to right", () => {
   for (const [i, j] of order(before.discs)) assert.ok(after.discs[i].x > after.discs[j].x);
 });
 
+test("after the window has become lower, all is in sight again, and stays so", () => {
+  const random = randoms(17);
+  for (let i = 0; i < 40; i++) {
+    const themes = randomThemes(random).slice(0, 6);
+    const high = nest(themes, WIDE);
+    for (const height of [600, 540, 480]) {
+      const room = { ...WIDE, height };
+      const fits = (made) => made.height <= height;
+      if (!fits(nest(themes, room))) continue;
+      const low = nest(themes, room, high.places);
+      assertSound(low, room);
+      assert.ok(fits(low), `${i}: ${low.height} in ${height}`);
+      assert.ok(fits(nest(themes, room, low.places)), `${i}: the second time`);
+    }
+  }
+});
+
 test("nothing makes nothing", () => {
   assert.deepEqual(nest([], WIDE).discs, []);
 });
