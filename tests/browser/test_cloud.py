@@ -40,6 +40,15 @@ OUTSIDE = """() => [...document.querySelectorAll(".bubble")].flatMap((bubble) =>
         ? [label.textContent] : [];
 })"""
 
+CUT = """() => [...document.querySelectorAll(".bubble-label")].flatMap((label) => {
+    const { top, bottom } = label.getBoundingClientRect();
+    const text = document.createRange();
+    text.selectNodeContents(label);
+    const lines = [...text.getClientRects()];
+    return lines.length && lines.every((line) => line.top >= top && line.bottom <= bottom)
+        ? [] : [label.textContent];
+})"""
+
 CONTRAST = """() => {
     const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
     const paint = (...colours) => {
@@ -154,6 +163,13 @@ def test_labels_stay_within_their_bubbles(new_page, server):
             page.locator("[data-toggle=side]").click()
         at_rest(page)
         assert page.evaluate(OUTSIDE) == []
+
+
+def test_nothing_of_a_letter_is_cut_above_or_below(new_page, server):
+    """Firefox cuts at the edge what Chromium rounds up; in both, letters need this much room."""
+    page = open_chat(new_page, server)
+    at_rest(page)
+    assert page.evaluate(CUT) == []
 
 
 def test_in_a_low_window_the_cloud_leaves_room_for_what_follows_it(new_page, server):
