@@ -119,7 +119,7 @@ from smart_context.app.composition import Parts, make_host, notes_of
 from smart_context.base.processes.child import Children
 from smart_context.gateway.identity import answer_of
 from smart_context.gateway.turns.document import RequestRecorder
-from smart_context.gateway.turns.incoming import ChatFinder
+from smart_context.gateway.turns.finding import ChatFinder
 from smart_context.host.commands.registry import Caller
 from smart_context.host.models import Models
 from tests.scripted import ScriptedChatModel, ScriptedEmbedder

@@ -13,34 +13,28 @@ from smart_context.base.errors import ChatIdInvalid, SmartContextError, StorageA
 from smart_context.base.threads import beside
 from smart_context.base.values import PersonId
 from smart_context.gateway.connecting import Activity
-from smart_context.gateway.edge.errors import GatewayError, of_a_response, path_of, response_in
+from smart_context.gateway.edge.errors import GatewayError
 from smart_context.gateway.edge.models import MODELS_S, KnownModels, embedded_vectors, endpoint_for
 from smart_context.gateway.edge.own_answers import OwnAnswers
+from smart_context.gateway.edge.paths import PATHS, of_a_response, path_of, response_in
 from smart_context.gateway.edge.provided import provide
-from smart_context.gateway.edge.relay import Relay, end
-from smart_context.gateway.edge.upstream import (
-    Call,
+from smart_context.gateway.edge.receiving import (
     ClientGone,
     DisconnectWatch,
     NobodyWaiting,
-    Upstream,
     headers_of,
     read_bytes,
 )
+from smart_context.gateway.edge.relay import Relay, end
+from smart_context.gateway.edge.upstream import Call, Upstream
 from smart_context.gateway.requests.body import BodyRefused, BodyTooLong, read_body
 from smart_context.gateway.requests.outgoing import Kind
 from smart_context.gateway.turns.document import RequestRecorder
-from smart_context.gateway.turns.exchange import Exchange, ExchangeParts, PendingSaves
-from smart_context.gateway.turns.incoming import (
-    PATHS,
-    ChatFinder,
-    FoundChat,
-    Incoming,
-    RecentLists,
-    held_things,
-    read_incoming,
-    with_model,
-)
+from smart_context.gateway.turns.exchange import ClientChats, Exchange
+from smart_context.gateway.turns.finding import ChatFinder, FoundChat
+from smart_context.gateway.turns.incoming import Incoming, held_things
+from smart_context.gateway.turns.reading import RecentLists, read_incoming, with_model
+from smart_context.gateway.turns.saving import PendingSaves
 from smart_context.host.access import Owned, unknown
 from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host
@@ -79,14 +73,14 @@ class Gateway:
     def __init__(
         self,
         host: Host,
-        parts: ExchangeParts,
+        chats: ClientChats,
         admitted: AdmissionOf,
         upstream: Upstream,
         *,
         models_s: float = MODELS_S,
     ) -> None:
         self._host = host
-        self._parts = parts
+        self._chats = chats
         self._admitted = admitted
         self._upstream = upstream
         self._models = KnownModels(lambda: host.config, host.offers, self._upstream, models_s)
@@ -173,7 +167,8 @@ class Gateway:
             chat = await self._chat_of(caller, incoming)
             asked = self.activity.asked(key, incoming.client, chat.id if chat else "")
             exchange = Exchange(
-                self._parts,
+                self._host.turns,
+                self._chats,
                 incoming,
                 chat,
                 person=caller.person,
@@ -203,12 +198,12 @@ class Gateway:
         return incoming
 
     async def _chat_of(self, caller: Caller, incoming: Incoming) -> FoundChat | None:
-        await self._parts.pending_saves.settled(incoming.key)
-        found = await self._parts.finder.chat_of(incoming)
+        await self._chats.pending_saves.settled(incoming.key)
+        found = await self._chats.finder.chat_of(incoming)
         if found is not None and not await self._host.reading.may_continue(caller, found.id):
             raise GatewayError(_NOT_FOUND, str(unknown(Owned("chat", found.name or found.id))))
         if found is not None and not found.is_aside:
-            await self._parts.finder.note_turn(incoming, found)
+            await self._chats.finder.note_turn(incoming, found)
         return found
 
     async def _embeddings(
@@ -264,7 +259,7 @@ class Gateway:
             GatewayError: The same for one that does not exist.
         """
         for name in held:
-            if not await self._parts.finder.has_got(key, name):
+            if not await self._chats.finder.has_got(key, name):
                 raise GatewayError(_NOT_FOUND, f"There is no response or conversation {name!r}.")
 
     async def _relayed(self, call: Call, receive: Receive, send: Send) -> None:
@@ -279,16 +274,10 @@ class Gateway:
 
 def make_gateway(host: Host, admitted: AdmissionOf, client: EndpointClient) -> Gateway:
     """The gateway of a host that is served; the client asks providers, as for its models."""
-    chats = RequestRecorder(host.store)
-    parts = ExchangeParts(
-        chats=chats,
-        pipeline=host.pipeline,
-        finder=ChatFinder(chats.text_of, host.services.storage.logs),
-        emit=host.emit,
-        pending_saves=PendingSaves(),
-        turns=host.turns,
-    )
-    return Gateway(host, parts, admitted, Upstream(client))
+    recorder = RequestRecorder(host.store)
+    finder = ChatFinder(recorder.text_of, host.services.storage.logs)
+    chats = ClientChats(recorder, finder, PendingSaves())
+    return Gateway(host, chats, admitted, Upstream(client))
 
 
 def _held_by_provider(incoming: Incoming) -> tuple[str, ...]:

@@ -12,7 +12,8 @@ from starlette.responses import JSONResponse, Response
 
 from smart_context.base.config import EndpointSettings, VaultConfig
 from smart_context.base.values import JsonObject
-from smart_context.gateway.edge.errors import GatewayError, is_model_path
+from smart_context.gateway.edge.errors import GatewayError
+from smart_context.gateway.edge.paths import is_model_path
 from smart_context.gateway.edge.relay import read_all
 from smart_context.gateway.edge.upstream import Call, Upstream
 from smart_context.gateway.requests.body import Body, read_value

@@ -17,18 +17,13 @@ from smart_context.chat.messages import ChatId, Message
 from smart_context.gateway.answers import Gathered
 from smart_context.gateway.edge.errors import GatewayError, refused_by_plugin
 from smart_context.gateway.edge.models import EMBEDDED
-from smart_context.gateway.edge.upstream import DisconnectWatch, NobodyWaiting
+from smart_context.gateway.edge.receiving import DisconnectWatch, NobodyWaiting
 from smart_context.gateway.requests.outgoing import Kind
 from smart_context.gateway.requests.units import chat_units, response_units
-from smart_context.gateway.turns.exchange import (
-    Exchange,
-    Headers,
-    Outcome,
-    TurnAborted,
-    answer_headers,
-    finished,
-)
+from smart_context.gateway.turns.answer_headers import Headers, answer_headers
+from smart_context.gateway.turns.exchange import Exchange, Outcome, TurnAborted
 from smart_context.gateway.turns.incoming import Incoming
+from smart_context.gateway.turns.saving import finished
 from smart_context.host.access import Audience
 from smart_context.host.commands.registry import Caller
 from smart_context.host.events.events import CHAT_TOKEN, PIPELINE_START
@@ -344,7 +339,7 @@ class _BegunTurn:
 
     def headers(self) -> Headers:
         """Headers of the answer; see `answer_headers`."""
-        sent = "" if self._turn is None else str(len(self._turn.sent))
+        sent = None if self._turn is None else len(self._turn.sent)
         return answer_headers(self._chat_id, self._turn, self._came, sent)
 
 

@@ -9,17 +9,15 @@ from smart_context.base.config import EndpointSettings
 from smart_context.gateway.answers import Gathered
 from smart_context.gateway.edge.errors import GatewayError, refused_by_plugin, with_hint
 from smart_context.gateway.edge.own_answers import give_text
+from smart_context.gateway.edge.paths import PATHS
+from smart_context.gateway.edge.receiving import DisconnectWatch, NobodyWaiting
 from smart_context.gateway.edge.relay import Relay, end, read_all
-from smart_context.gateway.edge.upstream import (
-    Answer,
-    Call,
-    DisconnectWatch,
-    NobodyWaiting,
-    Upstream,
-)
+from smart_context.gateway.edge.upstream import Answer, Call, Upstream
 from smart_context.gateway.requests.outgoing import Outgoing
-from smart_context.gateway.turns.exchange import Exchange, Headers, Outcome, TurnAborted, finished
-from smart_context.gateway.turns.incoming import PATHS, Incoming
+from smart_context.gateway.turns.answer_headers import Headers
+from smart_context.gateway.turns.exchange import Exchange, Outcome, TurnAborted
+from smart_context.gateway.turns.incoming import Incoming
+from smart_context.gateway.turns.saving import finished
 from smart_context.llm.failures import explained
 
 MAX_SHORT_BYTES = 8 << 20

@@ -35,7 +35,8 @@ from smart_context.gateway.following import (
 )
 from smart_context.gateway.requests.outgoing import last_question
 from smart_context.gateway.requests.units import Unit, spoken_text
-from smart_context.gateway.turns.incoming import FoundChat, Incoming
+from smart_context.gateway.turns.finding import FoundChat
+from smart_context.gateway.turns.incoming import Incoming
 from smart_context.storage.ports import Chats
 
 TITLE_LENGTH = 60

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from smart_context.base.errors import RequestTooLong
@@ -20,6 +20,29 @@ from smart_context.llm.tokens import counting
 
 _TRIES = 8
 """How often a request is shortened: calls bring their results back, and these take room again."""
+
+_TEXTS = frozenset({"text", "input_text", "output_text"})
+_ITEMS = frozenset({"message", "function_call", "function_call_output"})
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What goes of a client's list."""
+
+    request: Request
+    ids: Sequence[str]  # those of the units of the list, in the request
+
+
+def chosen_units(units: Sequence[Unit]) -> Chosen:
+    """All of a list that no chat keeps."""
+    question = last_question(units)
+    ids = tuple(map(str, range(len(units))))
+    history = [
+        Message.from_dict(unit.stored(name, ""))
+        for name, unit in zip(ids, units[:question], strict=False)
+    ]
+    text = units[question].text
+    return Chosen(Request(message=text, history=tuple(history), is_of_client=True), ids)
 
 
 async def within_window(
@@ -65,10 +88,6 @@ def tokens_of(sent: Outgoing, count: CountTokens) -> int:
     return beside + prompt_tokens(sent.values(), count)
 
 
-_TEXTS = frozenset({"text", "input_text", "output_text"})
-_ITEMS = frozenset({"message", "function_call", "function_call_output"})
-
-
 def countable(sent: Outgoing) -> tuple[Sequence[PromptMessage], str]:
     """The messages and tools of a body, if it has nothing but texts whose tokens can be counted.
 
@@ -88,15 +107,3 @@ def _is_text(value: Any) -> bool:
     content = value.get("content")
     parts = content if isinstance(content, list) else ()
     return all(isinstance(part, dict) and part.get("type") in _TEXTS for part in parts)
-
-
-def request_of_units(units: Sequence[Unit]) -> tuple[Request, tuple[str, ...]]:
-    """A request that no chat keeps, and the ids of its units in it."""
-    question = last_question(units)
-    ids = tuple(map(str, range(len(units))))
-    history = [
-        Message.from_dict(unit.stored(name, ""))
-        for name, unit in zip(ids, units[:question], strict=False)
-    ]
-    text = units[question].text
-    return Request(message=text, history=tuple(history), is_of_client=True), ids

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from smart_context.gateway.edge.relay import MOST_BYTES, coalesced
+from smart_context.gateway.edge.coalesced import MOST_BYTES, coalesced
 
 
 async def at_once(*pieces, error=None):

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smart_context.gateway.answers import EventReader
+from smart_context.gateway.edge.event_lines import EventLines
 from smart_context.gateway.edge.own_answers import OwnAnswer
-from smart_context.gateway.edge.relay import EventLines
 
 LINE_ENDS = "\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 TEXTS = st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from(LINE_ENDS)))

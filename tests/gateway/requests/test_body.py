@@ -14,7 +14,7 @@ from smart_context.gateway.requests.body import (
     has_more_values,
     read_body,
 )
-from smart_context.gateway.turns.incoming import LIST_NAMES
+from smart_context.gateway.turns.reading import LIST_NAMES
 
 GATEWAY = Path(gateway.__file__).parent
 

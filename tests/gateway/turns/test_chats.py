@@ -4,7 +4,8 @@ import pytest
 
 from smart_context.gateway.identity import answer_of
 from smart_context.gateway.turns.document import RequestRecorder
-from smart_context.gateway.turns.incoming import ChatFinder, RecentLists, read_incoming
+from smart_context.gateway.turns.finding import ChatFinder
+from smart_context.gateway.turns.reading import RecentLists, read_incoming
 from smart_context.storage.files.chats import FileChats
 from smart_context.storage.files.logs import FileLogs
 from tests.gateway.saying import assistant, user

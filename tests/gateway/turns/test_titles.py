@@ -4,7 +4,8 @@ import pytest
 
 from smart_context.gateway.requests.units import chat_units
 from smart_context.gateway.turns.document import TITLE_LENGTH, RequestRecorder, title_of
-from smart_context.gateway.turns.incoming import FoundChat, RecentLists, read_incoming
+from smart_context.gateway.turns.finding import FoundChat
+from smart_context.gateway.turns.reading import RecentLists, read_incoming
 from smart_context.storage.files.chats import FileChats
 from tests.gateway.saying import assistant, system, user
 

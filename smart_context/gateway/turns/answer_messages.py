@@ -1,0 +1,56 @@
+"""A client's answer as its chat keeps it, and how later requests find the chat by it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from smart_context.base.times import utc_stamp
+from smart_context.base.values import JsonObject
+from smart_context.chat.ids import new_message_id
+from smart_context.gateway.answers import Choice, Gathered
+from smart_context.gateway.following import ISSUED
+from smart_context.gateway.identity import IssuedAnswer, answer_of
+from smart_context.host.turn import Turn
+from smart_context.host.turns.transcript import NOTHING_CAME, notice_of, stored_answer
+
+
+def answers_of(gathered: Gathered, turn: Turn, *, model: str) -> list[JsonObject]:
+    """The messages that store an answer: the first choice, then the others."""
+    first, *others = [gathered.choices[n] for n in sorted(gathered.choices)] or [Choice()]
+    content = first.content() or ("" if turn.error else (notice_of(turn, NOTHING_CAME),))
+    answer = stored_answer(turn, content, created_at=utc_stamp())
+
+    def issued(choice: Choice) -> JsonObject:
+        early = {choice.ending: True} if choice.ending and not turn.stopped else {}
+        return {**answer.extra, ISSUED: gathered.model or model, **early}
+
+    rest = [
+        replace(
+            answer,
+            id=new_message_id(),
+            content=other.content(),
+            error="",
+            error_code=0,
+            extra=issued(other),
+        )
+        for other in others
+    ]
+    answer = replace(answer, extra=issued(first))
+    return [message.to_dict() for message in (answer, *rest)]
+
+
+def issued_answers(
+    gathered: Gathered, turn: Turn, answers: Sequence[JsonObject]
+) -> list[IssuedAnswer]:
+    """The rows by which later requests find the chat."""
+    choices = [gathered.choices[number] for number in sorted(gathered.choices)]
+    return [
+        answer_of(
+            " ".join(choice.said.split()),
+            chat=turn.chat_id,
+            message=answer["id"],
+            question=turn.question.id,
+            calls=choice.call_ids,
+            response=gathered.response,
+        )
+        for choice, answer in zip(choices, answers, strict=False)
+    ]
