@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -10,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from smart_context.base.config import EndpointSettings, VaultConfig
-from smart_context.base.disk.files import sweep
-from smart_context.base.environment import user_folder
 from smart_context.base.errors import Fault, SmartContextError, shortened
 from smart_context.base.processes.child import Children
 from smart_context.base.threads import in_daemon_thread
 from smart_context.chat.messages import ChatId, Message
 from smart_context.host.access import EVERYBODY, Access, Audience, OwnerOnly, PersonalAccess
+from smart_context.host.clearing import clear_up
 from smart_context.host.cluster import Cluster
 from smart_context.host.commands.chat import ChatCommands, CopyCommands
 from smart_context.host.commands.compaction import Compactions
@@ -73,27 +71,12 @@ from smart_context.storage.ports import Storage
 from smart_context.vault.followed import FollowedVault
 from smart_context.vault.trust.vault import VaultTrust
 
-FIRST_AFTER_S = 60.0
-EACH_S = 24 * 3600.0
-
-_log = logging.getLogger(__name__)
-
-
-async def clear_up(storage: Callable[[float], Sequence[str]]) -> None:
-    """Remove what killed writers left, and attached files that no chat uses, once a day."""
-    await asyncio.sleep(FIRST_AFTER_S)
-    while True:
-        await in_daemon_thread(lambda: sweep(user_folder()), name="unfinished files")
-        removed = await in_daemon_thread(lambda: storage(time.time()), name="unused files")
-        if removed:
-            _log.info("removed %d attached files that no chat used", len(removed))
-        await asyncio.sleep(EACH_S)
-
-
 __all__ = ["Client", "Host", "HostOptions", "Models"]
 
 TURNS_STOP_S = 1.5
 PLUGINS_STOP_S = 1.0
+
+_log = logging.getLogger(__name__)
 
 
 def _ignore_writing() -> None:

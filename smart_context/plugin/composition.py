@@ -42,7 +42,8 @@ from smart_context.plugin.notes.named_contexts import NamedContexts, Suggestions
 from smart_context.plugin.notes.vault_notes import VaultNotes
 from smart_context.plugin.receipts.commands import ReceiptCommands, Replays
 from smart_context.plugin.receipts.comparing import Comparisons
-from smart_context.plugin.receipts.recording import ReceiptRecorder, StoredReceipts
+from smart_context.plugin.receipts.recording import ReceiptRecorder
+from smart_context.plugin.receipts.stored import StoredReceipts
 from smart_context.plugin.selection.chat_filter import ChatFilter, FilterCommands
 from smart_context.plugin.selection.selector import ContextSelector
 from smart_context.plugin.selection.window_budget import WindowBudget

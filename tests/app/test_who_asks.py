@@ -23,7 +23,7 @@ from smart_context.base.errors import SmartContextError
 from smart_context.base.values import OWNER, PersonId
 from smart_context.host.commands.registry import Caller
 from smart_context.plugin.receipts.receipt import Receipt
-from smart_context.plugin.receipts.recording import StoredReceipts
+from smart_context.plugin.receipts.stored import StoredReceipts
 from smart_context.web.gate.access import Access
 from tests.patience import PATIENCE_S
 from tests.web.asking import asked_by

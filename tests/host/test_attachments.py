@@ -132,7 +132,7 @@ async def test_images_go_to_models_that_take_them(make_bench, running, images):
 async def test_files_that_no_chat_uses_are_removed_while_the_host_runs(
     make_bench, running, monkeypatch
 ):
-    monkeypatch.setattr("smart_context.host.host.FIRST_AFTER_S", 0)
+    monkeypatch.setattr("smart_context.host.clearing.FIRST_AFTER_S", 0)
     bench = make_bench()
     folder = bench.vault / ".memory" / "files"
     stored = await FileBlobs(folder).put("old.txt", b"old")

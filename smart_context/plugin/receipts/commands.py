@@ -28,8 +28,8 @@ from smart_context.plugin.receipts.documents import (
 )
 from smart_context.plugin.receipts.making import receipt_of_replay
 from smart_context.plugin.receipts.receipt import Receipt, client_fields, shown_body
-from smart_context.plugin.receipts.recording import StoredReceipts
 from smart_context.plugin.receipts.spent import By, Spent, Sum, summed
+from smart_context.plugin.receipts.stored import StoredReceipts
 from smart_context.plugin.selection.chat_filter import BuildHistory, ChatFilter
 from smart_context.plugin.selection.selector import ChatView, ContextSelector
 from smart_context.plugin.settings import FilterSettings, ModelInUse

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from smart_context.base.errors import CommandFailed, InvalidParams, StoreFailed, UnknownCommand
 from smart_context.llm.models import Usage
-from smart_context.plugin.receipts import recording as stored_receipts
+from smart_context.plugin.receipts import stored as stored_receipts
 from smart_context.plugin.receipts.documents import receipt_document
 from smart_context.plugin.receipts.receipt import (
     Receipt,

@@ -5,7 +5,8 @@ import threading
 import pytest
 
 from smart_context.base.disk.places import Place
-from smart_context.storage.files.chats import FileChats, changed_chats
+from smart_context.storage.files.changes import changed_chats
+from smart_context.storage.files.chats import FileChats
 from tests.chat.made_documents import appending, put, said
 from tests.patience import PATIENCE_S
 

@@ -4,9 +4,9 @@ import logging
 
 import pytest
 
-from smart_context.plugin.receipts import recording
+from smart_context.plugin.receipts import stored
 from smart_context.plugin.receipts.receipt import Receipt
-from smart_context.plugin.receipts.recording import MAX_CHATS, StoredReceipts
+from smart_context.plugin.receipts.stored import MAX_CHATS, StoredReceipts
 from smart_context.plugin.selection.last_request import LastRequest
 from tests.storage.memory import MemoryLog, memory_storage
 
@@ -57,7 +57,7 @@ async def test_the_last_requests_of_many_short_chats_are_remembered(receipts, re
 
 
 async def test_long_last_requests_make_room_for_each_other(receipts, read, monkeypatch):
-    monkeypatch.setattr(recording, "MAX_MESSAGES", 100)
+    monkeypatch.setattr(stored, "MAX_MESSAGES", 100)
     receipts = StoredReceipts(memory_storage().logs, logging.getLogger("test"))
     for chat in ("long", "longer"):
         await receipts.add(chat, receipt(), last_request(len(chat) * 30))
@@ -79,7 +79,7 @@ async def test_a_receipt_that_tells_nothing_of_the_next_request_forgets_what_was
 async def test_the_newest_lines_of_a_log_are_read_and_one_of_many_damaged_ones_is_logged(
     receipts, monkeypatch, caplog
 ):
-    sound, newer = receipt().to_line().encode(), [b"{}"] * (recording.MOST_LINES - 1)
+    sound, newer = receipt().to_line().encode(), [b"{}"] * (stored.MOST_LINES - 1)
 
     async def lines(_log):
         return [sound, sound, *newer]

@@ -1,0 +1,209 @@
+"""Stores the receipts of chats, and remembers what was last read of them."""
+
+import asyncio
+import json
+import logging
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from typing import TypeVar
+
+from cachetools import LRUCache
+
+from smart_context.base.errors import StoreFailed
+from smart_context.base.lookups import Lookups
+from smart_context.base.values import JsonObject
+from smart_context.chat.messages import ChatId
+from smart_context.plugin.receipts.receipt import (
+    Receipt,
+    client_fields,
+)
+from smart_context.plugin.receipts.spent import Spent, last_request_of
+from smart_context.plugin.selection.last_request import LastRequest
+from smart_context.storage.ports import Limits, Log, Logs, Revision
+
+MAX_TURNS = 200
+MAX_CHATS = 8
+"""The maximum number of chats whose newest fields are remembered."""
+
+MAX_MESSAGES = 80_000
+"""The maximum number of messages in all last requests that are remembered."""
+
+MAX_ASIDES = 20
+"""The maximum number of newer receipts among which the last request is searched."""
+
+MAX_SPENT = 4_096
+"""The maximum number of chats whose requests' sums are remembered."""
+
+LIMITS = Limits(lines=MAX_TURNS, slack=50, bytes=32 << 20)
+
+MOST_LINES = 1_000
+"""How many of a log's newest lines are read: four times as many as this program leaves there."""
+
+T = TypeVar("T")
+_Kept = LRUCache[ChatId, tuple[Revision | None, T]]
+"""What was last read of chats' logs, and the state of the log then."""
+
+_TEXT = r'("(?:[^"\\]|\\.)*")'
+_NAMES = re.compile(
+    rf'\{{"version":1,"turn":{_TEXT},"question":{_TEXT},"answer":{_TEXT},'.encode(), re.DOTALL
+)
+"""How each line begins; see `Receipt.to_line`."""
+
+
+class StoredReceipts:
+    """Stores the receipts of chats.
+
+    If storage refuses, methods that give receipts raise `StoreFailed`, and the earlier receipts are
+    intact. What others only want to know of them counts as unknown then, since no choice and no
+    turn depends on it; that is logged.
+    """
+
+    def __init__(self, logs: Logs, logger: logging.Logger) -> None:
+        self._logs = logs
+        self._logger = logger
+        self._client_fields: _Kept[JsonObject] = LRUCache(MAX_CHATS)
+        self._last: _Kept[LastRequest | None] = LRUCache(MAX_MESSAGES, _messages_in)
+        self._is_current: Lookups[ChatId, bool] = Lookups()
+        self._spent: _Kept[tuple[Spent, ...]] = LRUCache(MAX_SPENT)
+        self._unreadable: set[ChatId] = set()
+
+    async def spent(self, chat_id: ChatId) -> tuple[Spent, ...]:
+        """What each turn took, newest first; read again only when the log has changed."""
+        return await self._current(
+            self._spent,
+            chat_id,
+            lambda newest: tuple(filter(None, map(Spent.of, islice(newest, MAX_TURNS)))),
+            unknown=(),
+        )
+
+    async def add(
+        self, chat_id: ChatId, receipt: Receipt, last: LastRequest | None, line: str = ""
+    ) -> None:
+        """Append a receipt; the newest 200 turns and 32 MiB are kept.
+
+        Args:
+            last: Its `last_request_of`.
+            line: Its `to_line`, if that was made already.
+        """
+        line = line or await asyncio.to_thread(receipt.to_line)
+        revision = await self._of(chat_id).append(line.encode("utf-8", "surrogatepass"))
+        self._last.pop(chat_id, None)
+        if last:
+            self._last[chat_id] = revision, last
+        if receipt.kind == "turn":
+            self._client_fields[chat_id] = revision, client_fields(receipt)
+
+    async def last_request(self, chat_id: ChatId) -> LastRequest | None:
+        """What a provider read last of a chat; read again only when the log has changed.
+
+        A request looks once a second at most if it has.
+        """
+        if (known := self._last.get(chat_id)) and self._is_current.get(chat_id):
+            return known[1]
+        last = await self._current(
+            self._last,
+            chat_id,
+            lambda newest: next(
+                filter(None, map(last_request_of, islice(newest, MAX_ASIDES))), None
+            ),
+            unknown=None,
+        )
+        self._is_current.keep(chat_id, value=True)
+        return last
+
+    async def topics(self, chat_id: ChatId) -> frozenset[str]:
+        """The labels that were picked when one of the messages with a receipt was sent."""
+        try:
+            labels = [each.settings.get("topics", ()) for each in await self.all(chat_id)]
+        except StoreFailed as error:
+            self._warn(chat_id, error)
+            return frozenset()
+        return frozenset(label for label in chain(*labels) if isinstance(label, str))
+
+    async def all(self, chat_id: ChatId) -> list[Receipt]:
+        """The receipts of a chat, newest first; damaged lines are skipped."""
+        lines = await self._newest_lines(chat_id)
+        return await asyncio.to_thread(lambda: list(islice(self._parsed(lines), MAX_TURNS)))
+
+    async def newest(self, chat_id: ChatId) -> Receipt | None:
+        """A chat's newest receipt; the others are not parsed."""
+        lines = await self._newest_lines(chat_id)
+        return await asyncio.to_thread(lambda: next(self._parsed(lines), None))
+
+    async def of_answer(self, chat_id: ChatId, answer: str) -> Receipt | None:
+        """The receipt of an answer; the others are not parsed."""
+        lines = await self._newest_lines(chat_id)
+        found = (line for line in lines if answer in next(_named([line]), ()))
+        return await asyncio.to_thread(lambda: next(self._parsed(found), None))
+
+    async def named(self, chat_id: ChatId) -> list[tuple[str, str, str]]:
+        """The turns with their questions and answers, newest first, without reading the rest."""
+        return list(islice(_named(await self._newest_lines(chat_id)), MAX_TURNS))
+
+    async def newest_client_fields(self, chat_id: ChatId) -> JsonObject:
+        """See `client_fields`, of the newest turn; read again only when the log has changed."""
+        return await self._current(
+            self._client_fields,
+            chat_id,
+            lambda newest: next(
+                (client_fields(each) for each in newest if each.kind == "turn"), {}
+            ),
+            unknown={},
+        )
+
+    async def _current(
+        self, kept: _Kept[T], chat_id: ChatId, read: Callable[[Iterator[Receipt]], T], *, unknown: T
+    ) -> T:
+        """What `read` makes of a chat's receipts, newest first; again when the log has changed."""
+        log = self._of(chat_id)
+        known = kept.get(chat_id)
+        try:
+            revision = await log.revision()
+            if known is not None and known[0] == revision:
+                return known[1]
+            lines = await self._newest_lines(chat_id)
+        except StoreFailed as error:
+            self._warn(chat_id, error)
+            return unknown
+        found = await asyncio.to_thread(lambda: read(self._parsed(lines)))
+        kept[chat_id] = revision, found
+        return found
+
+    def _warn(self, chat_id: ChatId, error: StoreFailed) -> None:
+        if chat_id not in self._unreadable:
+            self._unreadable.add(chat_id)
+            self._logger.warning("The receipts of chat %s can't be read: %s", chat_id, error)
+
+    def _of(self, chat_id: ChatId) -> Log:
+        return self._logs.beside(chat_id, "receipts", LIMITS)
+
+    async def _newest_lines(self, chat_id: ChatId) -> list[bytes]:
+        """The newest lines of a chat's log, newest first."""
+        lines = await self._of(chat_id).lines()
+        return lines[: -MOST_LINES - 1 : -1]
+
+    def _parsed(self, lines: Iterable[bytes]) -> Iterator[Receipt]:
+        """The receipts of lines; the first of those that are damaged is logged."""
+        is_logged = False
+        for line in lines:
+            try:
+                receipt = Receipt.from_line(line.decode("utf-8", "surrogatepass"))
+            except (ValueError, RecursionError) as error:
+                if not is_logged:
+                    self._logger.warning("a damaged receipt is skipped: %s", error)
+                is_logged = True
+            else:
+                yield receipt
+
+
+def _messages_in(kept: tuple[Revision | None, LastRequest | None]) -> int:
+    """How much of the limit a last request takes; a very long one takes all of it."""
+    return 1 if kept[1] is None else min(1 + len(kept[1].tokens), MAX_MESSAGES)
+
+
+def _named(lines: Iterable[bytes]) -> Iterator[tuple[str, str, str]]:
+    for line in lines:
+        if found := _NAMES.match(line):
+            turn, question, answer = (json.loads(name) for name in found.groups())
+            yield turn, question, answer
