@@ -7,7 +7,7 @@ import openai
 import pytest
 
 from smart_context.chat.messages import Message
-from smart_context.topics.prompting import extraction_prompt
+from smart_context.topics.prompting.prompt import extraction_prompt
 from tests.fake_openai import EMBEDDINGS, FOR_TOPICS, FakeOpenAI, Reply, cut, failure, held
 
 ASK = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hi there"}]}

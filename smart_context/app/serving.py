@@ -36,6 +36,7 @@ from smart_context.llm.openai.connection import EndpointClient
 from smart_context.mcp_server.endpoint import McpEndpoint
 from smart_context.mcp_server.toolbox import Toolbox
 from smart_context.storage.ports import SharedRecords, Storage
+from smart_context.web.application import create_web_app
 from smart_context.web.gate.access import Access
 from smart_context.web.gate.door import AnyDoor, ClientDoor, Door, ProxyDoor
 from smart_context.web.gate.gate import admitted
@@ -46,7 +47,7 @@ from smart_context.web.gate.throttle import Throttle
 from smart_context.web.pages.fragments import panel_routes
 from smart_context.web.pages.pages import page_routes, unknown_address
 from smart_context.web.pages.templates import compile_templates
-from smart_context.web.routes import create_web_app, file_routes
+from smart_context.web.routes import file_routes
 from smart_context.web.server import serve
 
 _log = logging.getLogger(__name__)

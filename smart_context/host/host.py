@@ -51,8 +51,8 @@ from smart_context.host.models import (
     no_summaries,
 )
 from smart_context.host.panels import Panels
-from smart_context.host.plugins.api import Services
 from smart_context.host.plugins.running import LOAD_TIMEOUT_S, Plugins
+from smart_context.host.plugins.services import Services
 from smart_context.host.reading import Reading
 from smart_context.host.request.completion import RequestCompletion
 from smart_context.host.request.known_models import Informant, KnownModels

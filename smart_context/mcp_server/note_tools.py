@@ -24,7 +24,8 @@ from smart_context.mcp_server.paging import (
     page_of_text,
 )
 from smart_context.packing.files.secret_scan import find_secret
-from smart_context.packing.packer import ContextPacker, PackPlan
+from smart_context.packing.packer import ContextPacker
+from smart_context.packing.plan import PackPlan
 from smart_context.packing.role_sources import RoleSources, UsableRole
 from smart_context.packing.roles import RoleConfig
 from smart_context.storage.ports import VaultDocuments

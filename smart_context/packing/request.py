@@ -17,7 +17,8 @@ from smart_context.base.text.names import encodable
 from smart_context.packing.budget import Tokenizer
 from smart_context.packing.fences import Style
 from smart_context.packing.files.sources import SizeLimits
-from smart_context.packing.packer import ContextPacker, PackPlan
+from smart_context.packing.packer import ContextPacker
+from smart_context.packing.plan import PackPlan
 from smart_context.packing.roles import RoleConfig, RoleFolder, RoleLoader
 from smart_context.packing.sections.sections import RepomixUse
 

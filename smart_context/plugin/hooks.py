@@ -23,7 +23,8 @@ from smart_context.plugin.notes.context_documents import ContextChanges
 from smart_context.plugin.notes.file_tools import FileTools
 from smart_context.plugin.receipts.recording import ReceiptRecorder
 from smart_context.plugin.selection.chat_filter import ChatFilter, with_selection
-from smart_context.plugin.selection.selector import ChatView, ContextSelector, protected_ids
+from smart_context.plugin.selection.decision import ChatView
+from smart_context.plugin.selection.selector import ContextSelector, protected_ids
 from smart_context.plugin.topics.compacting import TopicCompaction
 from smart_context.plugin.topics.splitting import Belongings
 from smart_context.plugin.topics.updates import TopicUpdates

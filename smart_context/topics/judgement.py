@@ -17,7 +17,8 @@ import numpy as np
 from smart_context.base.text.words import is_stop_word
 from smart_context.chat.messages import Message
 from smart_context.llm.models import Matrix, PromptMessage
-from smart_context.topics.prompting import ReplyUnusable, described, json_objects, title_in
+from smart_context.topics.prompting.prompt import described
+from smart_context.topics.prompting.reply import ReplyUnusable, json_objects, title_in
 
 MOST_GROUPS = 8
 """The most groups that one request names; the others get their names later."""

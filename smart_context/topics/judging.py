@@ -34,13 +34,8 @@ from smart_context.topics.naming.acceptance import is_courtesy
 from smart_context.topics.naming.labels import LONGEST_LABEL, clean_label, is_small_word, label_key
 from smart_context.topics.naming.unspaced import is_korean, korean_noun
 from smart_context.topics.naming.words import weak_words_of
-from smart_context.topics.prompting import (
-    LINE_TOKENS,
-    ReplyUnusable,
-    extraction_prompt,
-    parsed_reply,
-    tokens,
-)
+from smart_context.topics.prompting.prompt import LINE_TOKENS, extraction_prompt, tokens
+from smart_context.topics.prompting.reply import ReplyUnusable, parsed_reply
 from smart_context.topics.values import MOST_READ, STICKY_LABEL, Extraction, Previous, Topic
 
 _GROWN = 2

@@ -20,7 +20,8 @@ from starlette.types import Receive, Scope, Send
 from typing_extensions import override
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from smart_context.web.connections import Connection, Connections, LogThrottle, peer_of
+from smart_context.web.addresses import LogThrottle, peer_of
+from smart_context.web.connections import Connection, Connections
 from smart_context.web.limits import (
     WANTED_DESCRIPTORS,
 )

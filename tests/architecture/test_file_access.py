@@ -48,7 +48,7 @@ ALLOWED = {
     "host/plugins/loader.py": "names of the plugins' folders; they run only once trusted",
     "importing/inside.py": "a database that the user names, read only; entries of a ZIP in memory",
     "importing/reading.py": "files, folders and archives that the user names",
-    "llm/offline/embedded.py": "libraries of the system",
+    "llm/offline/one_thread.py": "libraries of the system",
     "llm/minilm/files.py": "files of the package",
     "mcp_server/protocol.py": "files of the package",
     "packing/request.py": "a record beside a prompt that the user names on the command line",

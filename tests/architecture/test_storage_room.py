@@ -24,7 +24,7 @@ ELSEWHERE = {
     "cli/server/serve.py": "the modes of files that it copies",
     "cli/server/setup.py": "a new vault",
     "cli/terminal/output.py": "a file that the user names on the command line",
-    "host/host.py": "the folder of the user's settings",
+    "host/clearing.py": "the folder of the user's settings",
     "packing/files/sources.py": "an error of reading notes",
     "packing/roles.py": "roles",
     "packing/templates/templates.py": "templates",
@@ -117,7 +117,7 @@ sys.addaudithook(audit)
 from smart_context.base.values import OWNER
 from smart_context.app.composition import Parts, make_host, notes_of
 from smart_context.base.processes.child import Children
-from smart_context.gateway.identity import answer_of
+from smart_context.gateway.identity.issued import answer_of
 from smart_context.gateway.turns.document import RequestRecorder
 from smart_context.gateway.turns.finding import ChatFinder
 from smart_context.host.commands.registry import Caller

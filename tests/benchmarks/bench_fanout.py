@@ -21,9 +21,9 @@ from collections.abc import Awaitable, Callable
 from websockets.asyncio.server import broadcast
 from websockets.asyncio.server import serve as serve_peer
 
+from smart_context.web.application import create_web_app
 from smart_context.web.gate.access import Access
 from smart_context.web.outbox import event_frame
-from smart_context.web.routes import create_web_app
 from smart_context.web.server import serve
 from smart_context.web.session import Sessions
 from tests.web.small_host import TOKEN, SmallHost

@@ -52,7 +52,8 @@ from smart_context.llm.tokens import count_tokens
 from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.chat_filter import with_selection
-from smart_context.plugin.selection.selector import ChatView, ContextSelector
+from smart_context.plugin.selection.decision import ChatView
+from smart_context.plugin.selection.selector import ContextSelector
 from smart_context.plugin.settings import FilterSettings
 from smart_context.plugin.topics.updates import ChatEmbedder
 from smart_context.relevance.scorer import RelevanceScorer

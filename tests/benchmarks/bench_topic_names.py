@@ -35,7 +35,7 @@ from smart_context.topics.extraction import ExtractionFailed
 from smart_context.topics.identity import with_ids
 from smart_context.topics.judgement import parsed_judgement
 from smart_context.topics.judging import ModelTopicJudge, Pace
-from smart_context.topics.prompting import ReplyUnusable
+from smart_context.topics.prompting.reply import ReplyUnusable
 from smart_context.topics.values import Extraction, Previous, Topic
 from tests.benchmarks.real_answers import LONGEST_WAIT_S, size_of, tokens_of
 

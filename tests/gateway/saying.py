@@ -3,7 +3,8 @@
 import itertools
 
 from smart_context.chat.messages import messages_of
-from smart_context.gateway.following import append_answer, follow, keys_of, matched, put_answer
+from smart_context.gateway.following.documents import append_answer, follow, put_answer
+from smart_context.gateway.following.matching import keys_of, matched
 from smart_context.gateway.requests.units import chat_units
 
 NOW = "2026-03-01T12:00:00Z"

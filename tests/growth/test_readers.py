@@ -14,7 +14,7 @@ from smart_context.chat.documents.document import NotAChat, read_version
 from smart_context.chat.listed.search import snippet
 from smart_context.chat.messages import Message, MessageId
 from smart_context.contexts.render import path_of
-from smart_context.gateway.following import keys_of, matched
+from smart_context.gateway.following.matching import keys_of, matched
 from smart_context.gateway.requests.outgoing import kept_units
 from smart_context.gateway.requests.units import call_part, chat_units, unit_of
 from smart_context.host.request.fenced_tools import requests_in
@@ -39,7 +39,7 @@ from smart_context.relevance.evidence.lexical import ChatWords
 from smart_context.topics.naming.labels import clean_label
 from smart_context.topics.naming.unspaced import unspaced_phrases
 from smart_context.topics.naming.words import grammar_of, plain_text, tokens_of
-from smart_context.topics.prompting import ReplyUnusable, parsed_reply
+from smart_context.topics.prompting.reply import ReplyUnusable, parsed_reply
 from smart_context.topics.standing.personal import is_personal
 from smart_context.topics.standing.standing import is_standing
 from smart_context.topics.stored import MOST_TOPICS, from_assignments, stored_topics

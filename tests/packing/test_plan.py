@@ -2,7 +2,7 @@ import hashlib
 
 from smart_context.packing.budget import Meter
 from smart_context.packing.files.sources import SourceFile
-from smart_context.packing.packer import PackPlan, SectionOutcome
+from smart_context.packing.plan import PackPlan, SectionOutcome
 
 
 def outcome(key: str, *files: SourceFile, is_kept: bool = True) -> SectionOutcome:

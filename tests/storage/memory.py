@@ -37,7 +37,8 @@ from smart_context.chat.listed.rows import (
 )
 from smart_context.chat.listed.search import HITS_PER_CHAT, MOST_HITS, ChatHit, hits_in, query_words
 from smart_context.chat.messages import Arrived, ChatId, MessageId, Part
-from smart_context.storage.alone import Listeners, NoOthers, OwnLeases
+from smart_context.storage.alone import NoOthers, OwnLeases
+from smart_context.storage.listeners import Listeners
 from smart_context.storage.memory import MemoryVectors
 from smart_context.storage.merging import ChatLocks, MergingChats
 from smart_context.storage.names import (

@@ -15,7 +15,7 @@ import pytest
 from smart_context.app.composition import Histories
 from smart_context.base.values import OWNER
 from smart_context.contexts import SmartContexts
-from smart_context.gateway.identity import IssuedRecord
+from smart_context.gateway.identity.record import IssuedRecord
 from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host, HostOptions, Models
 from smart_context.host.turns.transcript import INTERRUPTED

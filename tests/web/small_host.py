@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from smart_context.base.errors import ChatIdInvalid, CommandFailed, InvalidParams
 from smart_context.host.access import EVERYBODY, OwnerOnly
 from smart_context.host.commands.registry import Caller, CommandRegistry
+from smart_context.web.application import create_web_app
 from smart_context.web.gate.access import Access
-from smart_context.web.routes import create_web_app
 from smart_context.web.server import serve
 from tests.patience import PATIENCE_S
 

@@ -7,12 +7,12 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient, WebSocketDenialResponse
 
+from smart_context.web.application import create_web_app
 from smart_context.web.gate.access import Access
 from smart_context.web.gate.door import TOO_MANY
 from smart_context.web.gate.refusals import refuse
 from smart_context.web.gate.request_facts import RequestFacts
 from smart_context.web.limits import MAX_FRAME_BYTES
-from smart_context.web.routes import create_web_app
 from tests.web.small_host import TOKEN, SmallHost, StrictCommands
 
 BASE = "http://127.0.0.1:8000"

@@ -305,7 +305,7 @@ def test_all_that_is_waited_for_at_the_end_is_less_than_5_s():
 PROGRAM = """
 import asyncio, sys
 from smart_context.web.gate.access import Access
-from smart_context.web.routes import create_web_app
+from smart_context.web.application import create_web_app
 from smart_context.web.server import serve
 from tests.web.small_host import SmallHost, TOKEN
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from smart_context.base.disk.files import SharedFile
 from smart_context.base.disk.places import Place
+from smart_context.base.disk.shared_file import SharedFile
 from smart_context.base.environment import user_folder
 
 FILE_NAME = "provider-keys.json"

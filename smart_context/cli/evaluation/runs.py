@@ -43,7 +43,8 @@ from smart_context.plugin.briefing.recall_prompt import (
 )
 from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.plugin.choices.state import FilterState, Reference
-from smart_context.plugin.selection.selector import ChatView, ContextSelector, Decision
+from smart_context.plugin.selection.decision import ChatView, Decision
+from smart_context.plugin.selection.selector import ContextSelector
 from smart_context.plugin.settings import FilterSettings
 from smart_context.plugin.topics.updates import ChatEmbedder
 from smart_context.relevance.archive.card import card_of

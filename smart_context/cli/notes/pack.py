@@ -19,7 +19,7 @@ from smart_context.base.text.scores import counted
 from smart_context.cli.terminal.arguments import with_options
 from smart_context.cli.terminal.failures import FAILED
 from smart_context.cli.terminal.output import deliver, say, show_json, table, write_to
-from smart_context.packing.packer import PackPlan
+from smart_context.packing.plan import PackPlan
 from smart_context.packing.request import (
     NO_BUDGET,
     REPOMIX_USES,

@@ -14,7 +14,7 @@ from smart_context.base.errors import ChatBusy, ChatIdInvalid, ModelFailed, Smar
 from smart_context.base.text.names import storable
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message
-from smart_context.gateway.answers import Gathered
+from smart_context.gateway.answers.gathered import Gathered
 from smart_context.gateway.edge.errors import GatewayError, refused_by_plugin
 from smart_context.gateway.edge.models import EMBEDDED
 from smart_context.gateway.edge.receiving import DisconnectWatch, NobodyWaiting

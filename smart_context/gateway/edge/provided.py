@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from starlette.types import Send
 
 from smart_context.base.config import EndpointSettings
-from smart_context.gateway.answers import Gathered
+from smart_context.gateway.answers.gathered import Gathered
 from smart_context.gateway.edge.errors import GatewayError, refused_by_plugin, with_hint
 from smart_context.gateway.edge.own_answers import give_text
 from smart_context.gateway.edge.paths import PATHS

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from starlette.types import Send
 
-from smart_context.gateway.answers import BodyGatherer, Gathered, StreamGatherer, decoder
+from smart_context.gateway.answers.gathered import BodyGatherer, Gathered, StreamGatherer
+from smart_context.gateway.answers.unpacked import decoder
 from smart_context.gateway.edge.coalesced import coalesced
 from smart_context.gateway.edge.errors import GatewayError
 from smart_context.gateway.edge.event_lines import EventLines

@@ -6,9 +6,9 @@ from dataclasses import replace
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject
 from smart_context.chat.ids import new_message_id
-from smart_context.gateway.answers import Choice, Gathered
-from smart_context.gateway.following import ISSUED
-from smart_context.gateway.identity import IssuedAnswer, answer_of
+from smart_context.gateway.answers.gathered import Choice, Gathered
+from smart_context.gateway.following.matching import ISSUED
+from smart_context.gateway.identity.issued import IssuedAnswer, answer_of
 from smart_context.host.turn import Turn
 from smart_context.host.turns.transcript import NOTHING_CAME, notice_of, stored_answer
 

@@ -24,15 +24,8 @@ from smart_context.chat.messages import (
     MessageId,
     messages_of,
 )
-from smart_context.gateway.following import (
-    ISSUED,
-    Matching,
-    append_answer,
-    follow,
-    keys_of,
-    matched,
-    put_answer,
-)
+from smart_context.gateway.following.documents import append_answer, follow, put_answer
+from smart_context.gateway.following.matching import ISSUED, Matching, keys_of, matched
 from smart_context.gateway.requests.outgoing import last_question
 from smart_context.gateway.requests.units import Unit, spoken_text
 from smart_context.gateway.turns.finding import FoundChat

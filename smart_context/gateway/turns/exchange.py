@@ -12,13 +12,13 @@ from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.clients import client_history
 from smart_context.chat.ids import new_message_id
 from smart_context.chat.messages import ChatId, Message, MessageId
-from smart_context.gateway.answers import Gathered
+from smart_context.gateway.answers.gathered import Gathered
 from smart_context.gateway.requests.outgoing import Outgoing
 from smart_context.gateway.turns.answer_headers import Headers, answer_headers
 from smart_context.gateway.turns.answer_messages import answers_of, issued_answers
 from smart_context.gateway.turns.document import Followed, RequestRecorder
 from smart_context.gateway.turns.finding import ChatFinder, FoundChat
-from smart_context.gateway.turns.fitting import Chosen, chosen_units
+from smart_context.gateway.turns.fitting import ChosenUnits, chosen_units
 from smart_context.gateway.turns.incoming import Incoming
 from smart_context.gateway.turns.provider_request import ProviderRequest, note_sent
 from smart_context.gateway.turns.saving import PendingSaves, QuestionSaving
@@ -176,7 +176,7 @@ class Exchange:
             await self._pipeline.conclude(state.turn)
             state.end()
 
-    async def _choose(self) -> Chosen | None:
+    async def _choose(self) -> ChosenUnits | None:
         """What goes of the client's list; `None`: all of it, since it holds no question."""
         if self.chat is None or self.chat.is_aside:
             chosen = chosen_units(self.incoming.units)
@@ -185,7 +185,7 @@ class Exchange:
             return chosen
         return await self._record(self.chat)
 
-    async def _record(self, chat: FoundChat) -> Chosen | None:
+    async def _record(self, chat: FoundChat) -> ChosenUnits | None:
         """Record the request in its chat, and let plugins choose; `None`: as `_choose`."""
         incoming = self.incoming
         self._closing.enter_context(self.turns.answering_client(ChatId(chat.id)))
@@ -202,7 +202,7 @@ class Exchange:
             await self._pipeline.prepare(turn)
             if turn.aborted:
                 raise TurnAborted(turn.abort_reason)
-        return Chosen(turn.request, followed.ids)
+        return ChosenUnits(turn.request, followed.ids)
 
     async def _turn(self, followed: Followed, question: Message) -> Turn:
         place = next(

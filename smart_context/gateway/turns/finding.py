@@ -11,18 +11,18 @@ from cachetools import LRUCache
 from smart_context.base.errors import StoreFailed
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.gateway.asides import is_beside
-from smart_context.gateway.identity import (
-    CHAT_HEADER,
+from smart_context.gateway.identity.given_ids import CHAT_HEADER
+from smart_context.gateway.identity.issued import (
     NEWEST,
     Issued,
     IssuedAnswer,
-    IssuedRecord,
     Opening,
     TextOf,
     digest,
     first_question,
     program_of,
 )
+from smart_context.gateway.identity.record import IssuedRecord
 from smart_context.gateway.turns.incoming import Incoming
 from smart_context.storage.ports import Logs
 

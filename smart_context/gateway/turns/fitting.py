@@ -26,14 +26,14 @@ _ITEMS = frozenset({"message", "function_call", "function_call_output"})
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenUnits:
     """What goes of a client's list."""
 
     request: Request
     ids: Sequence[str]  # those of the units of the list, in the request
 
 
-def chosen_units(units: Sequence[Unit]) -> Chosen:
+def chosen_units(units: Sequence[Unit]) -> ChosenUnits:
     """All of a list that no chat keeps."""
     question = last_question(units)
     ids = tuple(map(str, range(len(units))))
@@ -42,7 +42,7 @@ def chosen_units(units: Sequence[Unit]) -> Chosen:
         for name, unit in zip(ids, units[:question], strict=False)
     ]
     text = units[question].text
-    return Chosen(Request(message=text, history=tuple(history), is_of_client=True), ids)
+    return ChosenUnits(Request(message=text, history=tuple(history), is_of_client=True), ids)
 
 
 async def within_window(

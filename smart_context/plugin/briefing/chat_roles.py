@@ -21,7 +21,7 @@ from smart_context.host.request.tokens import system_tokens
 from smart_context.packing import ContextPacker, RoleConfig, RoleLoader
 from smart_context.packing.files.patterns import PatternSet
 from smart_context.packing.git import GitChanges
-from smart_context.packing.packer import PackPlan, SectionOutcome
+from smart_context.packing.plan import PackPlan, SectionOutcome
 from smart_context.packing.role_sources import RoleSources, asks_git
 from smart_context.packing.sections.sections import STAGED_DIFF, UNSTAGED_DIFF, GitUse
 from smart_context.packing.templates.templates import OwnTemplates, failure_of

@@ -28,6 +28,7 @@ from smart_context.plugin.forecast.costs import PART_NAMES, settled
 from smart_context.plugin.forecast.forecasts import Forecast, Forecasts, difference
 from smart_context.plugin.forecast.plan import RequestPlanner, TurnPlan
 from smart_context.plugin.forecast.rows import all_rows, rows_by_id
+from smart_context.plugin.selection.decision import ChatView, Decision
 from smart_context.plugin.selection.documents import status
 from smart_context.plugin.selection.last_request import (
     Head,
@@ -37,7 +38,6 @@ from smart_context.plugin.selection.last_request import (
     cost_document,
     shared_beginning,
 )
-from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.settings import ModelInUse
 
 NOTES_AGE_S = 60.0

@@ -19,7 +19,7 @@ from smart_context.chat.compaction import is_clearing, sent_text
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.request.prompt import tokens_as_sent
 from smart_context.plugin.forecast.hidden_text import HiddenText, find_hidden_text
-from smart_context.plugin.selection.selector import ChatView, Decision
+from smart_context.plugin.selection.decision import ChatView, Decision
 
 HistoryPart = Literal["history", "system", "summary"]
 HISTORY_PARTS: tuple[HistoryPart, ...] = ("history", "system", "summary")

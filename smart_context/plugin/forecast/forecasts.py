@@ -30,13 +30,9 @@ from smart_context.plugin.forecast.hidden_text import (
 from smart_context.plugin.forecast.plan import TurnPlan
 from smart_context.plugin.notes.context_prompt import appended
 from smart_context.plugin.selection.chat_filter import ChatFilter, with_selection
+from smart_context.plugin.selection.decision import ChatView, Decision
 from smart_context.plugin.selection.last_request import Head, head_of
-from smart_context.plugin.selection.selector import (
-    ChatView,
-    ContextSelector,
-    Decision,
-    kept_of_chats,
-)
+from smart_context.plugin.selection.selector import ContextSelector, kept_of_chats
 from smart_context.relevance.reasons import Reason, ReasonKind
 from smart_context.storage.ports import Chats
 

@@ -28,7 +28,8 @@ from smart_context.llm.models import PromptMessage
 from smart_context.plugin.briefing.briefing import Briefing
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.notes.file_tools import FileTools
-from smart_context.plugin.selection.selector import ChatView, Decision, protected_ids
+from smart_context.plugin.selection.decision import ChatView, Decision
+from smart_context.plugin.selection.selector import protected_ids
 from smart_context.plugin.settings import FilterSettings
 
 _NO_FIELDS: Mapping[str, Any] = MappingProxyType({})

@@ -31,7 +31,8 @@ from smart_context.plugin.notes.context_documents import (
 )
 from smart_context.plugin.notes.context_prompt import bounded
 from smart_context.plugin.notes.vault_notes import VaultNotes
-from smart_context.plugin.selection.selector import ChatView, queries_of
+from smart_context.plugin.selection.decision import ChatView
+from smart_context.plugin.selection.selector import queries_of
 from smart_context.plugin.settings import FilterSettings
 from smart_context.relevance.note_vectors import NoteVectors
 from smart_context.storage.guarded.storage import PersonalContexts

@@ -31,7 +31,8 @@ from smart_context.plugin.receipts.receipt import Receipt, client_fields, shown_
 from smart_context.plugin.receipts.spent import By, Spent, Sum, summed
 from smart_context.plugin.receipts.stored import StoredReceipts
 from smart_context.plugin.selection.chat_filter import BuildHistory, ChatFilter
-from smart_context.plugin.selection.selector import ChatView, ContextSelector
+from smart_context.plugin.selection.decision import ChatView
+from smart_context.plugin.selection.selector import ContextSelector
 from smart_context.plugin.settings import FilterSettings, ModelInUse
 from smart_context.storage.ports import Chats
 

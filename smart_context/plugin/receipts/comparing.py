@@ -22,7 +22,7 @@ from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.access import FilesNamed
 from smart_context.host.commands.registry import Caller
 from smart_context.host.models import choose
-from smart_context.host.plugins.api import Requests
+from smart_context.host.plugins.requests import Requests
 from smart_context.host.turn import Turn
 from smart_context.host.turns import transcript
 from smart_context.plugin.choices.state import check_threshold

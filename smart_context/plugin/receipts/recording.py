@@ -29,8 +29,8 @@ from smart_context.plugin.receipts.receipt import (
 )
 from smart_context.plugin.receipts.spent import Before
 from smart_context.plugin.receipts.stored import MAX_MESSAGES, StoredReceipts
+from smart_context.plugin.selection.decision import ChatView, Decision
 from smart_context.plugin.selection.last_request import LastRequest
-from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.plugin.settings import FilterSettings, ModelInUse
 from smart_context.storage.ports import Chats
 

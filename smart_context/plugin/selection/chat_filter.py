@@ -18,8 +18,9 @@ from smart_context.host.models import MODEL, choice_in, chosen
 from smart_context.plugin.choices.sidecars import ChatSidecar, Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.choices.undo import Undoable
+from smart_context.plugin.selection.decision import ChatView, Decision
 from smart_context.plugin.selection.documents import filter_result
-from smart_context.plugin.selection.selector import ChatView, ContextSelector, Decision
+from smart_context.plugin.selection.selector import ContextSelector
 from smart_context.storage.ports import Chats
 from smart_context.topics.stored import counting, not_counting, public_topics
 

@@ -11,7 +11,7 @@ from smart_context.base.results import FilterResult
 from smart_context.base.text.saying import said
 from smart_context.chat.messages import MessageId
 from smart_context.plugin.choices.undo import Undoable
-from smart_context.plugin.selection.selector import ChatView, Decision
+from smart_context.plugin.selection.decision import ChatView, Decision
 from smart_context.plugin.selection.window_budget import NOTICE, Absence, absences
 from smart_context.relevance.reasons import KINDS, ReasonKind
 from smart_context.topics.stored import MOST_TOPICS

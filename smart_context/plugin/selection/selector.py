@@ -5,9 +5,9 @@ Page, command line and turns all ask this one function, so what is shown is what
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from cachetools import LRUCache
@@ -23,60 +23,20 @@ from smart_context.chat.messages import (
     summarized_by,
     without_notices,
 )
-from smart_context.chat.tool_pairs import NO_CALLER, find_tool_pairs, has_tool_calls
 from smart_context.host.request.prompt import without_silent
 from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
+from smart_context.plugin.selection.decision import ChatView, Decision, Meant
 from smart_context.plugin.selection.persons_word import NO_WORD, word_of
-from smart_context.plugin.selection.window_budget import WindowBudget, over_budget
+from smart_context.plugin.selection.pinned import with_pinned_restored
+from smart_context.plugin.selection.window_budget import WindowBudget
 from smart_context.plugin.settings import FilterSettings
 from smart_context.relevance.score import Scores, TopicQuery
 from smart_context.relevance.scorer import RelevanceScorer, clearly_elsewhere, clearly_nearest
 from smart_context.relevance.select import Selection, select_messages
 from smart_context.topics.extraction import is_spoken
 from smart_context.topics.naming.acceptance import courtesies_among
-from smart_context.topics.stored import stored_sticky_ids
-from smart_context.topics.values import MOST_GROUPED, Topic
-
-
-def with_pinned_restored(
-    history: Sequence[Message], messages: Sequence[Message], wanted: Collection[MessageId]
-) -> tuple[Message, ...]:
-    """The history plus the wanted messages that it lacks, in chronological order.
-
-    A tool call comes with its results, and a result with its call, as they are stored. Failed and
-    unfinished messages and notices of the program are never brought back.
-    """
-    known = {message.id: message for message in history} if wanted else {}
-    lost = {name for name in wanted if name not in known or _is_stripped(known[name])}
-    if not lost:
-        return tuple(history)
-    place = {message.id: position for position, message in enumerate(messages)}
-    whole = set(_with_partners(messages, (place[name] for name in lost if name in place)))
-    returning = [at for at in sorted(whole) if messages[at].id not in known]
-    merged: list[Message] = []
-    for message in history:
-        position = place.get(message.id, -1)
-        while returning and returning[0] < position:
-            merged.append(messages[returning.pop(0)])
-        merged.append(messages[position] if position in whole else message)
-    return (*merged, *(messages[at] for at in returning))
-
-
-def _is_stripped(message: Message) -> bool:
-    """True if nothing is left of a message, as of a call of an old round."""
-    return not message.text.strip() and not has_tool_calls(message)
-
-
-def _with_partners(messages: Sequence[Message], positions: Iterable[int]) -> Iterator[int]:
-    """The positions of complete messages, with those of their calls and results."""
-    caller_of = find_tool_pairs(messages).caller_of
-    callers = {caller_of.get(position, position) for position in positions} - {NO_CALLER}
-    yield from (at for at in callers if messages[at].is_complete and not messages[at].is_extracted)
-    for result, caller in caller_of.items():
-        if caller in callers and messages[caller].is_complete and messages[result].is_complete:
-            yield result
-
+from smart_context.topics.values import MOST_GROUPED
 
 PATIENCE_S = 20.0
 """How long a turn waits for the embedder before it uses the full history."""
@@ -98,60 +58,6 @@ def kept_of_chats(most: int, messages_in: Callable[[V], int]) -> "LRUCache[K, V]
         MAX_KEPT_MESSAGES,
         getsizeof=lambda value: min(max(messages_in(value), least), MAX_KEPT_MESSAGES),
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChatView:
-    """A chat as the filter sees it."""
-
-    chat_id: ChatId
-    # all its stored messages, oldest first, without the one being sent
-    messages: tuple[Message, ...]
-    history: tuple[Message, ...]  # the messages that would be sent without a filter, oldest first
-    topics: tuple[Mapping[str, Any], ...]  # the public topics of the chat file that count
-    sidecar: ChatSidecar
-    more_topics: int = 0  # the number of those that don't
-    more_follow: bool = False  # True if the message being sent is stored already
-    # another program keeps the chat, and sees to the model's window itself
-    is_of_client: bool = False
-    # the provider held the history of the last request, so nothing was left out
-    is_held: bool = False
-    model: str = ""  # the chat's own model; empty for that of the settings
-    sticky_ids: frozenset[MessageId] = field(init=False)  # messages with standing instructions
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "sticky_ids", stored_sticky_ids(list(self.topics)))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """The messages that a turn sends of a chat, and why."""
-
-    messages: tuple[Message, ...]  # in context, chronological
-    selection: Selection
-    candidates: tuple[Message, ...]  # the messages that were decided about, chronological
-    problem: str = ""  # why the filter could not be applied, for people; empty when it was
-    is_cut: bool = False  # messages were left out because they don't fit into the model's window
-
-    def without(self, left_out: Collection[MessageId]) -> "Decision":
-        """The decision without messages that do not fit into the model's window."""
-        gone = frozenset(left_out)
-        if gone.isdisjoint(self.selection.kept):
-            return self
-        return replace(
-            self,
-            messages=tuple(message for message in self.messages if message.id not in gone),
-            selection=over_budget(self.selection, self.candidates, gone),
-            is_cut=True,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Meant:
-    """What a text that is being written is clearly about."""
-
-    topics: tuple[str, ...] = ()  # the labels: none, one, or two
-    elsewhere: Topic | None = None  # its topic, if that is clearly none of the picked ones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

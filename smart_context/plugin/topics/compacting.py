@@ -23,7 +23,8 @@ from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.undo import Step, Summary, UndoSteps
 from smart_context.plugin.forecast.commands import RequestCosts
 from smart_context.plugin.selection.chat_filter import ChatFilter
-from smart_context.plugin.selection.selector import ChatView, ContextSelector
+from smart_context.plugin.selection.decision import ChatView
+from smart_context.plugin.selection.selector import ContextSelector
 from smart_context.plugin.topics.splitting import NamedTopics, named_topics
 from smart_context.storage.ports import Chats
 from smart_context.topics.summaries.claims import unsupported

@@ -22,7 +22,8 @@ from smart_context.chat.messages import (
 from smart_context.plugin.choices.sidecars import ChatSidecar, Sidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.chat_filter import ChatFilter, with_selection
-from smart_context.plugin.selection.selector import ChatView, ContextSelector
+from smart_context.plugin.selection.decision import ChatView
+from smart_context.plugin.selection.selector import ContextSelector
 from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.storage.ports import Chats
 from smart_context.topics.stored import stored_sticky_ids, stored_topics, to_stored

@@ -7,15 +7,10 @@ differs from the content. A missing file is never an error.
 import contextlib
 from pathlib import Path
 
-from smart_context.base.disk.files import (
-    atomic_write,
-    read_object,
-    signature_of,
-    sweep,
-    write_object,
-)
+from smart_context.base.disk.files import atomic_write, signature_of, sweep
 from smart_context.base.disk.folders import opened, read_inside
 from smart_context.base.disk.places import Place, folder_of
+from smart_context.base.disk.shared_file import read_object, write_object
 from smart_context.base.errors import StoreFailed
 from smart_context.base.threads import run_uncancelled
 from smart_context.chat.files.attached_file import (

@@ -17,8 +17,8 @@ from smart_context.base.errors import StoreFailed
 from smart_context.base.threads import run_uncancelled
 from smart_context.chat.ids import chat_id_of, sidecar_chat_of
 from smart_context.chat.messages import ChatId
-from smart_context.storage.alone import ReportedChanges
 from smart_context.storage.files.listing import signatures_in
+from smart_context.storage.listeners import ReportedChanges
 
 _log = logging.getLogger(__name__)
 

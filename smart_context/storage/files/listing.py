@@ -8,16 +8,10 @@ from dataclasses import astuple
 from itertools import islice
 from typing import Any
 
-from smart_context.base.disk.files import (
-    Signature,
-    open_file,
-    read_file,
-    read_object,
-    signature_in,
-    write_object,
-)
+from smart_context.base.disk.files import Signature, open_file, read_file, signature_in
 from smart_context.base.disk.folders import Folder, names_inside, opened
 from smart_context.base.disk.places import Place
+from smart_context.base.disk.shared_file import read_object, write_object
 from smart_context.base.errors import StoreFailed
 from smart_context.base.threads import run_uncancelled
 from smart_context.base.values import PersonId

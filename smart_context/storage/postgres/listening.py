@@ -17,7 +17,7 @@ import psycopg
 from smart_context.base.errors import StoreFailed
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId
-from smart_context.storage.alone import ReportedChanges
+from smart_context.storage.listeners import ReportedChanges
 from smart_context.storage.outbox import ConnectionLog, Outbox
 from smart_context.storage.ports import ProcessListener
 from smart_context.storage.postgres.database import (

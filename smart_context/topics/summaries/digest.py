@@ -19,7 +19,7 @@ from smart_context.base.text.words import UNSPACED_RUN, content_words
 from smart_context.chat.messages import Message, MessageId
 from smart_context.llm.estimating import beginning
 from smart_context.llm.models import ChatModel
-from smart_context.topics.prompting import (
+from smart_context.topics.prompting.prompt import (
     LINE_TOKENS,
     cut,
     described,

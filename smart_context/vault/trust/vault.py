@@ -11,10 +11,11 @@ from typing import Any, cast
 
 from smart_context.base.config import CATEGORIES, VaultConfig
 from smart_context.base.config.storage import IN_FILES
-from smart_context.base.disk.files import could_not, write_object
+from smart_context.base.disk.files import could_not
 from smart_context.base.disk.folders import Folder, opened
 from smart_context.base.disk.locks import locked
 from smart_context.base.disk.places import Place
+from smart_context.base.disk.shared_file import write_object
 from smart_context.base.errors import StoreFailed, TrustRequired
 from smart_context.base.text.names import shown
 from smart_context.base.times import utc_stamp

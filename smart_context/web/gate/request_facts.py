@@ -11,7 +11,7 @@ from starlette.types import Scope
 
 from smart_context.base.config.access import PublicHost
 from smart_context.base.errors import CommandFailed
-from smart_context.web.connections import peer_of
+from smart_context.web.addresses import peer_of
 
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")
 KEY_HEADER = "x-smart-context-key"

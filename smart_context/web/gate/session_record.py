@@ -11,8 +11,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from smart_context.base.disk.files import SharedFile
 from smart_context.base.disk.places import Place
+from smart_context.base.disk.shared_file import SharedFile
 
 IDLE_DAYS = 30
 """Longest that a session lasts unused."""

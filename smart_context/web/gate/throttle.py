@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from smart_context.web.connections import LogThrottle
+from smart_context.web.addresses import LogThrottle
 
 _log = logging.getLogger(__name__)
 

@@ -12,12 +12,11 @@ from smart_context.base.disk.files import (
     atomic_write,
     is_temporary,
     read_file,
-    read_object,
     replace_unless_changed,
     signature_of,
     sweep,
-    write_object,
 )
+from smart_context.base.disk.shared_file import read_object, write_object
 from smart_context.base.errors import StoreFailed
 from smart_context.base.values import encoded, parsed
 from tests.chat.made_documents import full_disk, names_in, put

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.gateway.answers import LARGEST_EVENT, MAX_UNPACKED, EventReader, decoder
+from smart_context.gateway.answers.events import LARGEST_EVENT, EventReader
+from smart_context.gateway.answers.unpacked import MAX_UNPACKED, decoder
 
 
 def read(*chunks):

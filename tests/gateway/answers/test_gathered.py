@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.gateway.answers import (
+from smart_context.gateway.answers.gathered import (
     LARGEST_BODY,
     MOST_CALLS,
     MOST_CHOICES,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.gateway.answers import EventReader
+from smart_context.gateway.answers.events import EventReader
 from smart_context.gateway.edge.event_lines import EventLines
 from smart_context.gateway.edge.own_answers import OwnAnswer
 

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from smart_context.gateway.answers import BodyGatherer, StreamGatherer
+from smart_context.gateway.answers.gathered import BodyGatherer, StreamGatherer
 from tests.fake_openai import Reply, failure, held
 from tests.gateway.asking import ApiClient, provided_vault
 from tests.gateway.saying import assistant, system, user

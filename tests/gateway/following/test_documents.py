@@ -4,7 +4,8 @@ import pytest
 
 from smart_context.chat.documents.branches import versions_of
 from smart_context.chat.messages import messages_of
-from smart_context.gateway.following import append_answer, keys_of, matched, put_answer
+from smart_context.gateway.following.documents import append_answer, put_answer
+from smart_context.gateway.following.matching import keys_of, matched
 from smart_context.gateway.requests.units import chat_units
 from tests.gateway.saying import FollowedChat, assistant, system, user
 from tests.growth.clock import MOST_GROWTH, growth

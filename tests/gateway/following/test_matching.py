@@ -8,7 +8,7 @@ it says that the client no longer sends it.
 import pytest
 
 from smart_context.chat.messages import CUT, Message, MessageId
-from smart_context.gateway.following import ISSUED, Matching, keys_of, matched, order
+from smart_context.gateway.following.matching import ISSUED, Matching, keys_of, matched, order
 from smart_context.gateway.requests.units import chat_units
 
 ROLES = {"q": "user", "a": "assistant", "b": "assistant", "s": "system", "t": "tool"}

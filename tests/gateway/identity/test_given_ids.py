@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from smart_context.gateway.identity import client_of, given_id
+from smart_context.gateway.identity.given_ids import client_of, given_id
 from smart_context.gateway.requests.body import read_body
 
 

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from smart_context.gateway.identity import Issued, Opening, answer_of, digest, program_of
+from smart_context.gateway.identity.issued import Issued, Opening, answer_of, digest, program_of
 from smart_context.gateway.requests.units import chat_units
 from tests.gateway.saying import assistant, system, user
 

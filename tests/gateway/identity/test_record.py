@@ -2,7 +2,8 @@ import asyncio
 
 import pytest
 
-from smart_context.gateway.identity import Issued, IssuedRecord, Opening, answer_of, digest
+from smart_context.gateway.identity.issued import Issued, Opening, answer_of, digest
+from smart_context.gateway.identity.record import IssuedRecord
 from smart_context.gateway.requests.units import chat_units
 from smart_context.storage.files.logs import FileLogs
 from tests.gateway.saying import assistant, user

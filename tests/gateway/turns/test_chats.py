@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from smart_context.gateway.identity import answer_of
+from smart_context.gateway.identity.issued import answer_of
 from smart_context.gateway.turns.document import RequestRecorder
 from smart_context.gateway.turns.finding import ChatFinder
 from smart_context.gateway.turns.reading import RecentLists, read_incoming

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from smart_context.llm.minilm import files
-from smart_context.llm.minilm.onnx_graph import model_bytes, onnx_forward
+from smart_context.llm.minilm.onnx_graph import model_bytes
+from smart_context.llm.minilm.onnx_session import onnx_forward
 from smart_context.llm.minilm.tensors import from_bytes
 from smart_context.llm.minilm.transformer import minilm
 

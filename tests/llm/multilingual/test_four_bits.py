@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 
-from smart_context.llm.multilingual.encoder import BLOCK
+from smart_context.llm.multilingual.e5 import BLOCK
 from tests.benchmarks.convert_multilingual import four_bits
 
 

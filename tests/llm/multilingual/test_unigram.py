@@ -2,7 +2,7 @@
 
 import pytest
 
-from smart_context.llm.multilingual.encoder import Unigram
+from smart_context.llm.multilingual.unigram import Unigram
 
 PIECES = [
     "<s>",

@@ -12,15 +12,9 @@ from hypothesis import strategies as st
 from smart_context.base.errors import ModelFailed
 from smart_context.llm.minilm import files
 from smart_context.llm.offline import embedded
-from smart_context.llm.offline.embedded import (
-    EmbeddedEmbedder,
-    TokenWindow,
-    WordPiece,
-    batched,
-    cut,
-    padded,
-    use_one_thread,
-)
+from smart_context.llm.offline.embedded import EmbeddedEmbedder, TokenWindow, batched, cut, padded
+from smart_context.llm.offline.one_thread import use_one_thread
+from smart_context.llm.offline.word_piece import WordPiece
 from tests.patience import PATIENCE_S, settled
 
 pytestmark = pytest.mark.anyio

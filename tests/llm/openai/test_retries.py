@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smart_context.llm.failures import EndpointFailure
-from smart_context.llm.openai.connection import LONGEST_WAIT_S, retry_after_s, wait_s
+from smart_context.llm.openai.retries import LONGEST_WAIT_S, retry_after_s, wait_s
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -9,8 +9,8 @@ from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.choices.undo import Undoable
+from smart_context.plugin.selection.decision import ChatView, Decision
 from smart_context.plugin.selection.documents import filter_result, status
-from smart_context.plugin.selection.selector import ChatView, Decision
 from smart_context.relevance.score import Scores
 from smart_context.relevance.select import select_messages
 from smart_context.topics.values import Topic

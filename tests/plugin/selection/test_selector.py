@@ -13,12 +13,12 @@ from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.request.window import Window
 from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
+from smart_context.plugin.selection.decision import ChatView
+from smart_context.plugin.selection.pinned import with_pinned_restored
 from smart_context.plugin.selection.selector import (
     MAX_KEPT_MESSAGES,
-    ChatView,
     ContextSelector,
     kept_of_chats,
-    with_pinned_restored,
 )
 from smart_context.plugin.selection.window_budget import WindowBudget
 from smart_context.plugin.settings import FilterSettings

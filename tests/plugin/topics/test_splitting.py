@@ -6,7 +6,7 @@ from smart_context.chat.messages import Message
 from smart_context.plugin.choices.message_topics import MessageTopics, TopicName
 from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
-from smart_context.plugin.selection.selector import ChatView
+from smart_context.plugin.selection.decision import ChatView
 from smart_context.plugin.topics.splitting import named_topics
 from smart_context.topics.values import Topic
 

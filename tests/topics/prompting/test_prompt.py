@@ -4,7 +4,7 @@ from itertools import pairwise
 import pytest
 
 from smart_context.chat.messages import Message
-from smart_context.topics.prompting import described, extraction_prompt
+from smart_context.topics.prompting.prompt import described, extraction_prompt
 from smart_context.topics.values import Topic
 
 

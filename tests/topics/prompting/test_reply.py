@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smart_context.chat.messages import Message
-from smart_context.topics.prompting import ReplyUnusable, parsed_reply
+from smart_context.topics.prompting.reply import ReplyUnusable, parsed_reply
 
 MESSAGES = [Message(id=f"m{n}", role="user", content=f"text {n}") for n in range(1, 6)]
 

@@ -1,6 +1,6 @@
 import pytest
 
-from smart_context.web.connections import NOWHERE, peer_of
+from smart_context.web.addresses import NOWHERE, peer_of
 
 
 @pytest.mark.parametrize(

@@ -1,127 +1,18 @@
-"""Reads server-sent events while their bytes are passed on unchanged."""
+"""Gathers an answer of a provider while its bytes are passed on unchanged."""
 
-import re
-import zlib
-from codecs import BOM_UTF8
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from smart_context.base.values import id_in, text_in
 from smart_context.chat.messages import Part
+from smart_context.gateway.answers.events import EventReader
 from smart_context.gateway.requests.body import MAX_ANSWER_VALUES, has_more_values, read_value
 from smart_context.gateway.requests.units import call_part, content_parts, response_units
 from smart_context.llm.echoes import Echoes
 from smart_context.llm.models import Usage
 from smart_context.llm.thoughts import split_thoughts
-
-LARGEST_EVENT = 16 << 20
-"""Larger events are passed on, but not read."""
-
-_LINE_END = re.compile(rb"\r\n|\n|\r(?!\Z)")
-
-
-class EventReader:
-    """Gives the data of each complete event."""
-
-    def __init__(self) -> None:
-        self._rest = bytearray()
-        self._data: list[bytes] = []
-        self._size = 0
-        self._has_begun = False
-
-    def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """The data of the events that end in this chunk; other fields are skipped."""
-        if b"\r" in chunk or self._rest.endswith(b"\r"):
-            yield from self._feed_any(chunk)
-        else:
-            yield from self._feed_plain(chunk)
-        if len(self._rest) > LARGEST_EVENT:
-            self._rest.clear()
-
-    def _feed_any(self, chunk: bytes) -> Iterator[bytes]:
-        searched = max(len(self._rest) - 1, 0)
-        self._rest += chunk
-        start = 0
-        for end in _LINE_END.finditer(self._rest, searched):
-            yield from self._line(bytes(self._rest[start : end.start()]))
-            start = end.end()
-        del self._rest[:start]
-
-    def _feed_plain(self, chunk: bytes) -> Iterator[bytes]:
-        """As `_feed_any`, where lines end in a line feed alone: four times as fast."""
-        first, *lines = chunk.split(b"\n")
-        self._rest += first
-        if lines:
-            last = lines.pop()
-            yield from self._line(bytes(self._rest))
-            for line in lines:
-                yield from self._line(line)
-            self._rest = bytearray(last)
-
-    def close(self) -> Iterator[bytes]:
-        """The event that the end of the stream completes, if there is one."""
-        yield from self._line(bytes(self._rest).rstrip(b"\r"))
-        yield from self._line(b"")
-        self._rest.clear()
-
-    def _line(self, line: bytes) -> Iterator[bytes]:
-        if not self._has_begun:
-            self._has_begun = True
-            line = line.removeprefix(BOM_UTF8)
-        if not line:
-            if self._data and self._size <= LARGEST_EVENT:
-                yield b"\n".join(self._data)
-            self._data.clear()
-            self._size = 0
-        elif line.startswith(b"data:"):
-            self._size += len(line)
-            if self._size <= LARGEST_EVENT:
-                self._data.append(line[5:].removeprefix(b" "))
-
-
-MAX_UNPACKED = 64 << 20
-"""What a compressed answer unpacks to is read up to here; all of it is passed on."""
-
-_UNPACKED_AT_ONCE = 64 << 10
-
-Decoder = Callable[[bytes], Iterator[bytes]]
-"""Decompresses a provider's answer, chunk by chunk, in small pieces."""
-
-
-def decoder(encoding: str) -> Decoder | None:
-    """The decompressor for a `Content-Encoding`; `None` for an unknown one."""
-    name = encoding.strip().lower()
-    if name in {"", "identity"}:
-        return _as_it_is
-    if name in {"gzip", "x-gzip", "deflate"}:
-        return _Unpacked(zlib.MAX_WBITS | 32 if name != "deflate" else zlib.MAX_WBITS)
-    return None
-
-
-class _Unpacked:
-    """Unpacks chunks; gives nothing more after `MAX_UNPACKED` bytes, or where they are damaged."""
-
-    def __init__(self, wbits: int) -> None:
-        self._unzip = zlib.decompressobj(wbits=wbits)
-        self._left = MAX_UNPACKED
-
-    def __call__(self, chunk: bytes) -> Iterator[bytes]:
-        while chunk and self._left > 0:
-            try:
-                piece = self._unzip.decompress(chunk, _UNPACKED_AT_ONCE)
-            except zlib.error:
-                self._left = 0
-                return
-            chunk = self._unzip.unconsumed_tail
-            self._left -= len(piece)
-            yield piece
-
-
-def _as_it_is(chunk: bytes) -> Iterator[bytes]:
-    yield chunk
-
 
 LARGEST_BODY = 16 << 20
 """Larger JSON answers are passed on, but not read."""

@@ -1,0 +1,1 @@
+"""A chat's document in step with a client's list."""

@@ -1,0 +1,1 @@
+"""Which chat a request belongs to, and which program sends it."""
