@@ -68,7 +68,7 @@ class Access(Protocol):
         """A name that nothing has, to use in place of another's; `None` to refuse it."""
 
     def hearing(self, audience: Audience, people: AbstractSet[PersonId]) -> Collection[PersonId]:
-        """Those of some people who belong to an event's audience; must not block.
+        """The people of `people` who may get an event of this audience; must not block.
 
         It is asked about each event, whoever it is for, so it should not look at each person.
         """

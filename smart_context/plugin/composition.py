@@ -89,7 +89,7 @@ class _Parts:
         self.context = context
         self.settings = FilterSettings.from_mapping(context.settings)
         self.model = ModelInUse(context)
-        self.receipts_kept = StoredReceipts(context.storage.logs, context.logger)
+        self.stored_receipts = StoredReceipts(context.storage.logs, context.logger)
         self.undo = UndoSteps()
         self.sidecars = Sidecars(context.documents, context.logger, on_change=self.undo.record)
         self.cache = EmbeddingCache(context.storage.vectors, context.models.embedder)
@@ -236,7 +236,7 @@ class _Parts:
             announce=self.chat_filter.announce,
             edited=self.editing.applied,
             steps=self.undo,
-            sent_topics=self.receipts_kept.topics,
+            sent_topics=self.stored_receipts.topics,
             leases=self.context.storage.leases,
         )
 
@@ -305,15 +305,15 @@ class _Parts:
             forecasts=self.forecasts,
             planner=self.planner,
             model=self.model,
-            last_request=self.receipts_kept.last_request,
-            client_fields_of=self.receipts_kept.newest_client_fields,
+            last_request=self.stored_receipts.last_request,
+            client_fields_of=self.stored_receipts.newest_client_fields,
         )
 
     @cached_property
     def recorder(self) -> ReceiptRecorder:
         return ReceiptRecorder(
             chats=self.context.chats,
-            files=self.receipts_kept,
+            stored=self.stored_receipts,
             forecasts=self.forecasts,
             model=self.model,
             emit=self.context.emit,
@@ -424,12 +424,12 @@ class _Parts:
             draft_of=context.requests.draft,
             planner=self.planner,
             text_of=context.requests.attached_text,
-            client_fields_of=self.receipts_kept.newest_client_fields,
+            client_fields_of=self.stored_receipts.newest_client_fields,
         )
         yield from (previews.preview, previews.reasons, previews.describe_topic)
         receipts = ReceiptCommands(
             chats=self.context.chats,
-            files=self.receipts_kept,
+            stored=self.stored_receipts,
             replays=self.replays,
             prices=lambda: context.prices,
             count_tokens=self.count_tokens,

@@ -1,4 +1,4 @@
-"""What finds the topics of a chat, what judges them, and how topics stay what they were."""
+"""Ports for finding and judging a chat's topics, and how topics keep their identity."""
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet

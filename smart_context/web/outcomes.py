@@ -1,4 +1,4 @@
-"""What commands give, as replies: a result, or why there is none."""
+"""Replies to commands: a result, or the reason of a failure."""
 
 import asyncio
 import logging

@@ -10,6 +10,7 @@ from smart_context.host.plugins.manifest import read_manifest
 from smart_context.plugin.settings import FilterSettings
 from smart_context.relevance.judge.calibrate import DEFAULT_THRESHOLD, PROBABLY
 from smart_context.relevance.select import select_messages
+from smart_context.web.pages.views.settings_view import STRICTNESS
 
 DECLARED = {
     name: spec
@@ -20,6 +21,10 @@ DECLARED = {
 
 def test_the_defaults_of_the_code_are_those_that_plugin_toml_declares():
     assert asdict(FilterSettings()) == {name: spec.default for name, spec in DECLARED.items()}
+
+
+def test_what_the_pages_call_normal_is_the_default():
+    assert STRICTNESS["normal"] == DEFAULT_THRESHOLD
 
 
 def test_the_settings_file_of_a_new_vault_has_the_defaults():

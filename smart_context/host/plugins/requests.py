@@ -51,7 +51,7 @@ class Requests:
         return self._services.pipeline.completion.order_of_client(model)
 
     def window_of_client(self, model: str) -> Window | None:
-        """What a client's request that asks for this model is shortened to; `None`: it is not."""
+        """The window that shortens a client's request for this model; `None`: not shortened."""
         return self._services.pipeline.completion.window_of_client(model)
 
     @property

@@ -44,7 +44,7 @@ _logger = logging.getLogger(__name__)
 
 
 def _ignored(_arrived: Any) -> None:
-    """What nobody hears."""
+    """Ignore what arrived."""
 
 
 def _ignore_reading(_reading: Reading, _seconds: float) -> None:

@@ -31,8 +31,9 @@ READ_KEYS = ("topics", IMPORTED)
 """The keys of a chat's document that are read."""
 
 _READ_MESSAGES, _READ_CHARACTERS = 40, 2_000
-_MOST_MEANT = 1_000  # messages that a topic's direction is the mean of
 """What is read for a topic's words: some of its messages, and the beginning of each."""
+
+_MOST_MEANT = 1_000  # messages that a topic's direction is the mean of
 
 _MOST_WORDS = 200
 _EMBEDDED_MESSAGES, _EMBEDDED_CHARACTERS = 4, 800

@@ -41,11 +41,11 @@ class ChatSidecar:
     # the topics with their messages: the current ones, and those that extraction no longer finds
     # but the user still has selected or deleted
     topics: tuple[Topic, ...] = ()
-    seen: str = ""  # the last message that was read for them; empty if unknown
-    # the topics of messages that are only in other versions of the chat
+    seen: str = ""  # id of the last message that extraction has read; empty if unknown
+    # topics of messages that only other versions of the chat have
     away: tuple[Topic, ...] = ()
     problem: str = ""  # why the choices can't be read, for the user; empty if they can
-    lost: str = ""  # that the topics' members can't be read, for the user; empty if they can
+    members_problem: str = ""  # why the topics' members can't be read, for the user
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +89,7 @@ def read_sidecar(documents: Sequence[Document], last: StoredSidecar | None = Non
         seen=seen_in(members.value),
         away=from_assignments(members.value, "away"),
         problem=problem,
-        lost=_LOST if _is_lost(members) else "",
+        members_problem=_LOST if _is_lost(members) else "",
     )
     return StoredSidecar(sidecar, filter_, members, edits)
 
@@ -328,7 +328,9 @@ class Sidecars:
                 expected=known.members.revision,
                 keeps_copy=_is_lost(known.members),
             )
-            sidecar = replace(known.sidecar, topics=kept, seen=last, away=others, lost="")
+            sidecar = replace(
+                known.sidecar, topics=kept, seen=last, away=others, members_problem=""
+            )
             return replace(known, sidecar=sidecar, members=stored)
 
         async with self._lock(chat_id):

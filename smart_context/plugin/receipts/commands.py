@@ -193,7 +193,7 @@ class ReceiptCommands:
     """Shows the receipts of a vault's turns."""
 
     chats: Chats
-    files: StoredReceipts
+    stored: StoredReceipts
     replays: Replays
     prices: Callable[[], Prices]
     count_tokens: CountTokens
@@ -205,7 +205,7 @@ class ReceiptCommands:
         """
         prices = self.prices()
         rows = await self.chats.listing.rows(caller.person)
-        turns = [(row.id, spent) for row in rows for spent in await self.files.spent(row.id)]
+        turns = [(row.id, spent) for row in rows for spent in await self.stored.spent(row.id)]
         titles = {str(row.id): row.title for row in rows}
         result: JsonObject = {
             "currency": prices.currency,
@@ -223,7 +223,7 @@ class ReceiptCommands:
 
     async def turns(self, chat_id: ChatId) -> JsonObject:
         """Name the turns of a chat that have a receipt, with their messages, newest first."""
-        named = await self.files.named(chat_id)
+        named = await self.stored.named(chat_id)
         return {
             "chat_id": chat_id,
             "turns": [{"turn": t, "question": q, "answer": a} for t, q, a in named],
@@ -235,13 +235,13 @@ class ReceiptCommands:
         return {
             "chat_id": chat_id,
             "receipts": [
-                receipt_line(r, texts, self.prices()) for r in await self.files.all(chat_id)
+                receipt_line(r, texts, self.prices()) for r in await self.stored.all(chat_id)
             ],
         }
 
     async def knew(self, chat_id: ChatId, message_id: str) -> JsonObject:
         """Say which messages an answer was sent, with their tokens, and what it took."""
-        found = await self.files.of_answer(chat_id, message_id)
+        found = await self.stored.of_answer(chat_id, message_id)
         if found is None:
             raise CommandFailed(f"There is no receipt of an answer {message_id!r} in this chat.")
         prices = self.prices()
@@ -262,7 +262,7 @@ class ReceiptCommands:
 
         With `diff`, also the differences from that turn to this one.
         """
-        known = await self.files.all(chat_id)
+        known = await self.stored.all(chat_id)
         found = named_receipt(known, turn)
         texts = one_line_texts(await self.chats.messages(chat_id))
         shown = receipt_document(found, texts, self.prices())
@@ -292,7 +292,7 @@ class ReceiptCommands:
         model: str | None = None,
     ) -> JsonObject:
         """Show what a past turn would have sent under other settings; nothing is sent or stored."""
-        found = named_receipt(await self.files.all(chat_id), turn)
+        found = named_receipt(await self.stored.all(chat_id), turn)
         changes = changes_of(
             topics=topics,
             threshold=threshold,

@@ -221,7 +221,7 @@ class Comparisons:
         changes: Changes,
         choice: str,
     ) -> JsonObject:
-        receipt = named_receipt(await self.recorder.files.all(chat_id), turn)
+        receipt = named_receipt(await self.recorder.stored.all(chat_id), turn)
         stored = {m.id: m for m in await self.replays.chats.messages(chat_id)}
         question = stored.get(MessageId(receipt.question))
         answer = stored.get(MessageId(receipt.answer))

@@ -69,7 +69,7 @@ class ReceiptRecorder:
     """Writes the receipts of a vault's turns."""
 
     chats: Chats
-    files: StoredReceipts
+    stored: StoredReceipts
     forecasts: Forecasts
     model: ModelInUse
     emit: Callable[[str, JsonObject], None]
@@ -137,7 +137,7 @@ class ReceiptRecorder:
     ) -> None:
         """Store a receipt; see `StoredReceipts.add`. A disk that refuses is only logged."""
         try:
-            await self.files.add(chat_id, receipt, last, line)
+            await self.stored.add(chat_id, receipt, last, line)
             self.emit(RECEIPT_KEPT, {"chat_id": chat_id, "turn": receipt.turn})
         except SmartContextError as error:
             self.logger.warning("the receipt of turn %s is not stored: %s", receipt.turn, error)
@@ -154,7 +154,7 @@ class ReceiptRecorder:
         previous = await self._request_before(turn.chat_id)
         now = self.clock()
         before = Before(
-            last=await self.files.last_request(turn.chat_id),
+            last=await self.stored.last_request(turn.chat_id),
             cache=self.model.cache(turn.client.model if turn.client else ""),
             asked_at=plan.asked_at if plan else now,
             at=utc_stamp(now),
@@ -196,4 +196,4 @@ class ReceiptRecorder:
 
     async def _request_before(self, chat_id: ChatId) -> SentRequest | Receipt | None:
         """The chat's previous request from memory, or its receipt; `None` if unknown."""
-        return self._last_requests.get(chat_id) or await self.files.newest(chat_id)
+        return self._last_requests.get(chat_id) or await self.stored.newest(chat_id)

@@ -55,8 +55,7 @@ class StoredReceipts:
     """Stores the receipts of chats.
 
     If storage refuses, methods that give receipts raise `StoreFailed`, and the earlier receipts are
-    intact. What others only want to know of them counts as unknown then, since no choice and no
-    turn depends on it; that is logged.
+    intact. Figures derived from receipts count as unknown then; that is logged.
     """
 
     def __init__(self, logs: Logs, logger: logging.Logger) -> None:

@@ -50,7 +50,7 @@ def filter_result(
             filter(
                 None,
                 (
-                    *(view.sidecar.problem, view.sidecar.lost, decision.problem, held),
+                    *(view.sidecar.problem, view.sidecar.members_problem, decision.problem, held),
                     *(role_problem, *told),
                 ),
             )

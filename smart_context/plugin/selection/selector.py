@@ -27,8 +27,8 @@ from smart_context.host.request.prompt import without_silent
 from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.decision import ChatView, Decision, Meant
-from smart_context.plugin.selection.persons_word import NO_WORD, word_of
 from smart_context.plugin.selection.pinned import with_pinned_restored
+from smart_context.plugin.selection.placements import NO_PLACEMENTS, placements_of
 from smart_context.plugin.selection.window_budget import WindowBudget
 from smart_context.plugin.settings import FilterSettings
 from smart_context.relevance.score import Scores, TopicQuery
@@ -52,7 +52,7 @@ V = TypeVar("V")
 
 
 def kept_of_chats(most: int, messages_in: Callable[[V], int]) -> "LRUCache[K, V]":
-    """A cache with so many entries, or fewer of long chats; the longest chat is kept alone."""
+    """A cache of at most `most` entries, and of fewer when chats are long; the longest is alone."""
     least = MAX_KEPT_MESSAGES // most
     return LRUCache(
         MAX_KEPT_MESSAGES,
@@ -168,9 +168,9 @@ class ContextSelector:
         scores, problem = await self._scores(view, candidates, settings)
 
         def selected() -> Selection:
-            word, counting = NO_WORD, scores
+            word, counting = NO_PLACEMENTS, scores
             if counting is not None:
-                word = word_of(state, view.sidecar.topics, candidates)
+                word = placements_of(state, view.sidecar.topics, candidates)
                 counting = counting.without(word.elsewhere)
                 counting = counting.silent(courtesies_among(candidates))
             return select_messages(

@@ -260,10 +260,10 @@ async def test_damaged_topics_are_told_kept_and_found_again(one, folder, content
     folder.mkdir()
     (folder / "c.topics.json").write_bytes(content)
     assert (await one.sidecars.of("c")).topics == ()
-    assert "can't be read" in (await one.sidecars.of("c")).lost
+    assert "can't be read" in (await one.sidecars.of("c")).members_problem
     await one.sidecars.keep_topics("c", [Topic(label="Cats", count=1)])
     assert [topic.label for topic in (await one.sidecars.of("c")).topics] == ["Cats"]
-    assert (await one.sidecars.of("c")).lost == ""
+    assert (await one.sidecars.of("c")).members_problem == ""
     (kept,) = folder.glob("c.topics.damaged-*.json")
     assert kept.read_bytes() == content
 

@@ -12,7 +12,7 @@ from smart_context.topics.values import Held, Topic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PersonsWord:
+class Placements:
     """Where a person has put messages, before any score counts."""
 
     # messages that were said while a picked topic was picked, with its label
@@ -23,12 +23,12 @@ class PersonsWord:
     elsewhere: NDArray[np.bool_] = field(default_factory=lambda: np.zeros((0, 0), np.bool_))
 
 
-NO_WORD = PersonsWord()
+NO_PLACEMENTS = Placements()
 
 
-def word_of(
+def placements_of(
     state: FilterState, topics: Sequence[Topic], candidates: Sequence[Message]
-) -> PersonsWord:
+) -> Placements:
     """What the person has said of the candidates of a chat; at least one topic is picked."""
     active, held = state.active_topics, state.edits.held(topics)
     inside = [_labels_inside(label, topics) for label in active]
@@ -41,7 +41,7 @@ def word_of(
             ]
     ids = np.array([message.id for message in candidates], dtype=object)
     about_picked = frozenset[str]().union(*inside)
-    return PersonsWord(
+    return Placements(
         said=_said(held, active, topics),
         belonging=frozenset(
             i for i, named in held.about.items() if about_picked.intersection(named)
