@@ -94,13 +94,10 @@ class Turn:
         self.was_cut = False
         self.refused_above: int | None = None
         self.abort_reason = ""
-        self.stopped = False
-        self.sends_what_fits = False
-        self.is_cut_off = False
-        self.is_filtered = False
+        self.stopped = self.sends_what_fits = False
+        self.is_cut_off = self.is_filtered = False
         self.is_extracted = False
-        self.error = ""
-        self.stored_answer = ""
+        self.error = self.stored_answer = ""
         self.error_code = 0
         self.client: ClientRequest | None = None
         self._request = request
