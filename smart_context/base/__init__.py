@@ -1,1 +1,1 @@
-"""What everything else is built on: settings, files, programs, text and errors."""
+"""The foundation of all other packages: settings, files, programs, text and errors."""

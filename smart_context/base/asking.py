@@ -1,7 +1,8 @@
-"""Who asks, and whether they wait: set where a request comes in, kept by all work that it starts.
+"""The person asking, and if a client waits: context variables that a request's work inherits.
 
-Storage that is shared by several people goes by it (`storage/guarded`). Work of the program itself,
-such as repairs after a crash, is nobody's and reaches everything.
+They are set where a request comes in. Storage shared by several people checks the person
+(`storage/guarded`). Work of the program itself, such as repairs after a crash, has no person and
+reaches everything.
 """
 
 import hashlib
@@ -38,9 +39,9 @@ _PLACEHOLDER = "nobodys-"
 
 
 def placeholder_for(chat_id: str) -> str:
-    """An id that no chat has, for one that the person asking may not know to exist.
+    """An id that no chat has, in place of the id of a chat that the person asking may not see.
 
-    The same each time for a person, in this process.
+    The same person gets the same id each time, within this process.
     """
     named = f"{_person.get()}\0{chat_id}".encode("utf-8", "surrogatepass")
     return _PLACEHOLDER + hmac.new(_SECRET, named, hashlib.sha256).hexdigest()[:40]
@@ -62,13 +63,13 @@ def asking(person: PersonId | None) -> Iterator[None]:
 
 
 def is_waited_for() -> bool:
-    """True if a client waits for this, so that it goes before what is done in the background."""
+    """True if a client waits for the current work; such work goes before background work."""
     return _is_waited_for.get()
 
 
 @contextmanager
 def waited_for() -> Iterator[None]:
-    """Work for a client that waits, within a block; not in the tasks that an owner runs for it."""
+    """Mark the work within a block as waited for by a client; background tasks are not."""
     token = _is_waited_for.set(True)
     try:
         yield
@@ -77,14 +78,14 @@ def waited_for() -> Iterator[None]:
 
 
 def in_background() -> Context:
-    """A context like this one, but for work that nobody waits for."""
+    """A copy of this context for background work, which no client waits for."""
     context = copy_context()
     context.run(_is_waited_for.set, False)
     return context
 
 
 def person_tag(person: PersonId) -> str:
-    """A person in names of files and documents: lower-case letters and digits, none the owner's."""
+    """A person's part of file and document names: hex digits in lower case; empty for the owner."""
     if person == OWNER:
         return ""
     return hashlib.sha256(person.encode("utf-8", "surrogatepass")).hexdigest()[:32]

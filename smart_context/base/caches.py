@@ -1,4 +1,4 @@
-"""What this machine can make again, by name: indexes, and vectors of notes."""
+"""Caches of this machine, by name: indexes and vectors of notes, which can be made again."""
 
 import sqlite3
 from typing import Protocol
@@ -8,7 +8,7 @@ class Caches(Protocol):
     """Files by name that may be lost at any time. Everything here blocks."""
 
     def can_keep(self) -> bool:
-        """False while there is nowhere to keep anything: nothing is to be made then."""
+        """False while there is no place for files; don't make any then."""
 
     def has(self, name: str) -> bool:
         """True if something is kept under the name."""
@@ -30,8 +30,8 @@ class Caches(Protocol):
         """A connection to a database, which is made when it is missing.
 
         Args:
-            timeout_s: How long to wait for others' locks.
-            max_bytes: A larger one is refused.
+            timeout_s: Seconds to wait for the locks of other connections.
+            max_bytes: A larger database is refused.
             check_same_thread: As for `sqlite3.connect`.
 
         Raises:

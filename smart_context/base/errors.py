@@ -69,7 +69,7 @@ class _FileInvalid(SmartContextError):
         super().__init__(f"{path}: {count}\n{lines}")
 
     def seen_from(self, root: Path) -> Self:
-        """The error with the file named as it is called in a folder, or by its name alone."""
+        """The error with the file's path relative to a folder; only its name if it is elsewhere."""
         is_inside = self.path.is_relative_to(root)
         named = self.path.relative_to(root) if is_inside else Path(self.path.name)
         return type(self)(named, self.faults)
@@ -100,7 +100,7 @@ class StoreFailed(SmartContextError):
 
 
 class StorageAway(StoreFailed):
-    """The database can't be reached, or does not answer; later it may."""
+    """The database can't be reached or does not answer; a later try may succeed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +117,7 @@ class ModelFailed(SmartContextError):
 
     Attributes:
         status: The HTTP status, or `None` when there was no answer at all.
-        too_long: How much too long the request was; `None` if that is not why it failed.
+        too_long: By how much the request was too long; `None` if it failed for another reason.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""How this copy of the program was installed, and the commands that add to it or repair it.
+"""The installation of this copy of the program, and the commands that extend or repair it.
 
-A hint never names the package index: until this program is published, its names there may be
-somebody else's. Each names the copy itself: its folder, file or address.
+No command names the package index: until this program is published, its names there may be
+somebody else's. A command names the folder, file or address of the copy.
 """
 
 import importlib.util
@@ -20,7 +20,7 @@ from smart_context.base.environment import environment
 from smart_context.base.values import parsed
 
 DISTRIBUTION = "smart-context-vault"
-"""The distribution, in which the package and the command have other names."""
+"""The name of the distribution; its package and its command have other names."""
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _OF_EXTRA = "extra == "
@@ -37,21 +37,21 @@ Shell = Literal["sh", "cmd", "PowerShell"]
 class Installed:
     """One copy, in one environment."""
 
-    tool: Tool  # what changes the environment
+    tool: Tool  # the tool that changes the environment
     python: str  # its interpreter
-    name: str = ""  # what `pipx` or `uv tool` calls it
+    name: str = ""  # the environment's name in `pipx` or `uv tool`
     source: str = ""  # the folder, file or address of the copy; empty if unknown
     is_editable: bool = False
     # the requirements of each extra
     needs: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    extras: frozenset[str] = frozenset()  # those whose requirements are all there
+    extras: frozenset[str] = frozenset()  # the extras whose requirements are all installed
 
     def adding(self, extra: str) -> list[str]:
         """The command that adds an extra; empty if there is none for this copy."""
         if self.tool == "pipx":
             return ["pipx", "inject", self.name, *needed] if (needed := self._needs(extra)) else []
         if self.source:
-            # `uv tool` installs what it is told and nothing else, so all extras are told again.
+            # `uv tool` installs only the extras that it is given, so the present ones are repeated.
             extras = {extra, *(self.extras if self.tool == "uv tool" else ())}
             listed = f"[{','.join(sorted(extras))}]"
             is_address = "://" in self.source
@@ -87,7 +87,7 @@ class Installed:
 
 
 def how_to_add(extra: str) -> str:
-    """The command that adds an extra to this copy, or what to do where there is none."""
+    """The command that adds an extra to this copy; where there is none, an instruction."""
     command = this_copy().adding(extra)
     if not command:
         return f"install it again from where you got it, with its extra {extra!r}"
@@ -95,7 +95,7 @@ def how_to_add(extra: str) -> str:
 
 
 def how_to_repair() -> str:
-    """The command that installs this copy again, or what to do where there is none."""
+    """The command that installs this copy again; where there is none, the source to use."""
     command = this_copy().again()
     return in_shell(command, shell_in_use()) if command else "from where you got it"
 
@@ -124,25 +124,25 @@ def this_copy() -> Installed:
 
 
 def _distribution() -> metadata.Distribution | None:
-    """The installed distribution that this package is of; `None` for a copy that is just run."""
+    """The installed distribution of this package; `None` for a copy that runs uninstalled."""
     try:
         found = metadata.distribution(DISTRIBUTION)
     except metadata.PackageNotFoundError:
         return None
     address = str(_direct_url(found).get("url", ""))
     places = [Path(str(found.locate_file("")))]
-    if address.startswith("file:"):  # one that is edited there
+    if address.startswith("file:"):  # an editable installation
         places.append(_folder(address))
     return found if _PACKAGE.parent in {place.resolve() for place in places} else None
 
 
 def _direct_url(found: metadata.Distribution) -> dict[str, Any]:
-    """Where a distribution came from, as PEP 610 records it; empty for an index."""
+    """The origin of a distribution, as PEP 610 records it; empty for an index."""
     return parsed((found.read_text("direct_url.json") or "").encode()) or {}
 
 
 def _source_of(found: metadata.Distribution | None) -> tuple[str, bool]:
-    """The folder, file or address that this copy is from, and whether it is edited there."""
+    """The folder, file or address that this copy came from; then True if it is editable."""
     if found is None:
         top = _PACKAGE.parent
         return (str(top) if (top / "pyproject.toml").is_file() else ""), True
@@ -199,19 +199,19 @@ def shell_in_use(platform: str = sys.platform, environ: Mapping[str, str] | None
     environ = environment() if environ is None else environ
     if platform != "win32" or "MSYSTEM" in environ:
         return "sh"
-    # It puts two folders of its own before the one that all programs get.
+    # PowerShell puts two folders of its own before the one that all programs get.
     folders = environ.get("PSModulePath", "").split(";")
     return "PowerShell" if len(folders) >= _FOLDERS_OF_POWERSHELL else "cmd"
 
 
 def in_shell(command: Sequence[str], shell: Shell) -> str:
-    """A command as one types it."""
+    """A command as it is typed into a shell."""
     words = [quoted(word, shell) for word in command]
     return " ".join(words if shell != "PowerShell" or words[0] == command[0] else ["&", *words])
 
 
 def quoted(word: str, shell: Shell) -> str:
-    """An argument of a command as one types it."""
+    """An argument of a command as it is typed into a shell."""
     if shell == "sh":
         return shlex.quote(word)
     if _PLAIN.fullmatch(word):
@@ -220,6 +220,6 @@ def quoted(word: str, shell: Shell) -> str:
 
 
 def settings_in_shell(lines: str, shell: Shell) -> str:
-    """Lines with `export NAME=value`, as one types them in that shell."""
+    """Lines with `export NAME=value`, in the syntax of a shell."""
     form = {"cmd": r"set \1=\2", "PowerShell": r"$env:\1 = '\2'"}.get(shell)
     return lines if form is None else _EXPORT.sub(form, lines)

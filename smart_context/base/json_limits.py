@@ -5,26 +5,26 @@ from itertools import accumulate
 from typing import Any
 
 MOST_OBJECTS = 160_000
-"""The lists and objects that JSON of up to eight megabytes may hold; more for larger ones.
+"""The most lists and objects in JSON of up to eight megabytes; larger JSON may hold more.
 
-Two bytes of JSON are an empty list, which takes a hundred in memory, and time each time that
-memory is looked through for what is unused.
+An empty list is two bytes of JSON but about a hundred in memory, and each pass of the garbage
+collector takes time for it.
 """
 
 MOST_KEYS = 160_000
-"""The keys that JSON may hold beyond twenty for each list and object.
+"""The most keys in JSON, in addition to twenty for each list and object.
 
-A key that was not met before takes the parser half a microsecond, and no other thread has a turn
-until all of the JSON is parsed.
+Each new key takes the parser half a microsecond, and no other thread runs until all of the JSON is
+parsed.
 """
 
 _BYTES_AN_OBJECT, _KEYS_AN_OBJECT = 50, 20
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
-"""A text, or what is left after a quotation mark that nothing closes."""
+"""A string, or the rest of the JSON after a quotation mark that is never closed."""
 
 
 def too_much(content: bytes) -> str:
-    """Why these bytes are not read as JSON: they hold too much in little; empty if they don't."""
+    """The reason to refuse JSON with too many objects or keys for its size; empty if it is read."""
     most = max(MOST_OBJECTS, len(content) // _BYTES_AN_OBJECT)
     objects, keys = _objects_in(content), content.count(b":")
     if objects <= most and keys <= MOST_KEYS + objects * _KEYS_AN_OBJECT:
@@ -48,10 +48,10 @@ _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 def is_nested_deeper(text: str, most: int) -> bool:
     """True if lists and objects are nested more than `most` levels deep in JSON.
 
-    No parser has to recurse into it for that.
+    Counts brackets, so no parser recurses into deep JSON.
 
     Raises:
-        ValueError: It seems so, but some of them are never closed.
+        ValueError: It seems so, but the brackets don't match.
     """
     if text.count("[") + text.count("{") <= most:
         return False

@@ -10,7 +10,7 @@ K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
 KEPT_FOR_S = 1.0
-"""How long a request, and work that it started, goes by what it found."""
+"""Seconds for which a request, and the work that it starts, reuses a value that it looked up."""
 
 _found: ContextVar[dict[tuple[object, Hashable], tuple[float, Any]] | None] = ContextVar(
     "found", default=None
@@ -21,7 +21,7 @@ _found: ContextVar[dict[tuple[object, Hashable], tuple[float, Any]] | None] = Co
 def one_request() -> Iterator[None]:
     """Look things up once within a block, and in the tasks and threads that it starts.
 
-    What was so when a request came in holds for all of it, but not for the next one.
+    A value is reused for `KEPT_FOR_S` at most, and never by another request.
     """
     token = _found.set({})
     try:
@@ -31,10 +31,10 @@ def one_request() -> Iterator[None]:
 
 
 class Lookups(Generic[K, T]):
-    """What each request has found in one place, by key."""
+    """The values of one kind that the current request has looked up, by key."""
 
     def get(self, key: K) -> T | None:
-        """What this request found within the last second; `None` if it found nothing."""
+        """The value that this request looked up within the last second; `None` if there is none."""
         known = _found.get()
         at, value = known.get((self, key), (0.0, None)) if known else (0.0, None)
         return value if time.monotonic() < at + KEPT_FOR_S else None

@@ -18,11 +18,11 @@ class TopicResult(TypedDict):
 
 
 MoveResult = TypedDict("MoveResult", {"message_ids": list[str], "from": str, "to": str, "why": str})
-"""Messages that an extraction took from one topic to another; an empty name: to none."""
+"""Messages that an extraction moved from one topic to another; an empty name means no topic."""
 
 
 class PriceResult(TypedDict):
-    """What a request costs in money, and what one with all messages would."""
+    """The price of a request, and of one with all messages, in money."""
 
     now: float
     everything: float
@@ -30,7 +30,7 @@ class PriceResult(TypedDict):
 
 
 class CostResult(TypedDict):
-    """What a request costs, in tokens; without a price, that is not known."""
+    """The cost of a request in tokens; without `price` if the model's prices are unknown."""
 
     sent: int
     unchanged: int
@@ -84,7 +84,7 @@ class ContextResult(TypedDict):
 
 
 class PlacesResult(TypedDict):
-    """Where a topic is in a chat: the places of its messages among all, from 0."""
+    """The places of a topic's messages among all messages of a chat, from 0."""
 
     id: str
     label: str
@@ -92,7 +92,7 @@ class PlacesResult(TypedDict):
 
 
 class TopicMapResult(TypedDict):
-    """The ids of a chat's messages, and where each topic is."""
+    """The ids of a chat's messages, and the places of each topic."""
 
     chat_id: str
     message_ids: list[str]
@@ -111,7 +111,7 @@ TrustState = Literal["trusted", "off", "changed", "partly", "refused"]
 
 
 class TrustPartResult(TypedDict):
-    """A part of a vault that takes the user's trust."""
+    """A part of a vault that needs the user's trust."""
 
     id: str
     kind: str
@@ -128,7 +128,7 @@ class TrustPartResult(TypedDict):
 
 
 class TrustResult(TypedDict):
-    """What a vault asks for, and what of it is trusted."""
+    """The parts of a vault that need the user's trust, each with its state."""
 
     vault: str
     digest: str

@@ -15,7 +15,7 @@ from typing_extensions import override
 T = TypeVar("T")
 
 MANY_MESSAGES = 10_000
-"""A step of work on more holds up others for some hundredths of a second."""
+"""With more messages than this, a step of work blocks others for some hundredths of a second."""
 
 
 async def run_uncancelled(work: Callable[[], T], threads: Executor | None = None) -> T:
@@ -25,7 +25,7 @@ async def run_uncancelled(work: Callable[[], T], threads: Executor | None = None
     can't be stopped, and a lock held around the work must not be released while it writes.
 
     Args:
-        threads: Where it is done; by default in the threads that all share.
+        threads: The threads that do it; by default those that all share.
     """
     in_context = contextvars.copy_context().run
     running = asyncio.get_running_loop().run_in_executor(threads, in_context, work)
@@ -39,7 +39,7 @@ async def run_uncancelled(work: Callable[[], T], threads: Executor | None = None
 
 
 async def give_way() -> None:
-    """Let other requests have their turn between two steps of work in the event loop.
+    """Let other requests run between two steps of work in the event loop.
 
     With a hundred thousand messages each step takes some hundredths of a second.
     """
@@ -47,7 +47,7 @@ async def give_way() -> None:
 
 
 async def beside(work: Callable[[], T], *, is_long: bool) -> T:
-    """The result of work, at once or, if it is long, from a thread, so that others go on."""
+    """The result of work; long work is done in a worker thread, so that others go on."""
     return await run_uncancelled(work) if is_long else work()
 
 

@@ -1,4 +1,4 @@
-"""Times as messages, receipts and lists have them."""
+"""Times in the form that messages, receipts and lists use."""
 
 from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo
@@ -22,7 +22,7 @@ def moment_of(text: object, zone: tzinfo = UTC) -> datetime | None:
 
     Args:
         text: The text.
-        zone: Where its clock stands if it does not say so.
+        zone: The time zone of a text that names none.
     """
     try:
         moment = datetime.fromisoformat(text) if isinstance(text, str) else None

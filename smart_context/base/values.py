@@ -19,7 +19,7 @@ OWNER = PersonId("owner")
 """The one person of a server that has no others: whoever its gate lets in."""
 
 NOBODY = PersonId("")
-"""Who asks when no gate has said so; nothing is theirs."""
+"""The person of a request that passed no gate; owns nothing."""
 
 OWN_KEY = "token"
 """The client name of requests with the server's own token; no other key has it."""

@@ -17,14 +17,14 @@ interface MoveResult {
   why: string;
 }
 
-/** What a request costs in money, and what one with all messages would. */
+/** The price of a request, and of one with all messages, in money. */
 interface PriceResult {
   now: number;
   everything: number;
   currency: string;
 }
 
-/** What a request costs, in tokens; without a price, that is not known. */
+/** The cost of a request in tokens; without `price` if the model's prices are unknown. */
 interface CostResult {
   sent: number;
   unchanged: number;
@@ -95,14 +95,14 @@ interface ContextResult {
   person?: string;
 }
 
-/** Where a topic is in a chat: the places of its messages among all, from 0. */
+/** The places of a topic's messages among all messages of a chat, from 0. */
 interface PlacesResult {
   id: string;
   label: string;
   places: number[];
 }
 
-/** The ids of a chat's messages, and where each topic is. */
+/** The ids of a chat's messages, and the places of each topic. */
 interface TopicMapResult {
   chat_id: string;
   message_ids: string[];
@@ -116,7 +116,7 @@ interface TrustFilesResult {
   files: string[];
 }
 
-/** A part of a vault that takes the user's trust. */
+/** A part of a vault that needs the user's trust. */
 interface TrustPartResult {
   id: string;
   kind: string;
@@ -132,7 +132,7 @@ interface TrustPartResult {
   models?: Record<string, string>;
 }
 
-/** What a vault asks for, and what of it is trusted. */
+/** The parts of a vault that need the user's trust, each with its state. */
 interface TrustResult {
   vault: string;
   digest: string;

@@ -1,4 +1,4 @@
-"""`[access]`: how a server knows who asks, and the names that it goes by."""
+"""`[access]`: the way a server identifies people, and the host names that it answers to."""
 
 import hashlib
 import ipaddress
@@ -50,32 +50,32 @@ class PublicHost(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessSettings:
-    """How a server knows who asks."""
+    """The way a server identifies the person of a request."""
 
     # `token`: one person, by start links and a token. `proxy`: a proxy names each person. `oidc`:
     # people log in at an OpenID provider.
     mode: Mode = "token"
-    hosts: tuple[PublicHost, ...] = ()  # names besides its own address that the server goes by
-    owner: str = ""  # the person, by the proxy's or the provider's name, who owns this installation
+    hosts: tuple[PublicHost, ...] = ()  # the server's names besides its own address
+    owner: str = ""  # the owner of this installation, as the proxy or provider names them
     header: str = ""  # the header in which the proxy names the person
-    trusted: tuple[Network, ...] = ()  # where the proxy is; the header counts from nowhere else
+    trusted: tuple[Network, ...] = ()  # the proxy's addresses; from others, the header is ignored
     issuer: str = ""  # the provider's address
     client_id: str = ""  # the server's name at the provider
     client_secret_env: str = ""  # the variable that holds its secret there; empty for none
 
     @property
     def has_people(self) -> bool:
-        """Several people use the vault."""
+        """True if several people use the vault."""
         return self.mode != "token"
 
     @property
     def digest(self) -> str:
-        """Changes with the settings."""
+        """A digest of the settings."""
         return hashlib.sha256(repr(self).encode()).hexdigest()
 
     @property
     def from_this_machine(self) -> "AccessSettings":
-        """As far as it may count before the user trusts a vault that says it."""
+        """The part that may be in force before the user trusts the vault that sets it."""
         if self.mode == "proxy":
             return replace(
                 self,
@@ -90,7 +90,7 @@ BY_TOKEN = AccessSettings()
 
 
 def read_access(access: Table) -> AccessSettings:
-    """What `[access]` says; the default when it is missing."""
+    """The settings in `[access]`; the default when it is missing."""
     access.allow(_EVERY_KEY)
     mode = access.text("mode", "token")
     if mode not in _KEYS:
@@ -205,7 +205,7 @@ def person_named(name: str, owner: str = "") -> PersonId | None:
 
     Args:
         name: Exactly as it was given: case and spaces count.
-        owner: The name of the installation's owner. Nobody else becomes that.
+        owner: The name of the installation's owner. Only that name gives `OWNER`.
     """
     if not name.strip() or len(name) > MOST_NAME or not name.isprintable():
         return None

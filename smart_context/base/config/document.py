@@ -147,7 +147,7 @@ _API_KEY = re.compile(r"(?:\b(?:sk|pk|rk|gsk|xai|hf|ghp|glpat|AIza)[-_A-Za-z0-9]
 _MAX_SHOWN = 60
 _HUGE = 10**20
 _LARGEST = 2**63 - 1
-"""The largest integer in TOML, whose parser here takes larger ones."""
+"""The largest integer in TOML; the parser accepts larger ones."""
 
 
 class Faults:
@@ -178,7 +178,7 @@ class Table:
     """One table of a document; a wrong value is noted and reads as its default.
 
     Attributes:
-        faults: Where faults are noted.
+        faults: Collects the faults.
     """
 
     def __init__(self, values: Mapping[str, Any], path: KeyPath, faults: Faults) -> None:
@@ -334,11 +334,11 @@ def read_toml(path: Path | Place, *, may_be_link: bool = False) -> TomlDocument:
 def settings_in(
     path: Path, *, may_be_link: bool = False, text: str | None = None
 ) -> Iterator[Table]:
-    """The top table of a settings file, empty without one; raises faults at the end.
+    """The top table of a settings file, empty without one; the block's end raises all faults.
 
     Args:
         may_be_link: Follow a link: for the user's own files, not for a vault's.
-        text: Read this in place of the file, which names it in faults.
+        text: Read this in place of the file; faults still name the file.
 
     Raises:
         ConfigInvalid: With every fault and its line.

@@ -31,7 +31,7 @@ _OWN_NETWORKS = tuple(
 
 
 class AddressRefused(ValueError):
-    """A text that is not a web address, or whose host is not one; says why."""
+    """A text that is not a web address, or has an invalid host; the message says why."""
 
 
 def is_loopback(host: str) -> bool:
@@ -78,7 +78,7 @@ def displayed_address(address: str) -> str:
 
 
 def open_warning(address: str) -> str:
-    """A sentence about what is sent unencrypted to another network; empty for others."""
+    """A warning for an address in another network without encryption; empty for others."""
     try:
         parts = urlsplit(plain_address(address))
     except AddressRefused:
@@ -100,7 +100,7 @@ def _is_near(host: str) -> bool:
 
 
 def host_warning(address: str) -> str:
-    """A sentence about a host that is not written in ASCII; empty for others."""
+    """A warning for a host that is invalid or not written in ASCII; empty for others."""
     try:
         host = urlsplit(plain_address(address)).hostname or ""
     except AddressRefused:
@@ -120,7 +120,7 @@ def _plain_host(host: str) -> str:
     labels = plain.removesuffix(".").split(".")
     if len(plain) > _LONGEST_HOST or not all(map(_LABEL.fullmatch, labels)):
         raise AddressRefused(f"{_NO_HOST}, found {_escaped(host)}")
-    # Such a name is an address in another notation, which nobody recognizes.
+    # A name that ends in a number is an IP address in a notation that nobody recognises.
     return _checked_ip(plain) if _NUMBER.fullmatch(labels[-1]) else plain
 
 
@@ -174,7 +174,7 @@ _ENDPOINT_KEYS = (
     *("context_window", "images"),
 )
 _RESERVED = (*CATEGORIES, EMBEDDED)
-"""What a chat's choice may begin with beside the id of a connection."""
+"""Beginnings of a chat's choice of a model that can't be the id of a connection."""
 
 _CONNECTION_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _LONGEST_NAME, _LONGEST_MODEL = 100, 500
@@ -190,7 +190,7 @@ class EndpointSettings:
     """One model at one endpoint that speaks the OpenAI API."""
 
     # with the version and without a slash at the end: `http://127.0.0.1:11434/v1`. Its host is in
-    # ASCII, and not one that passes for another (`plain_address`).
+    # ASCII, and does not imitate another (`plain_address`).
     base_url: str
     model: str  # the model's id there
     # from the environment or the key store, by `with_key`; `None` when there is none, or it was not
@@ -198,7 +198,7 @@ class EndpointSettings:
     api_key: str | None = field(default=None, repr=False)
     api_key_env: str = ""  # the variable's name; empty when none is named
     timeout_s: float = 60.0  # seconds to wait for the next piece of an answer
-    patience: float = 10.0  # the first piece may take so many times as long: it is read first
+    patience: float = 10.0  # times `timeout_s` for the first piece: the request is read first
     max_retries: int = 2  # requests after the first, on 429, 5xx and lost connections
     # tokens that the model takes, answer included; `None` if not set
     context_window: int | None = None
@@ -231,7 +231,7 @@ class Connection:
 
     id: str  # names it in settings and in a chat's choice: `ollama`
     name: str  # its name for people: `Ollama`
-    endpoint: EndpointSettings  # with the model that was chosen last; empty for none
+    endpoint: EndpointSettings  # with the model that was chosen last; its model is empty for none
 
 
 Endpoints = Mapping[str, EndpointSettings | None]
@@ -405,7 +405,7 @@ def _refuse_keys(table: Table) -> None:
 
 CURRENCY = "currency"
 CACHE_TTL_S = 300.0
-"""How long providers keep the beginning of a request, unless the settings say otherwise."""
+"""Seconds that providers keep the beginning of a request, by default."""
 
 _MILLION = 1_000_000
 _HIGHEST = 1_000_000
@@ -420,16 +420,16 @@ _MOST_KNOWN = 256
 class Price:
     """The price of a million tokens."""
 
-    input: float  # of what is sent
-    cached: float  # of what is sent with the same beginning as the request before
-    output: float  # of what is answered
+    input: float  # of tokens that are sent
+    cached: float  # of sent tokens at the beginning that equals the previous request's
+    output: float  # of tokens of the answer
 
     def of(self, *, sent: int, cached: int, answered: int) -> float:
         """The price of a request.
 
         Args:
             sent: All tokens of the request.
-            cached: Those at its beginning that the provider has read before.
+            cached: The tokens at its beginning that the provider has read before.
             answered: Tokens of the answer.
         """
         fresh = sent - min(cached, sent)

@@ -63,23 +63,23 @@ class VaultConfig:
     restricted_connections: frozenset[str] = frozenset()
     # instructions for every chat that the vault brings; empty for none
     named_instructions: str = ""
-    # what the vault says of the next; `None` when it says nothing
+    # the vault's own `agents_may_write`; `None` when it sets none
     named_agents_may_write: bool | None = None
-    # agents that use MCP may also set filters, pin and hide; if only the vault says so, it has to
-    # be trusted with it
+    # agents that use MCP may also set filters, pin and hide; a vault alone can allow it only if
+    # it is trusted with it
     agents_may_write: bool = False
-    # those in use: the vault's if it is trusted with them, else the user's own
+    # the instructions in use: the vault's if it is trusted with them, else the user's own
     instructions: str = ""
-    prices: Prices = NO_PRICES  # what models cost: what the vault says, else the user's own
-    # where the vault says that chats are kept; in force once it is trusted
+    prices: Prices = NO_PRICES  # the prices of models: the vault's, else the user's own
+    # the storage that the vault names; in force once it is trusted
     named_storage: StorageSettings = IN_FILES
-    storage: StorageSettings = IN_FILES  # where chats are kept
+    storage: StorageSettings = IN_FILES  # the storage of chats in use
     # seconds that providers keep the beginning of a request; `None` if not set
     cache_ttl_s: float | None = None
-    # what the vault says of the next; `None` when it says nothing
+    # the vault's own `access`; `None` when it sets none
     named_access: AccessSettings | None = None
-    # how a server knows who asks: what the vault says if it is trusted with that, else what the
-    # user says
+    # the way a server identifies people: the vault's if it is trusted with that, else the
+    # user's
     access: AccessSettings = BY_TOKEN
 
     @property
@@ -106,12 +106,13 @@ def read_config(
     No endpoint is in use yet, and no key is looked up: see `smart_context.vault.trust.parts`.
 
     A table `[plugins.X]` is checked against `plugin_settings["X"]`. That of an unknown plugin can't
-    be, and stays as it is: its folder may not have been synced yet, or its manifest may be
-    unreadable, which the host reports. A name that is nearly a known plugin's is a fault.
+    be checked, and only its `enabled` is read: its folder may not have been synced yet, or its
+    manifest may be unreadable, which the host reports. A name that is nearly a known plugin's is a
+    fault.
 
     Args:
-        plugin_settings: What each known plugin declares. Without an `enabled` of its own, a
-            plugin is off unless the user turns it on.
+        plugin_settings: The settings that each known plugin declares. A plugin that declares no
+            `enabled` is off unless the user turns it on.
         text: Read this in place of the file.
 
     Raises:
@@ -150,7 +151,7 @@ def read_instructions(chat: Table) -> str:
 
 
 def read_agents_may_write(mcp: Table) -> bool | None:
-    """What `[mcp]` says about changes by agents; `None` for nothing."""
+    """True if `[mcp]` lets agents change things; `None` if it sets nothing."""
     mcp.allow(("write",))
     return mcp.boolean("write", default=False) if "write" in mcp else None
 
@@ -261,24 +262,24 @@ class UserConfig:
     endpoints only once the user trusts them.
     """
 
-    # used where a vault names none, or none that is trusted
+    # for vaults that name none, or none that is trusted
     endpoints: Endpoints = field(default_factory=dict)
-    connections: Connections = field(default_factory=dict)  # those of all vaults
+    connections: Connections = field(default_factory=dict)  # for all vaults
     roles: Path  # the user's own roles, `<name>.toml`, with `templates/` below; may not exist
     # values of plugins' settings, for vaults that set none
     plugins: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     instructions: str = ""  # instructions for every chat, for vaults that have none
     agents_may_write: bool = False  # agents that use MCP may also set filters, pin and hide
-    prices: Prices = NO_PRICES  # what models cost, for vaults that name no prices
-    storage: StorageSettings = IN_FILES  # where chats are kept, for vaults that don't say so
+    prices: Prices = NO_PRICES  # the prices of models, for vaults that name none
+    storage: StorageSettings = IN_FILES  # the storage of chats, for vaults that name none
     # seconds that providers keep the beginning of a request; `None` if not set
     cache_ttl_s: float | None = None
-    access: AccessSettings = BY_TOKEN  # how a server knows who asks, for vaults that don't say so
+    access: AccessSettings = BY_TOKEN  # identifies people, for vaults that set none
 
     def defaults(
         self, plugin_settings: Mapping[str, Mapping[str, SettingSpec]]
     ) -> Mapping[str, Mapping[str, SettingSpec]]:
-        """What plugins declare, with the user's values as defaults."""
+        """The settings that plugins declare, with the user's values as defaults."""
         return {
             plugin: {
                 name: replace(spec, default=self.plugins.get(plugin, {}).get(name, spec.default))
@@ -297,7 +298,7 @@ def read_user_config(
     """The settings in the user's folder; the defaults when there is no file.
 
     Args:
-        plugin_settings: What known plugins declare; values of others are not checked or read.
+        plugin_settings: The settings that known plugins declare; those of others are not read.
         text: Read this in place of the file.
 
     Raises:

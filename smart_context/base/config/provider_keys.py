@@ -22,7 +22,7 @@ FILE_NAME = "provider-keys.json"
 SERVICE = "smart-context"
 IN_SYSTEM = "the system's key store"
 _STORED = ""
-"""Stands in the file for a key that the system's key store has."""
+"""The entry in the file for a key that is in the system's key store."""
 
 _logger = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ class ProviderKeys:
         return self._from_system(base_url)
 
     def places(self) -> Mapping[str, str]:
-        """Where the key of each endpoint is kept, for people."""
+        """The place of each endpoint's key, in words for people."""
         kept = self._file.read()[1].keys
         return {url: IN_SYSTEM if key == _STORED else str(self._file) for url, key in kept.items()}
 

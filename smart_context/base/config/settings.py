@@ -20,7 +20,7 @@ class SettingSpec:
     default: Any  # the value when the user sets none
     minimum: float | None = None  # smallest number allowed, included
     maximum: float | None = None  # largest number allowed, included
-    choices: tuple[Any, ...] = ()  # the only values allowed; none: any
+    choices: tuple[Any, ...] = ()  # the only values allowed; empty for any
     description: str = ""  # for people, in one sentence
     is_retired: bool = False  # earlier versions had it; a value is ignored with a warning
 

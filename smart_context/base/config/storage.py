@@ -1,4 +1,4 @@
-"""`[storage]`: where chats are kept, and how processes tell each other of events."""
+"""`[storage]`: the database of chats, and the service that carries events between processes."""
 
 import re
 from collections.abc import Mapping
@@ -25,14 +25,14 @@ _EVENTS, _EVENTS_EXAMPLE = ("redis", "rediss"), "redis://host:6379/0"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StorageSettings:
-    """Where chats, and all that stands beside them, are kept."""
+    """The storage of chats, and of all that belongs to them."""
 
     url: str = ""  # the database, `postgresql://…`; empty: the memory folder
-    events: str = ""  # what carries events between processes, `redis://…`; empty: the database
+    events: str = ""  # the service that carries events, `redis://…`; empty: the database
 
     @property
     def shown(self) -> str:
-        """What is named, without passwords."""
+        """The addresses, without passwords."""
         return " ".join(without_password(url) for url in (self.url, self.events) if url)
 
 
@@ -40,7 +40,7 @@ IN_FILES = StorageSettings()
 
 
 def read_storage(storage: Table) -> StorageSettings:
-    """What `[storage]` says."""
+    """The settings in `[storage]`."""
     storage.allow(("url", "events"))
     return StorageSettings(
         url=_url(storage, "url", _DATABASES, _DATABASE_EXAMPLE),
@@ -49,7 +49,7 @@ def read_storage(storage: Table) -> StorageSettings:
 
 
 def storage_in(environ: Mapping[str, str], otherwise: StorageSettings) -> StorageSettings:
-    """What the environment says, which wins, or the settings.
+    """The storage that the environment names; what it leaves out is taken from the settings.
 
     Raises:
         ConfigInvalid: A variable holds no address of its kind.
@@ -97,12 +97,12 @@ def _is_of(url: str, schemes: tuple[str, ...]) -> bool:
 
 
 def no_driver() -> str:
-    """What to do where the driver of a database is missing."""
+    """The instruction for a missing driver of a database."""
     return f"PostgreSQL needs a driver that is not installed here. To add it: {how_to_add('team')}"
 
 
 def without_password(url: str) -> str:
-    """A URL as it can be shown, however it was mistyped."""
+    """A URL without its password, even if it is mistyped."""
     head, sign, rest = url.rpartition("@")
     found = _USER.match(head if sign else url)
     assert found is not None  # noqa: S101 - it matches any text
@@ -114,7 +114,7 @@ def without_password(url: str) -> str:
 
 
 def _can_be_split(url: str) -> bool:
-    """False for a URL whose parts, a password among them, nobody can tell."""
+    """True if the parts of a URL, such as its password, can be told apart."""
     try:
         return bool(urlsplit(url).scheme)
     except ValueError:

@@ -1,1 +1,1 @@
-"""Files on disk: whole or not at all, by descriptor, one writer at a time."""
+"""Files on disk: written whole, opened by descriptor, one writer at a time."""

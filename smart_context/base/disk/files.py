@@ -46,7 +46,7 @@ def could_not(verb: str, path: Path | Place, error: OSError) -> StoreFailed:
 
 
 def advice(error: Exception) -> str:
-    """What the user can do when the disk refuses."""
+    """The advice for a user when the disk refuses."""
     number = error.errno if isinstance(error, OSError) else None
     return _ADVICE.get(number or 0, "Check the folder and try again.")
 
@@ -105,7 +105,7 @@ def signature_of_open(descriptor: int) -> Signature:
 
 
 def signature_in(folder: Folder, name: str) -> Signature | None:
-    """As `signature_of`, in an open folder; raises `OSError` as `signature_of`."""
+    """As `signature_of`, in an open folder; raises `OSError` where that raises `StoreFailed`."""
     try:
         status = folder.status(name)
     except FileNotFoundError:

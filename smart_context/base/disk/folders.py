@@ -51,7 +51,7 @@ _SPECIAL = {  # the errors for a link, a socket, or a pipe without a reader
 _STANDS_FOR_ANOTHER = 0x20000000  # Windows' bit of "name surrogates"
 _BLOCK = 1 << 20
 _ONE_SPELLING = re.compile(r"[\w .-]*[\w-]", re.ASCII)
-"""A name that only another case could spell otherwise."""
+"""A name whose only other spellings differ in case."""
 
 
 T = TypeVar("T")
@@ -85,7 +85,8 @@ class TooLarge(OSError):
 def leads_elsewhere(status: os.stat_result) -> bool:
     """True for the status of a link, also of a junction of Windows.
 
-    Windows marks other files like these, too, such as those that OneDrive fetches when needed.
+    Windows marks other files similarly, such as those that OneDrive fetches when needed; they are
+    not links.
     """
     tag = getattr(status, "st_reparse_tag", 0)
     return stat.S_ISLNK(status.st_mode) or bool(tag & _STANDS_FOR_ANOTHER)
@@ -131,7 +132,7 @@ def path_of_open(descriptor: int) -> str | None:
 
 
 def explained(error: OSError, path: Path, wanted: str) -> OSError:
-    """The error of opening a file, as `NotPlain` if it means that."""
+    """The error of opening a file; as a `NotPlain` if the file is no plain one."""
     return NotPlain(path, wanted) if error.errno in _SPECIAL else error
 
 
@@ -170,7 +171,7 @@ class Folder:
 
     @property
     def path(self) -> Path:
-        """Where it was opened, for messages."""
+        """The path that it was opened by, for messages."""
         return Path(self._path)
 
     def close(self) -> None:
@@ -285,7 +286,7 @@ class Folder:
         """Remove an empty folder.
 
         Raises:
-            OSError: It is none, it is not empty, or the system refuses.
+            OSError: It is not a folder, it is not empty, or the system refuses.
         """
         self._patiently(lambda: os.rmdir(self._prefix + name, dir_fd=self.descriptor))
 
@@ -319,7 +320,7 @@ class Folder:
                 os.fsync(self.descriptor)
 
     def _patiently(self, change: Callable[[], T], tries: int = _TRIES) -> T:
-        """Do something to a name; on Windows for about a second also while others use the file.
+        """Change a name; on Windows, retry while others use the file, for a second by default.
 
         Windows, where folders have no descriptors, refuses to move or remove an open file, and to
         open one that is just being moved.

@@ -1,6 +1,6 @@
 """Locks that end with the process which holds them, even if it is killed.
 
-They are advisory: a locked file can be read and written, by others, too.
+They are advisory: others can still read and write a locked file.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ if sys.platform == "win32":
     _kernel = ctypes.WinDLL("kernel32", use_last_error=True)
     _FAIL_AT_ONCE, _EXCLUSIVE = 1, 2  # flags of LockFileEx
     _ERROR_LOCK_VIOLATION = 33
-    # OVERLAPPED. Others can't read or write the byte that is locked, so it is one that no file has.
+    # OVERLAPPED. Others can't read or write the locked byte, so it lies beyond the end of any file.
     _WHERE = struct.pack("@2P2IP", 0, 0, 0, 1 << 30, 0)
 
     def try_lock(descriptor: int, *, shared: bool = False) -> bool:

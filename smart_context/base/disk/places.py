@@ -76,7 +76,7 @@ def place_below(top: Path, folder: Path) -> Place:
 def relative_or_whole(
     path: str | Path, start: Path, relpath: Callable[[str, str], str] = os.path.relpath
 ) -> str:
-    """The way from a folder to a path; the path itself if it is on another drive."""
+    """The relative path from a folder to a path; the path itself if it is on another drive."""
     try:
         return relpath(os.fspath(path), os.fspath(start))
     except ValueError:

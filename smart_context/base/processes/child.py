@@ -28,13 +28,13 @@ from smart_context.base.processes.groups import Group
 from smart_context.base.processes.needed import needed_by
 
 START_S = 60.0 if sys.platform == "win32" else 20.0
-"""How long the process may take to start.
+"""Seconds that the process may take to start.
 
 On Windows a scanner for viruses reads each file before Python does.
 """
 
 RESTART_PAUSE_S = 30.0
-"""How long no other is started after one that could not start."""
+"""Seconds without a new attempt after a process could not start."""
 
 _PATIENCE = 2 if sys.platform == "win32" else 20
 """A job's clock time may be this many times its processor time, as on a busy machine.
@@ -60,7 +60,7 @@ class ChildFailed(SmartContextError):
     """The child process gave no result; the message says why, as in `it takes …`.
 
     Attributes:
-        last_words: What a process printed that could not start, for the log.
+        last_words: The output of a process that could not start, for the log.
     """
 
     def __init__(self, reason: Reason, message: str, last_words: str = "") -> None:
@@ -130,7 +130,7 @@ class ChildProcess:
         return self._holds
 
     def provides(self, modules: Sequence[str]) -> bool:
-        """True if a job can use these modules; they are imported if no job was done yet."""
+        """True if a job can use these modules; before the first job, they are added."""
         if not self._is_ready:
             self._modules = tuple(dict.fromkeys((*self._modules, *modules)))
         return set(modules) <= set(self._modules)
@@ -162,7 +162,7 @@ class ChildProcess:
         *,
         goes_on: bool = False,
     ) -> dict[str, Any]:
-        """The process's answer: a `value`, or why the work was `refused`.
+        """The process's answer: a `value`, or the reason why the work was `refused`.
 
         Args:
             serve: Answers what the job asks for; `None` where it only tells something.
@@ -190,7 +190,7 @@ class ChildProcess:
             self.kill()
             raise
         finally:
-            # It may have been taken over, and tell what is not so.
+            # A process that was taken over may lie about its time.
             passed_s = monotonic() - began
             self.spent_s = min(passed_s, max(passed_s / _PATIENCE, told_s))
         if "failed" in answer:
@@ -198,7 +198,7 @@ class ChildProcess:
         return cast("dict[str, Any]", answer)
 
     def _last_answer(self, serve: Callable[[Any], bytes | None] | None) -> Any:
-        """What it answers once nothing more is asked."""
+        """The answer that ends the job; its questions before are served."""
         answer = self._received()
         while serve is not None and "asked" in answer:
             if (content := serve(answer["asked"])) is not None:
@@ -210,7 +210,7 @@ class ChildProcess:
         return json.loads(read_frame(self._answers, _MAX_ANSWER_BYTES))
 
     def _prepare(self) -> None:
-        """Let it import its modules and give up its rights: nothing of a stranger came yet."""
+        """Let it import its modules and give up its rights, before it gets untrusted input."""
         setup = {
             "modules": self._modules,
             "memory_bytes": self._memory_bytes,
@@ -265,7 +265,7 @@ class ChildProcess:
 
 
 def _lifeline() -> tuple[list[int], list[BinaryIO]]:
-    """A pipe that nothing is written into: the child's end, and ours, which ends with us."""
+    """A pipe that carries no data: the child's end, and ours, which closes when we end."""
     if sys.platform == "win32":  # the group ends with us
         return [], []
     there, here = os.pipe()
@@ -309,11 +309,11 @@ class Child:
     importable, its arguments must be picklable, and its result plain data as in JSON.
 
     Before its first job the process gives up files, network and other processes, as far as the
-    system can take them away (`confinement`). A job can import only what was named by then; one
-    that needs more gets a new process.
+    system can take them away (`confinement`). A job can import only the modules that were named by
+    then; one that needs more gets a new process.
 
     Args:
-        modules: Imported before the first job, so that no deadline includes it, as for `needs`.
+        modules: Imported before the first job, outside of any deadline; named as for `needs`.
         environ: This program's environment; only what Python itself needs is passed on.
         before: Called once in each process while it has its rights, to open a file; picklable.
     """
@@ -384,14 +384,13 @@ class Child:
 
         Args:
             work: A function of a module; `needs` tells what it imports.
-            arguments: What it is called with.
+            arguments: The arguments of the call.
             deadline_s: Most processor time. A job that waits instead is ended, too, after about
                 twenty times as long; twice as long where the system can't limit processor time.
-            wait_s: How long it may wait for its turn.
-            serve: Answers what the work asks for by `child_main.ask`, and hears what it tells, to
-                which it gives no answer; check it as the result.
-            goes_on: The next job needs what this one leaves in the process, which is not replaced
-                though it has grown large.
+            wait_s: Seconds that it may wait for its turn.
+            serve: Answers what the work asks for by `child_main.ask`; returns `None` for what it
+                tells by `child_main.tell`. Check both like the result.
+            goes_on: Keep the process, even if it has grown large: the next job needs its state.
 
         Raises:
             ChildFailed: If it took too long or too much memory, or crashed.

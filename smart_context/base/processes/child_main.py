@@ -26,7 +26,7 @@ from smart_context.base.processes.confinement import confine
 from smart_context.base.processes.frames import read_frame, write_frame
 
 _MODIFIED: Final = slice(4, 12)
-"""Where compiled code has its flags (0: compare times) and the time of its source (PEP 552)."""
+"""In a compiled file, the flags (0: compare times) and the time of its source (PEP 552)."""
 
 
 def keep(package: str) -> None:
@@ -115,7 +115,7 @@ _pipes: ContextVar[tuple[BinaryIO, BinaryIO]] = ContextVar("pipes")
 
 
 def ask(question: object) -> bytes:
-    """What the parent answers to a question of the job that runs; plain data as in JSON.
+    """The parent's answer to a question of the current job; the question is data as in JSON.
 
     Raises:
         EOFError: If the parent has ended.
@@ -126,7 +126,7 @@ def ask(question: object) -> bytes:
 
 
 def tell(what: object) -> None:
-    """Tell the parent something that is no list during a job; it does not answer."""
+    """Tell the parent something during a job; it does not answer. No list: those are questions."""
     write_frame(_pipes.get()[1], _encoded({"asked": what}))
 
 
@@ -142,7 +142,7 @@ def main() -> None:
     size = _size_reader()
     large = size() + _LARGE_SHARE * setup["memory_bytes"]
     _end_with_parent(setup["lifeline"])
-    _silence(2)  # why it can't start would have been said by now
+    _silence(2)  # the reason why it can't start would be printed by now
     holds = _give_up_rights(size() + setup["memory_bytes"])
     write_frame(answers, json.dumps(holds).encode())
     with contextlib.suppress(EOFError):
@@ -157,7 +157,7 @@ def main() -> None:
 
 
 def _load(modules: list[str]) -> None:
-    """Import modules, and keep the code of packages; what is missing, its job reports."""
+    """Import modules, and keep the code of packages; a job reports those that it misses."""
     keep("encodings")
     for module in modules:
         with contextlib.suppress(ImportError):
@@ -203,7 +203,7 @@ def _encoded(answer: dict[str, Any]) -> bytes:
 
 
 def _size_reader() -> Callable[[], int]:
-    """Tells the bytes of address space in use; 0 where the system does not tell.
+    """A function for the bytes of address space in use; 0 where the system does not tell.
 
     It opens its source now, since later no file can be opened.
     """
@@ -233,7 +233,7 @@ if sys.platform == "win32":
         return contextlib.nullcontext()
 
     def _end_with_parent(lifeline: int | None) -> None:
-        """Nothing: the system ends the group of a process that has ended."""
+        """Do nothing: the system ends the group when the parent ends."""
 
 else:
     import fcntl
@@ -241,7 +241,7 @@ else:
     from collections.abc import Iterator
 
     def _give_up_rights(most_bytes: int) -> list[str]:
-        """Limit the memory; forbid files, the network and other processes; name what holds."""
+        """Limit memory; forbid files, network and other processes; name the mechanisms in force."""
         limits = [
             (resource.RLIMIT_AS, most_bytes),
             (resource.RLIMIT_CORE, 0),
@@ -272,7 +272,7 @@ else:
     def _end_with_parent(lifeline: int) -> None:
         """End this process, even during a job, when the parent ends.
 
-        Nothing is ever written into the lifeline, so what signals is its end.
+        The lifeline carries no data, so a signal means that it was closed.
         """
         fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
         fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)

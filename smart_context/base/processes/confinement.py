@@ -1,4 +1,4 @@
-"""Takes from this process whatever could reach the user's things: files, network, processes.
+"""Takes from this process its access to the user's files, to the network and to processes.
 
 Each mechanism works without the others, so one that the kernel lacks costs nothing more. The
 numbers are the kernel's ABI, which never changes: `include/uapi/linux/{prctl,landlock,seccomp,
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 MECHANISMS = ("user nobody", "hidden memory", "Landlock", "seccomp")
-"""What may hold, in the order in which it is applied."""
+"""The names of the mechanisms, in the order in which they are applied."""
 
 _NOBODY = 65534
 _PR_SET_DUMPABLE, _PR_CAPBSET_READ, _PR_SET_NO_NEW_PRIVS = 4, 23, 38
@@ -32,7 +32,7 @@ _LOAD, _EQUAL, _AT_LEAST, _HAS_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 _PROT_EXEC = 4
 _NEWEST_KNOWN = 470
-"""Later calls are answered as by a kernel without them, so that libc takes the older ones."""
+"""Newer calls are answered as by a kernel without them, so that libc uses older ones."""
 
 _X32 = 0x40000000
 _MACHINES = {"x86_64": (0xC000003E, 0, 317), "aarch64": (0xC00000B7, 1, 277)}
@@ -89,7 +89,7 @@ _FCNTL_ALLOWED = (1, 3, 4)
 
 
 def hide_memory() -> bool:
-    """Keep programs of the same user out of this process's memory; False where that can't be.
+    """Keep programs of the same user out of this process's memory; False where that is impossible.
 
     They can't trace it nor open its `/proc/PID/mem`, and it leaves no core dump. Root still can.
     """
@@ -101,7 +101,7 @@ def hide_memory() -> bool:
 
 
 def confine() -> list[str]:
-    """Give up all that this system can take away, for good, and name what holds now.
+    """Give up, for good, all rights that this system can take away.
 
     Open descriptors stay usable; nothing can be opened, connected, run, signalled or looked at
     any more. Modules that are not yet loaded can't be, unless their code is in memory.
@@ -121,7 +121,7 @@ def confine() -> list[str]:
 
 
 def reachable(holds: Sequence[str]) -> list[str]:
-    """What code that has taken over a child could still reach, given what holds."""
+    """The things that hostile code in a child could still reach, by the mechanisms in force."""
     if "seccomp" in holds:
         return []
     if "Landlock" in holds:
@@ -132,7 +132,7 @@ def reachable(holds: Sequence[str]) -> list[str]:
 
 
 def confinement_words(holds: Sequence[str]) -> str:
-    """Says what holds, and what a file that takes over its reader could reach."""
+    """A sentence about the mechanisms in force, and about what a hostile file could reach."""
     by = f" ({', '.join(holds)})" if holds else ""
     if not (left := reachable(holds)):
         return f"The readers of files and code reach no file, network, program or process{by}"
@@ -168,12 +168,12 @@ def _become_nobody() -> bool:
 
 
 def _forgo_privileges() -> bool:
-    """Both mechanisms below ask for this of a process without rights."""
+    """Set `no_new_privs`, which both mechanisms below need in a process without rights."""
     return bool(_libc().prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
 
 
 def _restrict_files() -> bool:
-    """Landlock: no file, TCP port, abstract socket, and no process outside."""
+    """Landlock: forbid files, TCP ports, abstract sockets and signals to outer processes."""
     version = _call(_LANDLOCK_CREATE_RULESET, None, 0, _LANDLOCK_CREATE_RULESET_VERSION)
     rights = max(count for since, count in _FILE_RIGHTS.items() if since <= version)
     fields = [(1 << rights) - 1]

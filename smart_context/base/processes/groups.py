@@ -56,7 +56,7 @@ else:
         """A process that was just started in a session of its own, with all that it starts.
 
         Args:
-            ends_with_us: Of no effect; the process itself sees to that.
+            ends_with_us: No effect here: the process ends itself (`child_main`).
         """
 
         def __init__(

@@ -1,4 +1,4 @@
-"""Says what a child has to import before a job, since it can't import during the job."""
+"""Declares the modules that a child imports before a job, since it can't during the job."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -7,11 +7,11 @@ Work = TypeVar("Work", bound=Callable[..., object])
 
 
 def needs(*modules: str) -> Callable[[Work], Work]:
-    """Declare what a function imports when it is called in a child, besides its own module.
+    """Declare the modules that a function imports in a child, besides its own module.
 
     Args:
-        modules: Their names; `package.*` keeps all modules of a package at hand. What is not
-            installed is left out.
+        modules: Their names; `package.*` keeps all modules of a package at hand. Modules that
+            are not installed are left out.
     """
 
     def declared(work: Work) -> Work:

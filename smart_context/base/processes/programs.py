@@ -25,21 +25,21 @@ _KEPT = (
     *("USERPROFILE", "HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA"),
 )
 _FOLDER_LISTS = ("PATH", "LD_LIBRARY_PATH")
-"""Where programs, and the libraries that they load, are looked for."""
+"""The variables with the search paths of programs and of the libraries that they load."""
 
 NETWORK_VARIABLES = (
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
     *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR"),
 )
-"""What a program also needs to reach the network as the user does."""
+"""The other variables that a program needs to reach the network as the user does."""
 
 NOT_INSTALLED = "is not installed"
 """The reason for a program that is not on the PATH."""
 
 _CHUNK_BYTES = 1 << 16
 _LAST_WORDS_S = 0.5
-"""How long the output of a program that has ended may take to arrive."""
+"""Seconds that the output of a program that has ended may take to arrive."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ def clean_environment(
 
     Args:
         keep: Names to pass on in addition to the usual ones; `X_*` matches a prefix.
-        away_from: A folder with other people's files; the PATH leads to no program in it.
+        away_from: A folder with other people's files; search paths leave out folders in it.
     """
     names = {*_KEPT, *keep}
     beginnings = tuple(name.removesuffix("*") for name in names if name.endswith("*"))

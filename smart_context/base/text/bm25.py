@@ -13,7 +13,7 @@ Floats = NDArray[np.float32]
 Numbers = NDArray[np.uint32]
 
 MOST_GAIN = 2.2
-"""The most that a word adds to a score, however often it occurs, before its rarity."""
+"""The most that a word adds to a score, however often it occurs; its rarity multiplies that."""
 
 _SATURATION = MOST_GAIN - 1
 _LENGTH_WEIGHT = 0.75
@@ -25,10 +25,10 @@ def rarity(holding: int, total: int) -> float:
 
 
 def gains(counts: Floats, lengths: Floats, average: float) -> Floats:
-    """The score that a word adds to each document with it, before its rarity.
+    """The score that a word adds to each document with it, not yet multiplied by its rarity.
 
     Args:
-        counts: How often each document has the word.
+        counts: The occurrences of the word in each document.
         average: The mean length of all documents.
     """
     penalty = 1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * lengths / (average or 1.0)
@@ -40,9 +40,9 @@ class Postings:
     """The documents of each word, as arrays that can be kept on disk."""
 
     words: Sequence[str]
-    ends: Numbers  # of each word, where its postings end in `positions` and `counts`
+    ends: Numbers  # for each word, the end of its postings in `positions` and `counts`
     positions: Numbers  # the documents that have the word, by their positions
-    counts: Numbers  # how often they have it
+    counts: Numbers  # the occurrences of the word in each
     lengths: Numbers  # the number of words of each document
 
 
@@ -83,7 +83,7 @@ class Bm25:
             found[1].append(count)
 
     def scores(self, query_words: Iterable[str]) -> Floats:
-        """Shape (n,): how well each document answers the query; 0 where no word is shared.
+        """Shape (n,): the score of each document for the query; 0 where no word is shared.
 
         A repeated word counts once.
         """
@@ -100,7 +100,7 @@ class Bm25:
     def shares(self, query_words: Iterable[str]) -> Floats:
         """Shape (n,): each document's share of the query; rare words weigh more.
 
-        From 0 to 1, whatever a document's length and however often it has a word.
+        From 0 to 1. The document's length and repeated words make no difference.
         """
         found = np.zeros(len(self), dtype=np.float32)
         most = 0.0
@@ -112,7 +112,7 @@ class Bm25:
         return found / np.float32(most or 1.0)
 
     def postings(self) -> Postings:
-        """The whole index, to be kept."""
+        """The whole index, to be stored."""
         words = [*self._rows, *(word for word in self._added if word not in self._rows)]
         found = [self._postings_of(word) for word in words]
         return Postings(

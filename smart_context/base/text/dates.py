@@ -43,7 +43,7 @@ class NamedDate(NamedTuple):
 
     start: int  # where it begins
     end: int  # where it ends
-    # what it may mean: `3/5/2026` is the third of May, or the fifth of March
+    # its possible meanings: `3/5/2026` is the third of May, or the fifth of March
     readings: tuple[Period, ...]
 
 

@@ -1,9 +1,9 @@
 """Finds invisible characters in a text, which can hide words or reverse them.
 
 Most such characters have a use: they join emoji, shape Persian and Indic words, select the form of
-a character, keep Hebrew punctuation in place. Their neighbours tell, with the tables of
-`base/text/unicode_tables.py`. A use without a visible effect does not count: it could spell a
-message.
+a character, keep Hebrew punctuation in place. The characters next to them, and the tables of
+`base/text/unicode_tables.py`, show if they have one here. A use without a visible effect does not
+count: it could spell a message.
 """
 
 import functools
@@ -87,7 +87,7 @@ class _Neighbours:
 
 
 class _Lines:
-    """The lines of a text, each read once, in which direction marks have a use."""
+    """Finds the lines of a text in which direction marks have a use; reads each line once."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -95,7 +95,7 @@ class _Lines:
         self._left = 0
 
     def may_turn(self, position: int) -> bool:
-        """True if a direction mark has a use there: in lines from right to left."""
+        """True if a direction mark has a use there: the first eight in a line with such letters."""
         if position > self._end:
             start = self._text.rfind("\n", 0, position) + 1
             end = self._text.find("\n", position)

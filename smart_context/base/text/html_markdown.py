@@ -1,4 +1,4 @@
-"""A fragment of HTML as Markdown. Pure, and linear in its length, whatever it holds.
+"""Converts a fragment of HTML to Markdown. Pure, and linear in its length, whatever it holds.
 
 Own code: `markdownify` gives up on deep nesting and is quadratic in places, `html-to-markdown`
 brings 22 MB of native code, `html2text` has another licence.
@@ -17,20 +17,20 @@ _TAG = re.compile(
 _ATTRIBUTE = re.compile(r"(?<![\w-])([\w-]++)\s*+=\s*+(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]++))")
 _LONGEST_TAG = 4_000
 _Attributes = Mapping[str, str] | None
-"""Those of a tag that opens; `None` for one that closes."""
+"""The attributes of an opening tag; `None` for a closing one."""
 _SPACES = re.compile(r"[ \t\r\n\f]+")
 _LANGUAGE = re.compile(r"\blanguage-([\w+#.-]{1,40})")
 _MARK = re.compile(
     r"`|\*(?=\S)|(?<=\S)\*|(?<!\w)_(?=\S)|(?<=\S)_(?!\w)|\\(?=[!-/:-@\[-`{-~])"
     r"|&(?=#?\w{1,32};)|\](?=[(\[:])"
 )
-"""What would be drawn otherwise than it is written."""
+"""Characters that Markdown would interpret."""
 _FIRST_MARK = re.compile(
     r"^(?:#(?=#{0,5}(?:\s|$))|[-+*](?=\s|$)|-(?=[- ]*$)|=(?==*\s*$)|>|~(?=~~)"
     r"|\d{1,9}(?=[.)](?:\s|$)))",
     re.MULTILINE,
 )
-"""What would, too, at the beginning of a line."""
+"""Characters that Markdown would interpret at the beginning of a line."""
 _ADDRESS = re.compile(r"(?:https?://|mailto:)\S", re.IGNORECASE)
 _ENDS_ADDRESS = re.compile(r"[()\s]")
 _EMPHASIS = {
@@ -48,14 +48,14 @@ _SILENT = frozenset(("script", "style", "template", "head", "title"))
 _HARD_BREAK = "  \n"
 _LONGEST_NUMBER = 8
 _DEEPEST = 12
-"""Lists and quotations that lie deeper are drawn no deeper: each level is written on each line."""
+"""The most levels of lists, and of quotations, that are drawn: each line repeats every level."""
 
 
 def markdown_of(source: str) -> str:
     """The fragment as Markdown.
 
     Headings, lists, code, tables, quotations, links and emphasis are kept. A picture that is a file
-    leaves its description; of a link to anything but a page or a mail address the text stays.
+    becomes its description. A link to anything but a page or a mail address becomes its text.
     """
     source = _without_comments(source)
     writer, at = _Writer(), 0
@@ -88,25 +88,25 @@ class _Line:
     """Text between two blocks, with its marks."""
 
     pieces: list[str] = field(default_factory=list)
-    # the marks that are open, and where their text begins
+    # the open marks, each with the start of its text
     marks: dict[str, int] = field(default_factory=dict)
-    link: tuple[int, str] | None = None  # where a link's text begins, and its address
-    code: int | None = None  # where code begins
+    link: tuple[int, str] | None = None  # the start of a link's text, and its address
+    code: int | None = None  # the start of code
 
     def open(self, mark: str) -> None:
-        """Begin emphasis; within the same there is nothing to begin."""
+        """Begin emphasis, unless the same emphasis, or code, is open."""
         if mark not in self.marks and self.code is None:
             self.pieces.append("")
             self.marks[mark] = len(self.pieces)
 
     def close(self, mark: str) -> None:
-        """End emphasis, and what began in it."""
+        """End emphasis, and all emphasis that began in it."""
         while mark in self.marks:
             last, start = self.marks.popitem()
             self._wrap(start, last, last)
 
     def end_link(self) -> None:
-        """End a link; one without a text, or to its own text, is that."""
+        """End a link; without a text, or with its address as its text, it becomes plain text."""
         if self.link is None:
             return
         for mark in [mark for mark, start in self.marks.items() if start >= self.link[0]]:
@@ -126,7 +126,7 @@ class _Line:
             self.pieces[start:] = [f"{fence}{pad}{text}{pad}{fence}"] if text.strip() else [text]
 
     def _wrap(self, start: int, before: str, after: str) -> None:
-        """Put marks around the pieces from `start`, spaces outside; none around nothing."""
+        """Put marks around the pieces from `start`, inside outer spaces; none around blanks."""
         text = "".join(self.pieces[start:])
         if said := text.strip():
             lead = text[: len(text) - len(text.lstrip())]
@@ -135,7 +135,7 @@ class _Line:
         self.pieces[start:] = [text]
 
     def taken(self) -> str:
-        """The text so far, all marks closed; then it is empty."""
+        """Close all marks, and return and clear the text so far."""
         self.end_code()
         self.end_link()
         for mark in [*self.marks]:
@@ -148,7 +148,7 @@ class _Line:
 class _List:
     """A list that is open."""
 
-    number: int | None  # of its next item; `None` without numbers
+    number: int | None  # the number of its next item; `None` without numbers
     is_begun: bool = False  # an item was written
 
 
@@ -160,12 +160,12 @@ class _Writer:
         self._line = _Line()
         self._heading = 0
         self._lists: list[_List] = []
-        self._marker = ""  # of an item whose text has not come
+        self._marker = ""  # the marker of an item whose text has not come yet
         self._quotes = 0
         self._code: list[str] | None = None  # a block of code
         self._language = ""
         self._silent = ""
-        self._tables = 0  # how many are open; those within another are text of its cells
+        self._tables = 0  # open tables; an inner one becomes text of the outer one's cells
         self._rows: list[list[str]] = []
         self._is_in_cell = False
         self._quote = ""  # the marks of quotations before the last block
@@ -186,7 +186,7 @@ class _Writer:
         }
 
     def text(self, source: str) -> None:
-        """Write a text with entities."""
+        """Write a text, whose entities are resolved."""
         if not source or self._silent:
             return
         said = html.unescape(source)
@@ -199,7 +199,7 @@ class _Writer:
             self._line.pieces.append(_MARK.sub(lambda found: _escaped(found[0]), said))
 
     def tag(self, name: str, attributes: _Attributes) -> None:
-        """Heed a tag."""
+        """Apply a tag."""
         if self._silent or name in _SILENT:
             self._silent = self._silent if attributes is not None and self._silent else ""
             self._silent = self._silent or (name if attributes is not None else "")
@@ -213,7 +213,7 @@ class _Writer:
             self._end_block()
 
     def whole(self) -> str:
-        """All that was written."""
+        """Close all that is open, and return all that was written."""
         self._pre("pre", None)
         self._end_table()
         self._end_block()

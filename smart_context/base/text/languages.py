@@ -1,4 +1,4 @@
-"""Tells the language of a text by its script and its most frequent words."""
+"""Detects the language of a text by its script and its most frequent words."""
 
 import math
 import re
@@ -40,8 +40,8 @@ _TAG, _TAG_BASE = "\U000e0001", 0xE0000
 def language_of(text: str) -> str:
     """The ISO 639-1 code of the language, from the first 2,000 characters; empty if unknown.
 
-    Code and addresses don't count. A text of two languages has the one that fills more of it; one
-    quarter of another script outweighs Latin names among it.
+    Code and addresses don't count. Of two languages, the one that fills more of the text wins; a
+    quarter of the letters in another script outweighs Latin names among them.
     """
     return _language_of(text[:_MOST_READ])
 
@@ -53,9 +53,9 @@ def _language_of(beginning: str) -> str:
 
 
 def signs_of(text: str) -> float:
-    """How many more frequent words and letters speak for the text's language than for English.
+    """The frequent words and letters that show the text's language, minus those that show English.
 
-    For English itself, how many speak for it. Infinite for a script of its own.
+    For an English text, those that show English. Infinite for a language with a script of its own.
     """
     shown = _CODE.sub(" ", text[:_MOST_READ])
     if _by_script(shown):
@@ -108,7 +108,7 @@ def _signs(lowered: str) -> dict[str, float]:
 
 
 def main_language(texts: Sequence[str]) -> str:
-    """The language that most of the texts are in, of 64 spread over them; empty if unknown."""
+    """The language of most texts in a sample of 64 at most, spread over all; empty if unknown."""
     step = -(-len(texts) // _MOST_TEXTS) or 1
     known = Counter(language_of(text[:_BEGINNING]) for text in texts[::step])
     del known[""]

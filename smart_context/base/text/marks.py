@@ -1,4 +1,4 @@
-r"""Marks around quoted texts, which no text closes in a spelling that a model may accept.
+r"""Marks around quoted texts, and the escaping of texts that would close them.
 
 A model reads `</ SAID >`, `&lt;/said&gt;`, full-width brackets, letters with invisible characters
 between them and `<\/said x="1">` as the same end of a quotation, so they count as that here.
@@ -30,16 +30,16 @@ _DASHES = str.maketrans(
     }
 )
 _LEVELS = 3
-"""Entities within entities that are resolved."""
+"""The levels of entities within entities that are resolved."""
 
 _LOOKED_AT = 64
-"""Characters after a bracket that are read at first."""
+"""The characters after a bracket that are read at first."""
 
 
 def unclosed(text: str, names: tuple[str, ...]) -> str:
-    """The text, in which nothing reads as the closing tag of one of these names.
+    """The text, in which all that a model may read as a closing tag of these names is escaped.
 
-    The bracket of what would becomes `&lt;`, and the `&` of an entity `&amp;`.
+    Its bracket becomes `&lt;`; if that is an entity, its `&` becomes `&amp;`.
     """
     if _is_plain(text):
         return _closing(names, "<").sub("&lt;", text)
@@ -53,7 +53,7 @@ def unclosed(text: str, names: tuple[str, ...]) -> str:
 
 
 def unused_mark(name: str, texts: Iterable[str]) -> str:
-    """The name, or the first of `name-1`, … that opens and closes nothing in the texts."""
+    """The name, or the first of `name-1`, … that no tag in the texts begins with."""
     read = as_read("\n".join(texts))
     names = (name if number == 0 else f"{name}-{number}" for number in count())
     return next(each for each in names if f"<{each}" not in read and f"/{each}" not in read)
@@ -65,7 +65,7 @@ def as_read(text: str) -> str:
 
 
 def _is_closed_by(text: str, start: int, names: tuple[str, ...]) -> bool:
-    """True if what follows a bracket is a slash and one of the names, as a model may read it."""
+    """True if a model may read a slash and one of the names after a bracket."""
     size, longest = _LOOKED_AT, max(map(len, names)) + 2
     read = _as_read(text[start : start + size])
     while len("".join(read.split())) < longest and start + size < len(text):

@@ -1,4 +1,4 @@
-"""Escapes untrusted names and texts, and fences texts, so that nothing in them acts or deceives.
+"""Escapes untrusted names and texts, and fences texts, so that they can't act or deceive.
 
 Terminals obey control characters, and readers trust what they see. Dangerous characters become
 escapes as in Python; words of all languages and emoji stay as they are.
@@ -14,7 +14,7 @@ MAX_NAME = 240
 """Most characters of a name that are shown."""
 
 _MOST_MARKS = 4
-"""Marks on one letter that are shown (UTS 39, 5.4: more are no letter of any language)."""
+"""Most marks on one letter that are shown (UTS 39, 5.4: no language has letters with more)."""
 
 DIRECTION = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Characters that change the direction of a text: the property Bidi_Control."""
@@ -35,7 +35,7 @@ def shown(name: object, *, limit: int | None = MAX_NAME) -> str:
 
     Args:
         name: The name of a file, a chat, a role and so on; or a path.
-        limit: The maximum length; `None` for no limit, where the name is the result.
+        limit: The maximum length; `None` for no limit, where the result serves as the name.
     """
     whole = str(name)
     bare = whole.strip()
@@ -58,9 +58,9 @@ def one_line(text: str) -> str:
 
 
 def without_unseen(text: str) -> str:
-    """A text without characters that are invisible or turn others, even where they have a use.
+    """A text without invisible characters and direction marks, even where they have a use.
 
-    What ends a line, and other control characters, become spaces.
+    Line ends and other control characters become spaces.
     """
     if text.isascii() and text.isprintable():
         return text

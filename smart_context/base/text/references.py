@@ -13,7 +13,7 @@ _LITTLE = frozenset(
         *("ומה", "עכשיו", "وماذا", "والآن", "الآن", "其他", "何か", "그리", "리고", "고요", "이제"),
     )
 )
-"""Stems that name no subject, beside the stop words."""
+"""Stems that name no subject, in addition to the stop words."""
 
 _OPENING = re.compile(
     r"\W*(?:(?:and|or|but|what about|how about|why(?: not)?\W*$|how so|like what|which (?:one|of)"

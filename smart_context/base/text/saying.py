@@ -1,4 +1,4 @@
-"""Words about something, for users: they describe it, and never decide whether it happens."""
+"""Descriptions for users; a description that fails never stops the action it describes."""
 
 import logging
 from collections.abc import Callable
@@ -10,10 +10,7 @@ _logger = logging.getLogger(__name__)
 
 
 def said(words: Callable[[], T], otherwise: T) -> T:
-    """The words, or other ones if making them fails.
-
-    What is described has happened, or is asked for, all the same; the log has the fault.
-    """
+    """The description, or `otherwise` if making it fails; the failure is logged."""
     try:
         return words()
     except Exception:

@@ -34,8 +34,8 @@ _SIGNS: Mapping[str, str] = {
 def score_in_words(score: float, beside: float | None = None) -> str:
     """A score with two digits, such as `0.47`.
 
-    It has four where two would say too little: if it would read like the score beside it, and
-    below 0.01 if that is small, too.
+    It has four digits if with two it would read like the score next to it (`beside`), or if it is
+    below 0.01 and that score is missing or small, too.
     """
     is_alike = beside is not None and beside != score and f"{beside:.2f}" == f"{score:.2f}"
     is_small = 0 < score < _SMALL and (beside is None or beside < 5 * _SMALL)
@@ -45,7 +45,7 @@ def score_in_words(score: float, beside: float | None = None) -> str:
 
 
 def cut_in_words(result: Mapping[str, Any]) -> str:
-    """From which score on messages were kept, of a result with `cut`; empty without a filter."""
+    """The lowest score of kept messages, in words; empty without a filter."""
     return "" if result.get("cut") is None else f"kept from {score_in_words(result['cut'])}"
 
 

@@ -1,4 +1,4 @@
-"""What a person typed in a message to which a program added more. Pure."""
+"""Finds the text that a person typed in a message to which a program added more. Pure."""
 
 import re
 from collections.abc import Iterable
@@ -6,17 +6,17 @@ from collections.abc import Iterable
 _TAG = re.compile(r"\s*<([A-Za-z][\w-]{0,60})(?:\s[^<>]{0,1000})?>")
 _CLOSING = re.compile(r"</([A-Za-z][\w-]{0,60})>\s*")
 _NAMES = frozenset(("context", "instructions", "reminder", "skill"))
-"""Blocks that programs write whose names have no sign of it: an underline, a hyphen."""
+"""Blocks of programs that are not recognised by an underscore or a hyphen in their names."""
 _ASKED = frozenset(("task", "user_query", "userrequest", "user_request", "user_message"))
 """Blocks that programs put around a question."""
 _HEADED = "# "
 _REQUEST = "## My request for Codex:"
-"""Codex's extension for editors puts the editor's context before it, the question behind."""
+"""Codex's extension for editors puts the editor's context before it, the question after it."""
 _RULES = "# AGENTS.md instructions"
 
 
 def question_in(text: str) -> str:
-    """The question in a message, without the blocks that programs put before and behind it.
+    """The question in a message, without the blocks that programs put before and after it.
 
     Empty if it has only such blocks.
     """
@@ -38,7 +38,7 @@ def question_in(text: str) -> str:
 
 
 def _end_of_question(text: str, at: int) -> int:
-    """Where the blocks behind a question begin."""
+    """The position of the first block after a question."""
     end = len(text)
     while closing := _CLOSING.fullmatch(text, max(text.rfind("</", at, end), at), end):
         opening = text.rfind(f"<{closing[1]}", at, closing.start())
@@ -54,7 +54,7 @@ def _is_of_program(name: str) -> bool:
 
 
 def request_in(text: str) -> str:
-    """The request behind the context of an editor, as Codex's extension sends both."""
+    """The request after an editor's context, as Codex's extension sends both; else the text."""
     if not text.lstrip().startswith(_HEADED):
         return text
     _, heading, request = text.partition(_REQUEST)
@@ -62,7 +62,7 @@ def request_in(text: str) -> str:
 
 
 def without_blocks(text: str, names: Iterable[str]) -> str:
-    """The text without blocks of these names that stand on lines of their own."""
+    """The text without blocks of these names that are on lines of their own."""
     for name in names:
         text = _without(text, f"<{name}>", f"</{name}>")
     return text

@@ -1,7 +1,7 @@
 """Facts about characters that Python's `unicodedata` does not know, and normal forms.
 
-From the Unicode Character Database 17.0, unless said otherwise. A table is a list of code points
-and ranges in hexadecimal digits, and the text of a pattern for one such character.
+From the Unicode Character Database 17.0, unless a table names another version. A table is written
+as code points and ranges in hexadecimal digits; its value is a pattern for one such character.
 """
 
 import re
@@ -54,13 +54,13 @@ IDEOGRAPHS = _one_of(
     "3400-4dbf 4e00-9fff f900-faff 20000-2a6df 2a700-2b81d 2b820-2cead 2ceb0-2ebe0 2ebf0-2ee5d"
     " 2f800-2fa1f 30000-3134a 31350-33479"
 )
-"""What the Ideographic Variation Database has forms of."""
+"""Characters with forms in the Ideographic Variation Database."""
 
 STANDARD_VARIANTS = _one_of(
     "30 1000-109f 2018-2019 201c-201d 3001-3002 3400-4dbf 4e00-9fff a840-a877 aa60-aa7f f900-faff"
     " ff01 ff0c ff0e ff1a-ff1b ff1f 10ac0-10aef 13000-1342f 20000-2fa1f"
 )
-"""StandardizedVariants: what the selectors 1 to 3 choose forms of, symbols of mathematics aside."""
+"""StandardizedVariants: characters with forms for the selectors 1 to 3, except for mathematics."""
 
 JOINING_LETTERS = _one_of(
     "620 622-64a 66e-66f 671-673 675-6d3 6d5 6ee-6ef 6fa-6fc 6ff 710 712-72f 74d-77f 7ca-7ea 7fa"
@@ -72,7 +72,7 @@ JOINING_LETTERS = _one_of(
 """DerivedJoiningType (14.0): the letters whose form depends on their neighbours."""
 
 MONGOLIAN_LETTERS = _one_of("1807 180a 1820-1878 1887-18aa")
-"""What the Mongolian selectors and the vowel separator follow."""
+"""Characters that the Mongolian selectors and the vowel separator follow."""
 
 UNSPACED = _one_of("e01-e3a e40-e5b e81-edf 1000-109f 1780-17dd 17e0-17f9 a9e0-a9fe aa60-aa7f")
 """Thai, Lao, Myanmar and Khmer, which are written without spaces between words."""

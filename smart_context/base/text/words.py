@@ -32,7 +32,7 @@ _VOWEL = re.compile("[aeiouyäöüáéíóúàèìòùâêîôûåæø]")
 _CLITIC = re.compile("^(?:[ldjmnstc]|qu|un|all|dell|nell|sull)['\u2019](?=..)")
 _MIN_STEM = 3
 _AT_ONCE = 100_000
-"""The most characters that are split in one go, in which no other thread runs."""
+"""The most characters that are split in one go; no other thread runs meanwhile."""
 
 
 def words(text: str) -> list[str]:
