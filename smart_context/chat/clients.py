@@ -11,10 +11,10 @@ _KEEP_ALL_ROUNDS = -1
 
 
 def is_of_client(document: Mapping[str, Any]) -> bool:
-    """True if another program sends its own list with each request, which the chat follows.
+    """True if another program keeps the chat's history and sends it with each request.
 
-    Not so a chat that was only imported from a program: it has no client key. The document needs
-    no messages.
+    False for a chat that was only imported from a program: it has no client key. The document
+    needs no messages.
     """
     source = document.get(SOURCE)
     return isinstance(source, Mapping) and bool(source.get("key"))
@@ -23,7 +23,8 @@ def is_of_client(document: Mapping[str, Any]) -> bool:
 async def client_history(messages: Sequence[Message]) -> tuple[Message, ...]:
     """The messages that go into the program's request when no filter is set.
 
-    All that the program sends itself, tool calls included; a summary replaces what it compacted.
+    All messages that the program sends itself, with tool calls; a summary replaces the messages
+    that it compacted.
     """
     sent = [message for message in messages if not message.extra.get(CUT)]
     if not any([message.is_summary for message in sent]):  # noqa: C419  a list is faster

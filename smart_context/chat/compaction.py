@@ -43,7 +43,7 @@ def compaction_points(messages: Sequence[Message]) -> list[CompactionPoint]:
 
 
 def boundary_of(summary: Message) -> str:
-    """The last message that a summary replaces; empty if it names none, or stands for a topic."""
+    """The last message that a summary replaces; empty if it names none, or is a topic's summary."""
     boundary = _about(summary).get("boundary_message_id")
     return boundary if isinstance(boundary, str) and not summarized_by(summary) else ""
 
@@ -72,7 +72,7 @@ def without_summary(document: JsonObject, summary_id: MessageId) -> bool:
     kept = [e for e in entries if not (isinstance(e, dict) and e.get("id") == summary_id)]
     if len(kept) == len(entries):
         return False
-    # What follows the summary, on branches too, then follows the message before it.
+    # Messages after the summary, on branches too, then follow the message before it.
     reattach(document, summary_id)
     document["messages"] = kept
     return True
@@ -86,7 +86,7 @@ def newest_summary(messages: Sequence[Message]) -> Message | None:
 
 
 def since(messages: Sequence[Message], summary: Message | None) -> list[Message]:
-    """The finished messages after a summary's boundary, topics that are summed up as summaries."""
+    """The finished messages after a summary's boundary; topic summaries replace their messages."""
     boundary = boundary_of(summary) if summary else ""
     last = next((i for i, message in enumerate(messages) if message.id == boundary), -1)
     behind = standing_for(messages)
@@ -117,11 +117,12 @@ def within_budget(
     *,
     keep: Collection[MessageId] = (),
 ) -> list[Message]:
-    """The newest messages of a history that fit, and those that always stay, oldest first.
+    """The newest messages of a history that fit, and those that are always kept, oldest first.
 
-    A leading system message, summaries and the messages in `keep` always stay, even if they
-    exceed the budget. Tool results stay or go with their call. The first message that does not
-    fit ends the history, but one that alone takes more than half of the budget is skipped.
+    A leading system message, summaries and the messages in `keep` are always kept, even if they
+    exceed the budget. Tool results are kept or left out with their call. The first message that
+    does not fit ends the history, but one that alone takes more than half of the budget is
+    skipped.
 
     Args:
         cost: The tokens of one message; not called for messages beyond the end.
@@ -152,7 +153,7 @@ def _about(summary: Message) -> JsonObject:
 
 
 def _staying(history: Sequence[Message], keep: Collection[MessageId]) -> set[int]:
-    """The positions of messages that always stay, with their tool results."""
+    """The positions of messages that are always kept, with their tool results."""
     wanted = [i for i, message in enumerate(history) if message.is_summary or message.id in keep]
     if history and history[0].role == "system":
         wanted.append(0)

@@ -19,7 +19,7 @@ from smart_context.chat.messages import (
 from smart_context.chat.tool_pairs import NO_CALLER, find_tool_pairs
 
 SPLIT_FROM, SPLITS, FORKED_FROM = "split_from", "splits", "forked_from"
-"""The keys under which chats name those that they come from, and those that left them."""
+"""The keys of the chats that a chat was split or forked from, and that were split from it."""
 
 CONTINUED_FROM = "continued_from"
 """The key of the chat that another is a copy of."""
@@ -41,11 +41,11 @@ def copy_of(
 ) -> JsonObject:
     """The document of a new chat with some messages of another, and its title and instructions.
 
-    Answers that are being written, and what a client has marked, are left out.
+    Leaves out answers that are being written, and the marks of clients.
 
     Args:
-        entries: Its messages that the new chat has, as they are stored.
-        new_ids: The new ids; by default they are the same.
+        entries: The stored messages of `document` that the new chat gets.
+        new_ids: The new ids of messages; by default they keep theirs.
     """
     others = {name: value for name, value in document.items() if name not in _OF_ONE_CHAT}
     return {**copied(others), "messages": copied_entries(entries, new_ids or {})}
@@ -63,8 +63,8 @@ def copied_entries(
 
 
 def entries_until(document: JsonObject, message_id: str) -> list[JsonObject]:
-    """The messages up to and with one, and the rest of a tool call; none if it is not there."""
-    give_ids(document)  # which depend on a message's place
+    """The messages up to and including one, with its tool results; none if it is missing."""
+    give_ids(document)  # derived ids depend on a message's place
     messages = messages_of(document)
     last = next((at for at, m in enumerate(messages) if m.id == message_id), -1)
     pairs = find_tool_pairs(messages).caller_of.items()
@@ -90,7 +90,7 @@ def with_companions(messages: Sequence[Message], wanted: Collection[MessageId]) 
 
 
 def _renamed(entry: Mapping[str, Any], new_ids: Mapping[MessageId, MessageId]) -> JsonObject:
-    """A message under its new id, naming others by theirs."""
+    """A copy of a message with its new id; the messages that it names get their new ids, too."""
     made = copied({name: value for name, value in entry.items() if name not in _OF_CLIENT})
     if not new_ids:
         return made

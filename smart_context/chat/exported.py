@@ -1,4 +1,4 @@
-"""Chats as texts to take elsewhere, with their files: Markdown, JSON, messages, HTML. Pure."""
+"""Exports of chats as texts, with their files: Markdown, JSON, messages, HTML. Pure."""
 
 import html
 import json
@@ -34,21 +34,21 @@ Form = Literal["markdown", "json", "openai", "html"]
 ENDINGS: Mapping[str, str] = {"markdown": "md", "json": "json", "openai": "json", "html": "html"}
 
 Attached = Mapping[str, str]
-"""Where each attached file is, by its storage key: a path, or a `data:` address with all of it."""
+"""The place of each attached file, by storage key: a path, or a `data:` address of its content."""
 
 _NONE: Attached = MappingProxyType({})
 
 MARK = "smart_context"
-"""The key that says of a JSON document that it was exported from here, and as which chat."""
+"""The key of the mark of an exported JSON document; the mark names the exported chat."""
 
 _CALLOUTS = {"user": "question", "assistant": "quote", "system": "info", "tool": "example"}
 _SPEAKERS = {"user": "You", "assistant": "Assistant", "system": "System", "tool": "Tool"}
 _NOT_IN_BLOCK_IDS = re.compile(r"[^A-Za-z0-9-]+")
 _LONGEST_TITLE, _LONGEST_NAME = 80, 240
-"""In characters and bytes; file systems take 255, of which a file being written needs some."""
+"""In characters and in bytes; file systems allow 255 bytes, and temporary names need some."""
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>|~$#^])")
 _NOT_IN_ADDRESSES = re.compile(r"[()<>\\`]")
-"""What could end an address in Markdown."""
+"""Characters that could end an address in Markdown."""
 
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 _STYLE = (
@@ -77,9 +77,10 @@ def exported(
     """A chat as a text of this form, ending with a line break.
 
     Args:
-        choices: A person's choices for the chat; JSON tells what is hidden and pinned.
-        render: Makes safe HTML of a message's Markdown, for the form of that name.
-        attached: Where the attached files are that Markdown and HTML show; of others the name.
+        choices: A person's choices for the chat; JSON includes the hidden and pinned messages.
+        render: Makes safe HTML of a message's Markdown, for the form `html`.
+        attached: The places of the attached files that Markdown and HTML show; other files are
+            only named.
     """
     if form == "json":
         mark = {"export": 1, "chat_id": chat_id, **kept_out_and_in(choices)}
@@ -96,7 +97,7 @@ def _written(
     attached: Attached,
 ) -> str:
     if form == "openai":
-        said = [m for m in _said(document) if not m.is_summary]  # what it stands for is there
+        said = [m for m in _said(document) if not m.is_summary]  # the summarised messages are there
         body = {"messages": [row for message in said for row in _openai(message)]}
         return json.dumps(body, ensure_ascii=False, indent=2) + "\n"
     if form == "html":
@@ -119,7 +120,7 @@ def file_name(chat_id: str, document: Mapping[str, Any], form: Form) -> str:
 
 
 def plain_name(text: str, most_bytes: int) -> str:
-    """What a file's name may have of a text, on any system and in any terminal; may be empty."""
+    """A text as a file name that is safe on any system and in any terminal; may be empty."""
     words = " ".join(NOT_IN_NAMES.sub(" ", without_unseen(text)).split()).lstrip(" .-")
     words = f"_{words}" if names_device(words) else words
     return words.encode("utf-8", "replace")[:most_bytes].decode("utf-8", "ignore").rstrip(" .")
@@ -135,7 +136,7 @@ def _said(document: Mapping[str, Any]) -> list[Message]:
 
 
 def _openai(message: Message) -> Iterator[JsonObject]:
-    """The message as OpenAI's API takes it: calls, their results, then what was said.
+    """The message as OpenAI's API takes it: calls, their results, then the text.
 
     Calls without a result are left out, since the API refuses them.
     """
@@ -176,19 +177,19 @@ def _markdown(chat_id: str, document: Mapping[str, Any], attached: Attached) -> 
         told = filter(None, (_who(message), message.created_at))
         body = [f"> [!{kind}] {' · '.join(map(_as_words, told))}"]
         body += [f"> {line}".rstrip() for line in _all_text(message, attached).splitlines()]
-        blocks += ["\n".join(body), f"^{_block_id(message.id)}"]  # a callout's id stands apart
+        blocks += ["\n".join(body), f"^{_block_id(message.id)}"]  # the id is its own block
     return "\n\n".join(blocks) + "\n"
 
 
 def _who(message: Message) -> str:
-    """Who speaks, and the model of an answer if it is known."""
+    """The speaker, and the model of an answer if it is known."""
     name = "Summary" if message.is_summary else _SPEAKERS[message.role]
     model = one_line(text_in(message.extra.get("model"))) if message.role == "assistant" else ""
     return f"{name} · {model}" if model else name
 
 
 def _as_words(text: str) -> str:
-    """A text on one line in Markdown, in which nothing has a meaning."""
+    """A text on one line, with all Markdown escaped."""
     return _MARKDOWN.sub(r"\\\1", one_line(text))
 
 
@@ -197,7 +198,7 @@ def _block_id(name: str) -> str:
 
 
 def _all_text(message: Message, attached: Attached) -> str:
-    """What a message says, with its thoughts and tool calls folded, and what is attached."""
+    """The text of a message, with its reasoning and tool calls folded, and its attachments."""
     texts: list[str] = []
     for part in message.parts:
         text = str(part.get("text") or "")
@@ -217,7 +218,7 @@ def _folded(kind: str, title: str, text: str) -> str:
 
 
 def _called(part: Part) -> tuple[str, str]:
-    """A tool's name, and what it was asked and answered as blocks of code."""
+    """A tool's name, and its arguments and result as blocks of code."""
     told = [part.get(name) for name in ("args", "result") if part.get(name) is not None]
     return one_line(str(part.get("tool_name"))), "\n\n".join(map(_fenced, map(_as_text, told)))
 
@@ -229,7 +230,7 @@ def _fenced(text: str) -> str:
 
 
 def _linked_files(message: Message, attached: Attached) -> Iterator[str]:
-    """The attached files in Markdown: images shown, others linked, those that are gone named."""
+    """The attached files in Markdown: images shown, others linked, missing ones named."""
     for file in message.files:
         name, place = _named(file, attached)
         label = _as_words(name)
@@ -242,12 +243,12 @@ def _linked_files(message: Message, attached: Attached) -> Iterator[str]:
 
 
 def _named(file: Mapping[str, Any], attached: Attached) -> tuple[str, str]:
-    """A file's name, and where it is; empty if that is not known."""
+    """A file's name, and its place; empty if that is not known."""
     return one_line(str(file.get("name") or "file")), attached.get(str(file.get("storage_key")), "")
 
 
 def _links(message: Message) -> str:
-    """The attached links in Markdown; an address that a page would not open is only named."""
+    """The attached links in Markdown; only the label if the address is not safe to open."""
     found: list[str] = []
     for link in message.links:
         url = text_in(link.get("url"))
@@ -298,7 +299,7 @@ def _article(message: Message, render: Callable[[str], str], attached: Attached)
 
 
 def _shown_file(file: Mapping[str, Any], attached: Attached) -> str:
-    """An attached file on a page: an image shown, another to download, one that is gone named."""
+    """An attached file on a page: an image shown, another as a download, a missing one named."""
     name, place = (html.escape(text) for text in _named(file, attached))
     if place.startswith("data:image/"):
         return f'<p><img src="{place}" alt="{name}"></p>'
@@ -309,7 +310,7 @@ def _shown_file(file: Mapping[str, Any], attached: Attached) -> str:
 def as_markdown(
     document: dict[str, Any], versions: Mapping[str, Versions] = MappingProxyType({})
 ) -> str:
-    """A chat as Markdown, with role, id and time of each message, and its versions if given."""
+    """A chat as Markdown, with the role, id and time of each message, and its versions if given."""
     title = document.get("title")
     head = [f"# {one_line(title)}"] if isinstance(title, str) and title else []
     return "\n\n".join(
@@ -340,16 +341,16 @@ def _speaker(message: Message) -> str:
 
 
 ATTACHED_FOLDER = "files"
-"""Where the attached files of exported chats lie, next to the chats."""
+"""The folder of attached files, next to the exported chats."""
 
 MOST_EMBEDDED_BYTES = 32 << 20
-"""The most bytes of attached files that one page holds; those beyond are only named."""
+"""The most bytes of attached files that one page holds; files beyond that are only named."""
 
 NOT_IN_NAMES = re.compile(r'[\\/:*?"<>|#^\[\]\x00-\x1f]+')
-"""What no file's name may have on some system, or no link in Obsidian."""
+"""Characters that some system forbids in file names, or Obsidian in links."""
 
 _LONGEST_FILE_NAME, _LONGEST_ENDING = 120, 30
-"""In bytes; the key has 65 more."""
+"""In bytes, without the key and dash, which have 65."""
 
 
 def attached_in(document: Mapping[str, Any]) -> dict[str, str]:
@@ -364,13 +365,13 @@ def attached_in(document: Mapping[str, Any]) -> dict[str, str]:
 
 
 def link_texts_in(document: Mapping[str, Any]) -> dict[str, str]:
-    """What is stored of the links that a chat's messages have, by storage key."""
+    """The stored texts of the links that a chat's messages have, by storage key."""
     found: dict[str, str] = {}
     for message in _all_messages(document):
         for link in message.links:
             text = link_text(text_in(link.get("title")), text_in(link.get("url")))
             key = key_of(text.encode("utf-8", "replace"))
-            if key == link.get("storage_key") and text.strip():  # else it is another's
+            if key == link.get("storage_key") and text.strip():  # else another text's
                 found[key] = text
     return found
 
@@ -401,7 +402,7 @@ async def embedded(
     """The attached files of a chat as `data:` addresses, by storage key, as far as they fit.
 
     Args:
-        read: Gives a file's content by its storage key; `None` when it is gone.
+        read: Returns a file's content by its storage key; `None` when it is gone.
     """
     found: dict[str, str] = {}
     room = MOST_EMBEDDED_BYTES

@@ -53,8 +53,8 @@ class ContextBuilderOptions:
     keep_tool_call_rounds: int = 2
     # the model can ask for the rest of a long attachment
     model_support_tool_use_for_file: bool = False
-    # gives the number of characters to send of each attachment's text, the newest message's first;
-    # `None` sends all
+    # returns the number of characters to send of each attachment's text, the newest message's
+    # first; `None` sends all
     fit_attachments: Callable[[Sequence[str]], Sequence[int]] | None = None
 
 
@@ -64,8 +64,8 @@ async def build_context(
     """The messages to send, oldest first, with their attachments written into them.
 
     Leaves out unfinished and failed messages, notices of the program, messages replaced by a
-    summary, tool calls of old rounds, and what exceeds the limit. A tool result is left out with
-    its call.
+    summary, tool calls of old rounds, and messages beyond the limit. A tool result is left out
+    with its call.
 
     Args:
         messages: The chat, oldest first; the last one is the current one.
@@ -122,7 +122,7 @@ def _newest_if_plain(messages: Sequence[Message], limit: int | None) -> list[Mes
 
 
 def _is_plain(messages: Sequence[Message]) -> bool:
-    """True if no message has tools, attachments or failures, nor is a notice; one pass."""
+    """True if no message has tools, attachments or failures or is a notice; one pass."""
     return not [
         None
         for message in messages
@@ -145,9 +145,9 @@ def _first_in_limit(count: int, leading: int, limit: int) -> int:
 def _compact(
     messages: Sequence[Message], positions: list[int], points: Sequence[CompactionPoint]
 ) -> tuple[list[int], int | None]:
-    """The positions after the newest usable point, and where its summary is.
+    """The positions after the newest usable point, and the position of its summary.
 
-    Messages behind a summary of their topic are left out, and that summary stays where it is.
+    Messages that a summary of their topic replaces are left out; that summary keeps its place.
     """
     usable = _usable_point(messages, positions, points) if points else None
     behind = standing_for([messages[position] for position in positions])
@@ -233,7 +233,10 @@ def _oldest_kept_round(messages: Sequence[Message], positions: Sequence[int], ke
 def _keep_pairs(
     messages: Sequence[Message], positions: list[int], pairs: ToolPairs, changed: dict[int, Message]
 ) -> list[int]:
-    """The positions without results that lost their call, and calls that lost their result."""
+    """The positions without tool results whose call is left out.
+
+    Calls without a result are removed from `changed` copies of their messages.
+    """
     if not pairs.caller_of:
         return positions
 
@@ -263,7 +266,7 @@ def _keep_pairs(
 def _newest(
     messages: Sequence[Message], positions: list[int], limit: int, summary_at: int | None
 ) -> list[int]:
-    """The newest `limit` messages and the current one; leading messages stay and don't count."""
+    """The newest `limit` messages and the current one; leading ones are kept and don't count."""
     leading = 1 if positions and messages[positions[0]].role == "system" else 0
     if summary_at is not None:
         leading = positions.index(summary_at) + 1

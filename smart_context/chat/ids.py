@@ -40,7 +40,7 @@ def check_chat_id(text: object) -> ChatId:
 
 
 def unknown_chat(text: str) -> CommandFailed:
-    """The error for a chat that is not there, or not for whom asks; `text` may be no id at all."""
+    """The error for a chat that is missing or hidden from the person; `text` may be no valid id."""
     return CommandFailed(f"There is no chat {text[:_LONGEST]!r}; it may have been deleted.")
 
 
@@ -50,7 +50,7 @@ def new_chat_id() -> ChatId:
 
 
 def chat_id_of(file_name: str) -> ChatId | None:
-    """The chat whose document has this file name; `None` for side-cars and anything else."""
+    """The chat whose document has this file name; `None` for side-cars and other files."""
     found = _CHAT_FILE.fullmatch(file_name)
     if found is None or names_device(found[1]):
         return None
@@ -80,7 +80,7 @@ def belongs_to(chat_id: ChatId, file_name: str) -> bool:
 
 
 def same_but_for_case(file_name: str, present: Iterable[str]) -> str | None:
-    """The file that a case-insensitive system would open instead of `file_name`, if any."""
+    """The file that a case-insensitive system would open in place of `file_name`; else `None`."""
     names = set(present)
     if file_name in names:
         return None

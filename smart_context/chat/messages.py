@@ -37,19 +37,19 @@ PRIVATE = "private"
 """Marks a chat whose messages no other chat recalls."""
 
 CUT = "cut"
-"""Marks a message that the program no longer sends, from the front of its list."""
+"""Marks a message that a client no longer sends, at the beginning of its list."""
 
 STAYS = "stays"
-"""Marks a message that goes with every request: a system message, or one of an unknown kind."""
+"""Marks a message that is sent with every request: a system message, or one of an unknown kind."""
 
 EXTRACTED = "extracted"
 """Marks a notice of the program in place of an answer: no model was asked, passages are quoted."""
 
 OFF_PICK = "off_pick"
-"""Marks a question that was sent though it is about none of the topics picked at that time."""
+"""Marks a question that was sent although it is about none of the topics picked at that time."""
 
 MOST_ATTACHED = 1_000
-"""Of a message's files, and of its links, so many count; the others stay in the document."""
+"""The most files, and the most links, of a message that are read; others stay in the document."""
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _WRITTEN_WHEN_SET = ("created_at", "generating", "error", "error_code", "is_summary")
@@ -67,7 +67,7 @@ class Message:
     content: str | tuple[Part, ...]  # plain text, or parts in order
     created_at: str = ""  # ISO 8601 in UTC; empty when unknown
     generating: bool = False  # the answer is still being written
-    error: str = ""  # why the answer failed; empty when it did not
+    error: str = ""  # the reason why the answer failed; empty when it did not
     error_code: int | str = 0  # the failure's number or name; 0 when there was none
     is_summary: bool = False  # the message summarises older ones (a compaction)
     # attached files, each `{"id", "name", "file_type", "storage_key"}`
@@ -79,7 +79,7 @@ class Message:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], *, position: int = 0) -> "Message":
-        """A message from its JSON object; never fails on unexpected values.
+        """Make a message from its JSON object; never fails on unexpected values.
 
         Args:
             document: The object on disk. An unknown role reads as `user`; a missing id is
@@ -96,7 +96,7 @@ class Message:
             else derived_id(position, known_role, content)
         )
         created_at = text_in(document.get("created_at"))
-        if _USUAL.issuperset(document):  # most messages have no more, and chats have many
+        if _USUAL.issuperset(document):  # most messages have no other keys, and chats are long
             return cls(id=message_id, role=known_role, content=content, created_at=created_at)
         return cls(
             id=message_id,
@@ -179,7 +179,7 @@ def without_notices(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def give_ids(document: JsonObject) -> None:
-    """Store derived ids in the document, before a change that would alter them."""
+    """Store derived ids in the document; call it before a change that would alter them."""
     entries = document.get("messages")
     entries = document["messages"] = entries if isinstance(entries, list) else []
     objects = [entry for entry in entries if isinstance(entry, dict)]
@@ -241,7 +241,7 @@ def _objects(value: object) -> tuple[Mapping[str, Any], ...]:
 
 
 class Arrived(NamedTuple):
-    """What has arrived of an answer: its message, its text after the steps, and the steps."""
+    """The part of an answer that has arrived: its message, its text after the steps, the steps."""
 
     message_id: MessageId
     text: str
@@ -249,10 +249,10 @@ class Arrived(NamedTuple):
 
 
 SUMMARIZES = "summarizes"
-"""The key of the ids that a summary stands for."""
+"""The key of the ids of the messages that a summary replaces."""
 
 TOPICS = "topics"
-"""The key of the labels that a summary was made for, for people."""
+"""The key of the labels of a summary's topics, for people."""
 
 
 def topic_summary(
@@ -263,10 +263,10 @@ def topic_summary(
     topics: Sequence[str],
     created_at: str,
 ) -> Message:
-    """A summary that stands for just these messages of a topic (docs/history.md).
+    """A summary that replaces just these messages of a topic (docs/history.md).
 
-    Any number stand side by side in a chat. A summary of all that was said before it names a
-    boundary instead; those are in `compaction.py`.
+    A chat may have any number of them. A summary of all messages up to a boundary is a compaction
+    (`compaction.py`).
     """
     return Message(
         id=message_id,
@@ -279,16 +279,16 @@ def topic_summary(
 
 
 def summarized_by(message: Message) -> tuple[MessageId, ...]:
-    """The messages that a summary of a topic stands for; none for any other message."""
+    """The messages that a summary of a topic replaces; none for any other message."""
     named = message.extra.get(SUMMARIZES) if message.is_summary else None
     ids = named if isinstance(named, list | tuple) else ()
     return tuple(MessageId(each) for each in ids if isinstance(each, str))
 
 
 def standing_for(messages: Sequence[Message]) -> Mapping[MessageId, Message]:
-    """The messages behind a summary of their topic, each with that summary.
+    """The messages that a summary of their topic replaces, each with that summary.
 
-    A summary that failed stands for nothing. If two name a message, the later one counts.
+    A summary that failed replaces nothing. If two name a message, the later one counts.
     """
     summaries = [message for message in messages if message.is_summary]
     named = [(summary, ids) for summary in summaries if (ids := summarized_by(summary))]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from smart_context.chat.messages import Message, Part
 
 NO_CALLER = -1
-"""The caller of a result whose call is in no message."""
+"""The caller of a result whose call is missing."""
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 _LONGEST_NAME = 64
@@ -79,7 +79,8 @@ def without_tool_calls(message: Message, call_ids: Collection[str] | None = None
 def as_function(part: Part) -> dict[str, str]:
     """The name and arguments of a call as OpenAI's API takes them.
 
-    Other programs name tools as it refuses (`web.run`), or call them with a text that is no JSON.
+    Changes names that the API refuses (`web.run`), and arguments of other programs that are not
+    JSON.
     """
     args = part.get("args") or {}
     if isinstance(args, str) and not _is_json(args):

@@ -1,4 +1,4 @@
-"""The versions of a chat: what answering again leaves behind stays as a branch. Pure.
+"""The versions of a chat: messages that a new answer replaces are kept as a branch. Pure.
 
 A document's `messages` are the current path. A branch is the rest of a previous path, `{"id",
 "after", "created_at", "messages"}`, newest first under `branches`. `after` names the message that
@@ -23,13 +23,13 @@ BRANCHES = "branches"
 """The key of a document's branches."""
 
 VERSION_ORDER = "version_order"
-"""The key of the first messages of versions, oldest first, so that numbers of versions stay."""
+"""The key of the first messages of versions, oldest first: it keeps the versions' numbers."""
 
 REMOVED = "removed"
-"""Where earlier releases kept what regenerating left, without saying what it followed."""
+"""The key of earlier releases for replaced messages, without the message that they followed."""
 
 _MOST_REMOVALS = 1_000
-"""So many of these count, the newest; the others stay in the file."""
+"""The newest of these that are read; the others stay in the file."""
 
 _MOST_LOOKED_AT, _FEWEST_LOOKED_AT = 1_000_000, 20
 _DEEPEST = 50
@@ -45,7 +45,7 @@ class Versions:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """The number of versions."""
         return len(self.heads)
 
 
@@ -66,8 +66,9 @@ class _Point:
 def branches_of(document: Mapping[str, Any]) -> list[JsonObject]:
     """The branches of a document, newest first, without damaged ones.
 
-    They share their messages with the document. What an earlier release kept under `removed`
-    follows; what it came after is found by the times of questions and answers.
+    They share their messages with the document. The messages that an earlier release kept under
+    `removed` come last; the message that they followed is found by the times of questions and
+    answers.
     """
     found = document.get(BRANCHES)
     branches = [branch for branch in _listed(found) if _is_branch(branch)]
@@ -82,7 +83,7 @@ def branches_of(document: Mapping[str, Any]) -> list[JsonObject]:
 def set_branches(
     document: JsonObject, branches: Sequence[JsonObject], at_most: int | None = None
 ) -> None:
-    """Store branches, the first `at_most` of them; empty ones go, damaged ones stay."""
+    """Store branches, the first `at_most` of them; drops empty ones, keeps damaged ones."""
     damaged = [entry for entry in _listed(document.get(BRANCHES)) if not _is_branch(entry)]
     kept = [*(branch for branch in branches if branch["messages"]), *damaged][:at_most]
     set_value(document, BRANCHES, kept)
@@ -92,7 +93,9 @@ def set_branches(
 
 
 def leave(document: JsonObject, place: int, *, branch_id: str, now: str) -> None:
-    """Make the messages from a place on a branch, in place; does nothing if there are none.
+    """Turn the messages from a place on into a branch; does nothing if there are none.
+
+    Changes the document in place.
 
     Args:
         place: The position among the entries of `messages`.
@@ -125,8 +128,8 @@ def show_version(
     """Make another version current; changes the document in place.
 
     Args:
-        message_id: The first message of any of the versions; without `version` any message of
-            the one that is wanted.
+        message_id: The first message of any of the versions; without `version`, any message of
+            the wanted one.
         version: Its number, from 1.
 
     Returns:
@@ -162,7 +165,7 @@ def ids_in_branches(document: Mapping[str, Any]) -> frozenset[str]:
 
 
 def reattach(document: JsonObject, gone: str) -> None:
-    """Let branches that follow a message of the current path follow the one before it."""
+    """Let branches that follow a message of the current path follow the message before it."""
     entries = _listed(document.get("messages"))
     after = _id_before(entries, _places(entries)[gone])
     for branch in branches_of(document):
@@ -171,7 +174,7 @@ def reattach(document: JsonObject, gone: str) -> None:
 
 
 def unreachable(document: Mapping[str, Any]) -> list[JsonObject]:
-    """The branches that follow a message that is nowhere in the document, newest first."""
+    """The branches that follow a message that the document does not have, newest first."""
     branches = branches_of(document)
     paths = (document, *branches)
     known = frozenset[str]().union(*(_ids(_listed(path.get("messages"))) for path in paths))
@@ -203,7 +206,7 @@ def _make_current(document: JsonObject, branch: JsonObject, branch_id: str, now:
 
 
 def _way_to(document: JsonObject, branch: JsonObject) -> list[JsonObject]:
-    """The branches to make current, one after the other, so that this one is."""
+    """The branches to make current, one after the other, to make this one current."""
     path, branches = _places(document["messages"]), branches_of(document)
     way = [branch]
     while (after := _after(way[0])) not in path:
@@ -246,14 +249,14 @@ def _point(
         rank = order.get(str(entry.get("id")), len(order))
         return rank, str(entry.get("created_at")) if by_time and rank == len(order) else ""
 
-    # Those whose order is unknown come in the order in which they were left, the current one last.
+    # Versions of unknown order are in the order in which they were left, the current one last.
     versions: list[JsonObject | None] = [*branches, None]
     ordered = tuple(versions[number] for number in sorted(range(len(heads)), key=key))
     return _Point(str(head["id"]), ordered)
 
 
 def _keep_order(document: JsonObject) -> None:
-    """Note the order of all versions, which is known only while the current one is current."""
+    """Store the order of all versions, which is known only until another becomes current."""
     order = _order_of(document)
     for point in _points(document):
         order += point.found.heads
@@ -265,7 +268,7 @@ def _order_of(document: Mapping[str, Any]) -> list[str]:
 
 
 def _holds_nothing(branch: Mapping[str, Any]) -> bool:
-    """True for one answer that failed before any of it came: nothing to go back to."""
+    """True for a branch without messages, or with just an answer that failed before any text."""
     if len(branch["messages"]) != 1:
         return not branch["messages"]
     answer = next(iter(messages_of(branch)), None)
@@ -275,7 +278,7 @@ def _holds_nothing(branch: Mapping[str, Any]) -> bool:
 
 
 def _head_places(entries: Sequence[Any]) -> list[int | None]:
-    """For each place, and for the end, that of the first message from there on.
+    """For each place, and for the end, the place of the first message from there on.
 
     A summary counts only where no other message follows.
     """
@@ -312,7 +315,7 @@ def _named(document: Mapping[str, Any]) -> list[Any]:
 
 
 def _name(document: JsonObject) -> None:
-    """Give ids to messages without; making messages of thousands only to find none takes long."""
+    """Give ids to messages without one; checks first, as `give_ids` is slow for long chats."""
     if not _are_named(document.get("messages")):
         give_ids(document)
 
@@ -322,7 +325,7 @@ def _are_named(entries: object) -> bool:
 
 
 def _places(entries: Sequence[Any]) -> dict[Any, int]:
-    """The places of messages by their ids, and that before the first under `None`."""
+    """The places of messages by their ids; -1, the place before the first, under `None`."""
     return {None: -1, **{e["id"]: n for n, e in enumerate(entries) if _has_id(e)}}
 
 
@@ -335,7 +338,7 @@ def _has_id(entry: object) -> bool:
 
 
 def _after(branch: Mapping[str, Any]) -> str | None:
-    """The message that a branch follows; empty, which no id is, for what is no id."""
+    """The id of the message that a branch follows; `None` for the beginning, empty if damaged."""
     after = branch.get("after")
     return after if after is None or isinstance(after, str) else ""
 
@@ -349,13 +352,13 @@ def _is_branch(entry: object) -> bool:
 
 
 def _removals_of(document: Mapping[str, Any]) -> list[JsonObject]:
-    """What an earlier release removed, so far as it counts, oldest first."""
+    """The newest `_MOST_REMOVALS` entries that an earlier release removed, oldest first."""
     found = [entry for entry in _listed(document.get(REMOVED)) if _is_branch(entry)]
     return found[-_MOST_REMOVALS:]
 
 
 class _Answered(NamedTuple):
-    """A question, when its answer was begun, and which path has both."""
+    """A question, the time when its answer was begun, and the path that has both."""
 
     at: str
     question: Message
@@ -363,7 +366,7 @@ class _Answered(NamedTuple):
 
 
 def _answers_in(paths: Sequence[Mapping[str, Any]]) -> list[_Answered]:
-    """The answered questions of paths, by the times of the answers; of equals the first is last."""
+    """The answered questions of paths, by the answers' times; equal times in reverse order."""
     found = [
         _Answered(answer.created_at, question, path)
         for path in paths
@@ -376,14 +379,14 @@ def _answers_in(paths: Sequence[Mapping[str, Any]]) -> list[_Answered]:
 
 
 def _from_removal(removal: JsonObject, answers: Sequence[_Answered], most: int) -> JsonObject:
-    """What an earlier release removed, as a branch.
+    """An entry that an earlier release removed, as a branch.
 
     The answer that replaced it was begun at the time of the removal; it answers the question that
     the removed messages followed.
 
     Args:
-        answers: As `_answers_in` gives them.
-        most: How many of them are looked at.
+        answers: The result of `_answers_in`.
+        most: The most of them to look at.
     """
     removed_at = text_in(removal.get("removed_at"))
     first = next(iter(messages_of(removal)), None)

@@ -1,4 +1,4 @@
-"""A person's choices beside a chat, as far as others than the filter know them (docs/filter.md)."""
+"""A person's choices for a chat that are used outside of the filter (docs/filter.md)."""
 
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -32,7 +32,7 @@ def choices_name(person: PersonId) -> str:
 
 
 def unreadable_in(choices: Mapping[str, Any]) -> str:
-    """The keys that narrow what is sent and hold what they can't; empty if all can be read."""
+    """The keys with unreadable values among those that restrict what is sent; empty if none."""
     lists = [key for key in (ACTIVE_TOPICS, HIDDEN) if not _is_list_of_texts(choices.get(key, []))]
     is_switch = isinstance(choices.get(FILE_TOOLS, True), bool)
     return ", ".join([*lists, *([] if is_switch else [FILE_TOOLS])])
@@ -43,7 +43,7 @@ def _is_list_of_texts(value: object) -> bool:
 
 
 def kept_out_and_in(choices: Mapping[str, Any]) -> JsonObject:
-    """The messages that are never and always sent, as an export has them; only if there are any."""
+    """The messages that are never and always sent, for an export; without keys that are empty."""
     listed = {key: choices.get(key) for key in _LISTS}
     return {key: ids for key, ids in listed.items() if ids and _is_list_of_texts(ids)}
 
@@ -51,7 +51,7 @@ def kept_out_and_in(choices: Mapping[str, Any]) -> JsonObject:
 def with_chosen(
     choices: Mapping[str, Any], *, hidden: Collection[str], pinned: Collection[str] = ()
 ) -> JsonObject:
-    """The choices with these messages hidden and pinned, too; one in both is hidden."""
+    """The choices with these messages hidden and pinned, too; a message in both is hidden."""
     before = {key: value if isinstance(value := choices.get(key), list) else [] for key in _LISTS}
     pins = [each for each in (*before[PINNED], *pinned) if each not in hidden]
     return {

@@ -1,4 +1,4 @@
-"""A chat's document as a value: whole, its tail, its text as written, and whose it is. Pure.
+"""A chat's document as a value: whole, its tail, its text as written, and its owner. Pure.
 
 A `Version` never changes, and versions of one chat share equal entries. So the cost of a version
 depends on what changed: an entry is encoded once, turned into a `Message` once, and then compared
@@ -21,13 +21,13 @@ from smart_context.base.values import OWNER, JsonObject, PersonId
 from smart_context.chat.messages import INSTRUCTIONS, PRIVATE, SOURCE, Message
 
 MAX_DEPTH = 200
-"""Lists and objects may be nested this deep in a document."""
+"""The most levels of lists and objects in a document."""
 
 MOST_MESSAGES = 100_000
-"""A document with more is refused: five megabytes of empty messages would take a gigabyte."""
+"""The most messages of a document: five megabytes of empty ones would take a gigabyte."""
 
 _MOST_KEYS = 10_000
-"""A document has some ten, and those of other programs."""
+"""The most keys of a document; a usual one has about ten, and those of other programs."""
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _encode_ascii = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
@@ -113,7 +113,7 @@ class Version:
         return document
 
     def others(self, *keys: str) -> JsonObject:
-        """A deep copy of the other keys, or only of those that are named."""
+        """A deep copy of the other keys, or only of the named ones."""
         named = keys or self.other
         return {key: copy_json(self.other[key]) for key in named if key in self.other}
 
@@ -126,7 +126,7 @@ class Version:
         pairs[self.place : self.place] = lines
         pairs[0] = b"{" + pairs[0]
         pairs[-1] += b"}\n"
-        return b",\n".join(pairs)  # all in one go: a long chat is copied once
+        return b",\n".join(pairs)  # joined once: a long chat is copied once
 
     def value_line(self, key: str) -> bytes:
         """One of the other values as JSON."""
@@ -160,7 +160,7 @@ class Version:
 
     @property
     def is_parsed(self) -> bool:
-        """True if `messages` are known already."""
+        """True if `messages` has been computed."""
         return "messages" in self.__dict__
 
     def says_the_same(self, other: "Version") -> bool:
@@ -171,12 +171,12 @@ class Version:
 def read_version(content: bytes, known: Version | None = None) -> Version:
     """The document in a file; entries equal to those of `known` are shared with it.
 
-    `NaN` and infinities, which are not JSON but occur, read as null; a missing `messages` as an
-    empty list.
+    `NaN` and infinities, which occur although JSON has none, read as null; a missing `messages`
+    reads as an empty list.
 
     Raises:
-        NotAChat: Not UTF-8, not JSON, not an object, nested too deeply, too much in it, or
-            `messages` not a list.
+        NotAChat: It is not UTF-8, not JSON or not an object, is nested too deeply, holds too much,
+            or its `messages` is not a list.
     """
     document = _parsed(content)
     if not isinstance(document, dict):
@@ -212,7 +212,7 @@ def settle(document: Mapping[str, Any], known: Version) -> Version:
 
 
 def _fault_of(document: Mapping[str, Any]) -> str:
-    """Why a document's form is refused; empty if it is not."""
+    """The reason to refuse a document's form; empty if it is accepted."""
     messages = document.get("messages", [])
     if len(document) > _MOST_KEYS:
         return f"expected at most {_MOST_KEYS:,} keys, found {len(document):,}"
@@ -231,7 +231,7 @@ def keys_of(values: Iterable[Any]) -> list[Hashable]:
     for value in values:
         key: Hashable = value.get("id") if type(value) is dict else None
         if not isinstance(key, str) or not key or key in seen:
-            # ids are plain texts, these are pairs: the two never meet
+            # a pair never equals an id, which is a plain text
             content = _encode_sorted(value)
             repeated[content] += 1
             key = (content, repeated[content])
@@ -269,7 +269,7 @@ def copy_json(value: Any, depth: int = MAX_DEPTH) -> Any:
 
 
 def set_value(document: JsonObject, key: str, value: Any) -> None:
-    """Set a value of a document; an empty one takes the key away."""
+    """Set a value of a document; an empty value removes the key."""
     if value:
         document[key] = value
     else:
@@ -327,7 +327,7 @@ def _known_entry(value: Any, place: int, known: Version) -> MessageEntry | None:
 
 
 def read_json(text: str) -> Any:
-    """A JSON value; what is not finite reads as null.
+    """A JSON value; numbers that are not finite read as null.
 
     Raises:
         ValueError, RecursionError: It is not JSON, or nested too deeply.
@@ -336,7 +336,7 @@ def read_json(text: str) -> Any:
 
 
 _READING = threading.Lock()
-"""Reading JSON keeps the event loop waiting to its end; of two in a row, to the end of both."""
+"""One thread reads at a time: reading JSON blocks the event loop, and two would block it twice."""
 
 
 def _parsed(content: bytes) -> object:
@@ -369,7 +369,7 @@ def _kind(value: object) -> str:
 
 
 Since = Callable[[Version], int]
-"""Gives the position of the first message that a change needs."""
+"""Returns the position of the first message that a change needs."""
 
 
 def whole(_version: Version) -> int:
@@ -378,12 +378,12 @@ def whole(_version: Version) -> int:
 
 
 def no_messages(version: Version) -> int:
-    """None: only other values of the document change."""
+    """No messages: only other values of the document change."""
     return len(version.entries)
 
 
 def since_message(message_id: str, *, and_before: int = 0) -> Since:
-    """The messages from this one on, and the `and_before` ones before it; all if it is missing."""
+    """The messages from this one on, and `and_before` before it; all if it is missing."""
 
     def first(version: Version) -> int:
         for position in range(len(version.entries) - 1, -1, -1):
@@ -427,7 +427,7 @@ _SPACE = re.compile(r"[ \t\n\r]*")
 def raw_version(content: bytes) -> Version:
     """The document in a file; numbers, escapes and the order of keys stay as they are written.
 
-    White space between the parts does not.
+    White space between the parts is not kept.
 
     Raises:
         NotAChat: As `read_version`.
@@ -470,7 +470,7 @@ def _items(text: str) -> Iterator[tuple[Any, str]]:
 
 
 def _next(text: str, place: int) -> int:
-    """The place of what follows: after a comma, or the closing bracket."""
+    """The place of the next part: after a comma, or the closing bracket."""
     place = _after_space(text, place)
     return _after_space(text, place + 1) if text[place] == "," else place
 
@@ -494,13 +494,13 @@ ITS_PERSONS = (
     *(OWNED_BY, "title", "folder", "pinned", "archived", PRIVATE),
     *(INSTRUCTIONS, "model", SOURCE, "created_at"),
 )
-"""What of a document only the chat's own person changes, whoever else it is shared with."""
+"""The keys of a document that only the chat's owner may change, even if the chat is shared."""
 
 
 class Ownership(NamedTuple):
-    """Whose a chat is."""
+    """The owner of a chat, and if it is shared."""
 
-    person: PersonId = OWNER  # who made it: only they delete, rename and share it
+    person: PersonId = OWNER  # the owner, who alone may delete, rename and share it
     is_shared: bool = False  # all people may read it and write in it
 
     def may_use(self, person: PersonId) -> bool:
@@ -508,14 +508,14 @@ class Ownership(NamedTuple):
         return self.is_shared or person == self.person
 
     def value(self) -> JsonObject | None:
-        """The value to store under `OWNED_BY`; `None` if nothing need be stored."""
+        """The value to store under `OWNED_BY`; `None` for the default, which is not stored."""
         if self == Ownership():
             return None
         return {"person": self.person, **({"shared": True} if self.is_shared else {})}
 
 
 def ownership_of(value: object) -> Ownership:
-    """Whose a chat is, from the value under `OWNED_BY`; the owner's alone if it is damaged."""
+    """The ownership in a value under `OWNED_BY`; `OWNER`'s, unshared, if the value is damaged."""
     person = value.get("person") if isinstance(value, Mapping) else None
     if not isinstance(value, Mapping) or not isinstance(person, str) or not person:
         return Ownership()

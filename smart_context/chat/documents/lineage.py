@@ -14,7 +14,7 @@ from smart_context.chat.documents.document import Version
 from smart_context.chat.messages import ChatId
 
 ANYBODY = ""
-"""A reader that did not say who it is."""
+"""A reader that did not identify itself."""
 
 NEVER_SAVES = "\0"
 """A reader that never saves, such as an export of all chats: nothing is remembered for it."""
@@ -42,10 +42,10 @@ class Ancestry:
     def ancestor_of(self, document: Version) -> Version | None:
         """The version that a document most likely descends from.
 
-        It is the version that has most in common with the document; among equals, the one with the
-        fewest entries that the document lacks, because a message that arrived after a client loaded
-        its copy must not count as deleted. Two kinds of documents descend from the newest version
-        instead:
+        It is the version that shares the most entries with the document; among equals, the one with
+        the fewest entries that the document lacks, because a message that arrived after a client
+        loaded its copy must not count as deleted. Two kinds of documents descend from the newest
+        version instead:
 
         - one that equals an older version although the newest was loaded since: the client went
           back to it. If another client may have loaded the newest, a client must also have written
@@ -73,8 +73,8 @@ class Ancestry:
 class Lineage:
     """Remembers the last versions of each chat that each reader knows.
 
-    Up to eight versions for each, and 200,000 entries in all; the least recently used go first.
-    `ANYBODY` knows what any reader knows.
+    At most eight versions for each, and 200,000 entries in all; the least recently used are
+    dropped first. `ANYBODY` knows the versions that any reader knows.
     """
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ class Lineage:
         self._note(chat_id, reader, KnownVersion(version=version, was_sent=True))
 
     def returned(self, chat_id: ChatId, reader: str, version: Version) -> None:
-        """Note that a reader was sent this version, and may not have used it."""
+        """Note that a reader was sent this version, but may not have used it."""
         self._note(chat_id, reader, KnownVersion(version=version))
 
     def _note(self, chat_id: ChatId, reader: str, known: KnownVersion) -> None:

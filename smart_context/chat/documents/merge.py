@@ -1,8 +1,8 @@
 """Merges two writers' versions of one chat, and of its branches. Pure.
 
-Each change is judged against the version that both started from (docs/chats.md): what only one
-side changed is taken from that side, what one side deleted is deleted unless the other edited it,
-and what both edited is merged key by key. Where both changed one key, ours wins, as it is newer.
+Each change is judged against the version that both started from (docs/chats.md). A change by one
+side is taken. An entry that one side deleted is deleted, unless the other side edited it. An entry
+that both edited is merged key by key; where both changed one key, ours wins, as it is newer.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -32,11 +32,11 @@ def merge_branches(base: Version, sides: tuple[Version, Version], merged: Versio
     """A merged document with the branches of both sides.
 
     Args:
-        merged: Their merge, whose branches are those of one side.
+        merged: The merge of both sides, but with the branches of one side.
 
     Returns:
-        `merged` with each message that one side added behind messages that are on a branch now
-        moved there, and without copies of messages that are on a branch.
+        `merged`, without messages that are on a branch. A message that one side added after a
+        message that is on a branch now is moved to that branch.
     """
     if not any(key in side.other for side in sides for key in (BRANCHES, REMOVED)):
         return merged
@@ -68,7 +68,7 @@ def _order(version: Version) -> list[str]:
 def _united(
     base: Sequence[JsonObject], theirs: Sequence[JsonObject], ours: Sequence[JsonObject]
 ) -> Iterator[JsonObject]:
-    """The branches of both sides; what one side made current or deleted goes, unless edited."""
+    """The branches of both sides, except those that one side removed and the other did not edit."""
     before, stored, mine = (_by_id(branches) for branches in (base, theirs, ours))
     kept: list[JsonObject] = []
     for key in (*mine, *(key for key in stored if key not in mine)):
@@ -87,7 +87,7 @@ def _by_id(branches: Sequence[JsonObject]) -> dict[str, JsonObject]:
 
 
 def _goes_on(longer: JsonObject, branch: JsonObject) -> bool:
-    """True if a branch has all messages of another, and more; of two equal ones the first."""
+    """True if `longer` continues `branch` with more messages, or equals it and has a lower id."""
     ids, others = ([_id(entry) for entry in b["messages"]] for b in (branch, longer))
     is_same_place = longer.get("after") == branch.get("after") and bool(ids)
     first = min(str(longer.get("id")), str(branch.get("id")))
@@ -101,7 +101,7 @@ def _placed(
     entries: Sequence[MessageEntry],
     branches: Sequence[JsonObject],
 ) -> Iterator[MessageEntry]:
-    """The entries of the path; others are put into the branches."""
+    """The entries of the path; moves the others into the branches."""
     ours = sides[1]
     holders = {_id(e): branch for branch in branches for e in branch["messages"] if _id(e)}
     path = {_id(entry.value) for entry in entries}
@@ -112,7 +112,7 @@ def _placed(
         if message_id is not None and holder is not None:
             place = _place(holder["messages"], message_id)
             if message_id in ours.by_key and message_id not in base.by_key:
-                del holder["messages"][place]  # we have just made it current
+                del holder["messages"][place]  # our side has just made it current
                 yield entry
                 continue
             holder["messages"][place] = copy_json(entry.value)
@@ -151,7 +151,7 @@ def saved(
 ) -> tuple[Version, Version]:
     """A client's document as a version, and the same merged with what is stored.
 
-    Whose a chat is stays as it is, whatever the client's document says.
+    The owner of the chat stays the same; the one in the client's document is ignored.
 
     Args:
         ancestry: The versions that it may descend from.

@@ -1,4 +1,4 @@
-"""Attached files: what can be attached, what a model gets of it, and reading it without danger."""
+"""Attached files: checks, safe reading, and the forms that models and pages get."""
 
 import base64
 import hashlib
@@ -26,7 +26,7 @@ READING_DEADLINE_S = 8.0
 """The time limit for a file whose reader does not stop by itself."""
 
 ReadText = Callable[[str, bytes], str]
-"""Gives the text of a file by its name and content; raises CommandFailed if it can't be read."""
+"""Returns the text of a file by its name and content; raises CommandFailed if it can't be read."""
 
 
 def reading_in(child: Child, *, deadline_s: float = READING_DEADLINE_S) -> ReadText:
@@ -51,7 +51,7 @@ MAX_IMAGE_BYTES = 8 << 20
 """The largest image that is passed on to a model."""
 
 LINK_SCHEMES = ("https://", "http://", "mailto:", "obsidian://")
-"""How the addresses begin that may be attached, and that a page opens."""
+"""The beginnings of addresses that may be attached, and that a page opens."""
 
 _SEPARATORS = re.compile(r"[\\/]")
 _KEY = re.compile(r"[0-9a-f]{64}")
@@ -69,9 +69,9 @@ class AttachedFile:
     """A file as a message refers to it."""
 
     id: str  # identifies it among the files of a message
-    name: str  # what the user calls it
+    name: str  # its name for the user
     file_type: str  # its media type
-    storage_key: str  # where its content is
+    storage_key: str  # the key of its content
     size: int  # in bytes
 
     def to_dict(self) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class AttachedFile:
 
 
 class Examined(NamedTuple):
-    """A file that can be attached, and its text where that differs from its content."""
+    """A file that can be attached, and its text if that differs from its content, else `None`."""
 
     file: AttachedFile
     text: bytes | None
@@ -136,25 +136,25 @@ def text_in(key: str, content: bytes) -> str | None:
 
 
 def is_safe_address(url: str) -> bool:
-    """True for an address that may be opened: chats come from elsewhere, and none may run."""
+    """True for an address that is safe to open: one from an imported chat must not run a script."""
     return url.lower().startswith(LINK_SCHEMES) and url.isprintable() and " " not in url
 
 
 def image_uri(content: bytes | None) -> str | None:
-    """An image as a model takes it; `None` for anything else, and for one that is too large."""
+    """An image as a `data:` address for a model; `None` for anything else or a too large image."""
     if not content or not image_type(content) or len(content) > MAX_IMAGE_BYTES:
         return None
     return data_address(content)
 
 
 def data_address(content: bytes) -> str:
-    """A file as a page holds it: an image of its kind, anything else as bytes to download."""
+    """A file as a `data:` address for a page: an image with its type, anything else as bytes."""
     kind = image_type(content) or "application/octet-stream"
     return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
 
 def link_text(title: str, url: str) -> str:
-    """What is stored, and sent to a model, of a link that is attached."""
+    """The text of an attached link that is stored, and sent to a model."""
     return f"{title}\n{url}\n"
 
 

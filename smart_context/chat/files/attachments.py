@@ -16,7 +16,7 @@ PREVIEW_LINES = 100
 MAX_WHOLE_LINES = 500
 
 MOST_READ = 1_000
-"""Of a history's attachments, so many of the newest ones go."""
+"""The most attachments of a history that are sent, the newest ones."""
 
 _NO_LIMITS: Mapping[str, int] = MappingProxyType({})
 _TAGS = ("FILE_CONTENT", "ATTACHMENT_FILE")
@@ -31,11 +31,11 @@ _CUT = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CutText:
-    """An attached text of which only the beginning goes."""
+    """An attached text of which only the beginning is sent."""
 
     key: str  # its storage key
-    shown: int  # how much goes
-    total: int  # of how much
+    shown: int  # the number of units that are sent
+    total: int  # the number of units of the whole text
     unit: str  # `lines` or `characters`
 
 
@@ -51,8 +51,8 @@ async def read_attachments(
 ) -> Mapping[str, str]:
     """The texts by storage key; each key is read once, all concurrently.
 
-    A key without text (`None`, empty, not text, or a resolver that raised) is left out, and so is
-    what comes before the last `MOST_READ` keys.
+    Leaves out keys without text (`None`, empty, not text, or a resolver that raised), and all but
+    the last `MOST_READ` keys.
     """
     keys = list(dict.fromkeys(key for message in messages for key, _ in _attached(message)))
     keys = keys[-MOST_READ:]
@@ -77,8 +77,8 @@ def with_attachments(
     Args:
         message: Its files are numbered first, then its links, from 1.
         texts: By storage key; an attachment without a text is skipped, not numbered.
-        can_read_on: Show only the first lines of a long text, unless its file is to go whole: the
-            model can ask for the rest.
+        can_read_on: Show only the first lines of a long text, unless its file must be sent whole:
+            the model can ask for the rest.
         most: The maximum number of characters shown of a text, by storage key.
     """
     found = [(key, name) for key, name in _attached(message) if key in texts]
@@ -106,13 +106,13 @@ def keys_of(message: Message) -> list[str]:
 
 
 def whole_keys_of(message: Message) -> frozenset[str]:
-    """The storage keys of the files that go whole, however long they are."""
+    """The storage keys of the files that are sent whole, however long they are."""
     whole = [file for file in message.files if file.get("whole") is True]
     return frozenset(_text(file, "storage_key") for file in whole)
 
 
 def cut_texts(text: str) -> list[CutText]:
-    """What goes of the cut texts, from the envelopes in a message's text."""
+    """The cut texts and their extents, from the envelopes in a message's text."""
     found: list[CutText] = []
     # No text can hold the closing tag, so the key before the content is that of the envelope.
     for envelope in text.split("</ATTACHMENT_FILE>\n")[:-1]:

@@ -31,8 +31,8 @@ MAX_TEXT_CHARACTERS = 2_000_000
 """The most characters that are read out of an HTML, DOCX or PDF file: half a million tokens."""
 
 MAX_PLAIN_CHARACTERS = 8_000_000
-"""The most characters of a file of plain text. It costs nothing to read, so that what is said of
-its length is true and a model can search in all of it."""
+"""The most characters of a file of plain text. Reading it is cheap, so its length is shown
+correctly and a model can search in all of it."""
 
 MAX_READING_S = 6.0
 """The processor time for reading a file; after that, the text so far is used."""
@@ -43,7 +43,7 @@ _PDF_READERS = (
     *("pypdf", "pypdf.filters", "pypdf._encryption", "pypdf._crypt_providers"),
     *("fontTools.cffLib", "pypdf.*"),
 )
-"""What of pypdf needs other modules, at once; the rest is kept until it is imported."""
+"""The modules of pypdf that import others, loaded at once; the rest is kept until imported."""
 
 _MAX_PDF_PAGES = 2_000
 _MAX_XML_BYTES = 64 << 20
@@ -76,10 +76,11 @@ def is_costly(name: str, content: bytes) -> bool:
 
 
 def work_for(name: str, content: bytes) -> Callable[[str, bytes], str]:
-    """What reads a file in a child: `text_of`, with what the file's kind needs.
+    """The function that reads a file in a child: `text_of`, or its form for PDF.
 
     Raises:
-        CommandFailed: Nothing here reads PDF; a child could not tell how this copy was installed.
+        CommandFailed: No PDF reader is installed. Checked here, because a child can't find out
+            how this copy was installed.
     """
     if _format_of(name, content) is not _PDF:
         return text_of
@@ -96,7 +97,7 @@ def text_of(name: str, content: bytes, clock: Callable[[], float] = time.thread_
         clock: Seconds of processor time.
 
     Raises:
-        CommandFailed: The file has no readable text; says what to do.
+        CommandFailed: The file has no readable text; the message says what to do.
     """
     form = _format_of(name, content)
     if form is None:
@@ -115,7 +116,7 @@ def text_of(name: str, content: bytes, clock: Callable[[], float] = time.thread_
 
 @needs(*_PDF_READERS)
 def pdf_text_of(name: str, content: bytes) -> str:
-    """The text of a PDF, as `text_of` gives it."""
+    """The text of a PDF, as `text_of` returns it."""
     return text_of(name, content)
 
 
@@ -232,7 +233,7 @@ class _Paragraphs:
         self._is_text = False
 
     def close(self) -> None:
-        """Nothing: no tree is built."""
+        """Do nothing: no tree is built."""
 
 
 def _html(name: str, content: bytes) -> Iterator[str]:

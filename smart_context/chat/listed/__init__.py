@@ -1,1 +1,1 @@
-"""The list of chats: its rows, the search, and reports of changes."""
+"""The list of chats: its rows, and the search."""

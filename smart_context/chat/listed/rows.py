@@ -26,8 +26,8 @@ _LOOKED_AT = 2_000  # characters; a message or title may hold millions of lines
 _MARKDOWN = re.compile(
     r"^[ \t]*+(?:"
     r"(?:```|~~~).*$"  # a fence
-    r"|[-=*_|:][-=*_|: \t]{2,}+$"  # a rule, or what is below a heading or a table's head
-    r"|\[[^\[\]\n]{1,100}\]:[ \t]+<?https?:.*$"  # where a link leads
+    r"|[-=*_|:][-=*_|: \t]{2,}+$"  # a rule, or the line below a heading or a table's head
+    r"|\[[^\[\]\n]{1,100}\]:[ \t]+<?https?:.*$"  # the definition of a link
     r"|\[\^[^\[\]\s]{1,50}\]:[ \t]*"  # a footnote
     r"|\|[ \t]*"
     r"|(?:(?:#{1,6}|[-*+])[ \t]+|>[ \t]*)++(?:\[(?:[ xX]|![\w-]{1,30})\][+-]?[ \t]+)?"
@@ -45,7 +45,7 @@ _PAIRED = re.compile(r"(?<![\w`~=_\\])(__|~~|==)(?=\S)([^~=_\n]{1,200})(?<=\S)\1
 _EMPHASIS = re.compile(r"(?<![\w*\\])([*_])(?=\S)([^*_\n]{1,200})(?<=\S)\1(?![\w*])")
 _ESCAPED = re.compile(r"\\([*_#~=`>|\[\]-])")
 _OF_MARKS = re.compile(r"[-`~=*_|:\[\]#+<>\\]")
-"""Without any of these a text has no marks: most of the time that prose would take is saved."""
+"""A text without any of these has no marks; checking that first saves most time for prose."""
 
 
 class Written(Protocol):
@@ -53,7 +53,7 @@ class Written(Protocol):
 
     @property
     def mtime_ns(self) -> int:
-        """When it was written, in ns since 1970."""
+        """The time of its last write, in ns since 1970."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,30 +61,30 @@ class ChatRow:
     """A chat in the list of chats."""
 
     id: ChatId
-    # the title that was given; else the first line of the first question, cut to 60 characters;
-    # else `New chat`. The id when the file is damaged.
+    # the given title; else the first line of the first question, cut to 60 characters; else
+    # `New chat`. The id when the file is damaged.
     title: str
     message_count: int
-    # when the last message was written, or the chat was split off or forked, else when the file was
-    # written; ISO 8601 in UTC
+    # the time of the last message, or of the split or fork that made the chat if that is later;
+    # else of the file's last write. ISO 8601 in UTC
     updated_at: str
     # the beginning of the last message that has text, on one line and without Markdown marks;
     # summaries and quoted passages are skipped
     preview: str
     client: str = ""  # the program that the chat belongs to; empty for our own chats
     topics: tuple[str, ...] = ()  # the ids of its first topics
-    person: PersonId = OWNER  # whose chat it is
-    shared: bool = False  # others may use it, too
+    person: PersonId = OWNER  # the owner
+    shared: bool = False  # True if it is shared
     folder: str = ""  # its folder in the list; empty for none
     pinned: bool = False  # it stays at the top of the list
-    archived: bool = False  # it is put away: below all others
+    archived: bool = False  # it is listed below all others
 
     def may_use(self, person: PersonId) -> bool:
         """True if a person may read the chat and write in it."""
         return Ownership(self.person, self.shared).may_use(person)
 
     def document(self) -> JsonObject:
-        """The row as JSON; says whose it is and where it is put only if that is not the usual."""
+        """The row as JSON, without ownership, folder, pin and archive mark by default."""
         row = asdict(self)
         for name in ("folder", "pinned", "archived"):
             if not row[name]:
@@ -98,7 +98,7 @@ class ChatRow:
 class DeletedChat:
     """A chat in the trash."""
 
-    deletion: str  # names the deletion; a chat can be in the trash several times
+    deletion: str  # identifies the deletion; a chat can be in the trash several times
     id: ChatId
     title: str  # as in the list of chats
     message_count: int
@@ -106,7 +106,7 @@ class DeletedChat:
 
 
 def in_order(rows: Iterable[tuple[Written, ChatRow]]) -> list[ChatRow]:
-    """The rows, newest first; within one second, the file that was written last comes first."""
+    """The rows, newest first; within one second, the most recently written file comes first."""
     newest_first = sorted(
         rows, key=lambda row: (row[1].updated_at, row[0].mtime_ns, row[1].id), reverse=True
     )
@@ -157,13 +157,13 @@ def damaged_row(chat_id: ChatId, signature: Written) -> ChatRow:
 
 
 def title_of(version: Version) -> str:
-    """The title that was given, or the first line of the first question that a person typed."""
+    """The given title, or the first line of the first question that a person typed."""
     messages = (entry.message(position) for position, entry in enumerate(version.entries))
     return title_from(version.other.get("title"), filter(None, messages))
 
 
 def title_from(given: object, messages: Iterable[Message]) -> str:
-    """The title of a chat, from what its document has as one and from its messages."""
+    """The title of a chat: the `title` of its document, or one taken from its messages."""
     if isinstance(given, str) and given.strip():
         return _cut(_on_one_line(given.strip()[:_LOOKED_AT]), _LONGEST_TITLE)
     first = ""
@@ -207,7 +207,7 @@ def _updated_at(version: Version, signature: Written) -> str:
 
 
 def _made_at(origin: object) -> str:
-    """When a chat was made of another's messages, which are older; empty if it was not."""
+    """The time when a chat was split or forked from another; empty if it was not."""
     moment = moment_of(origin.get("at")) if isinstance(origin, Mapping) else None
     return _utc(moment) if moment else ""
 
@@ -234,10 +234,10 @@ def _preview(version: Version) -> str:
 
 
 def plain_line(text: str, length: int) -> str:
-    """The beginning of a text on one line, without Markdown marks; with them if it is only those.
+    """The beginning of a text on one line, without Markdown marks unless it has nothing else.
 
     Args:
-        length: The most characters; what is left out is shown by `…`.
+        length: The most characters; a longer text ends with `…`.
     """
     beginning = text.strip()[: length * 8]
     return _cut(_on_one_line(unmarked(beginning)) or _on_one_line(beginning), length)

@@ -35,7 +35,7 @@ def query_words(query: str) -> tuple[str, ...]:
 
 
 def fold(text: str) -> str:
-    """The text in the form that is compared: case-folded, compatible characters composed."""
+    """The text in the form for comparisons: case-folded and in NFKC."""
     if text.isascii():
         return text.lower()
     folded = (piece.casefold() for piece in normal_pieces("NFKC", text))
@@ -78,7 +78,7 @@ def snippet(text: str, words: Sequence[str]) -> str:
 
 
 def marked(text: str, words: Sequence[str]) -> list[tuple[str, bool]]:
-    """The text in pieces, each with whether it is one of the folded words."""
+    """The text in pieces, each with True if it is one of the folded words."""
     pieces: list[tuple[str, bool]] = []
     begin = end = 0
     for place, _ in _clusters(text):
@@ -93,7 +93,7 @@ def marked(text: str, words: Sequence[str]) -> list[tuple[str, bool]]:
 
 
 def _length_of(word: str, text: str, place: int) -> int:
-    """How many characters of the text, from a place on, are a folded word; 0 if it is not there."""
+    """The length of a folded word in the text at a place; 0 if the word is not there."""
     if text.isascii():
         return len(word) if text[place : place + len(word)].lower() == word else 0
     near = text[place : place + 2 * len(word) + 2]
