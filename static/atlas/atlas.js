@@ -6,11 +6,11 @@ import { coloursOf, spread } from "../cloud/hues.js";
 /** @typedef {{ chat_id: string, title: string, topic_id: string, label: string, messages: number, first_at: string | null, last_at: string | null, days: readonly (readonly [number, number])[] }} ChatTopic  `days`: since 1970, each with its messages. */
 /** @typedef {{ id: string, label: string, theme: string, chats: readonly ChatTopic[], messages: number, first_at: string | null, last_at: string | null }} StoredTopic */
 /** @typedef {{ id: string, label: string, topics: readonly string[], chats: number, messages: number }} StoredTheme */
-/** @typedef {{ themes: readonly StoredTheme[], topics: readonly StoredTopic[], chats: number, messages: number, pending: number }} Values  A result of `smart_context.atlas`. */
+/** @typedef {{ themes: readonly StoredTheme[], topics: readonly StoredTopic[], chats: number, messages: number, pending: number, chats_read?: number }} Values  A result of `smart_context.atlas`. */
 
 /** @typedef {{ id: string, label: string, themeId: string, hue: string, count: number, now: number, chats: readonly ChatTopic[], all: readonly ChatTopic[] }} Topic  `count`: its messages, of `all` chats; `now`: those that time and search keep, of `chats`. */
 /** @typedef {{ id: string, label: string, hue: string, count: number, now: number, topics: Topic[] }} Theme */
-/** @typedef {{ themes: Theme[], topics: Map<string, Topic>, found: Topic[], chats: number, messages: number, pending: number, isNarrowed: boolean }} Atlas  `found`: what is kept, best or largest first. */
+/** @typedef {{ themes: Theme[], topics: Map<string, Topic>, found: Topic[], chats: number, messages: number, pending: number, read: number, isNarrowed: boolean }} Atlas  `found`: what is kept, best or largest first; `read`: how many chats were read. */
 
 /**
  * @param {Values} whole  All that there is.
@@ -34,7 +34,8 @@ export function atlasOf(whole, kept) {
   const { chats, messages } = kept ?? whole;
   const found = [...now.keys()].flatMap((id) => topics.get(id) ?? []);
   const filled = themes.filter((theme) => theme.topics.length).sort((a, b) => b.count - a.count);
-  return { themes: filled, topics, found, chats, messages, pending: whole.pending, isNarrowed: kept !== undefined };
+  const { pending, chats_read: read = 0 } = whole;
+  return { themes: filled, topics, found, chats, messages, pending, read, isNarrowed: kept !== undefined };
 }
 
 /** What is added to the hue of a theme for each of its topics. */
@@ -107,6 +108,11 @@ export function placeIn(search) {
     until: date("until"),
     isList: params.get("view") === "list",
   };
+}
+
+/** Whether a theme is one topic: the topic stands for it. @param {Theme} theme */
+export function isSingle({ topics, count }) {
+  return topics.length === 1 && topics[0].count === count;
 }
 
 /** The address of a place; what is not given is as at the beginning. @param {Partial<Place>} place */

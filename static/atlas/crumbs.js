@@ -2,7 +2,7 @@
 /** The way back: all topics, the theme, the topic. The last one is the page's heading. */
 
 import { visible } from "../lib/text.js";
-import { addressOf } from "./atlas.js";
+import { addressOf, isSingle } from "./atlas.js";
 
 /**
  * @param {HTMLElement} list
@@ -14,7 +14,7 @@ export function showCrumbs(list, place, theme, topic) {
   const { isList } = place;
   /** @type {{ label: string, at: Partial<import("./atlas.js").Place> }[]} */
   const steps = [{ label: "Topics", at: { isList } }];
-  if (theme) steps.push({ label: theme.label, at: { isList, theme: theme.id } });
+  if (theme && !(topic && isSingle(theme))) steps.push({ label: theme.label, at: { isList, theme: theme.id } });
   if (topic) steps.push({ label: topic.label, at: place });
   const words = steps.map(({ label }) => label).join("\n");
   if (list.dataset.shown !== words) {

@@ -42,6 +42,9 @@ export function noticeOf(atlas, place, { isAbout, problem, isOpen }) {
   if (!atlas.topics.size && atlas.pending) {
     return { title: `Reading ${chatsCounted(atlas.pending)}…`, words: "Topics appear here as they are found, newest chats first." };
   }
+  if (!atlas.topics.size && atlas.read) {
+    return { title: "No topics to show", words: `${chatsCounted(atlas.read)} read. Muted topics and hidden messages are not on the map, nor is what belongs to no topic.` };
+  }
   if (!atlas.topics.size) {
     return { title: "No topics yet", words: "What your chats are about appears here. Import chats from the list of chats, or begin one." };
   }

@@ -47,6 +47,6 @@ function nearest(here, links, [dx, dy]) {
 
 /** A theme is where its name stands. @param {HTMLElement} link */
 function middleOf(link) {
-  const { x, y, width, height } = (link.querySelector(".theme-name") ?? link).getBoundingClientRect();
+  const { x, y, width, height } = (link.querySelector(".theme:not([data-single]) .theme-name") ?? link).getBoundingClientRect();
   return { x: x + width / 2, y: y + height / 2 };
 }

@@ -6,7 +6,7 @@ import { nest, nestIn, SMALLEST } from "../cloud/nest.js";
 import { Ruler } from "../cloud/ruler.js";
 import { recall, remember } from "../lib/memory.js";
 import { counted, messagesCounted, visible } from "../lib/text.js";
-import { addressOf, drawn } from "./atlas.js";
+import { addressOf, drawn, isSingle } from "./atlas.js";
 import { isNews, keep, newBubble, showBubble } from "./bubbles.js";
 
 /** @typedef {import("./atlas.js").Theme} Theme */
@@ -17,11 +17,13 @@ const FEWEST_DRAWN = 40;
 /** So many bubbles of the smallest size would fill a room to the brim. */
 const CROWDED = 5.8;
 const NAME_PX = 13;
-const NAME_PADDING = 16;
-const WIDEST_NAME = 150;
-const WIDEST_PART = 0.36;
-/** The radius of a disc in widths of its name, which stands out a little on both sides. */
-const NAME_SHARE = 0.42;
+const NAME_LINE = 18;
+/** From the upper rim of a disc to its name. */
+const NAME_TOP = 8;
+/** Of the width of a name: the radius of a disc that has room for it at its top. */
+const NAME_SHARE = 0.55;
+/** A longer name stands on two lines. */
+const WIDEST_LINE = 130;
 const MOST_ROOMS = 8;
 /** In a smaller bubble no label fits: measuring it would only take time. */
 const SMALLEST_LABELLED = 20;
@@ -78,11 +80,7 @@ export class ThemeMap {
     const shown = JSON.stringify([room, themes.map(({ id, label, topics }) => [id, label, topics.map(drawnOf)])]);
     if (shown === this.#shown) return;
     this.#shown = shown;
-    const widest = Math.min(WIDEST_NAME, WIDEST_PART * room.width);
-    const sized = themes.map((theme) => {
-      const least = saysMore(theme) ? NAME_SHARE * Math.min(widest, widthOfName(theme.label)) : 0;
-      return { id: theme.id, least, bubbles: theme.topics };
-    });
+    const sized = themes.map((theme) => ({ id: theme.id, ...roomOfName(theme), bubbles: theme.topics }));
     const { discs, bubbles, height, places } = nest(sized, room, this.#rooms.get(shown) ?? this.#places);
     this.#keep(shown, places);
     remember("localStorage", PLACES, JSON.stringify(places));
@@ -92,12 +90,8 @@ export class ThemeMap {
     for (const [i, { x, y, r }] of discs.entries()) {
       const entry = /** @type {HTMLElement} */ (this.#list.children[i]);
       setLengths(entry, { "--x": x - r, "--y": y - r, "--d": 2 * r });
-      // A name stands on the upper rim: above what is higher up.
-      entry.style.zIndex = String(Math.round(y - r));
+      showName(entry, sized[i], r);
       for (const [j, bubble] of bubbles[i].entries()) this.#place(entry, j, themes[i].topics[j].label, bubble, r);
-      // What bubbles say is read once, unless one is too small for it.
-      const isSaid = themes[i].topics.every(({ label }, j) => !themes[i].label.includes(label) || !isBare(entry, j));
-      entry.toggleAttribute("data-named-inside", !saysMore(themes[i]) && isSaid);
     }
   }
 
@@ -130,9 +124,23 @@ function mostIn({ width, height }) {
   return Math.max(FEWEST_DRAWN, Math.min(MOST_DRAWN, fit));
 }
 
-/** About how wide a name is. @param {string} label */
-function widthOfName(label) {
-  return NAME_PX * widthInEms(visible(label)) + 2 * NAME_PADDING;
+/**
+ * What a name takes of its disc: nothing if the theme is one bubble, which says it.
+ * @param {Theme} theme
+ * @returns {{ lines: number, cap: number, least: number }}
+ */
+export function roomOfName(theme) {
+  if (isSingle(theme)) return { lines: 0, cap: 0, least: 0 };
+  const width = NAME_PX * widthInEms(visible(theme.label));
+  const lines = width > WIDEST_LINE ? 2 : 1;
+  return { lines, cap: NAME_TOP + lines * NAME_LINE, least: NAME_SHARE * Math.min(WIDEST_LINE, width) };
+}
+
+/** Shows a name as wide as the disc is at its first line. @param {HTMLElement} entry @param {{ lines: number }} name @param {number} disc  Its radius. */
+function showName(entry, { lines }, disc) {
+  const depth = NAME_TOP + NAME_LINE / 2;
+  setLengths(entry, { "--name-width": 2 * Math.sqrt(Math.max(0, depth * (2 * disc - depth))) });
+  entry.style.setProperty("--name-lines", String(lines));
 }
 
 /** What the place and the size of a bubble follow from. @param {import("./atlas.js").Topic} topic */
@@ -140,20 +148,9 @@ function drawnOf({ id, label, count }) {
   return [id, label, count];
 }
 
-/** Whether a theme's name is more than the names of its topics. @param {Theme} theme */
-export function saysMore({ label, topics }) {
-  const rest = topics.reduce((left, topic) => left.replace(topic.label, ""), label);
-  return /[^\s,]/.test(rest);
-}
-
 /** @param {HTMLElement} theme @param {number} j */
 function bubbleIn(theme, j) {
   return /** @type {HTMLElement} */ (theme.lastElementChild?.children[j]?.firstElementChild);
-}
-
-/** @param {HTMLElement} theme @param {number} j */
-function isBare(theme, j) {
-  return bubbleIn(theme, j).hasAttribute("data-bare");
 }
 
 function newTheme() {
@@ -180,8 +177,8 @@ function showTheme(entry, theme) {
   entry.dataset.hue = theme.hue;
   entry.inert = theme.now === 0;
   entry.dataset.theme = theme.id;
-  entry.toggleAttribute("data-single", theme.topics.length === 1 && theme.topics[0].count === theme.count);
-  /** @type {HTMLAnchorElement} */ (area).href = addressOf({ theme: theme.id });
+  entry.toggleAttribute("data-single", isSingle(theme));
+  /** @type {HTMLAnchorElement} */ (area).href = addressOf(isSingle(theme) ? { topic: theme.topics[0].id } : { theme: theme.id });
   area.ariaLabel = `${visible(theme.label)}: ${counted(kept, "topic")}, ${messagesCounted(theme.now)}`;
   const name = /** @type {HTMLElement} */ (area.firstElementChild);
   name.textContent = visible(theme.label);

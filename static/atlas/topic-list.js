@@ -34,9 +34,9 @@ export function showByTheme(list, atlas, place) {
  */
 export function sectionsOf(themes) {
   const kept = themes.map((theme) => ({ ...theme, topics: theme.topics.filter(({ now }) => now > 0) }));
-  const isSingle = (/** @type {import("./atlas.js").Theme} */ { label, topics }) => topics.length === 1 && topics[0].label === label;
-  const single = kept.filter(isSingle).flatMap(({ topics }) => topics);
-  const sections = kept.filter((theme) => theme.topics.length && !isSingle(theme));
+  const isAlone = (/** @type {import("./atlas.js").Theme} */ { label, topics }) => topics.length === 1 && topics[0].label === label;
+  const single = kept.filter(isAlone).flatMap(({ topics }) => topics);
+  const sections = kept.filter((theme) => theme.topics.length && !isAlone(theme));
   return single.length ? [...sections, { id: "", label: "Other topics", hue: "", topics: single }] : sections;
 }
 

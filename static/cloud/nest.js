@@ -5,7 +5,7 @@ import { pack } from "./pack.js";
 import { settle } from "./settle.js";
 
 /** @typedef {{ id: string, count: number }} Bubble */
-/** @typedef {{ id: string, least: number, bubbles: readonly Bubble[] }} Theme  `least`: the radius that its name needs. */
+/** @typedef {{ id: string, cap: number, least: number, bubbles: readonly Bubble[] }} Theme  `cap`: the height of its name, which stands above the bubbles; `least`: the radius that the name needs. */
 /** @typedef {import("./pack.js").Circle} Circle */
 /** @typedef {import("./pack.js").Point} Point */
 /** @typedef {{ width: number, height: number }} Room  In CSS pixels; the whole may be higher if it must. */
@@ -22,7 +22,7 @@ const SMALLER = [0.95, 0.9, 0.8];
 const LARGEST_SHARE = 0.2;
 const GAP = 2.5;
 const RIM = 8;
-/** Between discs; their names stand on their upper rims. */
+/** Between discs. */
 const APART = 14;
 const FILL = 0.4;
 const ROUNDS = 6;
@@ -50,7 +50,11 @@ export function nest(themes, room, before = null) {
     discs: Object.fromEntries(themes.map(({ id }, i) => [id, [discs[i].x, discs[i].y, discs[i].r].map(round)])),
     at: Object.fromEntries(themes.flatMap(({ bubbles }, i) => bubbles.map(({ id }, j) => [id, pointOf(inner[i][j])]))),
   };
-  return { discs, bubbles: inner, height: bottom + APART, places };
+  const bubbles = inner.map((circles, i) => {
+    const lower = Math.min(lackingIn(themes[i], circles) / 2, Math.max(0, discs[i].r - radiusOf(circles)));
+    return circles.map(({ x, y, r }) => ({ x, y: y + lower, r }));
+  });
+  return { discs, bubbles, height: bottom + APART, places };
 }
 
 /** The places in a stored text; null if it is not valid. @param {string} text @returns {Places | null} */
@@ -80,7 +84,7 @@ function fresh(themes, room) {
     const inner = themes.map(({ bubbles }) => filled(bubbles.map(({ count }) => sizeOf(count, scale, SMALLEST, room))));
     const discs = packed(radiiFor(themes, inner, room), room);
     const height = lowestOf(discs) + APART;
-    const widest = 2 * (Math.max(0, ...inner.map(radiusOf)) + RIM + APART);
+    const widest = 2 * (Math.max(0, ...inner.map((circles, i) => neededBy(themes[i], circles))) + APART);
     const excess = Math.max(height / room.height, widest / room.width);
     const layout = { scale, smallest: SMALLEST, discs, inner };
     if (excess * SHRINK <= 1 || round === ROUNDS) return fitted(layout, height, room);
@@ -190,7 +194,18 @@ function refilled(bubbles, disc) {
 
 /** @param {readonly Theme[]} themes @param {readonly Circle[][]} inner @param {Room} room */
 function radiiFor(themes, inner, { width }) {
-  return themes.map(({ least }, i) => Math.min(width / 2 - APART, Math.max(least, radiusOf(inner[i]) + RIM)));
+  return themes.map((theme, i) => Math.min(width / 2 - APART, Math.max(theme.least, neededBy(theme, inner[i]))));
+}
+
+/** The radius of a disc that holds its bubbles, and its name above them. @param {Theme} theme @param {readonly Circle[]} bubbles */
+function neededBy(theme, bubbles) {
+  return radiusOf(bubbles) + RIM + lackingIn(theme, bubbles) / 2;
+}
+
+/** The height that a name lacks above the bubbles of its disc. @param {Theme} theme @param {readonly Circle[]} bubbles */
+function lackingIn({ cap }, bubbles) {
+  const free = radiusOf(bubbles) + RIM + Math.min(...bubbles.map(({ y, r }) => y - r));
+  return Math.max(0, cap - free);
 }
 
 /** @param {readonly Circle[]} discs */

@@ -1,7 +1,7 @@
 // @ts-check
 /** The page of all topics: a map or a list to walk in, narrowed by time and search, with what was said. */
 
-import { addressOf, narrowing, placeIn } from "../atlas/atlas.js";
+import { addressOf, isSingle, narrowing, placeIn } from "../atlas/atlas.js";
 import { startAtlasKeys } from "../atlas/atlas-keys.js";
 import { showCrumbs } from "../atlas/crumbs.js";
 import { chatsCounted, factsOf, noticeOf } from "../atlas/facts.js";
@@ -210,8 +210,9 @@ class TopicsPage {
       this.#search.value = "";
       this.#go({ query: "" });
     } else if (topic) {
-      const above = this.#source.atlas?.topics.get(topic)?.themeId ?? "";
-      this.#go({ topic: "", theme: isList || query ? "" : above });
+      const { atlas } = this.#source;
+      const above = atlas?.themes.find(({ id }) => id === atlas.topics.get(topic)?.themeId);
+      this.#go({ topic: "", theme: isList || query || !above || isSingle(above) ? "" : above.id });
     } else if (theme) this.#go({ theme: "" });
     else if (this.#isNarrowed) this.#clear();
     else return false;

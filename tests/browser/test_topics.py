@@ -6,10 +6,11 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from smart_context.topics.atlas.merging import shortened
 from tests.browser.checker import STILL, assert_accessible
 from tests.browser.frames import AT_REST
 from tests.browser.steps import open_page
-from tests.vaults import write_chat
+from tests.vaults import about, write_chat
 
 pytestmark = pytest.mark.browser
 
@@ -44,9 +45,24 @@ def write_said(vault, name, label, month, *texts):
 
 @pytest.fixture
 def server(vault, serve):
+    """A server with five topics, two of which are one theme."""
     (vault / ".vault.toml").write_text("[plugins.smart_context]\nenabled = true\n")
     for n, (label, (month, *texts)) in enumerate(SAID.items()):
-        write_said(vault, f"chat{n}", label, month, *texts)
+        path = write_said(vault, f"chat{n}", label, month, *texts)
+    away = {"Night Trains", "Guitar Chords"}
+    topics = [
+        {
+            "id": f"a{n}",
+            "label": shortened(label),
+            "theme": "away" if label in away else f"w{n}",
+            "members": [[f"chat{n}", f"t-chat{n}"]],
+        }
+        for n, label in enumerate(SAID)
+    ]
+    names = {topic["theme"]: topic["label"] for topic in topics} | {"away": "Away from home"}
+    themes = [{"id": id_, "label": label} for id_, label in names.items()]
+    atlas = {"version": 1, "topics": topics, "themes": themes, "merged": len(topics)}
+    path.with_name("atlas.jsonl").write_text(json.dumps(atlas), encoding="utf-8")
     return serve(vault)
 
 
@@ -235,6 +251,30 @@ def test_without_chats_the_page_says_what_to_do(new_page, vault, serve):
     page.get_by_role("link", name="New chat").click()
     expect(page).to_have_url(re.compile("/chats/"))
     page.get_by_role("link", name="Topics of all chats").click()
+    expect(heading(page)).to_have_text("Topics")
+
+
+def test_where_the_only_topic_is_muted_the_page_says_that_chats_were_read(new_page, vault, serve):
+    (vault / ".vault.toml").write_text("[plugins.smart_context]\nenabled = true\n")
+    messages = about("When does the ferry leave?", "At eight.")
+    ids = [message["id"] for message in messages]
+    topics = [{"id": "t1", "label": "Ferries", "count": 2, "message_ids": ids}]
+    path = write_chat(vault, "ferry", messages, topics=topics)
+    path.with_suffix(".filter.json").write_text(json.dumps({"version": 1, "hidden": ids}))
+    page = open_topics(new_page, serve(vault), **STILL)
+    expect(page.get_by_text("No topics to show")).to_be_visible()
+    expect(page.get_by_text("1 chat read. Muted topics")).to_be_visible()
+
+
+def test_one_step_leads_into_a_topic_that_is_a_theme_of_its_own_and_out_again(new_page, server):
+    atlas = server.ask("smart_context.atlas", wait=True)
+    theme = next(theme for theme in atlas["themes"] if len(theme["topics"]) == 1)
+    page = open_topics(new_page, server)
+    on_map(page, f"{theme['label']},").click()
+    expect(heading(page)).to_have_text(theme["label"])
+    steps = page.get_by_role("navigation", name="Where you are").get_by_role("listitem")
+    expect(steps).to_have_text(["Topics", theme["label"]])
+    page.keyboard.press("Escape")
     expect(heading(page)).to_have_text("Topics")
 
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { addressOf, atlasOf, drawn, narrowing, placeIn } from "../../static/atlas/atlas.js";
 import { axisNow, axisOf, countsIn, datesOf, daysOf, dayInWords, periodInWords, periodsBetween, spanInWords } from "../../static/atlas/timeline.js";
-import { saysMore } from "../../static/atlas/theme-map.js";
+import { roomOfName } from "../../static/atlas/theme-map.js";
 import { sectionsOf } from "../../static/atlas/topic-list.js";
 import { byChat } from "../../static/atlas/topic-sheet.js";
 import { fitShort, widthInEms } from "../../static/cloud/fit.js";
@@ -63,9 +63,12 @@ test("the list has the topics that are a theme of their own after the others, un
   assert.deepEqual(found, [["Large", ["a", "b"]], ["Other topics", ["c"]]]);
 });
 
-test("a theme says its name on the map only if it is more than those of its topics", () => {
-  const theme = (label) => saysMore({ label, topics: WHOLE.topics.slice(0, 2) });
-  assert.deepEqual(["a, b", "a", "Large"].map(theme), [false, false, true]);
+test("each theme has room for its name on the map, but for one that is a single bubble", () => {
+  const [a, b] = WHOLE.topics.map((topic) => ({ ...topic, count: topic.messages }));
+  const room = (label, topics) => roomOfName({ label, topics, count: topics.reduce((sum, { count }) => sum + count, 0) });
+  assert.equal(room("a", [a]).cap, 0);
+  const [short, long] = ["Food", "The agent that loses its state"].map((label) => room(label, [a, b]));
+  assert.ok(short.cap > 0 && long.cap > short.cap && long.least > short.least);
 });
 
 test("a bubble with no room for a label has its first part, its first word, or as much as fits", () => {

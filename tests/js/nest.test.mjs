@@ -18,6 +18,7 @@ function randomThemes(random) {
   return Array.from({ length: 1 + Math.floor(random() * 14) }, (_, i) => ({
     id: `theme${i}`,
     least: 30 + random() * 60,
+    cap: 26 * (i % 2),
     bubbles: Array.from({ length: 1 + Math.floor(random() * 20) }, (_, j) => ({ id: `${i}-${j}`, count: 1 + Math.floor(200 * random() ** 4) })),
   }));
 }
@@ -44,18 +45,28 @@ test("bubbles stay in their themes, themes in the room, and nothing overlaps", (
   }
 });
 
+test("a name has its height above the bubbles, and takes none where it has room already", () => {
+  const theme = (id, count) => ({ id, least: 30, cap: 44, bubbles: Array.from({ length: count }, (_, j) => ({ id: `${id}${j}`, count: 20 })) });
+  const { discs, bubbles } = nest([theme("two", 2), theme("many", 12)], WIDE);
+  const above = bubbles.map((own, i) => discs[i].r + Math.min(...own.map(({ y, r }) => y - r)));
+  assert.ok(above.every((height) => height >= 0.9 * 44), String(above));
+  const bare = nest([{ ...theme("two", 2), cap: 0 }], WIDE);
+  assert.equal(nest([theme("two", 2)], WIDE).discs[0].r, bare.discs[0].r);
+});
+
 test("three hundred topics fit into a window without scrolling, or nearly", () => {
   const random = randoms(3);
   const themes = Array.from({ length: 14 }, (_, i) => ({
     id: `theme${i}`,
     least: 45,
+    cap: 26,
     bubbles: Array.from({ length: 20 }, (_, j) => ({ id: `${i}-${j}`, count: 1 + Math.floor(200 * random() ** 4) })),
   }));
   assert.ok(nest(themes, { width: 1360, height: 640 }).height <= 1.1 * 640);
 });
 
 test("areas are proportional to counts while none is at its limit", () => {
-  const { bubbles } = nest([{ id: "a", least: 30, bubbles: [{ id: "x", count: 40 }, { id: "y", count: 20 }, { id: "z", count: 10 }] }, { id: "b", least: 30, bubbles: [{ id: "w", count: 90 }, { id: "v", count: 90 }] }], WIDE);
+  const { bubbles } = nest([{ id: "a", least: 30, cap: 0, bubbles: [{ id: "x", count: 40 }, { id: "y", count: 20 }, { id: "z", count: 10 }] }, { id: "b", least: 30, cap: 0, bubbles: [{ id: "w", count: 90 }, { id: "v", count: 90 }] }], WIDE);
   const [x, y, z] = bubbles[0].map(({ r }) => r);
   assert.ok(Math.abs((x / y) ** 2 - 2) < 0.01 && Math.abs((y / z) ** 2 - 2) < 0.01);
 });

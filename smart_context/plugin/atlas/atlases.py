@@ -21,7 +21,7 @@ from smart_context.base.values import OWNER, JsonObject, PersonId
 from smart_context.chat.listed.rows import ChatRow
 from smart_context.chat.messages import ChatId
 from smart_context.host.access import Audience
-from smart_context.llm.models import Embedder
+from smart_context.llm.models import Embedder, Matrix
 from smart_context.llm.multilingual.files import MULTILINGUAL
 from smart_context.plugin.atlas.reading import (
     NOTHING_READ,
@@ -37,6 +37,7 @@ from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.storage.ports import Storage
 from smart_context.topics.atlas.account import Span, account
 from smart_context.topics.atlas.merging import merged
+from smart_context.topics.atlas.subjects import NO_SUBJECTS, SUBJECTS, Subjects
 from smart_context.topics.atlas.values import (
     Archive,
     ChatEntry,
@@ -204,6 +205,7 @@ class Atlases:
     def __post_init__(self) -> None:
         self._read_before: LRUCache[tuple[PersonId, ChatId], ReadChat] = LRUCache(_CHATS_IN_MEMORY)
         self._kept = KeptEntries(self.storage.caches, self.embedder.name)
+        self._known_subjects: Subjects | None = None
         self._reads_all = self.embedder.name.startswith(MULTILINGUAL)
 
     @property
@@ -312,7 +314,7 @@ class Atlases:
         self._read_before.update({(person, chat_id): each for chat_id, each in read.items()})
         return {chat_id: each.entry for chat_id, each in read.items()}
 
-    async def _embedded(self, texts: Sequence[str]) -> np.ndarray:
+    async def _embedded(self, texts: Sequence[str]) -> Matrix:
         """The vectors of texts as rows; none if the embedder fails: words decide then."""
         places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
         distinct = list(places)
@@ -327,6 +329,15 @@ class Atlases:
         if not parts:
             return np.zeros((0, 0), dtype=np.float32)
         return np.concatenate(parts)[[places[text] for text in texts]]
+
+    async def _subjects(self) -> Subjects:
+        """What themes may be about; nothing if the embedder fails."""
+        if self._known_subjects is None:
+            rows = await self._embedded(SUBJECTS)
+            if not len(rows):
+                return NO_SUBJECTS
+            self._known_subjects = Subjects(SUBJECTS, rows)
+        return self._known_subjects
 
     async def _read(self, person: PersonId, row: ChatRow, state: str) -> ReadChat:
         """What is to be known of a chat; nothing of one that was deleted or damaged meanwhile."""
@@ -354,10 +365,15 @@ class Atlases:
         before, chats = mine.archive, mine.archive.chats
         atlas = before.atlas
         if mine.merged_of is not chats:
-            titles = mine.titles()
+            titles, topics = mine.titles(), chat_topics_of(chats)
+            subjects = await self._subjects() if len(topics) > 1 else NO_SUBJECTS
             atlas = await asyncio.to_thread(
                 lambda: merged(
-                    chat_topics_of(chats), before.atlas, reads_all=self._reads_all, titles=titles
+                    topics,
+                    before.atlas,
+                    reads_all=self._reads_all,
+                    titles=titles,
+                    subjects=subjects,
                 )
             )
             if mine.unread:  # compare all again when the rest is read

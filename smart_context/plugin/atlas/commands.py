@@ -202,6 +202,7 @@ class AtlasCommands:
         archive, titles = mine.archive, mine.titles()
         state = {
             "pending": mine.pending,
+            "chats_read": sum(len(entry.times) > 0 for entry in archive.chats.values()),
             "built_at": mine.built_at or None,
             "time_zone": str(zone),
         }

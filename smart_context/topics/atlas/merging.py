@@ -4,7 +4,7 @@ import hashlib
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from smart_context.base.text.words import content_words
 from smart_context.chat.messages import ChatId
 from smart_context.llm.models import Matrix
+from smart_context.topics.atlas.subjects import NO_SUBJECTS, Subjects
 from smart_context.topics.atlas.values import Atlas, ChatTopic, Hashes, Key, Theme, Topic
 from smart_context.topics.clusters.units import (
     NEVER,
@@ -193,22 +194,25 @@ def shortened(label: str) -> str:
 _LONGEST_TITLE = 40
 
 
-def theme_labels(groups: Sequence[Sequence[tuple[str, int]]], titles: Sequence[str]) -> list[str]:
+def theme_labels(
+    groups: Sequence[Sequence[tuple[str, int]]], titles: Sequence[str], subjects: Sequence[str]
+) -> list[str]:
     """A distinct label for each theme, from its topics' labels and sizes, the largest first.
 
     A theme of several topics is named by its chat, or by the word that most of their labels share,
-    or by its two largest topics.
+    or by its subject, or by its two largest topics.
 
     Args:
         titles: For each theme the title of the chat that it is all about, empty for none.
+        subjects: For each theme its subject, empty if it is not known.
     """
     taken = _Taken()
     chosen: list[str] = []
-    for group, title in zip(groups, titles, strict=True):
+    for group, title, subject in zip(groups, titles, subjects, strict=True):
         labels = [label for label, _ in sorted(group, key=lambda entry: -entry[1])]
         own = [title] if title.strip() and len(title) <= _LONGEST_TITLE else []
-        several = [*own, *_shared_word(labels), ", ".join(labels[:2])] if len(labels) > 1 else []
-        chosen.append(shortened(taken.free([*several, *labels])))
+        named = [*own, *_shared_word(labels), *filter(None, [subject]), ", ".join(labels[:2])]
+        chosen.append(shortened(taken.free([*(named if len(labels) > 1 else []), *labels])))
         taken.add(chosen[-1])
     return chosen
 
@@ -329,6 +333,8 @@ def _new_id(group: Sequence[Key | str], taken: AbstractSet[str]) -> str:
         salt += 1
 
 
+SubjectOf = Callable[[Iterable[Key]], str]
+
 MOST_SHARE = 0.3
 """The most of all messages in a theme of several topics, when it is made."""
 
@@ -347,6 +353,7 @@ def themed(
     rows: Mapping[Key, Matrix],
     sizes: Mapping[Key, int],
     titles: Mapping[ChatId, str],
+    subject_of: SubjectOf,
 ) -> Atlas:
     """The atlas with a theme for each topic.
 
@@ -356,6 +363,7 @@ def themed(
         atlas: Topics without a theme.
         rows: The unit rows of the chat topics, as they are compared.
         titles: The titles of chats: a theme that is all about one has its name.
+        subject_of: What chat topics are about, as one knows it by their vectors.
     """
     if not atlas.topics:
         return replace(atlas, themes=())
@@ -370,7 +378,7 @@ def themed(
         numbers.get(known.get(topic.id, ""), -1) if stands else -1 for topic in atlas.topics
     ]
     groups = _grouped(centres, weights, standing)
-    return _with_themes(atlas, before, groups, weights, titles)
+    return _with_themes(atlas, before, groups, weights, titles, subject_of)
 
 
 def _grouped(centres: Matrix, weights: Weights, standing: Sequence[int]) -> list[int]:
@@ -411,6 +419,7 @@ def _with_themes(
     groups: Sequence[int],
     weights: Weights,
     titles: Mapping[ChatId, str],
+    subject_of: SubjectOf,
 ) -> Atlas:
     members: dict[int, list[int]] = defaultdict(list)
     for place, group in enumerate(groups):
@@ -422,6 +431,10 @@ def _with_themes(
     labels = theme_labels(
         [[(atlas.topics[n].label, int(weights[n])) for n in group] for group in members.values()],
         _titles_of(list(members.values()), atlas, titles),
+        [
+            subject_of([key for n in group for key in atlas.topics[n].members])
+            for group in members.values()
+        ],
     )
     theme_of = {n: id_ for id_, group in zip(ids, members.values(), strict=True) for n in group}
     topics = (replace(topic, theme=theme_of[n]) for n, topic in enumerate(atlas.topics))
@@ -452,6 +465,7 @@ def merged(
     *,
     reads_all: bool,
     titles: Mapping[ChatId, str] | None = None,
+    subjects: Subjects = NO_SUBJECTS,
 ) -> Atlas:
     """The atlas of these chat topics.
 
@@ -461,6 +475,7 @@ def merged(
             what is new joins them or founds others, until there is half as much again.
         reads_all: The embedding model knows every language; else only English.
         titles: The titles of chats, which tell topics of one label apart.
+        subjects: What themes may be about.
     """
     ordered = sorted(chat_topics, key=lambda each: each.key)
     known = {key: place for place, topic in enumerate(before.topics) for key in topic.members}
@@ -489,7 +504,12 @@ def merged(
     places = {each.key: row for each, row in zip(ordered, rows, strict=True)}
     sizes = {each.key: len(each.places) for each in ordered}
     atlas = Atlas(topics=tuple(topics), themes=before.themes, merged=compared)
-    return themed(atlas, before, places, sizes, titles or {})
+    vectors = {each.key: each.vector for each in ordered}
+
+    def subject_of(keys: Iterable[Key]) -> str:
+        return subjects.of([vectors[key] for key in keys])
+
+    return themed(atlas, before, places, sizes, titles or {}, subject_of)
 
 
 def _is_named_so(

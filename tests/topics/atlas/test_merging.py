@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from smart_context.topics.atlas import merging
 from smart_context.topics.atlas.merging import linked, merged
+from smart_context.topics.atlas.subjects import NO_SUBJECTS, Subjects
 from smart_context.topics.atlas.values import Atlas, ChatTopic, from_document, to_document
 from smart_context.topics.clusters.units import at_unit_length
 
@@ -120,18 +121,28 @@ def near(chat, label, topic="t"):
     return replace(chat_topic(chat, label, topic=topic), vector=vector)
 
 
+AXES = np.eye(WIDTH, dtype=np.float32)
+BAKING = Subjects(("Food", "Law"), AXES[[0, WIDTH - 1]])
+CHEMISTRY = Subjects(("Chemistry",), AXES[[WIDTH - 1]])
+
+
 @pytest.mark.parametrize(
-    ("topics", "name"),
+    ("topics", "subjects", "name"),
     [
-        ([near("c", "Yeast"), near("c", "Rye", "u")], "Bread at home"),
-        ([near("c", "Yeast"), near("d", "Rye")], "Yeast, Rye"),
-        ([near("c", "Sourdough Starter"), near("d", "Sourdough Loaf")], "Sourdough"),
+        ([near("c", "Yeast"), near("c", "Rye", "u")], BAKING, "Bread at home"),
+        ([near("c", "Sourdough Starter"), near("d", "Sourdough Loaf")], BAKING, "Sourdough"),
+        ([near("c", "Yeast"), near("d", "Rye")], BAKING, "Food"),
+        ([near("c", "Yeast"), near("d", "Rye")], CHEMISTRY, "Yeast, Rye"),
+        ([near("c", "Yeast"), near("d", "Rye")], NO_SUBJECTS, "Yeast, Rye"),
     ],
 )
-def test_a_theme_is_named_by_its_chat_a_word_that_its_topics_share_or_their_names(topics, name):
+def test_a_theme_is_named_by_its_chat_a_shared_word_its_subject_or_its_topics(
+    topics, subjects, name
+):
     others = [chat_topic(subject, subject) for subject in ("ferries", "taxes", "chess", "glass")]
     said = [*topics, *others, chat_topic("ink", "ink", messages=9)]
-    atlas = merged(said, Atlas(), reads_all=True, titles={"c": "Bread at home"})
+    titles = {"c": "Bread at home"}
+    atlas = merged(said, Atlas(), reads_all=True, titles=titles, subjects=subjects)
     assert len(atlas.topics) == len(said)
     names = [theme.label for theme in atlas.themes]
     assert sorted(names) == sorted([name, "ferries", "taxes", "chess", "glass", "ink"])
