@@ -1,1 +1,1 @@
-"""Chats of other programs: readers from bytes to values, and what brings them into a vault."""
+"""Chats of other programs: reads them from their files and adds them to a vault."""

@@ -1,4 +1,4 @@
-"""A chat as another program's file has it, before it becomes one of ours. Pure."""
+"""A chat as read from another program's file, before it becomes one of the vault's. Pure."""
 
 import hashlib
 import json
@@ -20,43 +20,43 @@ from smart_context.llm.thoughts import split_thoughts
 
 LONGEST_TITLE = 200
 _MOST_ADDED = 200_000
-"""The messages of one chat with all its branches: twice what a chat may have."""
+"""The maximum number of messages of one chat with all its branches: twice that of a stored chat."""
 
 MOST_BEFORE = 400
-"""Most messages between a call and its result, so that a file of results alone is not slow."""
+"""The maximum number of messages between a call and its result; keeps a file of results fast."""
 _DATES = (
     *("%B %d, %Y %I:%M%p", "%b %d, %Y %I:%M%p", "%Y-%m-%d@%Hh%Mm%Ss", "%Y-%m-%d@%Hh%Mm%Ss%fms"),
     *("%Y-%m-%d @%Hh %Mm %Ss", "%Y-%m-%d @%Hh %Mm %Ss %fms"),
 )
-"""The forms of SillyTavern's times, oldest versions included; else they are ISO 8601."""
+"""The time formats of SillyTavern, oldest versions included; other times are ISO 8601."""
 _FILES = {"image": "Picture", "document": "Document"}
-"""Blocks that are files, and what a file without a name is called."""
+"""The types of blocks that hold a file, and the name for a file without one."""
 _MILLISECONDS = 10**11
-"""Numbers from here on are milliseconds: as seconds they would be after the year 5138."""
+"""Numbers from this one on are milliseconds; as seconds they would be after the year 5138."""
 
 
 class NotReadable(ValueError):
-    """A conversation, or a file, that is not as its program writes it; says what is wrong."""
+    """A conversation or file that does not have its program's format; the message says why."""
 
 
 class OtherForm(NotReadable):
-    """A file of a known program in a form that is not read; says which one to ask for."""
+    """A known program's file in a format that can't be read; the message names one that can."""
 
 
 class NotKnown(NotReadable):
-    """A file that shows no sign of a known program; passed over in folders and archives."""
+    """A file without a sign of any known program; skipped in folders and archives."""
 
 
 @dataclass(slots=True)
 class _Calls:
-    """The calls of a message, found by id or tool without looking through all of its parts."""
+    """An index of a message's open calls by id and tool; each part is scanned once."""
 
-    parts: list[JsonObject] = field(default_factory=list)  # as they were last looked at
-    looked_at: int = 0  # how many of them
+    parts: list[JsonObject] = field(default_factory=list)  # as last scanned
+    looked_at: int = 0  # the number of scanned parts
     waiting: dict[tuple[str, str], deque[JsonObject]] = field(default_factory=dict)
 
     def first(self, parts: list[JsonObject], call_id: str, tool: str) -> JsonObject | None:
-        """The first call without a result."""
+        """The first call without a result, by id or, if that is empty, by tool; else any."""
         if parts is not self.parts:
             self.parts, self.looked_at, self.waiting = parts, 0, {}
         for part in map(parts.__getitem__, range(self.looked_at, len(parts))):
@@ -72,7 +72,7 @@ class _Calls:
 
 
 class _WithCalls:
-    """Keeps the calls apart from the fields, which are what a child hands over."""
+    """Holds the index of calls outside the fields, which the child process sends as JSON."""
 
     __slots__ = ("_calls",)
 
@@ -82,33 +82,33 @@ class _WithCalls:
 
 @dataclass(slots=True, kw_only=True)
 class FoundMessage(_WithCalls):
-    """One message."""
+    """One message of a found chat."""
 
     id: str  # its id in the other program; unique in its chat
-    role: Role  # who wrote it
-    parts: list[JsonObject] = field(default_factory=list)  # its content: parts of our messages
+    role: Role  # the role of its author
+    parts: list[JsonObject] = field(default_factory=list)  # its content, as stored parts
     parent: str | None = None  # the id of the message before it; `None` at the beginning
-    created_at: str = ""  # when, ISO 8601 in UTC; empty if unknown
+    created_at: str = ""  # its time, ISO 8601 in UTC; empty if unknown
     model: str = ""  # the model that wrote it; empty if unknown
-    is_summary: bool = False  # it stands for earlier messages
-    is_hidden: bool = False  # the other program does not send it to the model
-    # attached files: a part of the name in the archive, or a `data:` address with the content, and
-    # the name that people see; empty for what the archive calls it
+    is_summary: bool = False  # True if it summarises earlier messages
+    is_hidden: bool = False  # True if the other program does not send it to the model
+    # attached files: a part of the file's name, or a `data:` address with the content; and the name
+    # that people see, empty for the file's name in the archive
     assets: list[tuple[str, str]] = field(default_factory=list)
 
     def open_call(self, *, call_id: str = "", tool: str = "") -> JsonObject | None:
-        """The first call without a result: of this id, else of this tool, else of any."""
+        """The first call without a result, by id or, if that is empty, by tool; else any."""
         return self._calls.first(self.parts, call_id, tool)
 
     @property
     def is_wordless(self) -> bool:
-        """An answer that has only thought, called and drawn so far."""
+        """True for an answer without text so far: only thoughts, calls and files."""
         kinds = {part.get("type") for part in self.parts}
         return self.role == "assistant" and kinds <= {"reasoning", "tool_call"}
 
     @property
     def is_empty(self) -> bool:
-        """Nothing was said."""
+        """True if it has no text, no call and no file."""
         return not self.assets and not any(
             part.get("type") == "tool_call" or str(part.get("text") or "").strip()
             for part in self.parts
@@ -117,31 +117,31 @@ class FoundMessage(_WithCalls):
 
 @dataclass(slots=True, kw_only=True)
 class FoundChat:
-    """One chat."""
+    """One chat of another program."""
 
-    client: str  # the program, as `source.client` has it
-    id: str  # its id there; a reader leaves it empty where there is none
-    title: str = ""  # its title; empty for none
-    created_at: str = ""  # when it began, ISO 8601 in UTC; empty if unknown
-    instructions: str = ""  # its system prompt, told to the model in each turn; empty for none
-    # all messages, in order; a tree by their parents
+    client: str  # the program, as in `source.client`
+    id: str  # its id in that program; a reader leaves it empty if there is none
+    title: str = ""  # its title; empty if it has none
+    created_at: str = ""  # its first time, ISO 8601 in UTC; empty if unknown
+    instructions: str = ""  # its system prompt, sent in each turn; empty if it has none
+    # all messages in order; their parents make them a tree
     messages: list[FoundMessage] = field(default_factory=list)
     current: str | None = None  # the last message of the current path; `None`: the last of all
 
     def add(
         self, key: object, role: object, *texts: str, at: object = None, model: object = ""
     ) -> FoundMessage:
-        """Add a message, which follows the last one unless its `parent` is set afterwards.
+        """Add a message after the last one; set `parent` afterwards if it follows another.
 
         Args:
-            key: Its id; its number if that is no text.
+            key: Its id; its position if that is empty or not a text.
             role: `user` or `human`; anything else is the assistant.
-            texts: What it says.
-            at: When, as `moment` takes it.
-            model: What wrote it, if it is an answer.
+            texts: Its texts, one part each; empty ones are skipped.
+            at: Its time, as `moment` takes it.
+            model: The model that wrote it; ignored if it is the user's.
 
         Raises:
-            NotReadable: If the chat has too many.
+            NotReadable: If the chat has too many messages.
         """
         if len(self.messages) >= _MOST_ADDED:
             raise NotReadable(f"expected at most {_MOST_ADDED:,} messages, found more")
@@ -159,7 +159,7 @@ class FoundChat:
 
     @property
     def beginning(self) -> str:
-        """What tells it where its program gives no id: its time, and all up to the first answer."""
+        """A hash of its time and its messages up to the first answer, for a chat without an id."""
         told: list[object] = [self.created_at]
         for message in self.messages:
             told.append([message.role, *(part.get("text") for part in message.parts)])
@@ -168,12 +168,12 @@ class FoundChat:
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
     def apart(self) -> "FoundChat":
-        """The same chat under an id of its own, where another one has its id."""
+        """The same chat under another id, for when a different chat already has its id."""
         return replace(self, id=f"{self.id} {self.beginning}")
 
     @property
     def chat_id(self) -> ChatId:
-        """The id that the chat has here, the same for each import by a person."""
+        """Its id in the vault, the same for each import by one person."""
         named = f"{self.client}\0{self.id}"
         if tag := person_tag(whoever_asks()):
             named = f"{named}\0{tag}"
@@ -182,18 +182,18 @@ class FoundChat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnChat:
-    """A chat that was exported from here."""
+    """A chat that was exported from Smart Context."""
 
-    id: str  # its id where it was exported; empty if nothing tells
-    document: JsonObject  # its document
-    hidden: Sequence[str] = ()  # the ids of its messages that whoever exported it had hidden
-    pinned: Sequence[str] = ()  # and those that they had pinned
+    id: str  # its id when it was exported; empty if unknown
+    document: JsonObject  # the chat document
+    hidden: Sequence[str] = ()  # the ids of messages that the exporting person had hidden
+    pinned: Sequence[str] = ()  # the ids of messages that they had pinned
 
     @property
     def chat_ids(self) -> Sequence[ChatId]:
-        """The ids that it may get, in order: its own, one of the person's, one by its beginning.
+        """The ids to try, in order: its own, one for the person, one from its beginning.
 
-        Its own may be another person's, or another chat's.
+        Its own may belong to another person's or another chat. Without one, only the last is tried.
         """
         told: list[str] = []
         for message in messages_of(self.document):
@@ -208,7 +208,7 @@ class OwnChat:
 
     @property
     def chat_id(self) -> ChatId:
-        """The first of the ids that it may get."""
+        """The first id to try."""
         return ChatId(self.id) if self.id else self.chat_ids[0]
 
     @property
@@ -222,16 +222,16 @@ class Paths:
     """A tree of messages as a path and its branches."""
 
     path: Sequence[FoundMessage]  # the current path, oldest first
-    # each with the message that it follows; `None` at the beginning
+    # each branch with the message that it follows; `None` at the beginning
     branches: Sequence[tuple[FoundMessage | None, Sequence[FoundMessage]]]
 
 
 def paths_of(chat: FoundChat) -> Paths:
     """The current path of a chat and its branches.
 
-    Empty messages are left out; what followed one follows the one before. What an answer thought
-    and called before it spoke is part of it. A circle of parents is cut, and a parent that is not
-    there is the beginning.
+    Empty messages are left out; their followers follow the message before. An answer's thoughts
+    and calls become part of it, if they are messages of their own. A cycle of parents is cut. A
+    message whose parent is missing is at the beginning.
     """
     known = {message.id: message for message in chat.messages}
     parent = {message.id: _parent(message, known) for message in chat.messages}
@@ -265,13 +265,13 @@ def paths_of(chat: FoundChat) -> Paths:
 def _in_order(
     told: Sequence[FoundMessage], parent: Mapping[str, str | None], placed: set[str]
 ) -> Iterator[tuple[FoundMessage, str | None]]:
-    """The messages off the path, each after the one that it follows, with that one's id.
+    """The messages off the path, each after its predecessor, with the predecessor's id.
 
     Args:
-        placed: The ids of the path; gets those of the messages.
+        placed: The ids of the path; the ids of the yielded messages are added.
     """
     known = {message.id: message for message in told}
-    passed: dict[str, str | None] = {}  # what empty messages follow, so each is passed once
+    passed: dict[str, str | None] = {}  # results for empty messages, so that each is passed once
     for message in told:
         way: dict[str, str | None] = {}
         name: str | None = message.id
@@ -289,14 +289,14 @@ def _told_before(
     known: AbstractSet[str],
     passed: dict[str, str | None],
 ) -> str | None:
-    """The id of the nearest message before this one that is not empty."""
+    """The id of the nearest non-empty message before this one."""
     way: list[str] = []
     found = parent[name]
     while found is not None and found not in known:
         if found in passed:
             found = passed[found]
             break
-        passed[found] = None  # where a circle closes
+        passed[found] = None  # the result if the parents form a cycle
         way.append(found)
         found = parent[found]
     passed.update(dict.fromkeys(way, found))
@@ -306,11 +306,11 @@ def _told_before(
 def _whole_answers(
     row: Sequence[FoundMessage], forks: AbstractSet[str], wholes: dict[str, FoundMessage]
 ) -> list[FoundMessage]:
-    """The messages, with thoughts and calls joined to the answer that follows them.
+    """The messages, with thoughts and calls merged into the answer that follows them.
 
     Args:
-        forks: The ids of messages that branches follow.
-        wholes: Gets the message that each became part of, by its id.
+        forks: The ids of messages with a branch after them.
+        wholes: Gets, by the id of each message, the message that it became part of.
     """
     joined: list[FoundMessage] = []
     is_open = False
@@ -334,7 +334,7 @@ def _parent(message: FoundMessage, known: Mapping[str, FoundMessage]) -> str | N
 
 
 def _way_up(name: str | None, parent: Mapping[str, str | None]) -> Iterable[str]:
-    """The ids from a message to the beginning; ends where a circle closes."""
+    """The ids from a message up to the beginning; stops at a cycle."""
     seen: set[str] = set()
     while name is not None and name not in seen:
         seen.add(name)
@@ -343,13 +343,13 @@ def _way_up(name: str | None, parent: Mapping[str, str | None]) -> Iterable[str]
 
 
 def message_id(chat: FoundChat, message: FoundMessage) -> MessageId:
-    """The id that a message has here, the same for each import."""
+    """The id of a message in the vault, the same for each import."""
     text = f"{chat.client}\0{chat.id}\0{message.id}"
     return MessageId(f"m{hashlib.sha256(text.encode(errors='replace')).hexdigest()[:12]}")
 
 
 def entry_of(chat: FoundChat, message: FoundMessage) -> JsonObject:
-    """The message as a chat document has it, without its files."""
+    """The message in the format of a chat document, without its files."""
     parts = storable_value(message.parts)
     plain = len(parts) == 1 and parts[0].get("type") == "text"
     entry: JsonObject = {
@@ -367,12 +367,12 @@ def entry_of(chat: FoundChat, message: FoundMessage) -> JsonObject:
 
 
 def text_part(text: str) -> JsonObject:
-    """A part of text."""
+    """A text part."""
     return {"type": "text", "text": text}
 
 
 def joined_texts(parts: Iterable[JsonObject], between: str) -> list[JsonObject]:
-    """The parts, with texts that follow each other as one."""
+    """The parts, with adjacent texts joined into one."""
     joined: list[JsonObject] = []
     for is_text, run in groupby(parts, lambda part: part.get("type") == "text"):
         texts = [*run]
@@ -381,12 +381,12 @@ def joined_texts(parts: Iterable[JsonObject], between: str) -> list[JsonObject]:
 
 
 def thought(text: str) -> JsonObject:
-    """What a model thought before it answered."""
+    """A part with a model's thoughts."""
     return {"type": "reasoning", "text": text}
 
 
 def tell_thoughts(chat: FoundChat) -> FoundChat:
-    """Tell thoughts from answers in the texts of a chat, as is done while an answer arrives."""
+    """Separate thoughts from answers in a chat's texts, as for an answer that arrives live."""
     for message in chat.messages:
         if message.role == "assistant" and not message.is_summary:
             message.parts = [told for part in message.parts for told in _with_thought(part)]
@@ -404,7 +404,7 @@ def _with_thought(part: JsonObject) -> list[JsonObject]:
 def call(
     call_id: str, name: str, args: object, result: object = None, *, is_done: bool = False
 ) -> JsonObject:
-    """A tool call, with its result if there is one."""
+    """A tool call, with its result if `is_done`."""
     part: JsonObject = {
         "type": "tool_call",
         "state": "result" if is_done else "call",
@@ -416,7 +416,7 @@ def call(
 
 
 def answered(messages: Sequence[FoundMessage], call_id: str, result: object) -> FoundMessage | None:
-    """Add a result to the call that it answers, a little before, and return whose that is."""
+    """Add a result to its call in the last `MOST_BEFORE` messages; returns the call's message."""
     for message in reversed(messages[-MOST_BEFORE:]):
         if message.parts and (part := message.open_call(call_id=call_id)):
             part.update(state="result", result=result)
@@ -425,7 +425,7 @@ def answered(messages: Sequence[FoundMessage], call_id: str, result: object) -> 
 
 
 def moment(value: object) -> str:
-    """A time as ISO 8601 in UTC; empty if it is none, or none that a calendar has.
+    """A time as ISO 8601 in UTC; empty if it is not a time, or outside of the calendar.
 
     Args:
         value: Seconds or milliseconds since 1970, a number in a text, or an ISO 8601 text.
@@ -450,7 +450,7 @@ def _from_text(text: str) -> str:
     for form in ("", *_DATES):
         try:
             found = (
-                datetime.strptime(text.strip(), form)  # noqa: DTZ007 - given one below
+                datetime.strptime(text.strip(), form)  # noqa: DTZ007 - the zone is set below
                 if form
                 else datetime.fromisoformat(text.strip())
             )
@@ -461,12 +461,12 @@ def _from_text(text: str) -> str:
 
 
 def text_of(value: object) -> str:
-    """A text; empty for anything else."""
+    """The value if it is a text, else an empty text."""
     return value if isinstance(value, str) else ""
 
 
 def instructions_of(*texts: object) -> str:
-    """What a program tells the model in each turn, which it may keep in several places."""
+    """The texts as one system prompt, without blank ones and duplicates."""
     return "\n\n".join(dict.fromkeys(filter(None, (text_of(text).strip() for text in texts))))
 
 
@@ -483,7 +483,7 @@ def mapping(value: object) -> Mapping[str, Any]:
 
 
 def parsed(value: object) -> object:
-    """The object or list that a text of JSON holds; anything else as it is."""
+    """The object or list in a JSON text; any other value unchanged."""
     if isinstance(value, str) and value.lstrip()[:1] in {"{", "["}:
         try:
             return json.loads(value)
@@ -498,7 +498,7 @@ def title_of(value: object) -> str:
 
 
 def add_blocks(content: object, found: FoundMessage, before: Sequence[FoundMessage]) -> None:
-    """Add the blocks to a message as parts; a result goes to its call, if that is there."""
+    """Add content blocks to a message as parts; a result goes to its call if that is found."""
     if isinstance(content, str) and content:
         found.parts.append(text_part(content))
     for block in objects(content):
@@ -533,13 +533,13 @@ def _add_result(
         if result:
             label = text_of(block.get("name")) or "tool"
             found.parts.append(call(name, label, {}, result, is_done=True))
-    if caller:  # pictures that a tool gave belong to who called it
+    if caller:  # pictures from a tool belong to the message with the call
         shown = objects(block.get("content"))
         caller.assets.extend(_file_of(one) for one in shown if one.get("type") in _FILES)
 
 
 def _open_call(found: FoundMessage, tool: str) -> str:
-    """The id of the first open call of a tool: what claude.ai exports has no ids."""
+    """The id of a tool's first open call, since exports of claude.ai have no ids of calls."""
     part = found.open_call(tool=tool)
     return str(part["tool_call_id"]) if part else ""
 

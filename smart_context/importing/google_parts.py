@@ -1,4 +1,4 @@
-"""The parts of messages as Google's API has them, which Gemini CLI and Qwen Code store."""
+"""Message parts in the format of Google's API, which Gemini CLI and Qwen Code store."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,18 +15,18 @@ from smart_context.importing.found import (
 )
 
 SNAPSHOT = "<state_snapshot>"
-"""How a summary begins that stands for what was compressed."""
+"""The beginning of a summary that replaces compressed messages."""
 
 
 def parts_of(content: object) -> list[Mapping[str, Any]]:
-    """The parts of a content: it may be a text, a part, or a list of both."""
+    """The parts of a content, which may be a text, a part, or a list of both."""
     listed = content if isinstance(content, list) else [content]
     parts = ({"text": part} if isinstance(part, str) else part for part in listed)
     return [part for part in parts if isinstance(part, Mapping)]
 
 
 def add_parts(content: object, found: FoundMessage, before: Sequence[FoundMessage]) -> None:
-    """Add what the parts say to a message; a result goes to its call."""
+    """Add parts to a message; a result goes to its call."""
     for part in parts_of(content):
         text = text_of(part.get("text"))
         if asked := mapping(part.get("functionCall")):
@@ -45,7 +45,7 @@ def add_parts(content: object, found: FoundMessage, before: Sequence[FoundMessag
 
 
 def result_of(content: object) -> str:
-    """What a tool gave back, as parts have it."""
+    """The text of a tool's result in these parts."""
     texts = []
     for part in parts_of(content):
         response = mapping(mapping(part.get("functionResponse")).get("response"))

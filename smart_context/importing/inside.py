@@ -1,7 +1,7 @@
-"""What the child does for an import: it opens a file, and gives its chats piece by piece.
+"""The import's work in the child process: opens a file and sends its chats in pieces.
 
-A chat may be larger than an answer of the child may be, and an answer is parsed at one go, so
-messages come in pieces of about a megabyte, and what they belong to comes last.
+A chat may be larger than the child's largest answer, and an answer is parsed in one go. So
+messages are sent in groups of about a megabyte, followed by the chat that they belong to.
 """
 
 import base64
@@ -37,35 +37,35 @@ from smart_context.importing.sources import (
 
 _READ_AT_ONCE = 1 << 20
 _MOST_CHARACTERS, _MOST_S = 1 << 20, 0.05
-_LEAST = 200  # characters of a message without texts
+_LEAST = 200  # the size of a message without texts, in characters
 _ENCODING = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """A file that the parent reads for the child."""
+    """A file whose bytes the parent reads for the child."""
 
-    name: str  # its path, for people
-    size: int  # its bytes
-    is_alone: bool  # the user named this file itself, not what holds it
+    name: str  # its path, for users
+    size: int  # its size in bytes
+    is_alone: bool  # True if the user named the file itself, not its folder or archive
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resume:
-    """Where to go on after a child was ended."""
+    """The point at which to continue after a child was killed."""
 
-    passed: int = 0  # how many chats, or reports of broken ones, came before
-    is_single: bool = False  # hand each over by itself, since the next may end the child
-    refused: Mapping[int, str] = field(default_factory=dict)  # as `Source` has it
+    passed: int = 0  # the number of chats and of reports of broken ones before it
+    is_single: bool = False  # True to send pieces one by one, since the next may kill the child
+    refused: Mapping[int, str] = field(default_factory=dict)  # as in `Source`
 
 
 @dataclass(slots=True)
 class _Open:
-    """What this process has open: from one job to the next."""
+    """The state of this process, kept from one job to the next."""
 
     given: Given | None = None
     archive: zipfile.ZipFile | None = None
-    entries: Sequence[zipfile.ZipInfo] = ()  # those of the archive that are no folders
+    entries: Sequence[zipfile.ZipInfo] = ()  # those of the archive, without folders
     database: sqlite3.Connection | None = None
     source: Source | None = None
     pieces: Iterator[tuple[str, object]] | None = None
@@ -76,14 +76,14 @@ _open = _Open()
 
 
 def open_database(path: str) -> None:
-    """Open a database, before the process gives up its rights.
+    """Open a database before the process gives up its rights.
 
-    What its program has not yet written into the file itself is read, too, if it stands beside it:
-    the files are opened, and what they hold is fixed, by beginning to read.
+    Includes changes in a write-ahead log next to the file: beginning to read opens both files and
+    fixes their content.
     """
     is_whole = not Path(f"{path}-wal").exists()
     address = f"file:{quote(path)}?mode=ro{'&immutable=1' if is_whole else ''}"
-    with suppress(sqlite3.Error):  # else it is opened below, which says what is wrong
+    with suppress(sqlite3.Error):  # the first query reports a broken file
         _open.database = sqlite3.connect(address, uri=True, isolation_level=None)
         if not is_whole:
             _open.database.execute("BEGIN")
@@ -91,9 +91,9 @@ def open_database(path: str) -> None:
 
 
 def archived(given: Given) -> list[tuple[str, int]] | None:
-    """The names of a ZIP's entries and their bytes, -1 for what holds no chats.
+    """The names and sizes of a ZIP's entries; -1 as the size of entries that can't hold chats.
 
-    `None` if the file is something else.
+    `None` if the file is not a ZIP.
 
     Raises:
         CommandFailed: If it is a ZIP that can't be read.
@@ -111,7 +111,7 @@ def archived(given: Given) -> list[tuple[str, int]] | None:
 
 
 def begin(given: Given, entries: Sequence[int], wanted: str, resume: Resume) -> None:
-    """Begin to read a file, or entries of a ZIP that are one file's lines, for `more`."""
+    """Start reading a file, or ZIP entries that are the lines of one session, for `more`."""
     archive = _archive(given) if entries else None
     if archive is not None:
         found = [_open.entries[number] for number in entries]
@@ -134,7 +134,7 @@ def begin(given: Given, entries: Sequence[int], wanted: str, resume: Resume) -> 
 
 
 def more(is_single: bool) -> JsonObject:
-    """The next pieces of what was begun, or one, each a text of JSON, and how far it was read."""
+    """The next pieces (one if `is_single`) as JSON texts, and how many bytes were read so far."""
     if _open.source is None or _open.pieces is None:
         raise RuntimeError("nothing was begun")
     began, pieces, size = time.monotonic(), list[str](), 0
@@ -149,12 +149,12 @@ def more(is_single: bool) -> JsonObject:
 
 
 def end() -> None:
-    """Let go of what was begun; what is large is freed with the process."""
+    """Forget what was begun; large objects are freed with the process."""
     _open.source = _open.pieces = None
 
 
 def begin_asset(given: Given, entry: int) -> bool:
-    """Begin to read an entry of a ZIP for `more_of_asset`; `False` if it can't be read."""
+    """Start reading a ZIP entry for `more_of_asset`; `False` if it can't be read."""
     try:
         if (archive := _archive(given)) is None:
             return False
@@ -172,7 +172,7 @@ def more_of_asset() -> str:
     """The next bytes of the entry in base64; empty at its end.
 
     Raises:
-        CommandFailed: If it is damaged.
+        CommandFailed: If the entry is damaged.
     """
     try:
         content = _open.asset.read(_READ_AT_ONCE) if _open.asset else b""
@@ -182,7 +182,7 @@ def more_of_asset() -> str:
 
 
 def names_in(text: bytes) -> dict[str, str]:
-    """A file of JSON that says what others were called; empty if it is damaged."""
+    """The original names of other files, from a JSON object; empty if it is damaged."""
     with suppress(ValueError, RecursionError):
         found = json.loads(text)
         if isinstance(found, dict):
@@ -191,7 +191,7 @@ def names_in(text: bytes) -> dict[str, str]:
 
 
 class _Remote(io.RawIOBase):
-    """The file that the parent reads for the job that runs."""
+    """A file for the current job, read through the parent."""
 
     def __init__(self, size: int) -> None:
         self._size, self._at = size, 0
@@ -221,7 +221,7 @@ class _Remote(io.RawIOBase):
 
 
 class _Lines(io.RawIOBase):
-    """Entries of a ZIP, each as one line."""
+    """ZIP entries as one stream, with one line for each entry."""
 
     def __init__(self, archive: zipfile.ZipFile, entries: Sequence[zipfile.ZipInfo]) -> None:
         self._at, self._left = 0, b""
@@ -263,7 +263,7 @@ def _archive(given: Given) -> zipfile.ZipFile | None:
     if _open.given != given:
         _open.given, _open.archive, _open.entries = None, None, ()
         _open.archive = archive_in(_stream(given), given.size)
-        if _open.archive is not None:  # once: the entries are asked for one by one
+        if _open.archive is not None:  # once, because entries are looked up one at a time
             _open.entries = [each for each in _open.archive.infolist() if not each.is_dir()]
         _open.given = given
     return _open.archive
@@ -280,7 +280,7 @@ def _pieces(source: Source, wanted: str, passed: int) -> Iterator[tuple[str, obj
 
 
 def _pieces_of(found: Found | Broken) -> Iterator[tuple[str, object]]:
-    """What `found_in` puts together again."""
+    """The pieces of one result, which `reading` puts together again."""
     try:
         if isinstance(found, FoundChat):
             for messages in _handed_over_at_once(found.messages):
@@ -296,7 +296,7 @@ def _pieces_of(found: Found | Broken) -> Iterator[tuple[str, object]]:
 
 
 def _handed_over_at_once(messages: Sequence[FoundMessage]) -> Iterator[list[FoundMessage]]:
-    """The messages in groups whose texts and pictures are about a megabyte long."""
+    """The messages in groups, each with about a megabyte of texts and pictures."""
     group, size = list[FoundMessage](), 0
     for message in messages:
         group.append(message)

@@ -1,4 +1,4 @@
-"""Reads a file that is one JSON list value by value, so that it is never in memory as a whole."""
+"""Reads a JSON file that is one list value by value, without loading it whole."""
 
 import codecs
 import json
@@ -11,17 +11,17 @@ NOT_UTF8 = "expected UTF-8, found another encoding; save the file as UTF-8"
 
 _READ_AT_ONCE = 1 << 20
 _LONGEST_WORD = 16
-"""More than the characters of an escape or a literal, which the end of a piece may cut in two."""
+"""More than the length of an escape or a literal, which the end of a piece may cut in two."""
 
 _BLANK = json.decoder.WHITESPACE  # type: ignore[attr-defined] # its stub leaves it out
 _DECODER = json.JSONDecoder()
 
 
 def values_in(stream: IO[bytes]) -> Iterator[Any]:
-    """The values of a list as `json.loads` reads them, so also lone surrogates and NaN.
+    """The values of a list as `json.loads` reads them, including lone surrogates and NaN.
 
     Raises:
-        NotReadable: If the file is damaged, after the values before the damage.
+        NotReadable: If the file is damaged; raised after the values before the damage.
     """
     text = _Text(stream)
     text.take("[")
@@ -35,7 +35,7 @@ def values_in(stream: IO[bytes]) -> Iterator[Any]:
 
 
 class _Text:
-    """What was read of a file and not yet taken.
+    """The text of a file that was read and not yet taken.
 
     Args:
         stream: The file.
@@ -47,7 +47,7 @@ class _Text:
         self._text, self._at, self._is_whole = "", 0, False
 
     def follows(self) -> str:
-        """The next character that is not blank; empty at the end."""
+        """The next non-blank character; empty at the end."""
         while True:
             self._at = _BLANK.match(self._text, self._at).end()
             if self._at < len(self._text) or self._is_whole:
@@ -55,7 +55,7 @@ class _Text:
             self._read_on()
 
     def take(self, expected: str) -> str:
-        """Take the next character, which is one of these."""
+        """Take the next character, which must be one of `expected`."""
         found = self.follows()
         if not found or found not in expected:
             raise _damaged(f"expected {' or '.join(expected)}, found {found or 'its end'}")
@@ -63,7 +63,7 @@ class _Text:
         return found
 
     def value(self) -> Any:
-        """Take the next value. What has only begun is read again with twice as much."""
+        """Take the next value; an incomplete one is read again with twice as much text."""
         self.follows()
         while True:
             try:
@@ -82,7 +82,7 @@ class _Text:
             self._read_on()
 
     def _is_cut(self, error: json.JSONDecodeError) -> bool:
-        """True if the end of what was read explains the error."""
+        """True if the error may be due to the end of the text read so far."""
         is_text = error.msg.startswith("Unterminated string")
         return is_text or error.pos > len(self._text) - _LONGEST_WORD
 

@@ -1,4 +1,4 @@
-"""Tells what was exported from here from what other programs write."""
+"""Recognises chats that were exported from Smart Context."""
 
 import re
 from collections.abc import Mapping
@@ -15,27 +15,27 @@ from smart_context.chat.messages import INSTRUCTIONS, PRIVATE, ROLES, SOURCE, me
 from smart_context.importing.found import NotReadable, OwnChat, mapping, text_of
 
 _SIGNS = frozenset((BRANCHES, VERSION_ORDER, "topics", SOURCE, "split_from", "forked_from"))
-"""Keys that documents from here have, and few others."""
+"""Keys of Smart Context's documents that are rare in others."""
 
 _KEYS = frozenset(
     ("title", "created_at", "messages", "folder", "pinned", "archived", INSTRUCTIONS, PRIVATE)
 )
-"""Keys that other programs' documents may have, too."""
+"""Keys that documents of other programs may have as well."""
 
 _LONGEST_TITLE = 80
 _MESSAGE_ID = re.compile(r"m?[0-9a-f]{8,12}")
 
 
 def is_marked(item: Mapping[str, Any]) -> bool:
-    """True for what says that it was exported from here."""
+    """True for a document with the mark of an export."""
     return "export" in mapping(item.get(MARK))
 
 
 def is_older_export(item: Mapping[str, Any], stem: str) -> bool:
-    """True for an export without a mark: it is as documents were, and so is its file's name.
+    """True for an export from before there were marks, by the document and the file's name.
 
     Args:
-        stem: The name of its file, without the ending.
+        stem: The file's name without its ending.
     """
     messages = item.get("messages")
     if not isinstance(messages, list) or not messages or "id" in item:
@@ -50,7 +50,7 @@ def is_older_export(item: Mapping[str, Any], stem: str) -> bool:
 
 
 def own_chat(item: Mapping[str, Any], stem: str) -> OwnChat:
-    """The chat of what was exported from here.
+    """The chat in an export.
 
     Args:
         stem: As for `is_older_export`.
@@ -71,7 +71,7 @@ def own_chat(item: Mapping[str, Any], stem: str) -> OwnChat:
 
 
 def _ids_in(mark: Mapping[str, Any], key: str) -> list[str]:
-    """The ids of messages that a mark lists; what can't be read never means that none is hidden."""
+    """The message ids in a mark; a damaged list is an error, so that no message is unhidden."""
     listed = mark.get(key, [])
     if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
         raise NotReadable(f'expected a list of ids of messages as "{key}" in "{MARK}"')
@@ -79,10 +79,10 @@ def _ids_in(mark: Mapping[str, Any], key: str) -> list[str]:
 
 
 def _id_in(stem: str, document: Mapping[str, Any]) -> str:
-    """The chat's id in the name of a file without a mark; not checked.
+    """The chat's id from the name of a file without a mark; not checked.
 
-    The name is `<title>-<chat_id>`, as it was made then, or the id alone. In a name that a person
-    changed, the id is what follows the last `-`.
+    The name is `<title>-<chat_id>`, in the form of that time, or the id alone. In a name changed by
+    a person, the id is the part after the last `-`.
     """
     start = _name_start(document)
     if start and stem.startswith(start):

@@ -1,4 +1,4 @@
-"""How a program keeps its chats, so that a new one is a module and a line in `programs.py`."""
+"""Describes the chat formats of a program; a new one is a module and a line in `programs.py`."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,29 +9,29 @@ from smart_context.importing.found import FoundChat, text_of
 from smart_context.importing.tables import Tables
 
 Rows = Sequence[Mapping[str, Any]]
-"""The objects of a file's lines."""
+"""The JSON objects of a file, one for each line."""
 
 K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form(Generic[K]):
-    """One of the forms in which a program keeps chats."""
+    """One of the formats in which a program stores chats."""
 
-    fits: Callable[[K], bool]  # recognises it
-    read: Callable[[K], FoundChat | Iterator[FoundChat] | None]  # the chat, or each chat, in it
+    fits: Callable[[K], bool]  # True for a file, document or database in this format
+    read: Callable[[K], FoundChat | Iterator[FoundChat] | None]  # returns the chat or chats in it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A file whose lines make up one chat."""
+    """A file whose lines are one chat."""
 
     rows: Rows
     name: str  # the file's name without its ending, for a session without an id
 
     @property
     def first(self) -> Rows:
-        """The lines that show whose it is."""
+        """The lines that suffice to recognise the program."""
         return self.rows[:50]
 
     def parted(
@@ -39,14 +39,14 @@ class Session:
         key_of: Callable[[Mapping[str, Any]], str],
         is_said: Callable[[Mapping[str, Any]], bool],
     ) -> Iterator["Session"]:
-        """The sessions in a file to which somebody has joined several.
+        """The sessions in a file into which somebody joined several.
 
         Args:
-            key_of: What tells a session, in the lines with which one begins; empty for others.
-            is_said: True for a message; until there is one, lines are about the session.
+            key_of: The session's id in the lines that begin one; empty for other lines.
+            is_said: True for a message; the lines before the first one describe the session.
         """
         rows: list[Mapping[str, Any]] = []
-        keys: set[str] = set()  # a session that goes on from another begins with both
+        keys: set[str] = set()  # a session that continues another begins with the ids of both
         has_said = False
         for row in self.rows:
             if key := key_of(row):
@@ -60,14 +60,14 @@ class Session:
 
 
 def is_said(row: Mapping[str, Any]) -> bool:
-    """True for a message, in forms whose lines name the line before."""
+    """True for a message, in formats in which a line names the line before."""
     return "message" in row
 
 
 def session_begun(row: Mapping[str, Any]) -> str:
-    """The id of the session that a line begins, in forms whose lines name the line before.
+    """The id of the session that a line begins, in formats in which a line names the line before.
 
-    A session that goes on from another has the lines of that one, too, and follows them.
+    A session that continues another contains its lines, and its own first line follows them.
     """
     follows = any(row.get(key) for key in ("parentUuid", "logicalParentUuid", "isSidechain"))
     return "" if follows or not is_said(row) else text_of(row.get("sessionId"))
@@ -75,29 +75,29 @@ def session_begun(row: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scattered:
-    """How a program keeps a session in several files, told by their paths alone.
+    """Finds the files of each session that a program stores in several, by their paths alone.
 
-    They are read as the lines of one, so that `Program.session` is what recognises it.
+    They are read as the lines of one file, so `Program.session` recognises them.
     """
 
-    # the folders that belong to a folder which holds sessions, as a user may name it
+    # the folders that belong to a folder of sessions, which a user may name
     beside: Callable[[Path], Sequence[Path]]
-    # the other files of each session, in order, by the file that it begins with
+    # the other files of each session in order, by its first file
     gather: Callable[[Sequence[Path]], Mapping[Path, Sequence[Path]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """A program whose chats are read, by each form in which it keeps them."""
+    """A program whose chats can be read, with each format in which it stores them."""
 
-    name: str  # as `source.client` has it
-    title: str  # as people know it
-    signs: Sequence[bytes] = ()  # what a file of it begins with, even if the rest is damaged
+    name: str  # as in `source.client`
+    title: str  # its name for users
+    signs: Sequence[bytes] = ()  # bytes near the beginning of its files, even of damaged ones
     conversation: Form[Mapping[str, Any]] | None = None  # an object, alone or in a list
-    export: Form[Mapping[str, Any]] | None = None  # an object that holds all of its chats
+    export: Form[Mapping[str, Any]] | None = None  # an object with all of its chats
     session: Form[Session] | None = None  # JSON lines
     scattered: Scattered | None = None  # a session in several files
-    text: Form[str] | None = None  # Markdown, or plain text
+    text: Form[str] | None = None  # Markdown or plain text
     database: Form[Tables] | None = None  # SQLite
-    # what to do with a web page that begins so, as none is read; empty for a page of others
+    # the advice for a web page of this program, which can't be read; empty for other pages
     page: Callable[[str], str] = lambda _: ""

@@ -1,4 +1,4 @@
-"""The programs whose chats are read."""
+"""The programs whose chats can be read."""
 
 from smart_context.importing.readers.aider import AIDER
 from smart_context.importing.readers.chatbox import CHATBOX
@@ -22,12 +22,12 @@ from smart_context.importing.readers.sillytavern import SILLYTAVERN
 PROGRAMS = (
     *(DEEPSEEK, CHATGPT, CLAUDE, GEMINI_CLI, CONTINUE, OPENCODE, OPEN_WEBUI, LIBRECHAT, GEMINI),
     *(LOBECHAT, CHATBOX, CODEX, QWEN_CODE, CLAUDE_CODE, SILLYTAVERN, AIDER, LLM),
-    OPENAI,  # last: others have lists of messages, too
+    OPENAI,  # last, because other programs have lists of messages, too
 )
-"""The first that fits has the chat."""
+"""The first program that recognises a chat reads it."""
 
 OWN = "smart-context"
-"""What is exported from here, among the names of programs."""
+"""The name of Smart Context's own exports among the programs."""
 
 FORMATS = (*(program.name for program in PROGRAMS), OWN)
-"""What can be read, as `source.client` names it."""
+"""The names of all formats that can be read, as in `source.client`."""

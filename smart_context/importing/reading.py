@@ -1,8 +1,8 @@
 """Reads files of chats in a child process with limits; everything here blocks.
 
-A file's bytes are a stranger's, so they are only looked at in the child: its time and memory grow
-with the bytes on the disk, whatever they unpack to. A conversation that takes too much is left
-out, and the others are read by another child.
+A file may be hostile, so only the child parses it. The child's time and memory depend on the bytes
+on disk, however much they unpack to. A conversation that exceeds them is left out, and another
+child reads the others.
 """
 
 import base64
@@ -58,19 +58,19 @@ F = TypeVar("F", FoundChat, FoundMessage, Broken)
 
 
 class _Road:
-    """The way into a child, which does one job after another.
+    """Runs one job after another in a child process.
 
     Args:
-        before: What the child does before it gives up its rights.
+        before: Called in the child before it gives up its rights.
     """
 
     def __init__(self, before: Callable[[], object] | None = None) -> None:
         self._child = Child(_MODULES, before=before)
-        self.turn = Lock()  # for jobs that belong together
+        self.turn = Lock()  # held for jobs that belong together
         self.allow(0)
 
     def allow(self, size: int) -> None:
-        """Give what a file of this size may take; what was left of another's is gone."""
+        """Set the limits for a file of this size; any rest of previous limits is dropped."""
         self._step_s = _STEP_S + _STEP_S_FOR_EACH_MIB * size / (1 << 20)
         self._whole_s = _WHOLE_S + _WHOLE_S_FOR_EACH_MIB * size / (1 << 20)
         self._most_s = self._child.spent_s + self._whole_s
@@ -83,11 +83,11 @@ class _Road:
         *arguments: object,
         told: Callable[[object], None] | None = None,
     ) -> Any:
-        """The result of a job that reads this file; the next jobs find what it leaves.
+        """Run a job that reads this file; later jobs find the state that it leaves.
 
         Raises:
-            ChildFailed: If it takes too much.
-            NotReadable: If it refuses the file, in its words.
+            ChildFailed: If it exceeds the limits or crashes.
+            NotReadable: If it refuses the file; has its message.
         """
         left_s = self._most_s - self._child.spent_s
         if left_s <= 0:
@@ -110,7 +110,7 @@ class _Road:
 
 
 def _served(file: IO[bytes], told: Callable[[object], None] | None, asked: Any) -> bytes | None:
-    """What a job asks for: some bytes of its file. It may also tell what it reads."""
+    """Answer a job's request for bytes of its file; `None` if it only reports its progress."""
     if not isinstance(asked, list):
         if told is not None:
             told(asked)
@@ -124,17 +124,17 @@ def _served(file: IO[bytes], told: Callable[[object], None] | None, asked: Any) 
 class ChatFile:
     """One file that may hold chats."""
 
-    name: str  # its path, for people
-    size: int  # its bytes
-    assets: "Assets"  # where attached files may lie
-    path: Path  # the file on the disk, which may be the ZIP that it is in
+    name: str  # its path, for users
+    size: int  # its size in bytes
+    assets: "Assets"  # the files that its messages may attach
+    path: Path  # the file on disk, which may be the ZIP that contains it
     reader: "Reader"
     road: _Road
-    is_alone: bool = False  # the user named this file itself, not what holds it
-    entries: Sequence[int] = ()  # its number in the ZIP, and those of what is one session with it
-    further: Sequence[Path] = ()  # the files that make up one session with it
-    passed: int = field(default=0, init=False)  # how many bytes were read so far
-    _reading: int | None = field(default=None, init=False)  # the conversation that is being read
+    is_alone: bool = False  # True if the user named the file itself, not its folder or archive
+    entries: Sequence[int] = ()  # its number in the ZIP, and those of the rest of its session
+    further: Sequence[Path] = ()  # the other files of its session
+    passed: int = field(default=0, init=False)  # the number of bytes read so far
+    _reading: int | None = field(default=None, init=False)  # the conversation being read
 
     def chats(self, wanted: str = "") -> Iterator[Found | Broken]:
         """The chats of the file, one by one; nothing if it holds none.
@@ -158,7 +158,7 @@ class ChatFile:
             raise NotReadable(f"can't be read: {error}") from error
 
     def _limited(self, road: _Road, file: IO[bytes], wanted: str) -> Iterator[Found | Broken]:
-        """The chats, without those that take too much."""
+        """The chats, without those that exceed the limits."""
         count, refused, is_single = 0, dict[int, str](), False
         while True:
             try:
@@ -209,7 +209,7 @@ class ChatFile:
 
 @contextmanager
 def _lines_of(paths: Sequence[Path]) -> Iterator[IO[bytes]]:
-    """One file as it is; several as the lines of one, none of which it looks into."""
+    """One file unchanged; several joined, each as one line, without parsing them."""
     if len(paths) == 1:
         with paths[0].open("rb") as file:
             yield file
@@ -240,7 +240,7 @@ def _put_together(kind: str, told: JsonObject, messages: list[FoundMessage]) -> 
 
 
 def _made(kind: type[F], told: Any) -> F:
-    """A value of this kind with these fields, checked: their sender may have been taken over."""
+    """A value of this kind, with checked types of fields: a hijacked child could send anything."""
     expected = _FIELDS[kind]
     for name, types in expected.items():
         if not isinstance(told[name], types):
@@ -251,7 +251,7 @@ def _made(kind: type[F], told: Any) -> F:
 
 
 def _fields_of(example: Any) -> dict[str, tuple[type, ...]]:
-    """The types of its fields, as this example has them; what may be missing is a text."""
+    """The types of the fields of an example; a field that is `None` may be a text."""
     values = {each.name: getattr(example, each.name) for each in fields(example)}
     return {
         name: (str, type(None)) if value is None else (type(value),)
@@ -268,21 +268,21 @@ _FIELDS: Mapping[type, Mapping[str, tuple[type, ...]]] = {
 
 @dataclass(slots=True)
 class Assets:
-    """The files that messages may name, by a part of their names."""
+    """The files that messages may refer to by a part of their names."""
 
-    # how to read each, by its file name: where it lies, or its number in the archive
+    # by file name: the path, or the number in the archive
     files: dict[str, Path | int] = field(default_factory=dict)
-    archive: Path | None = None  # the archive that they are in
+    archive: Path | None = None  # the archive that contains them
     road: _Road | None = None
-    beside: Path | None = None  # a folder where files of chats that were exported from here may lie
-    # what they were called, where the export says so; `None` until that was read
+    beside: Path | None = None  # a folder with attached files of chats that were exported from here
+    # the original names, if the export lists them; `None` until that list is read
     shown: dict[str, str] | None = None
     _sorted: Sequence[str] = ()
     _known: dict[str, str] = field(default_factory=dict)
     _compared: int = 0
 
     def read(self, name: str) -> tuple[str, bytes] | None:
-        """The file whose name holds `name`, as it is called, or the content of a `data:` address.
+        """Name and content of the file whose name contains `name`, or of a `data:` address.
 
         `None` if there is none that can be read.
         """
@@ -294,7 +294,7 @@ class Assets:
         return None if content is None else (self._names().get(known, known), content)
 
     def _known_as(self, name: str) -> str:
-        """The name of the file that `name` is, begins or, where few are given, is part of."""
+        """The file name that equals or begins with `name`, or contains it; empty if none."""
         for known in (name, f"{name}.dat"):
             if known in self.files:
                 return known
@@ -329,7 +329,7 @@ class Assets:
         return found if found.is_file() and not found.is_symlink() else None
 
     def _names(self) -> Mapping[str, str]:
-        """What ChatGPT says the files were called, which it exports as `file_….dat`."""
+        """The original names of files that ChatGPT exports as `file_….dat`."""
         if self.shown is None:
             self.shown = {}
             listed = self._content(self.files.get(_SHOWN_NAMES))
@@ -352,7 +352,7 @@ def _unpacked(road: _Road, file: IO[bytes], entry: int, size: int) -> bytes | No
 
 
 def _decoded(address: str) -> tuple[str, bytes] | None:
-    """The content of a `data:` address with base64, and a name of its type."""
+    """A file name with the type's ending, and the content, of a `data:` address in base64."""
     kind, is_base64, content = address.removeprefix("data:").partition(";base64,")
     if not is_base64 or len(content) > MOST_ASSET_BYTES * 4 // 3:
         return None
@@ -364,7 +364,7 @@ def _decoded(address: str) -> tuple[str, bytes] | None:
 
 
 def _files_below(*folders: Path) -> list[Path]:
-    """The files of folders, without links.
+    """The files in folders and below, without links.
 
     Raises:
         NotReadable: If there are too many.
@@ -383,7 +383,7 @@ def _files_below(*folders: Path) -> list[Path]:
 
 
 def _sessions(folder: Path, found: Sequence[Path]) -> dict[Path, Sequence[Path]]:
-    """The other files of each session that has several, by the first, also from beside a folder."""
+    """The other files of each session with several, by the first; also from folders beside this."""
     sessions: dict[Path, Sequence[Path]] = {}
     for form in (program.scattered for program in PROGRAMS if program.scattered):
         beside = [each for each in form.beside(folder) if not each.is_symlink()]
@@ -392,13 +392,13 @@ def _sessions(folder: Path, found: Sequence[Path]) -> dict[Path, Sequence[Path]]
 
 
 def _gathered(found: Sequence[Path]) -> dict[Path, Sequence[Path]]:
-    """The other entries of each session of a ZIP that has several, by the first."""
+    """The other ZIP entries of each session with several, by the first."""
     gathered = (program.scattered.gather(found) for program in PROGRAMS if program.scattered)
     return {first: further for sessions in gathered for first, further in sessions.items()}
 
 
 class Reader:
-    """Reads what a user names, in children that all of it shares."""
+    """Reads the files that a user names, in child processes that they share."""
 
     def __init__(self) -> None:
         self._road, self._asset_road = _Road(), _Road()
@@ -415,7 +415,7 @@ class Reader:
         """The files below a path that may hold chats.
 
         Args:
-            name: What the path is called for people, and by the name of an export.
+            name: The file's name for users, which also helps to recognise an older export.
 
         Raises:
             NotReadable: If it is an archive that is damaged, encrypted, or unpacks to too much.
@@ -429,7 +429,7 @@ class Reader:
         return [*self._in_file(path, name)]
 
     def database_road(self, path: Path) -> _Road:
-        """A child of its own for a database, which it opens itself before it has limits."""
+        """A separate child for a database, which opens the file itself before its limits apply."""
         road = _Road(partial(open_database, str(path.absolute())))
         self._roads.append(road)
         return road
@@ -459,9 +459,9 @@ class Reader:
             return
         self._asset_road.allow(size)
         assets = Assets(archive=path, road=self._asset_road)
-        names = [entry.replace("\\", "/") for entry, _ in entries]  # as some programs pack
+        names = [entry.replace("\\", "/") for entry, _ in entries]  # from some programs
         assets.files = {name.rpartition("/")[2]: number for number, name in enumerate(names)}
-        paths = [*map(Path, names)]  # each remembers its parts and hash
+        paths = [*map(Path, names)]  # paths cache their parts and hash
         numbers = {path: number for number, path in enumerate(paths)}
         sessions = _gathered([path for path, number in numbers.items() if entries[number][1] >= 0])
         taken = {path for further in sessions.values() for path in further}

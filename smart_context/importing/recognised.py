@@ -1,4 +1,4 @@
-"""Recognises by its content whose chats a file holds, and reads them one by one."""
+"""Recognises the program of a file by its content, and reads its chats one by one."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -27,7 +27,7 @@ from smart_context.importing.tables import tables_of
 
 _SQLITE = b"SQLite format 3\0"
 _MOST_WHOLE = 512 << 20
-"""The largest file that is one JSON object or one text: it is read whole."""
+"""The largest file that is one JSON object or one text, since it is read whole."""
 
 _LONGEST_LINE = 256 << 20
 _PEEKED = 64 << 10
@@ -35,19 +35,19 @@ _PEEKED_OF_PAGES = 1 << 20
 _MOST_UNKNOWN = 1_000
 _MARK = b"\xef\xbb\xbf"
 _PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf\x27\x1c", b"Rar!")
-"""How files begin that gzip, Zstandard, 7-Zip and RAR have packed."""
+"""The first bytes of files compressed by gzip, Zstandard, 7-Zip and RAR."""
 
 _SIGNS = tuple(sign for program in PROGRAMS for sign in program.signs)
-"""A file that begins with one of them is a known program's, though damaged."""
+"""Bytes near the beginning of a known program's file, which even a damaged one has."""
 
 _CHAT_KEYS = frozenset(("chat", "messages", "mapping", "chat_messages", "conversations"))
-"""How a line shows that it is a chat, and not one of the lines of a chat."""
+"""The keys of a line that is a whole chat, not a line of a chat."""
 
 _LISTS = ("conversations", "chats", "threads", "sessions")
-"""Where an object has its chats: big-AGI's, TypingMind's, and those of most scripts."""
+"""The keys under which an object has its chats, in big-AGI, TypingMind and most scripts."""
 
 _FAULTS = (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError)
-"""What readers raise on values of other types than any version of a program was seen to write."""
+"""The errors that readers raise on values of types that no known version of a program writes."""
 
 Found = FoundChat | OwnChat
 K = TypeVar("K")
@@ -55,19 +55,19 @@ K = TypeVar("K")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Broken:
-    """A conversation that could not be read; the others go on."""
+    """A conversation that can't be read; the others are read."""
 
     id: str  # its id, if it has one
     title: str  # its title, if it has one
-    error: str  # what is wrong
+    error: str  # the reason
 
 
 def chats_in(source: Source, wanted: str = "") -> Iterator[Found | Broken]:
     """The chats of a file, one by one; nothing if it holds none.
 
     Args:
-        wanted: One of `FORMATS`: read it as that, or of what a folder or archive holds only what
-            is recognised as that; empty recognises it.
+        wanted: One of `FORMATS`: the format of a file that the user named. In a folder or archive,
+            only chats that are recognised as that format are read. If empty, it is recognised.
 
     Raises:
         NotReadable: If the file as a whole can't be read.
@@ -112,7 +112,7 @@ def _chats(source: Source, start: bytes, wanted: str) -> Iterator[Found | Broken
 
 
 def _other_form(start: bytes) -> str:
-    """What is wrong with a file that begins so."""
+    """The error message for a file with an unknown beginning."""
     if start.startswith(_PACKED):
         return "is packed; unpack it, then import what is in it"
     known = "expected a form in which a known program keeps chats, found another"
@@ -120,24 +120,24 @@ def _other_form(start: bytes) -> str:
 
 
 def _refuse_page(source: Source, wanted: str) -> None:
-    """Say which form to ask for instead of a web page.
+    """Refuse a web page of a known program, with advice on the format to ask for.
 
     Raises:
         OtherForm: If it is a page of a known program.
     """
-    with source.opened() as stream:  # styles come first
+    with source.opened() as stream:  # the page begins with styles
         begun = stream.read(_PEEKED_OF_PAGES).decode("utf-8", "replace")
     if words := next(filter(None, (program.page(begun) for program in _wanted(wanted))), ""):
         raise OtherForm(words)
 
 
 def _wanted(wanted: str) -> Iterator[Program]:
-    """The programs to read, which is one or all."""
+    """The programs to read: one, or all."""
     return (program for program in PROGRAMS if wanted in {"", program.name})
 
 
 def _in_form(forms: Iterable[Form[K] | None], kept: K) -> Iterator[FoundChat]:
-    """The chats of what fits one of the forms; nothing if none does."""
+    """The chats in the first format that fits; nothing if none does."""
     if form := next((form for form in forms if form and form.fits(kept)), None):
         yield from _of_form(form, kept)
 
@@ -151,7 +151,7 @@ def _of_form(form: Form[K], kept: K) -> Iterator[FoundChat]:
 
 
 def _is_lines(start: bytes, source: Source) -> bool:
-    """True for JSON lines: a first line that is a whole object, or the ending says so."""
+    """True for JSON lines, by the file's ending or by a whole object in the first line."""
     if source.name.lower().endswith(".jsonl"):
         return True
     line, newline, rest = start.partition(b"\n")
@@ -177,9 +177,9 @@ def _listed(source: Source, wanted: str) -> Iterator[Found | Broken]:
             yield from _guarded(lambda: _in_form(forms, session), source)
             return
         client = ""
-        unknown: list[Any] = []  # what comes before the first of a known program
+        unknown: list[Any] = []  # the entries before the first one of a known program
         for number, item in enumerate(_chained(first, items)):
-            client = _client_of(item, source, wanted) or client  # else as what comes before
+            client = _client_of(item, source, wanted) or client  # otherwise as the entry before
             if client:
                 for place, early in enumerate(unknown):
                     yield from _read(early, source, client, place)
@@ -235,7 +235,7 @@ def _of_object(document: object, source: Source, wanted: str) -> Iterator[Found 
 
 
 def _chats_of(data: Mapping[str, Any]) -> list[Any]:
-    """The list of chats that an object has; empty if it has none."""
+    """An object's list of chats; empty if it has none."""
     found = (holder.get(key) for holder in (data, mapping(data.get("data"))) for key in _LISTS)
     return next((listed for listed in found if isinstance(listed, list)), [])
 
@@ -249,10 +249,10 @@ def _guarded(read: Callable[[], Iterator[FoundChat]], source: Source) -> Iterato
 
 
 def _client_of(item: object, source: Source, wanted: str, *, is_all: bool = False) -> str:
-    """The program that an object is of; empty if none is known, or if it is not wanted.
+    """The program of an object; empty if it is unknown or not wanted.
 
     Args:
-        is_all: The file holds nothing else.
+        is_all: True if the file contains nothing else.
     """
     if wanted and source.is_alone:
         return wanted
@@ -275,7 +275,7 @@ def _read(item: object, source: Source, client: str, number: int) -> Iterator[Fo
     try:
         with source.conversation():
             yield from _as(client, item, source)
-    except NotKnown as error:  # a list of something else
+    except NotKnown as error:  # its list is not one of messages
         if source.is_alone:
             yield _broken(item, error)
     except _FAULTS as error:
@@ -314,7 +314,7 @@ def _whole(source: Source) -> object:
 
 def _bytes(source: Source) -> bytes:
     with source.opened() as stream:
-        return stream.read(min(_MOST_WHOLE, 2 * source.size + 4))  # it makes room for as much
+        return stream.read(min(_MOST_WHOLE, 2 * source.size + 4))  # reading allocates that much
 
 
 def _short(error: BaseException) -> str:

@@ -1,6 +1,6 @@
-"""The files to read chats from, as the child has them: one file, or the entries of a ZIP.
+"""The files to read chats from, as the child sees them: one file, or the entries of a ZIP.
 
-Their bytes come from the parent: the child can open nothing.
+The parent sends their bytes, since the child can't open files.
 """
 
 import codecs
@@ -16,7 +16,7 @@ from smart_context.chat.exported import ATTACHED_FOLDER, is_attached_name
 from smart_context.importing.found import NotReadable
 
 MOST_BYTES = 8 << 30
-"""The largest file that is read, unpacked."""
+"""The largest size of a file, unpacked."""
 
 MOST_ASSET_BYTES = 64 << 20
 MOST_FILES = 200_000
@@ -32,16 +32,16 @@ _ZIP = b"PK\x03\x04"
 class Source:
     """One file that may hold chats."""
 
-    name: str  # its path, for people
-    size: int  # its bytes
+    name: str  # its path, for users
+    size: int  # its size in bytes
     stream: Callable[[], Any]  # opens it
-    is_alone: bool = False  # the user named this file itself, not what holds it
-    database: sqlite3.Connection | None = None  # it as a database, if it is one
-    # conversations that took too much, by their numbers, and why
+    is_alone: bool = False  # True if the user named the file itself, not its folder or archive
+    database: sqlite3.Connection | None = None  # the open database, if it is one
+    # for each conversation that exceeded the limits, by number, the reason
     refused: Mapping[int, str] = field(default_factory=dict)
-    tell: Callable[[int | None], None] = lambda _: None  # told which conversation is being read
+    tell: Callable[[int | None], None] = lambda _: None  # called with the current conversation
     _count: int = 0
-    _streams: list[IO[bytes]] = field(default_factory=list)  # as opened, the last one being read
+    _streams: list[IO[bytes]] = field(default_factory=list)  # the last stream opened
 
     @property
     def stem(self) -> str:
@@ -50,15 +50,15 @@ class Source:
 
     @property
     def passed(self) -> int:
-        """How many bytes were read so far."""
+        """The number of bytes read so far."""
         try:
             return self._streams[-1].tell() if self._streams else 0
-        except ValueError:  # closed
+        except ValueError:  # the stream is closed
             return self.size
 
     @contextmanager
     def opened(self) -> Iterator[IO[bytes]]:
-        """The file's bytes.
+        """Open the file; its bytes, in UTF-8.
 
         Raises:
             NotReadable: If it can't be opened.
@@ -76,10 +76,10 @@ class Source:
 
     @contextmanager
     def conversation(self) -> Iterator[None]:
-        """Surrounds the reading of one conversation, so that others go on if it takes too much.
+        """Surround the reading of one conversation, so that only this one is lost at a limit.
 
         Raises:
-            NotReadable: If it took too much before.
+            NotReadable: If it exceeded the limits before.
         """
         number, self._count = self._count, self._count + 1
         if number in self.refused:
@@ -90,20 +90,20 @@ class Source:
 
 
 def _as_utf8(stream: Any) -> IO[bytes]:
-    """The bytes in UTF-8, where they begin with the mark of UTF-16, as PowerShell writes files."""
+    """The bytes, converted to UTF-8 if they begin with the mark of UTF-16, as PowerShell's do."""
     is_wide = stream.peek(2)[:2] in {codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE}
     return codecs.EncodedFile(stream, "utf-8", "utf-16", "replace") if is_wide else stream
 
 
 def on_one_line(stream: IO[bytes]) -> Iterator[bytes]:
-    """A file's bytes as one line, piece by piece, as JSON stays the same."""
+    """A file's bytes as one line, in pieces; JSON keeps its meaning."""
     while piece := stream.read(_READ_AT_ONCE):
         yield piece.replace(b"\n", b" ").replace(b"\r", b" ")
     yield b"\n"
 
 
 def archive_in(stream: Any, size: int) -> zipfile.ZipFile | None:
-    """The ZIP that a file is; `None` if it is something else.
+    """The ZIP in a file; `None` if the file is something else.
 
     Raises:
         NotReadable: If it is damaged, encrypted, or unpacks to too much.
@@ -130,7 +130,7 @@ def archive_in(stream: Any, size: int) -> zipfile.ZipFile | None:
 
 
 def is_read(path: PurePath) -> bool:
-    """True for files that may hold chats; what a chat of ours attaches is not read as one."""
+    """True for files that may hold chats, but not for attached files of an export from here."""
     is_attached = path.parent.name == ATTACHED_FOLDER and is_attached_name(path.name)
     return path.suffix.lower() in _READ and not is_attached
 

@@ -10,9 +10,9 @@ from smart_context.importing.found import NotReadable
 
 
 class Tables:
-    """The tables of a SQLite file as rows; one that is not there has none.
+    """The tables of a SQLite file as rows; a missing table has none.
 
-    Views and virtual tables are none: a stranger's could make a row cost anything.
+    Views and virtual tables are ignored: in a hostile file, reading their rows could take for ever.
     """
 
     def __init__(self, opened: sqlite3.Connection) -> None:
@@ -20,34 +20,34 @@ class Tables:
         self._places: dict[tuple[str, str, str], dict[Any, list[int]]] = {}
         opened.row_factory = sqlite3.Row
         opened.text_factory = lambda text: text.decode("utf-8", "replace")
-        opened.execute("PRAGMA temp_store = MEMORY")  # the process can make no file
+        opened.execute("PRAGMA temp_store = MEMORY")  # the process can't create files
         opened.execute("PRAGMA trusted_schema = OFF")
         real = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0"
         self.names = {row[0] for row in opened.execute(real)}
 
     def rows(self, table: str, order: str = "rowid") -> Iterator[dict[str, Any]]:
-        """The rows of a table, ordered as SQL says."""
+        """The rows of a table, in this SQL order."""
         for places in self.groups(table, "NULL", order):
             yield from self.rows_at(table, places)
 
     def groups(self, table: str, column: str, order: str) -> Iterator[Sequence[int]]:
-        """The places of the rows that have the same value, in the order of each first one."""
+        """The row ids with the same value in a column, in the order of each value's first row."""
         return iter(self._grouped(table, column, order).values())
 
     def rows_of(
         self, table: str, column: str, value: object, order: str = "rowid"
     ) -> Iterator[dict[str, Any]]:
-        """The rows that have this value, ordered as SQL says."""
+        """The rows with this value, in this SQL order."""
         if isinstance(value, str | int):
             places = self._grouped(table, column, order).get(value, ())
             yield from self.rows_at(table, places)
 
     def row_of(self, table: str, column: str, value: object) -> dict[str, Any]:
-        """The first row that has this value; empty if there is none."""
+        """The first row with this value; empty if there is none."""
         return next(self.rows_of(table, column, value), {})
 
     def _grouped(self, table: str, column: str, order: str) -> dict[Any, list[int]]:
-        """The places of rows by a column, found once: no index is there, or can be trusted."""
+        """Row ids by a column's values, read once: the file may have no index, or a wrong one."""
         asked = table, column, order
         if asked not in self._places and table in self.names:
             found: dict[Any, list[int]] = {}
@@ -58,11 +58,11 @@ class Tables:
         return self._places.get(asked, {})
 
     def rows_at(self, table: str, places: Sequence[int]) -> Iterator[dict[str, Any]]:
-        """The rows at these places."""
+        """The rows with these row ids."""
         yield from map(partial(self._row, table), places)
 
     def _row(self, table: str, place: int) -> dict[str, Any]:
-        query = f"SELECT * FROM {table} WHERE rowid = ?"  # noqa: S608 - names are written below
+        query = f"SELECT * FROM {table} WHERE rowid = ?"  # noqa: S608 - the readers write the names
         (row,) = self._opened.execute(query, (place,))
         return dict(row)
 
@@ -72,11 +72,11 @@ def tables_of(opened: sqlite3.Connection) -> Iterator[Tables]:
     """The tables of an opened SQLite file.
 
     Raises:
-        NotReadable: If it is no database, or lacks a column that a reader wants.
+        NotReadable: If it is not a database, or lacks a column that a reader needs.
     """
     try:
         yield Tables(opened)
-    except (sqlite3.Error, UnicodeDecodeError, KeyError) as error:  # the latter two: columns
+    except (sqlite3.Error, UnicodeDecodeError, KeyError) as error:  # the last two: bad columns
         raise NotReadable(
             f"expected a database of a known program, found something else: {error}"
         ) from None

@@ -1,7 +1,7 @@
-"""Brings found chats into a vault: what is new is added, what was changed here stays.
+"""Imports chats into a vault: adds new messages and keeps the changes made here.
 
-A chat is known by its program and its id there, whatever file it came in. Its document lists what
-was imported, so that a message that was deleted here does not come back.
+A chat is identified by its program and its id there, whatever file it is in. Its document lists
+the imported messages, so that a message that was deleted here does not come back.
 """
 
 import asyncio
@@ -51,19 +51,19 @@ from smart_context.storage.ports import Storage
 
 Outcome = Literal["new", "grown", "unchanged", "deleted", "unreadable"]
 Progress = Callable[[str, int, float], None]
-"""Told which file is read, how many chats were read so far, and which share of all bytes."""
+"""Called with the file being read, the number of chats read so far, and the share of all bytes."""
 
 Known = Mapping[str, Message | None]
-"""The messages that a chat has or had, by their ids; `None` for those that are gone."""
+"""The present and former messages of a chat by id; `None` for former ones."""
 
 IMPORTED = "imported"
-"""The key of the ids of all messages that a chat got by imports."""
+"""The key of the ids of all messages that were imported into a chat."""
 
 IMPORTED_INSTRUCTIONS = "imported_instructions"
-"""The key of the instructions as they last came in, which tells what was changed here."""
+"""The key of the last imported instructions, which shows if they were changed here."""
 
 _SURE = 8
-"""An id of a message that has so many characters is no other chat's."""
+"""A message id of at least this length occurs in no other chat."""
 
 _MOST_FAILURES, _MOST_SHOWN = 1_000, 20
 _MOST_AT_ONCE, _MOST_CHARACTERS = 16, 4 << 20
@@ -71,27 +71,27 @@ _MOST_AT_ONCE, _MOST_CHARACTERS = 16, 4 << 20
 
 @dataclass(slots=True, kw_only=True)
 class Account:
-    """What an import did."""
+    """The result of an import."""
 
-    new: int = 0  # chats that were not here
-    grown: int = 0  # chats that got messages or other instructions
+    new: int = 0  # new chats
+    grown: int = 0  # chats with new messages or instructions
     unchanged: int = 0  # chats with nothing new
-    deleted: int = 0  # chats that lie in the trash, where they stay
-    unreadable: int = 0  # chats with no message that can be read
-    # what could not be read, each `{"file", "id", "title", "error"}`; the first thousand
+    deleted: int = 0  # chats in the trash, where they stay
+    unreadable: int = 0  # chats without a readable message
+    # failures, each `{"file", "id", "title", "error"}`; the first thousand
     failed: list[JsonObject] = field(default_factory=list)
-    further_failed: int = 0  # how many more could not be read
-    messages: int = 0  # messages that were added
-    files: int = 0  # attached files that were added
+    further_failed: int = 0  # the number of further failures
+    messages: int = 0  # the number of added messages
+    files: int = 0  # the number of added attached files
 
     @property
     def taken(self) -> int:
-        """How many chats were read."""
+        """The number of chats that were read."""
         return self.new + self.grown + self.unchanged + self.deleted
 
     @property
     def failures(self) -> int:
-        """How much could not be read."""
+        """The number of failures."""
         return len(self.failed) + self.further_failed
 
     def row(self) -> JsonObject:
@@ -116,7 +116,7 @@ class Account:
         return "\n".join(lines)
 
     def problems(self) -> str:
-        """What could not be read, in words; empty if all could."""
+        """The failures in words; empty if there are none."""
         if not self.failed:
             return ""
         count = self.failures
@@ -131,20 +131,20 @@ class Account:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wishes:
-    """How to import."""
+    """The options of an import."""
 
-    client: str = ""  # one of `FORMATS`, to read every file as that; empty recognises each
-    folder: str = ""  # the folder of the list of chats to put new chats in; empty for none
-    is_dry: bool = False  # only count what would be done
+    client: str = ""  # one of `FORMATS`, as `chats_in` takes it; empty recognises each file
+    folder: str = ""  # the folder for new chats, in the list of chats; empty for none
+    is_dry: bool = False  # True to only count the changes
 
 
 @dataclass(eq=False)
 class Importer:
-    """Imports into one vault."""
+    """Imports chats into one vault."""
 
     storage: Storage  # the vault's storage
-    wishes: InitVar[Wishes | None] = None  # how to import
-    progress: Progress = lambda *_: None  # told of what is read
+    wishes: InitVar[Wishes | None] = None  # the options; by default those of `Wishes`
+    progress: Progress = lambda *_: None  # called while files are read
     account: Account = field(default_factory=Account, init=False)
 
     def __post_init__(self, wishes: Wishes | None) -> None:
@@ -152,10 +152,10 @@ class Importer:
         self._in_trash: AbstractSet[str] = frozenset()
 
     async def run(self, paths: Sequence[Path], names: Mapping[Path, str] | None = None) -> Account:
-        """Import files, folders and archives; a broken one never stops the others.
+        """Import files, folders and archives; a broken one does not stop the others.
 
         Args:
-            names: What files are called that lie under other names.
+            names: The names of files that are stored under other names.
         """
         self._in_trash = await self.storage.chats.trash.ids(whoever_asks())
         with Reader() as reader:
@@ -229,7 +229,7 @@ class Importer:
             if known is None:
                 free.append(chat_id)
             elif _is_same(known, rows):
-                await self._put_files(source, found)  # first: what names a file must have it
+                await self._put_files(source, found)  # before the message that refers to them
                 await self._choose(chat_id, found, known)
                 return await self._grown(chat_id, known, entries, branches)
         if not self._in_trash.isdisjoint(found.chat_ids):
@@ -240,7 +240,7 @@ class Importer:
         return "new"
 
     async def _made_in(self, ids: Sequence[ChatId], document: JsonObject, found: OwnChat) -> None:
-        """Make a chat under the first of these ids that is not another person's."""
+        """Make a chat under the first of these ids that no other person's chat has."""
         for chat_id in ids[:-1]:
             with suppress(CommandFailed):
                 await self._choose(chat_id, found, {})
@@ -250,7 +250,7 @@ class Importer:
         await self._made(ids[-1], document)
 
     async def _choose(self, chat_id: ChatId, found: OwnChat, known: Known) -> None:
-        """Hide and pin the new messages of an export as they were."""
+        """Hide and pin the new messages of an export as they were in it."""
         hidden, pinned = (
             [MessageId(each) for each in ids if each not in known]
             for ids in (found.hidden, found.pinned)
@@ -258,14 +258,14 @@ class Importer:
         await self._hide(chat_id, hidden, pinned)
 
     async def _put_files(self, source: ChatFile, found: OwnChat) -> None:
-        """Store the files that lie next to an exported chat and are not here."""
+        """Store the files next to an exported chat that are missing here."""
         for key, name in attached_in(found.document).items():
             if await self.storage.blobs.info(key) is not None:
                 await self.storage.blobs.keep(key)
                 continue
             read = await asyncio.to_thread(source.assets.read, attached_name(key, name))
             if read is None or key_of(read[1]) != key:
-                continue  # only its name came along
+                continue  # the export has only its name
             try:
                 await self._kept(name, read[1])
             except CommandFailed as error:
@@ -283,12 +283,12 @@ class Importer:
             return "unreadable"
         known = await self._known(found.chat_id)
         if known and not await asyncio.to_thread(_has_any, found, rows, known):
-            found = found.apart()  # another chat has its id
+            found = found.apart()  # a different chat has its id
             known = await self._known(found.chat_id)
         if found.chat_id in self._in_trash:
             return "deleted"
 
-        # All at once: a thread for each of 100,000 branches takes a minute.
+        # In one thread: a thread for each of 100,000 branches takes a minute.
         entries, *others = await asyncio.to_thread(
             lambda: [[entry_of(found, message) for message in row] for row in rows]
         )
@@ -317,7 +317,7 @@ class Importer:
         return outcome
 
     def _instructions(self, source: ChatFile, found: FoundChat) -> str:
-        """What the other program tells the model in a chat; empty if that is too long for one."""
+        """The system prompt of a chat; empty if it is too long, which is reported as a failure."""
         told = storable(found.instructions.strip())
         if len(told) <= MOST_INSTRUCTIONS:
             return told
@@ -331,16 +331,16 @@ class Importer:
     async def _hide(
         self, chat_id: ChatId, ids: Sequence[MessageId], pinned: Sequence[MessageId] = ()
     ) -> None:
-        """Hide new messages before they are stored, so that none is ever sent."""
+        """Hide new messages before they are stored, so that they are never sent."""
         if not (ids or pinned) or self._wishes.is_dry:
             return
         await choose(self.storage.documents, chat_id, whoever_asks(), hidden=ids, pinned=pinned)
 
     async def _known(self, chat_id: ChatId) -> Known | None:
-        """The messages that a chat has or had, by their ids; `None` if it is not here."""
+        """The present and former messages of a chat by id; `None` if the chat does not exist."""
         if not await self.storage.chats.exists(chat_id):
             return None
-        # Not `load`, which remembers whole versions of every chat that it was asked for.
+        # Not `load`, which keeps whole versions of every loaded chat in memory.
         messages, kept = await self.storage.chats.snapshot(chat_id, IMPORTED, BRANCHES, REMOVED)
         listed = kept.get(IMPORTED)
         known: dict[str, Message | None] = dict.fromkeys(
@@ -357,7 +357,7 @@ class Importer:
     async def _add_files(
         self, source: ChatFile, message: FoundMessage, entry: JsonObject, known: Known
     ) -> None:
-        """Add the files that the archive has to a message as it is stored, if it is new."""
+        """Add the archive's files to a message's entry, if the message is new or has grown."""
         files: list[JsonObject] = []
         if entry["id"] in known and not _has_gone_on(known[entry["id"]], entry):
             return
@@ -365,7 +365,7 @@ class Importer:
             read = await asyncio.to_thread(source.assets.read, name)
             try:
                 kept = None if read is None else await self._kept(shown or read[0], read[1])
-            except CommandFailed:  # neither text nor an image
+            except CommandFailed:  # the file is neither text nor an image
                 kept = None
             if kept is not None:
                 files.append({**kept, "id": f"{entry['id']}-{place}"})
@@ -377,7 +377,7 @@ class Importer:
             entry["files"] = files
 
     async def _kept(self, name: str, content: bytes) -> JsonObject:
-        """A file as a message refers to it, stored unless this is a trial."""
+        """A message's reference to a file, which is stored unless this is a dry run."""
         if self._wishes.is_dry:
             return {}
         kept = await self.storage.blobs.put(name, content)
@@ -392,10 +392,10 @@ class Importer:
         branches: Sequence[tuple[str | None, Sequence[JsonObject]]],
         told: str | None = None,
     ) -> Outcome:
-        """Add the messages that are not known to a chat that is here.
+        """Add new messages to an existing chat.
 
         Args:
-            told: The chat's instructions as they come in; `None` leaves them alone.
+            told: The imported instructions; `None` leaves the chat's unchanged.
         """
         fresh, has_gone_on = await asyncio.to_thread(_news, _rows(entries, branches), known)
         before = await self.storage.chats.value(chat_id, IMPORTED_INSTRUCTIONS) or ""
@@ -417,12 +417,12 @@ class Importer:
 
 
 def _has_any(found: FoundChat, rows: Iterable[Sequence[FoundMessage]], known: Known) -> bool:
-    """True if a chat that is here has a message of the one that comes in."""
+    """True if an existing chat has a message of the found one."""
     return any(_is_in(found, message, known) for row in rows for message in row)
 
 
 def _is_in(found: FoundChat, message: FoundMessage, known: Known) -> bool:
-    """True if a message is known: a short id, such as a number, is one that others have, too."""
+    """True if a message is known; if its id is short, role and text have to match as well."""
     name = message_id(found, message)
     if name not in known or len(message.id) >= _SURE:
         return name in known
@@ -431,13 +431,13 @@ def _is_in(found: FoundChat, message: FoundMessage, known: Known) -> bool:
 
 
 def _news(rows: Sequence[JsonObject], known: Known) -> tuple[int, bool]:
-    """How many messages are new, and whether another one has gone on."""
+    """The number of new messages; if it is 0, True if a known message has grown."""
     fresh = sum(row["id"] not in known for row in rows)
     return fresh, not fresh and any(_has_gone_on(known[row["id"]], row) for row in rows)
 
 
 def _share(source: ChatFile, before: int, size: int) -> float:
-    """Which part of all bytes was read, once this many were before the file's."""
+    """The share of all bytes read so far, with `before` bytes in the files before this one."""
     return min(1.0, (before + source.passed) / size)
 
 
@@ -462,7 +462,7 @@ def _document(
 
 
 def _instruct(document: JsonObject, told: str) -> None:
-    """Give a chat the instructions that come in, unless they were changed here."""
+    """Set a chat's imported instructions, unless they were changed here."""
     if document.get(INSTRUCTIONS, "") == document.get(IMPORTED_INSTRUCTIONS, ""):
         set_value(document, INSTRUCTIONS, told)
     set_value(document, IMPORTED_INSTRUCTIONS, told)
@@ -481,12 +481,12 @@ def _ids(
 
 
 def _own_rows(path: JsonObject) -> list[JsonObject]:
-    """The messages of an exported document or branch; those without an id get the derived one."""
+    """The messages of an exported document or branch; missing ids are derived."""
     return [message.to_dict() for message in messages_of(path)]
 
 
 def _is_same(known: Known, rows: Sequence[JsonObject]) -> bool:
-    """True if a chat that is here is the one that was exported: they have a message in common."""
+    """True if an existing chat is the exported one: it is empty, or has a message in common."""
     told = ((known.get(row["id"]), Message.from_dict(row)) for row in rows)
     return not known or any(
         here is not None and (here.role, here.text) == (there.role, there.text)
@@ -506,7 +506,7 @@ def _add(
     branches: Sequence[tuple[str | None, Sequence[JsonObject]]],
     known: Collection[str],
 ) -> None:
-    """Add what is not known: at the end of the path if it goes on there, else as a branch."""
+    """Add new messages: at the end of the path if they continue it, else as a branch."""
     made: list[JsonObject] = []
     start = _first_new(entries, known)
     if start < len(entries):
@@ -534,7 +534,7 @@ def _add(
 
 
 def _gone_on(rows: Sequence[Any], told: Mapping[str, JsonObject]) -> list[Any]:
-    """The messages, with what answers say that had only begun when they were imported."""
+    """The messages, with the new parts of answers that were incomplete when imported."""
     found: list[Any] = []
     for row in rows:
         more = told.get(str(row.get("id"))) if isinstance(row, dict) else None
@@ -547,7 +547,7 @@ def _gone_on(rows: Sequence[Any], told: Mapping[str, JsonObject]) -> list[Any]:
 
 
 def _has_gone_on(here: Message | None, told: JsonObject) -> bool:
-    """True if a message that nobody changed here has more parts now, or results of its calls."""
+    """True if a message unchanged here now has more parts, or results of its calls."""
     if here is None or not here.parts:
         return False
     more = Message.from_dict(told).parts
@@ -560,7 +560,7 @@ def _has_gone_on(here: Message | None, told: JsonObject) -> bool:
 
 
 def _is_answered(part: Part, new: Part) -> bool:
-    """True for a call without a result, and the same one with it."""
+    """True if `part` is a call without a result, and `new` the same call."""
     outcome = {"state": new.get("state"), "result": new.get("result")}
     return part.get("state") == "call" and {**part, **outcome} == new
 
@@ -571,14 +571,14 @@ def _first_new(entries: Sequence[JsonObject], known: Collection[str]) -> int:
 
 
 def _goes_on(document: JsonObject, after: str | None, known: Collection[str]) -> bool:
-    """True if what follows `after` may follow the path: nothing else of the import does."""
+    """True if messages after `after` continue the path: nothing else of the import follows it."""
     ids = [str(row.get("id")) for row in document["messages"] if isinstance(row, Mapping)]
     last = next((name for name in reversed(ids) if name in known), None)
     return after in {None, last} or after not in ids
 
 
 def _batches(found: Iterator[Found | Broken]) -> Iterator[list[Found | Broken]]:
-    """What is stored at the same time, so that disks are waited for once: never a chat twice."""
+    """Chats to store together, so that disks are waited for once; never a chat twice."""
     batch: list[Found | Broken] = []
     names: set[str] = set()
     size = 0
@@ -594,7 +594,7 @@ def _batches(found: Iterator[Found | Broken]) -> Iterator[list[Found | Broken]]:
             if isinstance(each, FoundChat):
                 size += sum(len(str(p.get("text"))) for m in each.messages for p in m.parts)
     except NotReadable as error:
-        problem = error  # what comes before the damage is brought in
+        problem = error  # the chats before the damage are stored first
     if batch:
         yield batch
     if problem:

@@ -1,1 +1,1 @@
-"""One reader for each program: pure functions from what a file holds to chats."""
+"""One reader for each program: pure functions from the content of a file to chats."""

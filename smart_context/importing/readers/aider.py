@@ -19,15 +19,15 @@ _AIDER_CHAT = re.compile(r"^# aider chat started at (.+)$", re.MULTILINE)
 _ASKED, _NOTICE, _FENCE = "#### ", "> ", ("```", "~~~")
 _NOTHING_ASKED = {"", "<blank>"}
 _OWN_END = "  "
-"""How aider ends the lines that it writes itself: what was asked, and its notices."""
+"""The end of the lines that aider writes itself: questions and notices."""
 _OPENS = re.compile(r"(?:<thinking-content-\w+>|(?:-{1,40}\n)?► \*\*THINKING\*\*)")
 _CLOSES = re.compile(r"(?:</thinking-content-\w+>|(?:-{1,40}\n)?► \*\*ANSWER\*\*)")
 
 
 def aider(text: str) -> Iterator[FoundChat]:
-    """The chats of aider's history: one for each start of the program.
+    """The chats in aider's history, one for each start of the program.
 
-    A chat is known by when it began and what was asked first, wherever its file lies.
+    A chat is identified by its start time and first question, wherever its file is.
     """
     starts = list(_AIDER_CHAT.finditer(text))
     for place, start in enumerate(starts):
@@ -41,9 +41,9 @@ def aider(text: str) -> Iterator[FoundChat]:
 
 
 def _add_messages(lines: Sequence[str], chat: FoundChat) -> None:
-    """Add what was asked and answered, which follow each other as aider wrote them."""
+    """Add the questions and answers, which follow each other in the file."""
     is_ended = any(line.startswith(_ASKED) and line.endswith(_OWN_END) for line in lines)
-    end = _OWN_END if is_ended else ""  # an editor may have cut the ends of all lines
+    end = _OWN_END if is_ended else ""  # an editor may have stripped the ends of all lines
 
     def is_asked(line: str) -> bool:
         return line.startswith(_ASKED) and line.endswith(end)
@@ -58,7 +58,7 @@ def _add_messages(lines: Sequence[str], chat: FoundChat) -> None:
 
 
 def _add_answer(lines: Sequence[str], chat: FoundChat, end: str) -> None:
-    """Add what was answered between notices, which may be several answers."""
+    """Add the text between two questions as one answer; notices may divide it."""
     parts: list[JsonObject] = []
     for answer in _between_notices(lines, end):
         thinking, text = _told(answer)
@@ -69,12 +69,12 @@ def _add_answer(lines: Sequence[str], chat: FoundChat, end: str) -> None:
 
 
 def _between_notices(lines: Sequence[str], end: str) -> Iterator[str]:
-    """The answers between the notices of aider.
+    """The texts between aider's notices.
 
-    A quotation in an answer has a line that ends otherwise, and nothing in code is a notice.
+    A quotation in an answer has another line ending, and nothing in a code block is a notice.
     """
     is_fence = [line.startswith(_FENCE) for line in lines]
-    has_code = sum(is_fence) % 2 == 0  # else one was not closed, and nothing is known of it
+    has_code = sum(is_fence) % 2 == 0  # otherwise a block is not closed: ignore blocks
     answer: list[str] = []
     place, is_in_code = 0, False
     while place < len(lines):
@@ -93,7 +93,7 @@ def _between_notices(lines: Sequence[str], end: str) -> Iterator[str]:
 
 
 def _told(answer: str) -> tuple[str, str]:
-    """What was thought and what was said: aider marks thoughts in two ways of its own."""
+    """The thoughts and the answer in a text; aider marks thoughts in two ways of its own."""
     if not (opening := _OPENS.match(answer)):
         return "", answer
     closing = _CLOSES.search(answer, opening.end())

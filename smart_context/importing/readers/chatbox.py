@@ -39,7 +39,7 @@ def chatbox(document: Mapping[str, Any]) -> Iterator[FoundChat]:
 def _chatbox_thread(
     chat: FoundChat, thread: Mapping[str, Any], forks: Mapping[str, Any]
 ) -> FoundChat:
-    """The messages of a thread; `forks` has the other versions, by what they follow."""
+    """The messages of a thread; `forks` has the other versions, by the message before them."""
     rows = objects(thread.get("messages"))
     chat.instructions = instructions_of(*map(_system_in, rows))
     for row in rows:

@@ -23,16 +23,16 @@ from smart_context.importing.program import Form, Program
 
 _HIDDEN = {"user_editable_context", "model_editable_context", "reasoning_recap"}
 _NAMED_ONLY = {"is_anonymous", "rating"}
-"""Keys of the lists of shares and ratings in ChatGPT's export, which name conversations."""
+"""Keys of shares and ratings, which name conversations in other files of ChatGPT's export."""
 _ASSET = re.compile(r"(?:sediment|file-service)://(?:[^#]*#)?([\w-]+)")
 _CITED = re.compile("\ue200[^\ue200\ue201]*\ue201")
-"""The marks of ChatGPT for its sources, between letters for private use."""
+"""ChatGPT's citation marks, between characters for private use."""
 
 
 def chatgpt(conversation: Mapping[str, Any]) -> FoundChat | None:
     """A conversation of ChatGPT's export.
 
-    `None` for what only names one, such as a share or a rating in another file of the export.
+    `None` for an entry that only names a conversation, such as a share or a rating.
 
     Raises:
         NotReadable: If it has neither an id nor messages, or they are not in the known form.
@@ -97,7 +97,7 @@ def _chatgpt_message(key: str, node: Mapping[str, Any], chat: FoundChat, model: 
 
 
 def _chatgpt_files(metadata: Mapping[str, Any]) -> dict[str, str]:
-    """What code drew and what was attached: the names of files by their ids."""
+    """The files drawn by code and the attached files: names by id."""
     run = mapping(metadata.get("aggregate_result"))
     drawn = (_ASSET.search(text_of(one.get("image_url"))) for one in objects(run.get("messages")))
     files = {pointer[1]: "" for pointer in drawn if pointer}
@@ -106,7 +106,7 @@ def _chatgpt_files(metadata: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _without_marks(text: str, metadata: Mapping[str, Any]) -> str:
-    """The text with the sources that it names in place of ChatGPT's marks for them."""
+    """The text, with ChatGPT's citation marks replaced by the names of the sources."""
     sources: dict[str, str] = {}
     for source in objects(metadata.get("content_references")):
         sources.setdefault(text_of(source.get("matched_text")), text_of(source.get("alt")))
@@ -114,7 +114,7 @@ def _without_marks(text: str, metadata: Mapping[str, Any]) -> str:
 
 
 def _chatgpt_text(content: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
-    """What a message says, and the files that it shows, by their ids."""
+    """The text of a message, and its files: names by id."""
     assets: dict[str, str] = {}
     thoughts = content.get("thoughts")
     texts = [text_of(thoughts)]
@@ -134,12 +134,12 @@ def _chatgpt_text(content: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
 
 
 def _first(value: Mapping[str, Any], *keys: str) -> str:
-    """The first of these fields that has a text."""
+    """The first non-empty text among these fields; empty if there is none."""
     return next(filter(None, (text_of(value.get(key)) for key in keys)), "")
 
 
 def _pair_calls(chat: FoundChat) -> None:
-    """Put results into their calls; they have no ids, so each answers the last open call."""
+    """Add results to their calls; they have no ids, so each belongs to the last call before it."""
     known = {message.id: message for message in chat.messages}
     for message in chat.messages:
         results = [part for part in message.parts if part.get("type") == "tool_result"]
@@ -157,7 +157,7 @@ def _pair_calls(chat: FoundChat) -> None:
 
 
 def _call_before(message: FoundMessage, known: Mapping[str, FoundMessage]) -> JsonObject | None:
-    """The call that a result is of, a little before; a tool may give several results."""
+    """The last call before a result, which may have results already; `None` if it is too far up."""
     before = known.get(message.parent or "")
     for _ in range(MOST_BEFORE):
         if before is None or before.role == "user":

@@ -28,23 +28,23 @@ _ENVIRONMENT = (
     *("<INSTRUCTIONS>", "<turn_aborted>", "<permissions instructions>", "<user_shell_command>"),
     *("<skills_instructions>", "<subagent_notification>", "<user_action>"),
 )
-"""How messages begin that Codex writes in the user's name."""
+"""The beginnings of messages that Codex writes in the user's name."""
 _ABOUT = "session_meta"
 _CODEX_CALLS = {"function_call", "custom_tool_call", "local_shell_call", "web_search_call"}
 
 
 def codex(session: Session) -> FoundChat:
-    """A session of Codex: its response items; the events that repeat them are left out.
+    """A session of Codex from its response items; events that repeat them are left out.
 
-    Turns that were taken back are a branch. A session that an agent began for itself is empty.
+    Turns that were taken back become a branch. A session that an agent began is empty.
     """
     chat = FoundChat(client="codex", id=session.name)
     path, is_named = _Path(chat), False
     for row in session.rows:
         payload, kind = mapping(row.get("payload")), row.get("type")
-        if "payload" not in row:  # as versions of early 2025 wrote it
+        if "payload" not in row:  # the format of early 2025
             payload, kind = row, "response_item" if kind else _ABOUT
-        if kind == _ABOUT and not is_named:  # those of sessions that it goes on follow
+        if kind == _ABOUT and not is_named:  # the ids of sessions that it continues come later
             chat.id, is_named = text_of(payload.get("id")) or chat.id, True
             chat.created_at = moment(payload.get("timestamp"))
             if "subagent" in mapping(payload.get("source")):
@@ -60,15 +60,15 @@ def codex(session: Session) -> FoundChat:
 
 @dataclass(slots=True)
 class _Path:
-    """The current path of a session, which goes on from earlier once turns were taken back."""
+    """The current path of a session, which continues from an earlier point after a rollback."""
 
     chat: FoundChat
-    model: str = ""  # what answers now
+    model: str = ""  # the current model
     last: FoundMessage | None = None  # the end of the path
     before: dict[str, FoundMessage | None] = field(default_factory=dict)  # by a message's id
 
     def add(self, role: str, at: object) -> FoundMessage:
-        """A new message at the end of the path."""
+        """Add a message at the end of the path."""
         found = self.chat.add("", role, at=at, model=self.model)
         found.parent = self.last.id if self.last else None
         self.before[found.id] = self.last
@@ -76,7 +76,7 @@ class _Path:
         return found
 
     def take_back(self, turns: object) -> None:
-        """Leave the last turns."""
+        """Move the end of the path back by some turns."""
         left = turns if isinstance(turns, int) else 0
         while self.last and left > 0:
             left -= self.last.role == "user"
@@ -124,9 +124,9 @@ def _add_item(item: Mapping[str, Any], path: _Path, at: object) -> None:
 
 
 def _said(item: Mapping[str, Any]) -> object:
-    """What was said in a message, without what Codex wrote in the user's name.
+    """The content of a message, without text that Codex wrote in the user's name.
 
-    Newer versions mark what it wrote; older have signs.
+    Newer versions mark the user's blocks; in older ones, Codex's are known by their beginning.
     """
     content = item.get("content")
     if item.get("role") != "user" or not isinstance(content, list):
@@ -141,7 +141,7 @@ def _said(item: Mapping[str, Any]) -> object:
 
 
 def _is_codex(session: Session) -> bool:
-    kinds = {"type", "payload"}, {"id", "timestamp", "instructions"}  # the latter of early 2025
+    kinds = {"type", "payload"}, {"id", "timestamp", "instructions"}  # the second one: early 2025
     return any(row.keys() >= keys for row in session.first for keys in kinds)
 
 
@@ -158,7 +158,7 @@ def _is_object(item: Mapping[str, Any]) -> bool:
 
 
 def _of_object(item: Mapping[str, Any]) -> FoundChat:
-    """A session of the versions before lines, which has its items in one object."""
+    """A session from versions before JSON lines, with its items in one object."""
     about = {key: item["session"].get(key) for key in ("id", "timestamp")}
     return codex(Session(rows=[about, *objects(item["items"])], name=""))
 

@@ -25,7 +25,7 @@ _CALLED = {"done", "errored", "canceled"}
 
 
 def continue_dev(session: Mapping[str, Any]) -> FoundChat:
-    """A session of Continue: each entry is a message, with what was given and called for it."""
+    """A session of Continue; each entry is a message with its attached texts and calls."""
     title = title_of(session.get("title"))
     chat = FoundChat(
         client="continue",
@@ -73,7 +73,7 @@ def _add_entry(entry: Mapping[str, Any], message: Mapping[str, Any], found: Foun
 
 
 def _add_calls(entry: Mapping[str, Any], message: Mapping[str, Any], found: FoundMessage) -> None:
-    """Add the calls: what became of them, or else what the model asked for."""
+    """Add the calls and their results, or else the calls that the model requested."""
     states = objects(entry.get("toolCallStates")) or objects([entry.get("toolCallState")])
     for state in states or ({"toolCall": asked} for asked in objects(message.get("toolCalls"))):
         asked = mapping(state.get("toolCall"))

@@ -1,4 +1,4 @@
-"""The export of DeepSeek: a tree like ChatGPT's, whose messages have fragments."""
+"""The export of DeepSeek: a tree like ChatGPT's, with fragments as the parts of messages."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,7 +24,7 @@ _ASKED, _THOUGHT, _SAID = "REQUEST", "THINK", {"RESPONSE", "REQUEST"}
 def deepseek(conversation: Mapping[str, Any]) -> FoundChat:
     """A conversation of DeepSeek's export.
 
-    Without fragments, as in early exports, questions and answers take turns.
+    Without fragments, as in early exports, questions and answers alternate.
     """
     chat = FoundChat(
         client="deepseek",
@@ -63,7 +63,7 @@ def _add(told: Mapping[str, Any], fragments: list[Mapping[str, Any]], found: Fou
 
 
 def _part(fragment: Mapping[str, Any]) -> JsonObject | None:
-    """What a fragment says: a search and other tools have results."""
+    """A fragment as a part; searches and other tools become calls with results."""
     kind, text = text_of(fragment.get("type")), text_of(fragment.get("content"))
     if kind == _THOUGHT:
         return thought(text)

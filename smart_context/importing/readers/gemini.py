@@ -1,4 +1,4 @@
-"""Gemini's part of a Google Takeout: activities, in no order of chats."""
+"""Gemini's part of a Google Takeout: single activities, not grouped by chat."""
 
 import re
 from collections.abc import Mapping
@@ -30,13 +30,13 @@ _DRAWN = re.compile(r"(\d{1,4}) generated images?", re.IGNORECASE)
 _GEMINI = re.compile(r"gemini|bard", re.IGNORECASE)
 _SHOWN = re.compile(r"<img\s[^<>]*\bsrc\s*=\s*[\"']?([^\"'<>\s]+)", re.IGNORECASE)
 _PAGE, _APPS = "mdl-", ("Gemini", "Bard")
-"""What is in an activity as a web page; "Apps" is written as the user's language has it."""
+"""Signs of an activity's web page; "Apps" is not one, since Google translates it."""
 
 
 def gemini(activity: Mapping[str, Any]) -> FoundChat | None:
     """One activity of Gemini's `My Activity` file: a question with its answer, or a Canvas.
 
-    `None` for activities of other products, and for what is no question, such as feedback.
+    `None` for activities of other products, and for ones without a question, such as feedback.
 
     Raises:
         NotReadable: If it has no title.
@@ -72,7 +72,7 @@ def _chat(activity: Mapping[str, Any], title: str, said: str) -> FoundChat:
 
 
 def _canvas(activity: Mapping[str, Any], title: str, said: str) -> FoundChat:
-    """A document that Gemini wrote beside its answers; its text is where others have a subtitle."""
+    """A document that Gemini wrote next to its answers; its text is in the subtitles."""
     written = (text_of(one.get("name")) for one in objects(activity.get("subtitles")))
     text = "\n\n".join(filter(None, (*written, said)))
     chat = _chat(activity, title, text)
@@ -83,7 +83,7 @@ def _canvas(activity: Mapping[str, Any], title: str, said: str) -> FoundChat:
 def _files(
     activity: Mapping[str, Any], title: str, sources: list[str]
 ) -> tuple[list[str], list[str]]:
-    """The files that the user gave, and the pictures that Gemini drew: one list has both."""
+    """The files attached by the user and the pictures drawn by Gemini, which share one list."""
     listed = activity.get("attachedFiles")
     names = (activity.get("imageFile"), *(listed if isinstance(listed, list) else ()))
     files = [*dict.fromkeys(filter(None, map(text_of, names)))]

@@ -1,4 +1,4 @@
-"""Sessions of Gemini CLI: one object, or since 2026 lines that are added as they come."""
+"""Sessions of Gemini CLI: one object or, since 2026, lines that are appended."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -26,19 +26,19 @@ from smart_context.importing.program import Form, Program, Session
 
 _NOTICES = {"info", "error", "warning"}
 _SET_UP = ("<session_context>", "This is the Gemini CLI. We are setting up the context")
-"""How messages begin that Gemini CLI writes in the user's name."""
+"""The beginnings of messages that Gemini CLI writes in the user's name."""
 _DONE = {"success", "error", "cancelled"}
 _ANSWERED = "gemini"
-"""The type of answers."""
+"""The type of an answer."""
 
 
 def gemini_cli(conversation: Mapping[str, Any]) -> FoundChat:
-    """A session as one object; one that an agent began for itself is empty."""
+    """A session as one object; a session that an agent began is empty."""
     return _chat(conversation, objects(conversation.get("messages")))
 
 
 def _of_lines(session: Session) -> FoundChat:
-    """A session as lines: each is about it, a message, or takes back all from a message on."""
+    """A session as lines: metadata, messages, and marks that take back all from a message on."""
     about: dict[str, Any] = {"sessionId": session.name}
     rows: list[Mapping[str, Any]] = []
     for row in session.rows:
@@ -59,10 +59,10 @@ def _chat(about: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> FoundC
     )
     if about.get("kind") == "subagent":
         return chat
-    known: dict[str, FoundMessage] = {}  # one that grows is written again
+    known: dict[str, FoundMessage] = {}  # by id; a message that grows is written again
     for row in rows:
         key = text_of(row.get("id"))
-        if "$rewindTo" in row:  # what is taken back is a branch
+        if "$rewindTo" in row:  # messages that were taken back become a branch
             back = known.get(text_of(row["$rewindTo"]))
             chat.current = back.parent if back else None
         elif key in known:
@@ -81,7 +81,7 @@ def _is_set_up(row: Mapping[str, Any]) -> bool:
 
 
 def _fill(row: Mapping[str, Any], chat: FoundChat, found: FoundMessage) -> None:
-    """Set what a message says: what was shown to the user is what they typed."""
+    """Set the content of a message; the text shown to the user is the one that they typed."""
     shown = row.get("displayContent") if parts_of(row.get("displayContent")) else row.get("content")
     found.parts, found.assets = [], []
     for one in objects(row.get("thoughts")):

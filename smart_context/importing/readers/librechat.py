@@ -20,7 +20,7 @@ from smart_context.importing.found import (
 from smart_context.importing.program import Form, Program
 
 _TOLD = ("promptPrefix", "instructions", "additional_instructions")
-"""Where it keeps what the model is told in each turn."""
+"""The fields that may hold the system prompt."""
 
 
 def librechat(entry: Mapping[str, Any]) -> FoundChat:
@@ -50,7 +50,7 @@ def librechat(entry: Mapping[str, Any]) -> FoundChat:
         role = "user" if node.get("isCreatedByUser") is True else "assistant"
         at, model = node.get("createdAt"), node.get("model")
         message = chat.add(node.get("messageId"), role, at=at, model=model)
-        if parent or "parentMessageId" in node:  # else it follows the one before
+        if parent or "parentMessageId" in node:  # otherwise it follows the previous one
             message.parent = parent
         key = message.id
         for block in objects(node.get("content")):

@@ -25,7 +25,7 @@ from smart_context.importing.tables import Tables
 
 
 def _llm_responses(tables: Tables) -> Iterator[FoundChat]:
-    """The conversations of `llm` before its threads: questions with their answers."""
+    """The conversations of `llm` from before it had threads: questions with their answers."""
     names = {row["id"]: row["name"] for row in tables.rows("conversations")}
     one = "coalesce(nullif(conversation_id, ''), id)"
     for places in tables.groups("responses", one, "datetime_utc, id"):
@@ -63,7 +63,7 @@ def _llm_conversation(
 
 
 def _llm_threads(tables: Tables) -> Iterator[FoundChat]:
-    """The threads of `llm`: each points at its last message, and messages at the one before."""
+    """The threads of `llm`: each names its last message, and each message the one before it."""
     for thread in tables.rows("threads"):
         turns = [*tables.rows_of("turns", "thread_id", thread["id"], "datetime_utc")]
         tip = thread["tip_message_hash"]
@@ -121,7 +121,7 @@ def _add_llm_parts(tables: Tables, found: FoundMessage, chat: FoundChat) -> None
 
 
 def _add_llm_attachment(tables: Tables, name: object, found: FoundMessage) -> None:
-    """Add a file whose content is in the database; others are paths of the user's machine."""
+    """Add a file whose content is in the database; others are only paths on the user's machine."""
     file = tables.row_of("attachments", "id", name)
     if isinstance(content := file.get("content"), bytes):
         address = f"data:{file.get('type')};base64,{base64.b64encode(content).decode()}"

@@ -21,7 +21,7 @@ from smart_context.importing.program import Form, Program
 
 
 def lobechat(document: Mapping[str, Any]) -> Iterator[FoundChat]:
-    """The chats of LobeChat's export: one for each topic, and one for each session's rest."""
+    """The chats of LobeChat's export: one for each topic, and one for the rest of each session."""
     data = _data_of(document)
     names = {text_of(one.get("id")): one for one in objects(data.get("topics"))}
     names |= {text_of(one.get("id")): one for one in objects(data.get("sessions"))}
@@ -70,7 +70,7 @@ def _lobechat_message(row: Mapping[str, Any], chat: FoundChat, plugin: Mapping[s
     at, model = row.get("createdAt"), row.get("model")
     message = chat.add(row.get("id"), row.get("role"), at=at, model=model)
     message.parent = text_of(row.get("parentId")) or chat.current
-    if not row.get("threadId"):  # a thread is a branch
+    if not row.get("threadId"):  # messages of a thread are a branch
         chat.current = message.id
     if row.get("role") == "tool":
         name = text_of(plugin.get("tool_call_id") or plugin.get("toolCallId"))

@@ -40,7 +40,7 @@ def open_webui(entry: Mapping[str, Any]) -> FoundChat:
     """
     chat = mapping(entry.get("chat")) or entry
     history = mapping(chat.get("history"))
-    flat = objects(chat.get("messages"))  # of old versions; stale where there is a history
+    flat = objects(chat.get("messages"))  # in old versions; outdated if there is a history
     nodes = mapping(history.get("messages")) or {str(n): row for n, row in enumerate(flat)}
     if not nodes:
         raise NotReadable("expected chat.history.messages, found none")
@@ -83,7 +83,7 @@ def _webui_parts(node: Mapping[str, Any], message: FoundMessage) -> None:
 
 
 def _without_details(text: str) -> Iterator[JsonObject]:
-    """The parts of a text: what it says, and the thoughts and calls that it has as `<details>`."""
+    """The parts of a text: its own text, and the thoughts and calls in `<details>`."""
     at = 0
     while opening := _OPENING.search(text, at):
         end = text.find(_CLOSING, opening.end())
@@ -108,7 +108,7 @@ def _without_details(text: str) -> Iterator[JsonObject]:
 
 
 def _unquoted(text: str) -> object:
-    """The value that a text of JSON holds, which may be a text of JSON itself."""
+    """The value in a JSON text, which may be quoted as JSON several times."""
     value: object = text
     while isinstance(value, str) and value.startswith('"') and value != (inner := _json(value)):
         value = inner

@@ -1,8 +1,8 @@
-"""Lists of messages: as OpenAI's API takes them, and as programs of few words write them.
+"""Lists of messages, in the format of OpenAI's API or in other simple formats.
 
-A message says who speaks and what. Known are the names that the APIs of OpenAI, Anthropic and
-Google have for that, the AI SDK's (`parts`), ShareGPT's (`from`, `value`), LangChain's (`type`,
-`data`), and those of big-AGI, TypingMind and most scripts.
+A message has a speaker and a content. Their fields may be named as in the APIs of OpenAI,
+Anthropic and Google, the AI SDK (`parts`), ShareGPT (`from`, `value`) and LangChain (`type`,
+`data`), or as in big-AGI, TypingMind and most scripts.
 """
 
 import hashlib
@@ -49,28 +49,28 @@ _SPEAKERS: Mapping[str, str] = {
     "function_call": "assistant",
     **dict.fromkeys(("tool", "function", "observation", "developer", "data"), "tool"),
 }
-"""Who the names that programs have for speakers mean; what no model and no person said is a tool's.
+"""The role of each known name for a speaker; text of neither a model nor a person is a tool's.
 
-No other name is taken for anybody: what a model wrote must never become the user's words.
+Other names are errors: text of a model must never become the user's.
 """
 
 _SHAREGPT_CALL = "call"
 _SAYS_NOTHING = ("step-start", "data-")
-"""How parts of the AI SDK begin that are for its page."""
+"""The beginnings of types of parts that only the AI SDK's page needs."""
 _LOGGED = {"sessionId", "messageId", "type", "message", "timestamp"}
-"""The keys in `logs.json` of Gemini CLI, which lists what was asked in all sessions."""
+"""The keys of an entry in Gemini CLI's `logs.json`, a list of the questions of all sessions."""
 _BLOCKS = frozenset(("thinking", "tool_use", "tool_result"))
 
 
 def openai_messages(document: Mapping[str, Any]) -> FoundChat:
     """The chat of an object with a list of messages.
 
-    Without an id the chat is known by how it begins, up to the first answer, and a message by all
-    up to it, so that neither the file's name nor the line matters.
+    Without an id, a chat is identified by a hash of its beginning up to the first answer, and a
+    message by a hash of all up to it, so neither the file's name nor the line matters.
 
     Raises:
-        NotKnown: If no message says who speaks.
-        NotReadable: If there is no list of messages, or one does not say who speaks.
+        NotKnown: If no message has a known speaker.
+        NotReadable: If there is no list of messages, or one message has no known speaker.
     """
     listed = _listed(document)
     if listed is None:
@@ -116,7 +116,7 @@ def _listed(document: Mapping[str, Any]) -> list[Any] | None:
 
 
 def _are_messages(rows: object) -> bool:
-    """True for a list that begins with a message, and not with a chat."""
+    """True for a list whose first entry is a message, not a chat."""
     first = rows[0] if isinstance(rows, list) and rows else None
     return isinstance(first, Mapping) and is_message(first)
 
@@ -127,7 +127,7 @@ def is_chat(document: Mapping[str, Any]) -> bool:
 
 
 def is_message(row: Mapping[str, Any]) -> bool:
-    """True for an object that says who speaks and what."""
+    """True for an object with a speaker and a content."""
     is_said = any(key in row for key in (*_CONTENT_KEYS, "tool_calls"))
     if row.keys() == _LOGGED:
         return False
@@ -135,7 +135,7 @@ def is_message(row: Mapping[str, Any]) -> bool:
 
 
 def _speaker(row: Mapping[str, Any]) -> str:
-    """The name that a message has for who speaks, in lower case; empty for none."""
+    """The name of a message's speaker in lower case; empty if there is none."""
     for key in _ROLE_KEYS:
         value = row.get(key)
         inner = mapping(value)
@@ -154,7 +154,7 @@ def _role(row: Mapping[str, Any], number: int) -> str:
 
 
 def _content(row: Mapping[str, Any]) -> Any:
-    """What a message says: a text, or a list of parts."""
+    """The content of a message: a text or a list of parts."""
     said = next((row[key] for key in _CONTENT_KEYS if row.get(key)), row.get("content"))
     inner = mapping(said)
     return next((inner[key] for key in ("parts", *_CONTENT_KEYS) if inner.get(key)), said)
@@ -163,7 +163,7 @@ def _content(row: Mapping[str, Any]) -> Any:
 def _add_content(row: Mapping[str, Any], said: Any, message: FoundMessage, chat: FoundChat) -> None:
     if words := text_of(row.get("reasoning_content")) or text_of(row.get("reasoning")):
         message.parts.append(thought(words))
-    if _speaker(row) == "function_call":  # ShareGPT's, which has no ids
+    if _speaker(row) == "function_call":  # ShareGPT's calls have no ids
         made = mapping(parsed(said))
         name = text_of(made.get("name")) or "tool"
         message.parts.append(call(_SHAREGPT_CALL, name, made.get("arguments")))
@@ -187,8 +187,8 @@ def _add_calls(row: Mapping[str, Any], message: FoundMessage) -> None:
 
 
 def _add_part(part: Mapping[str, Any], message: FoundMessage, chat: FoundChat) -> None:
-    """Add a part of OpenAI's, Anthropic's or Google's API, of the AI SDK, big-AGI, or of ours."""
-    part = mapping(part.get("part")) or part  # big-AGI's, in a fragment
+    """Add a part of the APIs of OpenAI, Anthropic or Google, of the AI SDK, big-AGI, or ours."""
+    part = mapping(part.get("part")) or part  # big-AGI nests it in a fragment
     kind = text_of(part.get("type")) or text_of(part.get("pt"))
     text = text_of(part.get("text")) or text_of(part.get("refusal"))
     if kind in _BLOCKS or (kind in {"image", "document"} and "source" in part):
@@ -206,7 +206,7 @@ def _add_part(part: Mapping[str, Any], message: FoundMessage, chat: FoundChat) -
 
 
 def _address(part: Mapping[str, Any]) -> str:
-    """Where the file or picture of a part is, or all of it as a `data:` address; or empty."""
+    """The address of a part's file or picture, or a `data:` address of its content; else empty."""
     shown, file = part.get("image_url"), mapping(part.get("file"))
     inline = mapping(part.get("inlineData") or part.get("inline_data"))
     media = part.get("mediaType") or part.get("mimeType") or inline.get("mimeType")
@@ -228,7 +228,7 @@ def _add_file(part: Mapping[str, Any], address: str, message: FoundMessage) -> N
 
 
 def _add_tool(kind: str, tool: Mapping[str, Any], message: FoundMessage, chat: FoundChat) -> None:
-    """Add a call of the AI SDK, with its result if it is there."""
+    """Add a call of the AI SDK with its result if there is one, or a result to its call."""
     key, told = text_of(tool.get("toolCallId")), "output" if "output" in tool else "result"
     result = tool.get(told, tool.get("errorText"))
     if kind == "tool-result":
@@ -241,7 +241,7 @@ def _add_tool(kind: str, tool: Mapping[str, Any], message: FoundMessage, chat: F
 
 
 def _add_results(said: Any, chat: FoundChat) -> None:
-    """Put the results that a message of the AI SDK has into their calls."""
+    """Add the results in a message of the AI SDK to their calls."""
     for part in objects(said):
         if part.get("type") == "tool-result" and chat.messages:
             _add_tool("tool-result", part, chat.messages[-1], chat)

@@ -1,6 +1,6 @@
 """Sessions of opencode.
 
-Where it keeps no database, each session, message and part is a file of its own:
+Without a database, each session, message and part is a file of its own:
 `session/<project>/<session>.json`, `message/<session>/<message>.json` and
 `part/<message>/<part>.json`. Older versions have `session/info/<session>.json`, and `message` and
 `part/<session>` below `session`.
@@ -39,13 +39,13 @@ def opencode(exported: Mapping[str, Any]) -> FoundChat:
 
 
 def _opencode_session(session: Mapping[str, Any], messages: Rows) -> FoundChat:
-    """A session.
+    """A session of opencode.
 
     Args:
-        session: Its `info`.
-        messages: Objects with `info` and `parts`. Parts that opencode added by itself are left
-            out; an answer that stands for earlier messages is a summary. What was taken back
-            and is still there is a branch.
+        session: Its `info` object.
+        messages: Objects with `info` and `parts`. Parts that opencode added itself are left out; an
+            answer that stands for earlier messages is a summary. Messages that were taken back
+            and are still stored become a branch.
     """
     title = title_of(session.get("title"))
     back = mapping(parsed(session.get("revert")))
@@ -97,7 +97,7 @@ def _file_of(part: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _opencode_sessions(tables: Tables) -> Iterator[FoundChat]:
-    """The sessions of `opencode.db`, without those that an agent began for itself."""
+    """The sessions in `opencode.db`, without those that an agent began."""
     for row in tables.rows("session", "time_created, id"):
         if row.get("parent_id"):
             continue
@@ -116,7 +116,7 @@ def _opencode_sessions(tables: Tables) -> Iterator[FoundChat]:
 
 
 def _beside(folder: Path) -> Sequence[Path]:
-    """The folders of messages and parts, if this is the one of a project, or of all sessions."""
+    """The folders of messages and parts, for a folder of one project's or of all sessions."""
     sessions = next((each for each in (folder, folder.parent) if each.name == "session"), None)
     if sessions is None:
         return ()
@@ -125,7 +125,7 @@ def _beside(folder: Path) -> Sequence[Path]:
 
 
 def _gathered(paths: Sequence[Path]) -> Mapping[Path, Sequence[Path]]:
-    """The messages of each session, each before its parts; ids are in the order of time."""
+    """The files of each session's messages, each followed by its parts; ids sort by time."""
     sessions: list[tuple[Path, Path]] = []
     messages: defaultdict[Path, list[Path]] = defaultdict(list)
     parts: defaultdict[Path, list[Path]] = defaultdict(list)
@@ -147,7 +147,7 @@ def _gathered(paths: Sequence[Path]) -> Mapping[Path, Sequence[Path]]:
 
 
 def _of_files(session: Session) -> FoundChat | None:
-    """A session of several files; none for one that an agent began for itself."""
+    """A session of several files; `None` for one that an agent began."""
     about, *rows = session.rows
     if about.get("parentID"):
         return None

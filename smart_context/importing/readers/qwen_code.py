@@ -1,4 +1,4 @@
-"""Sessions of Qwen Code: lines that follow each other by their ids."""
+"""Sessions of Qwen Code: lines that name the line before by its id."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,15 +17,15 @@ from smart_context.importing.google_parts import add_parts, result_of, text_in_p
 from smart_context.importing.program import Form, Program, Session, is_said, session_begun
 
 _TYPED = {"", "mid_turn_user_message"}
-"""The subtypes of lines of the user that they typed themselves."""
+"""The subtypes of the user's lines that they typed themselves."""
 _NOT_TYPED = {"goal_control", "goal_runtime", "system"}
-"""The sources of lines in the user's name that the program wrote."""
+"""The sources of lines that the program wrote in the user's name."""
 
 
 def qwen_code(session: Session) -> FoundChat:
-    """A session of Qwen Code; what its agents began for themselves is left out.
+    """A session of Qwen Code, without the messages of its agents.
 
-    What was compressed is a summary. The lines of the program itself are between messages.
+    A compression becomes a summary. The program's own lines stay in the tree, as empty messages.
     """
     chat = FoundChat(client="qwen-code", id=session.name)
     for row in session.rows:
@@ -71,7 +71,7 @@ def _parts(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _summary(payload: Mapping[str, Any]) -> str:
-    """What stands for what was compressed: the first message of the history that goes on."""
+    """The summary of compressed messages: the first message of the history that continues."""
     history = payload.get("compressedHistory")
     first = mapping(history[0]) if isinstance(history, list) and history else {}
     return text_in_parts(first.get("parts"))

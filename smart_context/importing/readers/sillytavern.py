@@ -21,15 +21,15 @@ from smart_context.importing.program import Form, Program, Session
 from smart_context.llm.thoughts import split_thoughts
 
 _NO_NAMES = {"", "unused"}
-"""What SillyTavern writes in place of names that it has elsewhere."""
+"""The names that SillyTavern writes if the right one is stored elsewhere."""
 _OWN_NAME = "SillyTavern System"
 _NOTE = "comment"
 _WRITTEN = {"", _NOTE, "narrator"}
-"""The types of messages that people and characters write; SillyTavern's own have others."""
+"""The types of messages by people and characters; SillyTavern's own have others."""
 
 
 def sillytavern(session: Session) -> FoundChat:
-    """A chat of SillyTavern: its first line is about the chat; other swipes are branches."""
+    """A chat of SillyTavern; its first line describes the chat, other swipes are branches."""
     rows, name = session.rows, session.name
     about = rows[0] if rows and "mes" not in rows[0] else {}
     metadata = mapping(about.get("chat_metadata"))
@@ -42,7 +42,7 @@ def sillytavern(session: Session) -> FoundChat:
         title=title_of(next(found for found in named if found not in _NO_NAMES)),
         created_at=moment(about.get("create_date")) or moment(told and told[0].get("send_date")),
     )
-    if metadata.get("main_chat"):  # a branch has the id of the chat that it left
+    if metadata.get("main_chat"):  # a branch keeps the id of the chat that it was split from
         chat.id += f" {name}"
     before: str | None = None
     for number, row in enumerate(rows):
@@ -72,12 +72,12 @@ def sillytavern(session: Session) -> FoundChat:
 
 
 def _speaks(row: Mapping[str, Any]) -> bool:
-    """True for what a character says, who may be one of several."""
+    """True for a message of a character; there may be several."""
     return _speaker(row) != "user" and not _is_notice(row) and bool(text_of(row.get("name")))
 
 
 def _is_notice(row: Mapping[str, Any]) -> bool:
-    """True for what SillyTavern itself said: what the user hides has the same mark."""
+    """True for SillyTavern's own notices; messages hidden by the user have the same mark."""
     extra = mapping(row.get("extra"))
     kind, name = text_of(extra.get("type")), text_of(row.get("name"))
     is_own = kind not in _WRITTEN or name == _OWN_NAME or "tool_invocations" in extra
@@ -85,7 +85,7 @@ def _is_notice(row: Mapping[str, Any]) -> bool:
 
 
 def _sillytavern_key(about: Mapping[str, Any], told: Sequence[Mapping[str, Any]]) -> str:
-    """What tells a chat of a version without ids: its character and when it began."""
+    """A key for a chat without an id: its character and start, else a hash of its beginning."""
     began = [text_of(about.get("character_name")), text_of(about.get("create_date"))]
     if all(began) and _NO_NAMES.isdisjoint(began):
         return " ".join(began)
