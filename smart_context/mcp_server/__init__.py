@@ -1,1 +1,1 @@
-"""The vault as tools for agents, by MCP; the tools are commands, too (`tools.*`)."""
+"""The vault as tools for agents over MCP; the tools are commands as well (`tools.*`)."""

@@ -36,7 +36,7 @@ class ChatTools:
     """Tools about chats; each asks the commands and the reading service of the host."""
 
     commands: CommandRegistry  # the host's commands
-    reading: Reading  # what callers may see of chats
+    reading: Reading  # the chats as callers may see them
     count: CountTokens  # counts tokens for the chat model
 
     async def list_chats(
@@ -181,7 +181,7 @@ class ChatTools:
             "preview", caller, chat_id=chat_id, topics=topics, threshold=threshold
         )
         rows = found.pop("messages")
-        del found["prompt"]  # is in the body
+        del found["prompt"]  # it is in the body
         asked = asked_for(
             "what_if", cursor, max_tokens, chat_id=chat_id, topics=topics, threshold=threshold
         )
@@ -203,7 +203,7 @@ class ChatTools:
         found = await self._call("receipt", caller, chat_id=chat_id, turn=turn)
         rows = found.pop("messages")
         if found.get("body"):
-            found.pop("prompt", None)  # is in the body
+            found.pop("prompt", None)  # it is in the body
         asked = asked_for("receipt", cursor, max_tokens, chat_id=chat_id, turn=turn)
         return await self._page(asked, found, "messages", rows)
 
@@ -219,7 +219,7 @@ class ChatTools:
         return await self._made("smart_context.set_filter", caller, params, max_tokens)
 
     def marking(self, name: str, told: str) -> CommandHandler:
-        """The tool that pins, hides or releases messages, with what agents are told of it."""
+        """The tool that pins, hides or releases messages; `told` is its description for agents."""
 
         async def mark(
             chat_id: ChatName,
@@ -230,7 +230,7 @@ class ChatTools:
             params = {"chat_id": chat_id, "message_ids": message_ids}
             known = {message.id for message in await self._existing(caller, chat_id)}
             unknown = [message[:80] for message in message_ids if message not in known]
-            if unknown and name != "release":  # a mark of a message that is gone can go
+            if unknown and name != "release":  # marks of missing messages can be removed
                 raise CommandFailed(
                     f"There is no message {unknown[0]!r} in this chat; see read_chat."
                 )
@@ -247,7 +247,7 @@ class ChatTools:
         budget: Annotated[int, Field(description="The most tokens of what is recalled.")] = 2_000,
         max_tokens: MaxTokens = DEFAULT_TOKENS,
     ) -> JsonObject:
-        """Send with each message of a chat what was said about something in all other chats."""
+        """Send, with each message of a chat, what other chats said about a subject."""
         params = {"chat_id": chat_id, "query": query, "max_tokens": budget}
         return await self._made("smart_context.recall", caller, params, max_tokens)
 
@@ -260,7 +260,7 @@ class ChatTools:
         move: Annotated[bool, Field(description="Also hide the messages in this chat.")] = False,
         max_tokens: MaxTokens = DEFAULT_TOKENS,
     ) -> JsonObject:
-        """Copy the messages of topics into a new chat; gives its id."""
+        """Copy the messages of topics into a new chat; returns its id."""
         params = {"chat_id": chat_id, "topics": topics, "title": title, "move": move}
         return await self._made("smart_context.split", caller, params, max_tokens)
 
@@ -272,7 +272,7 @@ class ChatTools:
         topics: Annotated[list[str] | None, Field(description="Topics to pick there.")] = None,
         max_tokens: MaxTokens = DEFAULT_TOKENS,
     ) -> JsonObject:
-        """Make a new chat of all up to a message; gives its id."""
+        """Make a new chat from all messages up to one; returns its id."""
         params = {"chat_id": chat_id, "message_id": message_id, "topics": topics}
         return await self._made("memory.fork", caller, params, max_tokens)
 
@@ -333,7 +333,7 @@ class ChatTools:
         messages: Sequence[Message],
         topics: Sequence[str] | None,
     ) -> tuple[Mapping[str, Any], str]:
-        """Why each message is in or out, by its id, and how many are sent, in words."""
+        """The reason for each message by its id, and the number of sent messages in words."""
         reasons: dict[str, Any] = {}
         status = ""
         for start in range(0, len(messages), _REASONS_AT_ONCE):

@@ -24,10 +24,10 @@ _logger = logging.getLogger(__name__)
 
 
 class McpEndpoint:
-    """Answers MCP clients; each request stands alone, so none can use another's session.
+    """Answers MCP clients; requests are independent, so none can use another's session.
 
     Args:
-        caller_of: Who asks, by the request's scope, as the gate let them in.
+        caller_of: Returns the caller by the request's scope, as the gate admitted them.
     """
 
     def __init__(self, toolbox: Toolbox, caller_of: Callable[[Scope], Caller]) -> None:
@@ -39,11 +39,11 @@ class McpEndpoint:
         self._tried = asyncio.Event()
 
     def routes(self) -> list[BaseRoute]:
-        """The one route."""
+        """The only route."""
         return [Route("/mcp", self)]
 
     async def close(self) -> None:
-        """End the requests under way."""
+        """End the current requests."""
         self._stopping.set()
         if self._running is not None:
             await asyncio.wait([self._running], timeout=_STOP_S)
@@ -71,7 +71,7 @@ class McpEndpoint:
             StreamableHTTPSessionManager,
         )
 
-        from smart_context.mcp_server.protocol import make_server  # noqa: PLC0415 - the same
+        from smart_context.mcp_server.protocol import make_server  # noqa: PLC0415 - as above
 
         server = make_server(self._toolbox, lambda request: self._caller_of(request.scope))
         return StreamableHTTPSessionManager(server, json_response=True, stateless=True)

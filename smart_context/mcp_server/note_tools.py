@@ -51,7 +51,7 @@ NotePath = Annotated[
 class NoteTools:
     """Tools about the vault's files."""
 
-    commands: CommandRegistry  # the host's commands, which know whose contexts are whose
+    commands: CommandRegistry  # the host's commands, which check the owners of contexts
     notes: FollowedVault  # the vault's notes
     documents: InitVar[VaultDocuments]  # keeps the named contexts
     _: KW_ONLY
@@ -209,7 +209,7 @@ class NoteTools:
     def _packed(
         self, role: str, task: str, target: str, budget: int
     ) -> tuple[UsableRole, PackPlan]:
-        """The prompt, and the role as far as it may be used; no role lets keys out to agents.
+        """The prompt, and the usable part of the role; no role gives keys to agents.
 
         Raises:
             CommandFailed: If the role is the vault's, and the vault isn't trusted.
@@ -218,7 +218,7 @@ class NoteTools:
         try:
             usable = self.roles.role(role) if role else UsableRole(config=RoleConfig(name=""))
         except ConfigInvalid as error:
-            raise error.seen_from(self.notes.root) from error  # no agent needs to know where it is
+            raise error.seen_from(self.notes.root) from error  # agents get no absolute path
         if usable.config is None:
             told = " ".join(usable.problems)
             raise CommandFailed(f"{told} Trust it on the page, or with smart-context trust.")
@@ -233,10 +233,10 @@ class NoteTools:
         return usable, packer.plan(limited, task, [target] if target else [])
 
     def _readable(self, index: VaultIndex, request: str) -> str:
-        """The path of the file that is named, by its path or as in a link.
+        """The path of the readable file that is requested by its path, or by a name as in a link.
 
         Raises:
-            CommandFailed: If there is none that may be read; says which are like it.
+            CommandFailed: If there is none; suggests similar names.
             PathRefused: If the request leads out of the vault.
         """
         typed = as_typed(request)
@@ -250,10 +250,10 @@ class NoteTools:
         raise CommandFailed(f"There is no note {request[:200]!r} that may be read. {hint}")
 
     def _check_target(self, index: VaultIndex, request: str) -> None:
-        """Let a readable file or folder be packed: the packer takes what is named, though ignored.
+        """Refuse a target that is not readable, since the packer takes even ignored files by name.
 
         Raises:
-            CommandFailed: For another.
+            CommandFailed: If it is neither a readable file nor a folder with one.
             PathRefused: If the request leads out of the vault.
         """
         confine(self.notes.root, request)
@@ -294,7 +294,7 @@ class NoteTools:
 
 
 def _plain(request: str) -> str:
-    """A path as the vault names it."""
+    """A path in the form that the vault uses."""
     return posixpath.normpath(request.strip("/") or ".")
 
 

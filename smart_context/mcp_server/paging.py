@@ -1,4 +1,4 @@
-"""Keeps the results of tools within a number of tokens, with cursors to go on. Pure."""
+"""Limits the results of tools to a number of tokens, with cursors to continue. Pure."""
 
 import base64
 import hashlib
@@ -19,12 +19,12 @@ _NEXT = "next_cursor"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageRequest:
-    """A call of a tool, as far as its pages depend on it."""
+    """The parts of a tool call that determine its pages."""
 
     tool: str
-    # what decides which rows there are; a cursor works with the same ones only
+    # those that determine the rows; a cursor works only with the same ones
     arguments: Mapping[str, Any]
-    cursor: str  # where the page begins; empty for the first
+    cursor: str  # the beginning of the page; empty for the first one
     max_tokens: int  # the most tokens of the whole result as JSON
 
     @property
@@ -32,7 +32,7 @@ class PageRequest:
         """The most tokens of the result.
 
         Raises:
-            InvalidParams: If too few are asked for.
+            InvalidParams: If `max_tokens` is too small.
         """
         if self.max_tokens < LEAST_TOKENS:
             raise InvalidParams(
@@ -44,7 +44,7 @@ class PageRequest:
         """The row and the character in it at which the page begins.
 
         Raises:
-            InvalidParams: If the cursor is not one of this call's.
+            InvalidParams: If the cursor belongs to another call.
         """
         if not self.cursor:
             return 0, 0
@@ -61,7 +61,7 @@ class PageRequest:
         return place
 
     def cursor_at(self, row: int, character: int = 0) -> str:
-        """The cursor of the page that begins there."""
+        """The cursor of the page that begins at this row and character."""
         plain = f"{row}:{character}:{self._digest()}"
         return base64.urlsafe_b64encode(plain.encode()).decode()
 
@@ -70,7 +70,7 @@ class PageRequest:
 
 
 def asked_for(tool: str, cursor: str, max_tokens: int, **arguments: Any) -> PageRequest:
-    """A call of a tool with these arguments."""
+    """A request with these arguments."""
     return PageRequest(tool=tool, arguments=arguments, cursor=cursor, max_tokens=max_tokens)
 
 
@@ -83,8 +83,8 @@ def page_of_rows(
 ) -> JsonObject:
     """A page of rows below a head, with `next_cursor`: `None` at the end.
 
-    A `content` that alone is too long is cut and goes on at the next page. Other fields that are
-    too long are left out, and named in `left_out`. Keys that begin with `_` are private.
+    A `content` that is too long by itself is cut and continues on the next page. Other fields that
+    are too long are left out, and named in `left_out`. Keys that begin with `_` are private.
 
     Args:
         head: Goes with every page.
@@ -131,7 +131,7 @@ def page_of_text(
 
 
 def _cut_row(row: JsonObject, room: int, count: CountTokens) -> tuple[JsonObject, int]:
-    """A row that fits, and how many characters of its content were taken; 0: the row is done."""
+    """A row that fits, and the number of characters taken of its content; 0 completes the row."""
     content = row.get("content")
     if not isinstance(content, str) or not content:
         return _slim(row, room, count), 0
@@ -141,7 +141,7 @@ def _cut_row(row: JsonObject, room: int, count: CountTokens) -> tuple[JsonObject
 
 
 def _beginning(text: str, room: int, count: CountTokens) -> str:
-    """As much of a text as fits, up to the end of a line if possible; at least a character."""
+    """As much of a text as fits, up to the end of a line if possible; at least one character."""
     length = min(len(text), max(1, room * _CHARACTERS_PER_TOKEN))
     while length > 1 and (tokens := count(as_json(text[:length]))) > room:
         length = max(1, min(length - 1, int(length * max(room, 1) / tokens * 0.97)))
@@ -150,7 +150,7 @@ def _beginning(text: str, room: int, count: CountTokens) -> str:
 
 
 def _slim(document: JsonObject, room: int, count: CountTokens) -> JsonObject:
-    """The document without its largest fields, which are named, until it fits."""
+    """The document, until it fits without its largest fields, which are named in `left_out`."""
     sizes = {name: count(as_json(value)) for name, value in document.items()}
     kept, left_out = dict(document), []
     while len(kept) > 1 and count(as_json(kept)) > room:

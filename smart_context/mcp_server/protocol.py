@@ -1,4 +1,4 @@
-"""The tools, resources and prompts of a vault in the words of MCP, on the official SDK."""
+"""The tools, resources and prompts of a vault over MCP, by the official SDK."""
 
 import asyncio
 import re
@@ -23,7 +23,7 @@ from smart_context.mcp_server.paging import as_json
 from smart_context.mcp_server.toolbox import PREFIX, Toolbox
 
 APP_EXTENSION = "io.modelcontextprotocol/ui"
-"""What servers say that offer such pages."""
+"""The MCP extension for pages, which the server announces."""
 
 APP_URI = "ui://smart-context/topics.html"
 APP_TYPE = "text/html;profile=mcp-app"
@@ -35,13 +35,13 @@ _SCRIPT_EXPORT = re.compile(r"^export ", re.MULTILINE)
 
 @cache
 def topics_page() -> str:
-    """The page, with the scripts that it needs."""
+    """The page of topics, with its scripts in it."""
     folder = asset(_APP_FOLDER)
     page = (folder / "topics-app.html").read_text(encoding="utf-8")
     script = (folder / "topics-app.js").read_text(encoding="utf-8")
 
     def joined(found: re.Match[str]) -> str:
-        """The module that is imported, in a scope of its own."""
+        """The source of an imported module, in a scope of its own."""
         source = (folder / found[2]).read_text(encoding="utf-8")
         return (
             f"const {{ {found[1]} }} = (() => {{\n{_SCRIPT_EXPORT.sub('', source)}\n"
@@ -52,7 +52,7 @@ def topics_page() -> str:
 
 
 RESOURCE_TOKENS = 25_000
-"""The most tokens of a resource or a prompt, which have no cursors."""
+"""The most tokens of a resource or a prompt, since these have no cursors."""
 
 Context = ServerRequestContext[Any, Any]
 CallerOf = Callable[[Any], Caller]
@@ -106,17 +106,17 @@ _PAGING = {
 
 
 def _output_of(rows: str) -> dict[str, Any]:
-    """The JSON Schema of a tool's result, by the name of what its pages hold."""
+    """The JSON Schema of a tool's result; `rows` is the key of its rows, empty if it varies."""
     listed = {"type": "array", "items": {"type": "object"}, "description": "The rows of the page."}
     paged = {rows: _TEXT if rows == "text" else listed} if rows else {}
     return {"type": "object", "properties": paged | _PAGING, "required": ["next_cursor"]}
 
 
 def make_server(toolbox: Toolbox, caller_of: CallerOf) -> Server[Any]:
-    """The server of a vault's tools.
+    """The MCP server of a vault's tools.
 
     Args:
-        caller_of: Who asks, by the HTTP request; of `None` on stdio.
+        caller_of: Returns the caller by the HTTP request, which is `None` on stdio.
     """
     spoken = _Protocol(toolbox, caller_of)
     server: Server[Any] = Server(
@@ -137,7 +137,7 @@ def make_server(toolbox: Toolbox, caller_of: CallerOf) -> Server[Any]:
 
 
 async def serve_stdio(toolbox: Toolbox) -> None:
-    """Serve one client on stdin and stdout, where nothing else is written, until it closes."""
+    """Serve one client on stdin and stdout until it closes; nothing else may write there."""
     server = make_server(toolbox, lambda _request: Caller(whoever_asks()))
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
@@ -248,7 +248,7 @@ class _Protocol:
         if kind == "context":
             return await self._text(context, "build_context", name=unquote(rest))
         if kind == "note":
-            path, _, part = rest.partition("#")  # one of the path itself is sent as `%23`
+            path, _, part = rest.partition("#")  # `#` in the path itself is sent as `%23`
             return await self._part(context, unquote(path), unquote(part))
         raise InvalidParams(f"expected chat://, context:// or note://, found {uri[:80]!r}")
 
@@ -280,7 +280,7 @@ class _Protocol:
 
 
 def _refused(error: SmartContextError) -> MCPError:
-    """The protocol's error: what the caller named is not there, or the storage is away."""
+    """The protocol's error: an unavailable storage is the server's fault, all else the caller's."""
     is_ours = isinstance(error, StorageAway)
     code = types.INTERNAL_ERROR if is_ours else types.INVALID_PARAMS
     return MCPError(code=code, message=str(error))

@@ -1,4 +1,4 @@
-"""The one list of tools: commands of the host, and what agents may call by MCP."""
+"""The list of all tools: commands of the host that agents can call over MCP."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from smart_context.mcp_server.note_tools import NoteTools
 from smart_context.packing.role_sources import RoleSources
 
 PREFIX = "tools."
-"""How the names of the tools begin as commands."""
+"""The prefix of the tools' names as commands."""
 
 _ROWS = {
     "list_chats": "chats",
@@ -22,17 +22,17 @@ _ROWS = {
     **dict.fromkeys(("read_chat", "explain", "what_if", "receipt"), "messages"),
     **dict.fromkeys(("read_note", "build_context", "pack"), "text"),
 }
-"""What the pages of tools hold, where that is one thing."""
+"""The key of the rows in a tool's result; tools without a fixed one are absent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolInfo:
-    """A tool as an agent is told of it."""
+    """A tool as agents see it."""
 
     name: str
-    description: str  # what it does, in a sentence
+    description: str  # its purpose, in a sentence
     parameters: JsonObject  # the JSON Schema of its parameters
-    rows: str  # the name of what its pages hold; empty if that differs
+    rows: str  # the key of its rows; empty if there is no fixed one
     is_read_only: bool  # True if it changes nothing
 
 
@@ -41,7 +41,7 @@ class Toolbox:
 
     Args:
         host: Runs them as commands named `tools.*`.
-        is_writable: True: also those that change a chat's filter, whatever the settings say.
+        is_writable: True to offer the tools that change chats, whatever the settings say.
     """
 
     def __init__(self, host: Host, *, is_writable: bool = False) -> None:
@@ -78,11 +78,11 @@ class Toolbox:
 
     @property
     def is_writable(self) -> bool:
-        """True if agents may change filters."""
+        """True if agents may change chats."""
         return self._is_writable or self._host.config.agents_may_write
 
     async def listed(self) -> list[ToolInfo]:
-        """The tools that may be called now."""
+        """The tools that can be called now."""
         names = [*self._reading, *(self._writing if self.is_writable else ())]
         known = {
             each["name"]: each for each in (await self._host.commands.list_commands())["commands"]
@@ -102,7 +102,7 @@ class Toolbox:
         """Run a tool.
 
         Raises:
-            SmartContextError: As its command; also for what is no tool, or may not be used.
+            SmartContextError: As its command; also if the tool is unknown or not allowed.
         """
         if name in self._writing and not self.is_writable:
             raise UnknownCommand(
@@ -120,13 +120,13 @@ class Toolbox:
 
 
 def _plain(schema: JsonObject) -> JsonObject:
-    """The schema without `null` for what may be left out: some clients know one type only."""
+    """The schema without `null` for optional values, since some clients know only single types."""
     properties = {}
     for name, described in schema["properties"].items():
         types = described.get("anyOf", ())
         real = [kind for kind in types if kind != {"type": "null"}]
         if len(real) == 1:
             rest = {k: v for k, v in described.items() if k not in {"anyOf", "default"}}
-            described = real[0] | rest  # noqa: PLW2901 - the same one, simpler
+            described = real[0] | rest  # noqa: PLW2901 - the same value, simplified
         properties[name] = described
     return {**schema, "properties": properties}
