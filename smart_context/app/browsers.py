@@ -147,7 +147,7 @@ def key_file(records: SharedRecords | None = None) -> KeyFile:
 
 
 def records_here() -> SharedRecords | None:
-    """What a team shares, if the settings of this folder, or of the user, name its database."""
+    """The records of a team, if the settings of this folder or of the user name its database."""
     here = Path.cwd()
     return open_storage(here).records if may_name_storage(here) else None
 
@@ -161,7 +161,7 @@ def known_sessions() -> SharedValue[SessionRecord]:
 
 
 def person_of_this_terminal() -> PersonId:
-    """Whose keys the command line makes and lists.
+    """The person whose keys the command line creates and lists.
 
     Raises:
         ConfigInvalid: The user's settings have faults.
@@ -171,11 +171,11 @@ def person_of_this_terminal() -> PersonId:
 
 
 def base_url(vault: Path | None, here: Path) -> str:
-    """The base URL of the running server that is meant; the usual one if no such server runs.
+    """The base URL of a vault's running server; the usual one if there is no such server.
 
     Args:
-        vault: The vault that it serves; `None`: whichever server runs.
-        here: The vault that is meant if several run and none is named.
+        vault: The vault that it serves; `None` for any.
+        here: The vault to prefer if servers of several run and `vault` is `None`.
 
     Raises:
         CommandFailed: If several run, none of them for `here`.
@@ -197,13 +197,13 @@ ClientName = Annotated[str, Names(lambda name: [Owned("client key", name)])]
 
 @dataclass(eq=False)
 class ClientCommands:
-    """What the page asks about clients of the API."""
+    """The page's commands about clients of the API."""
 
     host: Host
-    activity: Activity  # what clients have done
+    activity: Activity  # the requests of clients
 
     def register(self) -> None:
-        """Make the commands callable."""
+        """Register the commands."""
         commands = self.host.commands
         commands.register("system.clients", self.clients)
         commands.register("system.new_client_key", self.new_client_key)
@@ -213,7 +213,7 @@ class ClientCommands:
         """List the keys, the clients that have asked, and how to connect others.
 
         Args:
-            origin: Where the page was opened, such as `http://127.0.0.1:8377`; without it, the
+            origin: The origin of the page, such as `http://127.0.0.1:8377`; without it, the
                 address of a server of this vault is given.
         """
         keys = await asyncio.to_thread(lambda: self._keys().read().of(caller.person))

@@ -73,10 +73,10 @@ WindowOf = Callable[[EndpointSettings | None], Window | None]
 
 @dataclass(eq=False)
 class Histories:
-    """Builds histories; a `HistoryBuilder`."""
+    """Builds the history of a turn; satisfies `HistoryBuilder`."""
 
     files: AttachmentResolver
-    config: Callable[[], VaultConfig]  # returns the settings in use now
+    config: Callable[[], VaultConfig]  # returns the current settings
     window: WindowOf = window_of
 
     async def __call__(
@@ -99,7 +99,7 @@ class Histories:
 
 @dataclass(eq=False)
 class _Overlay:
-    """Texts that are not stored yet, then the stored ones."""
+    """Reads texts that are not stored yet, then the stored ones."""
 
     unstored: Mapping[str, str]
     stored: AttachmentResolver
@@ -132,10 +132,10 @@ def _reads_files(config: VaultConfig) -> bool:
 
 
 class Digests:
-    """Writes summaries; a `Summarizer`.
+    """Writes summaries; satisfies `Summarizer`.
 
     Args:
-        config: Returns the settings in use now.
+        config: Returns the current settings.
         window: Gives the window of a model.
     """
 
@@ -175,7 +175,7 @@ FILE_READERS = (
     *("smart_context.chat.files.file_text", "fontTools.cffLib"),
     *("pypdf", "pypdf.filters", "pypdf._encryption", "pypdf._crypt_providers", "pypdf.*"),
 )
-"""What the child that reads attached files imports in advance."""
+"""The modules that the child for attached files imports in advance."""
 
 FORMATTERS = (
     *("smart_context.web.pages.markup.message_html", "bisect"),
@@ -183,28 +183,28 @@ FORMATTERS = (
     *("smart_context.packing.templates.costly", "smart_context.packing.templates.templates"),
     *("jinja2.*", "html", "pprint", "random", "textwrap"),
 )
-"""What the child that formats messages and renders templates imports in advance.
+"""The modules that the child for formatting and templates imports in advance.
 
-All of both: a process that needs more later has to be replaced.
+The list must be complete: a process that imports more later has to be replaced.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """The parts that a vault's settings call for."""
+    """The parts of a vault's program, as its settings require them."""
 
     config: VaultConfig
-    storage: Storage  # what is kept; where there are several people, each reaches their part of it
-    people: People | None = None  # whose is what; `None`: all is one person's
+    storage: Storage  # with several people, each can reach only their own part
+    people: People | None = None  # guards what is whose; `None` if there is one person
     children: Children
     notes: FollowedVault
     models: Models
-    # asks endpoints, for the models and the gateway
+    # asks endpoints, for models and the gateway
     client: EndpointClient = field(default_factory=EndpointClient)
 
 
 def read_vault(root: Path) -> VaultConfig:
-    """The settings of the vault at `root`, checked against its plugins.
+    """The settings of the vault at `root`, checked against its plugins' declarations.
 
     Endpoints that the user does not trust are left out.
 
@@ -221,7 +221,7 @@ def read_vault(root: Path) -> VaultConfig:
 
 
 def read_user(declared: Mapping[str, Mapping[str, SettingSpec]] = NOTHING) -> UserConfig:
-    """The user's settings for all vaults; plugins' settings as far as they are declared.
+    """The user's settings for all vaults, with those settings of plugins that are declared.
 
     Raises:
         ConfigInvalid: With every fault.
@@ -233,7 +233,7 @@ def open_storage(root: Path) -> Storage:
     """The storage of the vault at `root`, for the command line's person; reads nothing yet.
 
     Raises:
-        CommandFailed: `SMART_CONTEXT_USER` names nobody.
+        CommandFailed: If `SMART_CONTEXT_USER` names nobody.
     """
     config = read_vault(root)
     storage = storage_of(config)
@@ -256,7 +256,7 @@ def storage_of(config: VaultConfig, read_text: ReadText = text_of) -> Storage:
     """The storage that a vault's settings name; reads and writes nothing yet.
 
     Raises:
-        CommandFailed: What a database needs is not installed.
+        CommandFailed: If the database needs something that is not installed.
     """
     if not config.storage.url:
         return file_storage(config.memory, read_text=read_text, has_people=has_people(config))
@@ -267,10 +267,10 @@ def storage_of(config: VaultConfig, read_text: ReadText = text_of) -> Storage:
 def database_storage(
     settings: StorageSettings, caches: Caches, *, read_text: ReadText = text_of
 ) -> Storage:
-    """The storage in a database; its driver is imported only now.
+    """The storage in a database; imports its driver only when called.
 
     Raises:
-        CommandFailed: A driver is not installed.
+        CommandFailed: If a driver is not installed.
     """
     try:
         from smart_context.storage.postgres.storage import postgres_storage  # noqa: PLC0415
@@ -303,7 +303,7 @@ def notes_of(config: VaultConfig, caches: Caches) -> FollowedVault:
 async def models_of(
     config: VaultConfig, notes: FollowedVault, client: EndpointClient
 ) -> AsyncIterator[Models]:
-    """The configured models; what they alone use is closed at the end.
+    """The configured models; their own resources are closed at the end.
 
     Args:
         notes: Quoted in answers when no chat model is configured.
@@ -369,7 +369,7 @@ async def running_host(root: Path) -> AsyncIterator[Host]:
         person = command_line_person(environment(), access) if has_people else None
         host = make_host(parts)
         await host.start()
-        if person is not None:  # only now: the work that the host has begun is nobody's
+        if person is not None:  # after the start, so that the host's own work has no owner
             ask_as(person)
         try:
             yield host
@@ -378,7 +378,7 @@ async def running_host(root: Path) -> AsyncIterator[Host]:
 
 
 def make_host(parts: Parts, *, repairs: bool = False) -> Host:
-    """The host of a vault, not started yet; a server's `repairs` chats after crashes."""
+    """The host of a vault, not started yet; a server's also `repairs` chats after crashes."""
 
     def window(endpoint: EndpointSettings | None) -> Window | None:
         return host.window_of(endpoint)
@@ -413,7 +413,7 @@ async def plugin_states(root: Path) -> list[dict[str, Any]]:
 
 
 def trust_of(root: Path) -> VaultTrust:
-    """What the vault at `root` may do."""
+    """The user's trust in the vault at `root`."""
     return VaultTrust(root, trust_record())
 
 

@@ -1,4 +1,4 @@
-"""Adds connections to a settings file and removes them, each without touching the others."""
+"""Adds connections to a settings file and removes them, without changing the others."""
 
 from collections.abc import Iterator, Mapping
 from itertools import chain
@@ -31,19 +31,19 @@ def connect(
     scope: Scope = "user",
     answers: bool = True,
 ) -> str:
-    """Write a connection into one of the files, and give its id; blocks.
+    """Write a connection into one of the files; returns its id; blocks.
 
-    A connection of that file to the same address is changed. What answered before stays a
+    A connection to the same address is changed. The endpoint that answered before stays a
     connection.
 
     Args:
-        endpoint: With the model that was chosen.
+        endpoint: The endpoint with the chosen model.
         key: The key to store; empty for none.
-        answers: The model becomes the one that answers.
+        answers: True if the model becomes the one that answers.
 
     Raises:
-        CommandFailed: Without a model that could answer; nothing is changed.
-        ConfigInvalid: If a value is at fault; nothing is written.
+        CommandFailed: If `answers` is True without a model; nothing is changed.
+        ConfigInvalid: If a value is invalid; nothing is written.
     """
     if answers and not endpoint.model:
         raise CommandFailed("Choose a model of this server first; nothing was changed.")
@@ -72,10 +72,10 @@ def connect(
 
 
 def disconnect(root: Path, connection: str) -> None:
-    """Take a connection out of the files, with what uses it, and forget its key; blocks.
+    """Remove a connection and its uses from the files, and forget its key; blocks.
 
     Raises:
-        CommandFailed: If there is none of that id.
+        CommandFailed: If no connection has that id.
     """
     every = {one.id: one for one in all_connections(read_vault(root))}
     if connection not in every:
@@ -88,7 +88,7 @@ def disconnect(root: Path, connection: str) -> None:
 def _take_out(
     root: Path, connection: str, place: tuple[str, str], scopes: tuple[Scope, ...]
 ) -> None:
-    """Take a connection, and what names its place, out of files; forget a key without use."""
+    """Remove a connection and the uses of its place from files; forget an unused key."""
     for scope in scopes:
         llm = _table(tables_of(root)[scope], "llm")
         if values := dict.fromkeys(_using(llm, connection, place)):
@@ -99,13 +99,13 @@ def _take_out(
 
 
 def use_model(root: Path, model: str, category: str, scope: Scope = "user") -> None:
-    """Write what does the work of a category into one of the files; blocks.
+    """Write the model of a category into one of the files; blocks.
 
     Args:
-        model: `CONNECTION/MODEL`, or a model of what answers now; `embedded` for none.
+        model: `CONNECTION/MODEL`, or a model of the endpoint that answers; `embedded` for none.
 
     Raises:
-        CommandFailed: If nothing is connected.
+        CommandFailed: If no model is connected.
     """
     value: Any = model
     if model != EMBEDDED:
@@ -120,7 +120,7 @@ def use_model(root: Path, model: str, category: str, scope: Scope = "user") -> N
 
 
 def remove_model(root: Path, category: str) -> None:
-    """Take the model of a category out of the user's file; blocks.
+    """Remove the model of a category from the user's file; blocks.
 
     Its connection goes with the last category that uses it.
     """
@@ -134,7 +134,7 @@ def remove_model(root: Path, category: str) -> None:
 
 
 def _category_value(tables: _Table, endpoint: EndpointSettings) -> Any:
-    """What a file says of a category to use this endpoint and model."""
+    """The value of a category in a file, to use this endpoint and model."""
     llm = _table(tables, "llm")
     known = _table(llm, "connections")
     place = endpoint.base_url, endpoint.api_key_env
@@ -148,7 +148,7 @@ def _category_value(tables: _Table, endpoint: EndpointSettings) -> Any:
 
 
 def _answering(llm: _Table) -> Iterator[tuple[str, str, str]]:
-    """Address, model and variable of what answers by a file without being a connection of it."""
+    """Address, model and variable of the answering endpoint, unless the file lists it already."""
     value = _table(llm, "categories").get("chat")
     model = value.get("model") if isinstance(value, Mapping) else value
     address, env = _place(llm, value)
@@ -158,7 +158,7 @@ def _answering(llm: _Table) -> Iterator[tuple[str, str, str]]:
 
 
 def _addresses(llm: _Table) -> Iterator[str]:
-    """The addresses that a file names."""
+    """The addresses in a file."""
     yield _address(llm)
     for name in ("connections", "categories"):
         tables = _table(llm, name)
@@ -166,7 +166,7 @@ def _addresses(llm: _Table) -> Iterator[str]:
 
 
 def _using(llm: _Table, connection: str, place: tuple[str, str]) -> Iterator[str]:
-    """The dotted names of what a file says of a connection."""
+    """The dotted names of a file's settings that concern a connection."""
     known = _table(llm, "connections")
     for one in known:
         if one == connection or _own_place(_table(known, one)) == place:
@@ -182,7 +182,7 @@ def _using(llm: _Table, connection: str, place: tuple[str, str]) -> Iterator[str
 
 
 def _place(llm: _Table, value: object) -> tuple[str, str]:
-    """The address and the variable of a category's endpoint; both empty for the embedded one."""
+    """The address and the key's variable of a category's endpoint; both empty if it is embedded."""
     if value in (None, "embedded"):
         return "", ""
     own = value if isinstance(value, Mapping) else {}
@@ -194,7 +194,7 @@ def _place(llm: _Table, value: object) -> tuple[str, str]:
 
 
 def _own_place(table: _Table) -> tuple[str, str]:
-    """The address and the variable that a table itself names."""
+    """The address and the key's variable that are in a table itself."""
     return _address(table), str(table.get("api_key_env", ""))
 
 
@@ -215,7 +215,7 @@ def _table(table: _Table, name: str) -> _Table:
 
 
 def _address(table: _Table) -> str:
-    """The address in a table, as endpoints have it; empty for none."""
+    """The address in a table, normalised as in endpoints; empty if there is none."""
     try:
         return plain_address(str(table.get("base_url", ""))).rstrip("/")
     except AddressRefused:

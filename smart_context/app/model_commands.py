@@ -109,11 +109,11 @@ class ModelCommands:
         """Add a connection to those that are there; without a model nothing changes.
 
         Args:
-            endpoint: `base_url`, `model`, and `api_key` or `api_key_env`. A connection to the same
-                address is changed.
-            name: What it is called; by default after its provider or host.
+            endpoint: `base_url`, `model`, and `api_key` or `api_key_env`. An existing connection to
+                the same address is changed.
+            name: Its name; by default that of its provider or host.
             scope: The file: `user`, for all vaults, or `vault`.
-            answers: The model answers from now on; otherwise chats can choose it.
+            answers: True if the model answers from now on; otherwise chats can choose it.
         """
         check_owner(caller.person)
         asked = await asyncio.to_thread(endpoint_of, endpoint)
@@ -129,7 +129,7 @@ class ModelCommands:
         model: str | None = None,
         scope: Literal["user", "vault"] = "user",
     ) -> JsonObject:
-        """Choose what does the work of a category; without a model, what is shipped does.
+        """Choose the model of a category; without one, the built-in one is used.
 
         Args:
             model: A connection and its model, as in `chat.set_model`.
@@ -220,7 +220,7 @@ async def models_at(endpoint: EndpointSettings) -> list[str]:
     """The ids of an endpoint's models.
 
     Raises:
-        ModelFailed: If it does not answer, refuses, or its answer is no list of models.
+        ModelFailed: If it does not answer, refuses, or answers something else.
     """
     return await list_models(endpoint)
 
@@ -259,7 +259,7 @@ def endpoint_of(given: Mapping[str, Any]) -> EndpointSettings:
     """The endpoint that a form describes, with its key; blocks.
 
     Raises:
-        InvalidParams: If it is not one.
+        InvalidParams: If the form is invalid.
     """
     wrong = [name for name, value in given.items() if not isinstance(value, str)]
     if wrong or not given.keys() <= _FIELDS:

@@ -54,10 +54,10 @@ _log = logging.getLogger(__name__)
 
 
 def check_access_settings(config: VaultConfig) -> None:
-    """Refuse to serve a vault in whose way of letting people in something is wrong or missing.
+    """Refuse to serve a vault if its settings of `[access]` are untrusted, or lack a requirement.
 
     Raises:
-        CommandFailed: With what to do.
+        CommandFailed: If so; says what to do.
     """
     named, used = config.named_access, config.access
     if named is not None and named != used:
@@ -82,13 +82,13 @@ def check_access_settings(config: VaultConfig) -> None:
 
 
 def door_of(settings: AccessSettings, access: Access, storage: Storage, hosts: Hosts) -> AnyDoor:
-    """What decides who is let in.
+    """The door that lets people in, of the kind that the settings choose.
 
     Args:
-        settings: What `[access]` says.
-        access: The server's own secrets; they open nothing where people log in.
+        settings: The settings in `[access]`.
+        access: The server's own secrets, which open nothing if people log in.
         storage: Shared by all processes of the vault.
-        hosts: Names and addresses that the server goes by.
+        hosts: The names and addresses of the server.
     """
     throttle, keys = Throttle(), key_file(storage.records)
     if settings.mode == "proxy":
@@ -113,7 +113,7 @@ def door_of(settings: AccessSettings, access: Access, storage: Storage, hosts: H
 
 
 _SWITCH_S = 0.001
-"""How long a thread computes before it must let others; Python's default is 5 ms."""
+"""The time that a thread computes before it must yield to others; Python's default is 5 ms."""
 
 
 async def serve_vault(
@@ -204,7 +204,7 @@ def vault_app(
 
 
 async def _access(root: Path, token: str | None, records: SharedRecords | None) -> Access:
-    """Who is let in; where servers share records, a browser that one lets in is known to all."""
+    """The server's access; servers that share records share the browsers they let in."""
     if records is None:
         book = SessionBook(str(root), session_file(), outlives_server=bool(token))
         return Access(token, book)
@@ -229,7 +229,7 @@ def register_status(host: Host) -> None:
         Args:
             chat_id: Give the chat's own model, if it has one, in place of the default.
         """
-        del chat_id  # the registry lets the chat's model count
+        del chat_id  # used by the registry, which selects the chat's model
         config: VaultConfig = host.config
         connection = connection_at(config, config.chat)
         models = host.models

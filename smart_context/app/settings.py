@@ -72,7 +72,7 @@ _LIMITED: tuple[tuple[str, Literal["number", "integer"], float | None, float, fl
         "How long the provider keeps what it has read, at a lower price.",
     ),
 )
-"""Settings of an endpoint: name, type, default, least, most, and what it is."""
+"""Settings of an endpoint: name, type, default, minimum, maximum and description."""
 
 _text = partial(SettingSpec, type="string", default="")
 _ENDPOINT = {
@@ -102,10 +102,10 @@ class Setting:
     spec: SettingSpec  # its type, default and limits
     group: str  # the part of the settings page that it belongs to
     scopes: tuple[Scope, ...] = ("user", "vault")  # the files that may set it
-    is_object: bool = False  # it may also be a table of its own, as `llm.categories.chat`
+    is_object: bool = False  # True if it can also be a table, such as `llm.categories.chat`
 
     def row(self, name: str) -> JsonObject:
-        """The setting as the page's form needs it."""
+        """The setting as a row of the page's form."""
         spec = {**asdict(self.spec), "choices": list(self.spec.choices)}
         return {"name": name, "group": self.group, **spec, "scopes": list(self.scopes)}
 
@@ -175,16 +175,16 @@ class SettingsCommands:
         scope: Literal["user", "vault"] = "user",
         revision: str = "",
     ) -> JsonObject:
-        """Change settings; `null` takes a value out of the file, an unknown one, too.
+        """Change settings; `null` removes a value from the file, even that of an unknown setting.
 
-        `llm.connections.ID` and what is in it can be changed, too, as `system.connect` does. A file
-        with faults takes only changes that mend some of them and add none.
+        `llm.connections.ID` and its fields can be changed, too, as by `system.connect`. A file with
+        faults only accepts changes that fix some of them and add none.
 
         Args:
             values: By dotted name. `llm.api_key` is the key for the endpoint that `llm.base_url`
-                then names; it goes to the key store, never into a file of settings.
+                then names; it goes to the key store, never into a settings file.
             scope: The file: `user`, for all vaults, or `vault`.
-            revision: That of the settings that were read; empty: whatever is there now.
+            revision: The revision of the settings that were read; if empty, any is accepted.
         """
         check_owner(caller.person)
         root = self._host.config.root
@@ -209,7 +209,7 @@ def settings_of(root: Path) -> JsonObject:
         `revision` of both files; `values` by dotted name; `sources` of each (`default`, `user`,
         `vault`); `schema`, a row for each setting; `files`, the path of each scope; `keys`, where
         the key of each endpoint is kept, without the keys; `providers` to choose from; `faults`
-        of the files, for which the settings from before stay in force.
+        of the files; while there are any, the previous settings stay in force.
 
     Raises:
         CommandFailed: If a file can't be read.
@@ -253,13 +253,13 @@ def tables_of(root: Path) -> Mapping[Scope, Mapping[str, Any]]:
 def change_settings(root: Path, values: Mapping[str, Any], scope: Scope, revision: str) -> None:
     """Write settings into one of the files; blocks.
 
-    The other values, comments and the order of the file stay. A vault's endpoints, instructions
-    and changes by agents are trusted if this change writes them; what the file held before is not.
+    The file keeps its other values, comments and order. Endpoints, instructions and permissions of
+    agents that this change writes into a vault's file are trusted, but not those from before.
 
     Raises:
         CommandFailed: If the files have changed since `revision`.
         InvalidParams: If a name is unknown or not for that file.
-        ConfigInvalid: If a value is at fault; nothing is written.
+        ConfigInvalid: If a value is invalid; nothing is written.
         StoreFailed: If the disk refuses.
     """
     values = dict(values)
@@ -291,10 +291,10 @@ def change_settings(root: Path, values: Mapping[str, Any], scope: Scope, revisio
 
 
 def _keyed_address(text: str, texts: Mapping[Scope, str], scope: Scope, key: object) -> str:
-    """The address of the endpoint that the settings will name, which the key is for.
+    """The address of the endpoint in the changed settings, for which the key is.
 
     Raises:
-        CommandFailed: If there is none, or it is no key.
+        InvalidParams: If there is none, or the key is malformed.
     """
     check_key(key)
     base_url = _at(parse_toml(text).values, "llm.base_url")
@@ -306,7 +306,7 @@ def _keyed_address(text: str, texts: Mapping[Scope, str], scope: Scope, key: obj
 
 
 def check_key(key: object) -> None:
-    """Refuse what can't be a provider's key; raises `InvalidParams`."""
+    """Refuse a malformed key of a provider; raises `InvalidParams`."""
     is_plain = isinstance(key, str) and key.strip().isascii() and key.strip().isprintable()
     if not is_plain or len(str(key)) > _MOST_KEY_CHARS:
         raise InvalidParams("A key is a text of plain letters, digits and marks, on one line.")
@@ -316,7 +316,7 @@ def _store_key(base_url: str, key: object) -> None:
     """Store a provider's key, or forget it if it is empty; blocks.
 
     Raises:
-        InvalidParams: If the address is none.
+        InvalidParams: If the address can't be used.
     """
     try:
         address = plain_address(base_url).rstrip("/")
@@ -329,7 +329,7 @@ def _store_key(base_url: str, key: object) -> None:
 
 
 def known_providers() -> list[JsonObject]:
-    """The providers to choose from; `has_key`: the environment has a key for it."""
+    """The providers to choose from; `has_key` is True if the environment has a key for it."""
     known = environment()
     return [
         {**asdict(provider), "has_key": bool(known.get(provider.api_key_env))}
@@ -345,7 +345,7 @@ def _check_names(
         if name.startswith(_CONNECTIONS):
             setting = _CONNECTION
         if setting is None and value is None and _at(table, name) is not _MISSING:
-            continue  # what is unknown may be taken out
+            continue  # an unknown setting can be removed
         if setting is None or (name not in known and not setting.is_object):
             raise InvalidParams(f"There is no setting {name!r}; system.settings lists all.")
         if scope not in setting.scopes:
@@ -353,7 +353,7 @@ def _check_names(
 
 
 def _changed(place: Place, text: str, values: Mapping[str, Any]) -> str:
-    """The text of a settings file with other values."""
+    """The text of a settings file with changed values."""
     document = _document(place, text)
     for name, value in values.items():
         *tables, last = name.split(".")
@@ -384,10 +384,10 @@ def _toml(value: Any) -> Any:
 
 
 def _check(root: Path, scope: Scope, before: str, text: str) -> None:
-    """Refuse a text with faults, unless it mends some of the old ones and adds none.
+    """Refuse a text with faults, unless it fixes some of the old ones and adds none.
 
     Raises:
-        ConfigInvalid: With the faults that it adds; if it adds none, with those that it leaves.
+        ConfigInvalid: With the added faults; if there are none, with the remaining ones.
     """
     left = _faults(root, scope, text)
     known = {(fault.key, fault.message) for fault in _faults(root, scope, before) if left}
@@ -412,7 +412,7 @@ def _trust_written(root: Path, written: Mapping[str, Any]) -> None:
     trust = trust_of(root)
     try:
         review = trust.review(read_vault(root))
-    except ConfigInvalid:  # the user's own file has faults: nothing is certain, nothing is trusted
+    except ConfigInvalid:  # the user's own file has faults, so nothing is trusted
         return
     if made := parts_written(review, written):
         trust.trust(review, made)
@@ -433,7 +433,7 @@ def _read(place: Place) -> str:
 
 
 def _document(place: Place, text: str) -> tomlkit.TOMLDocument:
-    """The settings with their comments and order, for a change."""
+    """The document of a settings file, with comments and order, to be changed."""
     if len(text) > _MOST_CHANGED:
         raise CommandFailed(
             f"The settings file {place.name} is longer than {_MOST_CHANGED:,} characters, too long "
@@ -475,7 +475,7 @@ def _revision(texts: Mapping[Scope, str]) -> str:
 
 
 def _keys(values: Mapping[str, Any]) -> Mapping[str, str]:
-    """Where the key of each endpoint comes from: its store, or a variable that is set."""
+    """The source of each endpoint's key: the key store, or a variable that is set."""
     places = dict(provider_keys().places())
     variable = values.get("llm.api_key_env")
     if isinstance(variable, str) and variable and environment().get(variable):

@@ -16,15 +16,15 @@ from smart_context.storage.postgres.schema import SchemaState, schema_state
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseReport:
-    """What was found in a database."""
+    """The state of a database."""
 
     where: str  # the database, for users
     version: str  # the server's version
-    state: SchemaState  # what it has of the schema, before anything was done
+    state: SchemaState  # the schema's state, before any change
 
 
 def migrated(url: str) -> DatabaseReport:
-    """Apply what a database's schema lacks.
+    """Apply the missing migrations of a database; returns its state from before.
 
     Raises:
         StoreFailed: It can't be reached, refuses, or is newer than this program.
@@ -39,7 +39,7 @@ def migrated(url: str) -> DatabaseReport:
 
 
 def examined(url: str) -> DatabaseReport:
-    """Look at a database, and change nothing.
+    """The state of a database, which is not changed.
 
     Raises:
         StoreFailed: It can't be reached, or is newer than this program.
@@ -52,7 +52,7 @@ def examined(url: str) -> DatabaseReport:
 
 
 def copied(source: str, target: str, progress: Callable[[int, int], None]) -> Account:
-    """Copy all that is stored at one address to another; see `copy_all`."""
+    """Copy all data at one address to another; see `copy_all`."""
     ends: list[Contents] = []
     try:
         ends += [_contents(source), _contents(target)]
