@@ -1,1 +1,1 @@
-"""Finds the messages that belong to the selected topics, and says why."""
+"""Finds the messages that belong to the selected topics, with the reason for each."""

@@ -1,4 +1,4 @@
-"""Rows that this machine can make again, in a database. Trouble costs time, never an answer."""
+"""Rows in a database, which can be made again. Trouble costs time, never an answer."""
 
 import contextlib
 import logging
@@ -20,14 +20,14 @@ class KeptRows:
     """The rows of one table. Blocks; safe for several threads and processes."""
 
     caches: Caches
-    name: str  # that of the database among the caches
-    table: str  # that of its only table
+    name: str  # the name of the database among the caches
+    table: str  # the name of its only table
     columns: str  # its columns in SQL, in brackets
     max_bytes: int  # a larger database is refused
-    version: int = 0  # of 32 bits, signed; rows of another version are dropped
-    timeout_s: float = 2.0  # how long to wait for others' locks
+    version: int = 0  # a signed number of 32 bits; rows of another version are dropped
+    timeout_s: float = 2.0  # the time to wait for others' locks
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
-    _is_refused: bool = field(default=False, init=False)  # which is said once
+    _is_refused: bool = field(default=False, init=False)  # to be logged once
 
     @property
     def are_there(self) -> bool:
@@ -50,7 +50,7 @@ class KeptRows:
         """Run each statement for all its rows.
 
         Returns:
-            True if they are kept.
+            True if they are stored.
         """
         if not self.caches.can_keep():
             return False
@@ -70,7 +70,7 @@ class KeptRows:
         return False
 
     def drop(self, error: Exception) -> None:
-        """Remove a damaged database, so that it is made again; one that stays is not used."""
+        """Remove a damaged database, which is then made again; one that stays is not used."""
         _logger.warning("%s is made again: %s", self.name, error)
         with contextlib.suppress(OSError, StoreFailed):
             self.caches.remove_database(self.name)

@@ -39,7 +39,7 @@ _ALIKE, _SAME = np.float32(0.75), np.float32(0.92)
 _BLOCK = 512  # messages compared with the others at once
 _WORTH_SHARING = 0.02
 _FAR = np.float32(1e-3)
-"""Scales down the least likely messages of a long chat, which are not judged one by one."""
+"""The factor of the least likely messages of a long chat, which are not judged one by one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -117,11 +117,11 @@ def both_passes(
 def judged(
     evidence: Sequence[LabelEvidence], vectors: Matrix, judge: Judge
 ) -> tuple[Matrix, Floats]:
-    """How likely messages are about labels, and the chat mentions these.
+    """The probabilities that messages are about labels, and that the chat mentions the labels.
 
     Returns:
         Shape (k, n), the probability that each of n messages is about each of k labels, and shape
-        (k,), the probability that the chat mentions each label, of which the former are parts.
+        (k,), the probability that the chat mentions each label, which is a factor of the former.
     """
     likely = np.zeros((len(evidence), len(vectors)), dtype=np.float32)
     mentioned = np.zeros(len(evidence), dtype=np.float32)
@@ -139,9 +139,9 @@ def judged(
 
 
 def shared_by_paraphrases(likely: Floats, vectors: Matrix, judge: Judge) -> Floats:
-    """The probabilities, each the mean over messages that say the same in other words.
+    """The probabilities, averaged over messages that say the same in other words.
 
-    What stands beside a message counts for its probability, so the same said in two places would
+    A message's probability depends on its neighbours, so the same statement in two places would
     get two numbers. The more alike two messages are, the more each counts for the other.
 
     Args:
@@ -166,7 +166,7 @@ def shared_by_paraphrases(likely: Floats, vectors: Matrix, judge: Judge) -> Floa
 
 
 def _sameness(cosines: Matrix, judge: Judge) -> Matrix:
-    """From 0 for messages that say different things to 1 for the same in other words."""
+    """The similarity in content, from 0 for different things to 1 for the same in other words."""
     steps = (judge.as_embedded(cosines) - _ALIKE) / (_SAME - _ALIKE)
     return np.asarray(np.clip(steps, 0, 1), dtype=np.float32)
 
@@ -204,7 +204,7 @@ def score_judged(
 
 
 def _fitting(kept: Places, topics: Sequence[Places]) -> int | None:
-    """The index of the found topic with mostly the messages that a label keeps; else `None`."""
+    """The index of the found topic that fits the kept messages best; `None` if none fits well."""
     if not len(kept) or not topics:
         return None
     shared = [len(np.intersect1d(kept, members)) for members in topics]

@@ -1,4 +1,4 @@
-"""Why each message is in or out of context, as values and in words."""
+"""The reason for which each message is in or out of context, as a value and in words."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -47,14 +47,14 @@ class ReasonKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """What a rule does with a message, and how people are told."""
+    """The effect of a rule on a message, and its words for people."""
 
-    about: str = ""  # its words, with `{}` for the topic; empty for a rule that names none
-    short: str = ""  # its words where `about` is empty, in brief
-    cause: str = ""  # and at length; empty for the same as in brief
-    is_in: bool = True  # it keeps messages in context
-    is_filtered: bool = False  # it leaves out what would go without a selection
-    is_by_score: bool = False  # it goes by the score
+    about: str = ""  # its words, with `{}` for the topic; empty for a rule without a topic
+    short: str = ""  # its short words if `about` is empty
+    cause: str = ""  # its long words; empty if they are the short ones
+    is_in: bool = True  # True if it keeps messages in context
+    is_filtered: bool = False  # True if it leaves out messages only because of a selection
+    is_by_score: bool = False  # True if it depends on the score
 
 
 RULES: Mapping[ReasonKind, Rule] = {
@@ -104,7 +104,7 @@ RULES: Mapping[ReasonKind, Rule] = {
 
 OUT = frozenset(kind for kind, rule in RULES.items() if not rule.is_in)
 FILTERED = frozenset(kind for kind, rule in RULES.items() if rule.is_filtered)
-"""The rules by which a selection leaves messages out that would go without it."""
+"""The rules that leave out messages only because of a selection."""
 
 KINDS: tuple[ReasonKind, ...] = tuple(ReasonKind)
 IS_IN: NDArray[np.bool_] = np.array([kind not in OUT for kind in KINDS])
@@ -115,7 +115,7 @@ IS_FILTERED: NDArray[np.bool_] = np.array([kind in FILTERED for kind in KINDS])
 
 
 class Reason(NamedTuple):
-    """Why one message is in or out."""
+    """The reason for which one message is in or out."""
 
     kind: ReasonKind  # the rule that decided
     # the best score over the selected topics; `None` if no filter is active
@@ -125,7 +125,7 @@ class Reason(NamedTuple):
     # if scores are probabilities, the one from which messages were kept; else `None`
     cut: float | None = None
     recent: int = 0  # the number of newest messages that are always kept
-    # more for the user: a summary's date, or what a message is about that is not picked
+    # more for the user: a summary's date, or the message's topic that is not picked
     detail: str = ""
 
     @property
@@ -145,7 +145,7 @@ class Reason(NamedTuple):
 
     @property
     def numbers(self) -> str:
-        """The score and the one that it was compared with, if that decided; else empty."""
+        """The score and its limit, if these decided; else empty."""
         if self.score is None or not RULES[self.kind].is_by_score:
             return ""
         own = score_in_words(self.score, self.cut)
@@ -156,7 +156,7 @@ class Reason(NamedTuple):
 
     @property
     def _about(self) -> str:
-        """What a message is about, if that decided; else empty."""
+        """The subject of a message in words, if that decided; else empty."""
         if self.kind is ReasonKind.BELOW and self.detail:
             return f"about {self.detail}, which is not picked"
         return RULES[self.kind].about.format(self.topic or "the topic")
@@ -183,7 +183,7 @@ class Reasons(Mapping[MessageId, Reason]):
     # the score from which messages are kept at it; `None` if no filter is active
     cut: float | None = None
     recent: int  # the number of newest messages that are always kept
-    # the selected topic that was picked when a message was said
+    # for messages said while a selected topic was picked, that topic
     said: Mapping[MessageId, str] = field(default_factory=dict)
 
     def __getitem__(self, message_id: MessageId) -> Reason:

@@ -33,7 +33,7 @@ _STANDING_OUT_TO_USER = (
 )
 
 DIGITS = 4
-"""The digits of scores and cuts, as they are compared and as programs get them."""
+"""The digits of scores and cuts in comparisons and in results for programs."""
 
 _STEP = 10**-DIGITS
 
@@ -53,12 +53,12 @@ class TopicQuery:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Scores:
-    """Scores of n messages for k topics, and what decides from which score on one is kept."""
+    """Scores of n messages for k topics, with the rules for keeping messages by them."""
 
     labels: tuple[str, ...]  # the k topics; empty if their names are unknown
-    values: Matrix  # shape (k, n), each message's own: equal texts have equal ones
-    # shape (k,), the probability that the chat mentions each topic. The values are probabilities
-    # then; `None` if they are compared with the threshold as they are.
+    values: Matrix  # shape (k, n); equal texts have equal scores
+    # shape (k,), the probability that the chat mentions each topic; `values` are probabilities
+    # then. `None` if `values` are compared with the threshold directly.
     presence: Floats | None = None
     # shape (k, n), True for the known messages of a topic; `None` if unknown
     members: Mask | None = None
@@ -74,7 +74,7 @@ class Scores:
     def best(self) -> NDArray[np.float64]:
         """Shape (n,): the largest score of each message, to four digits; NaN counts as -1.
 
-        Topics that the chat hardly mentions don't count beside one that it does.
+        If the chat mentions some of the topics, only these count.
         """
         if not len(self.values):
             return np.zeros(self.values.shape[1])
@@ -85,9 +85,9 @@ class Scores:
     def cut(self, threshold: float) -> float:
         """The score from which messages are kept at this threshold; it rises with it.
 
-        Where no topic is mentioned, or the scores are no probabilities, it is the threshold. With
-        several topics, as many are kept as each needs. If all of them are found topics, it lies
-        above the messages of other topics, from `PROBABLY` on.
+        It is the threshold if no topic is mentioned or scores are not probabilities. For several
+        topics, it is the lowest of their cuts. If all of them are found topics, it is above the
+        scores of other topics' messages, from the threshold `PROBABLY` on.
         """
         cut = threshold
         mentioned = self.mentioned
@@ -105,9 +105,9 @@ class Scores:
         return cut
 
     def kept_members(self, threshold: float) -> Mask:
-        """Shape (n,): True for messages of the selected topics that stay because they are theirs.
+        """Shape (n,): True for messages that stay as members of the selected topics.
 
-        All of them up to `PROBABLY`; above it, the likeliest.
+        All members stay up to the threshold `PROBABLY`; above it, the likeliest.
         """
         kept = np.zeros(self.values.shape[1], dtype=np.bool_)
         if self.members is None:
@@ -134,21 +134,21 @@ class Scores:
         )
 
     def without(self, apart: Mask) -> "Scores":
-        """The scores where messages are not about topics: these neither match nor belong.
+        """The scores with some messages excluded from topics: these neither match nor belong.
 
         Args:
-            apart: Shape (k, n).
+            apart: Shape (k, n), True for a message to be excluded from a topic.
         """
         members = None if self.members is None else self.members & ~apart
         return replace(self, values=np.where(apart, np.float32(0), self.values), members=members)
 
     def silent(self, places: Sequence[bool]) -> "Scores":
-        """The scores where these messages match no topic, but stay members of theirs.
+        """The scores with some messages that match no topic, but stay members of their topics.
 
         Raw cosines stay as they are.
 
         Args:
-            places: For each message, True for one that names no subject.
+            places: For each message, True if it names no subject.
         """
         if self.presence is None:
             return self
@@ -174,7 +174,7 @@ class Scores:
         return self.others & ~self.members.any(axis=0)
 
     def owners_of(self, positions: NDArray[np.intp]) -> list[str]:
-        """For messages of selected topics, the label of the topic that each belongs to."""
+        """The labels of the topics that messages of selected topics belong to."""
         if not self.labels or self.members is None:
             return [""] * len(positions)
         own = np.where(self.members[:, positions], self.values[:, positions], -np.inf)
@@ -342,7 +342,7 @@ def _presence(alike: Matrix, lexical: Matrix) -> Matrix:
 
 
 def member_inputs(by_label: Floats, vectors: Matrix, members: Mask, others: Mask) -> Matrix:
-    """Shape (4, n): what `Weights.members` weighs, for a topic with known messages.
+    """Shape (4, n): the inputs of `Weights.members`, for a topic with known messages.
 
     Args:
         by_label: Shape (n,), the probabilities by the label alone.

@@ -35,12 +35,12 @@ Mode = Literal["enriched", "plain"]
 
 _WARM_CHATS = 8
 _BACKGROUND_MESSAGES = 400
-_SCORED_AT_ONCE = 2_000  # messages; more are scored in a thread, in which they hold up nobody
+_SCORED_AT_ONCE = 2_000  # messages; more are scored in a thread
 _MOST_MEANT, _NEAR, _GAP, _ALIKE = 2, 0.35, 0.12, 0.06
-"""Chosen on halves of public dialogues; docs/relevance.md has what the other halves gave."""
+"""Chosen on halves of public dialogues; docs/relevance.md has the results for the other halves."""
 
 _OFF_NEAR, _OFF_GAP, _OFF_SECOND = 0.4, 0.6, 0.3
-"""Chosen on public dialogues, too; see `tests/benchmarks/bench_off_pick.py`."""
+"""Chosen on public dialogues as well; see `tests/benchmarks/bench_off_pick.py`."""
 
 _FEW_NEW = 32
 """Up to this many new messages are read in the event loop, more in a thread."""
@@ -70,7 +70,7 @@ class _WarmChat:
     async def said(
         self, messages: Sequence[Message], labels: Sequence[str], language: str
     ) -> list[str]:
-        """The labels of which some message says all words."""
+        """The labels whose words all occur in one message."""
 
         def look_up() -> list[str]:
             self.words.place(messages, language)
@@ -109,7 +109,7 @@ class RelevanceScorer:
     # the calibrated scale of the embedding model; `None` picks it by the model's name, or
     # estimates it from the chat
     scale: Scale | None = None
-    # decides what is about a topic, fitted to the embedding model; `None` picks it by the model's
+    # decides if messages are about a topic, for its embedding model; `None` picks it by the model's
     # name. Without one, messages that stand out in the chat are chosen.
     judge: Judge | None = None
     _warm: LRUCache[ChatId, _WarmChat] = field(
@@ -131,9 +131,9 @@ class RelevanceScorer:
         Empty if they can't be compared.
 
         Args:
-            messages: All its messages, oldest first.
-            text: What somebody is about to ask.
-            topics: The places of each topic's messages.
+            messages: All messages of the chat, oldest first.
+            text: The next question, perhaps only begun.
+            topics: The positions of each topic's messages.
 
         Raises:
             ModelFailed: If the embedder fails.
@@ -157,13 +157,13 @@ class RelevanceScorer:
         mode: Mode | None = None,
         on_progress: Progress | None = None,
     ) -> Scores:
-        """Shape (k, n): each of n messages for each of k selected topics.
+        """The scores of n messages for k selected topics, shape (k, n).
 
         Args:
-            messages: All its messages, oldest first.
+            messages: All messages of the chat, oldest first.
             others: The chat's topics that are not selected.
-            more_follow: `messages` is only the beginning of the chat.
-            mode: Overrides the scorer's own.
+            more_follow: True if `messages` is only the beginning of the chat.
+            mode: Overrides the scorer's mode.
             on_progress: Called with the number of missing messages embedded so far, and of all.
 
         Raises:
@@ -171,7 +171,7 @@ class RelevanceScorer:
         """
         labels = tuple(topic.label for topic in topics)
         language = main_language([message.text for message in messages])
-        # first: they tell the model's dimension
+        # labels before messages, since they show the model's dimension
         warm = self._warm_chat(chat_id)
         said = await warm.said(messages, labels, language)
         label_vectors = await self.cache.queries(labels, language=language, said=said)
@@ -250,11 +250,11 @@ def _positions_of(topic: TopicQuery, positions: Mapping[MessageId, int]) -> NDAr
 def clearly_nearest(near: NDArray[np.floating[Any]]) -> list[int]:
     """The topics that a text is clearly about, by place: none, one, or two; see docs/relevance.md.
 
-    Those before the first wide gap are meant, nearest first, two only if they are as near as each
-    other; without such a gap, or far from all, the text may be about anything.
+    These are the topics before the first wide gap, nearest first; two only if they are about as
+    near. Without such a gap, or far from all topics, the text may be about anything.
 
     Args:
-        near: Shape (k,): how near each is, as a cosine.
+        near: Shape (k,): the nearness of each topic, as a cosine.
     """
     order = np.argsort(-near, kind="stable")[: _MOST_MEANT + 1]
     falling = [*near[order].tolist(), 0.0]
@@ -267,11 +267,11 @@ def clearly_nearest(near: NDArray[np.floating[Any]]) -> list[int]:
 
 
 def clearly_elsewhere(near: NDArray[np.floating[Any]], picked: Sequence[int]) -> int | None:
-    """The place of the topic that a text is about, if that is clearly none of the picked ones.
+    """The position of the topic that a text is clearly about, if it is none of the picked ones.
 
     Args:
-        near: Shape (k,): how near each is, as a cosine.
-        picked: The places of the picked topics.
+        near: Shape (k,): the nearness of each topic, as a cosine.
+        picked: The positions of the picked topics.
     """
     if not picked or len(picked) >= len(near):
         return None

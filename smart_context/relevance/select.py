@@ -28,8 +28,8 @@ class Selection:
     """The messages of a chat that a turn keeps."""
 
     kept: tuple[MessageId, ...]  # the ids in context, chronological, each once
-    reasons: Reasons  # why each message of the chat is in or out
-    fell_back: bool  # a filter was set, but no message reached its threshold: all stay
+    reasons: Reasons  # the reason for which each message of the chat is in or out
+    fell_back: bool  # True if a filter was set, but no message reached its threshold: all stay
 
     def kept_by_topic(self) -> list[tuple[int, str]]:
         """The positions of the messages that a topic keeps, each with the topic's label."""
@@ -62,28 +62,28 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule
     recent: int = 0,
     keep_pairs: bool = False,
 ) -> Selection:
-    """Keep the messages that reach the cut, and those that stay whatever they score.
+    """Keep the messages that reach the cut, and those that stay regardless of their score.
 
     Always kept are sticky, pinned and the newest messages, questions of kept answers, and the rest
     of kept tool exchanges; messages of a selected topic are kept as `Scores.kept_members` says.
     Hidden messages are left out. If only sticky messages would be kept, or none, all stay except
-    the hidden ones; where scores are no probabilities, what was said counts for none there.
+    the hidden ones. Messages in `said` prevent that only if scores are probabilities.
 
     Args:
         messages: The n messages of the chat, oldest first.
         scores: Shape (n,), or `Scores` with the topics' names; `None` if no filter is active.
-        threshold: The user's; `Scores.cut` says from which score on it keeps messages.
+        threshold: The user's; `Scores.cut` gives the score from which on messages are kept.
         sticky: Standing instructions.
         pinned: Forced in by the user.
-        hidden: Forced out by the user, with their whole tool exchange, against all other rules.
-        belonging: Messages of a selected topic that stay whatever they score: its summaries, and
-            those that a person has put there.
+        hidden: Forced out by the user, with their whole tool exchange; overrides all other rules.
+        belonging: Messages of a selected topic that stay regardless of their score: its summaries,
+            and those that a person assigned to it.
         said: Messages that were said while a selected topic was picked, with its label; they stay.
-        apart: Messages that a person has put elsewhere, and no selected topic keeps.
-        unplaced: Messages that are known to be in no topic; no score keeps them where the selected
-            topics were found, from the threshold `PROBABLY` on.
+        apart: Messages that a person assigned elsewhere; no selected topic keeps them.
+        unplaced: Messages known to be in no topic; no score keeps them if the selected topics are
+            found ones, from the threshold `PROBABLY` on.
         recent: The number of newest messages that stay.
-        keep_pairs: A kept answer brings the question before it.
+        keep_pairs: True to keep the question of each kept answer.
 
     Raises:
         ValueError: If `scores` has another length than `messages`.
@@ -106,12 +106,12 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule
         is_relevant = (found.best >= cut) & ~is_apart & ~is_unplaced
         is_member = (found.kept_members(threshold) | _marks(ids, belonging)) & ~is_apart
         is_found = is_relevant | is_member
-        if found.mentioned is not None:  # raw cosines know too little of a topic to end it
+        if found.mentioned is not None:  # raw cosines don't show if a topic is mentioned
             is_found |= was_said
         fell_back = not (is_found & ~is_sticky).any()
         kinds = np.full(len(ids), _CODE[ReasonKind.FALLBACK if fell_back else ReasonKind.BELOW])
         if not fell_back:
-            for mask, kind in (  # a later rule counts before an earlier one
+            for mask, kind in (  # later rules override earlier ones
                 (is_unplaced, ReasonKind.UNPLACED),
                 (is_apart, ReasonKind.APART),
                 (_newest(len(ids), recent), ReasonKind.RECENT),
@@ -202,7 +202,7 @@ def _bring_companions(
 
 
 def _bring_along(kinds: Kinds, kind: ReasonKind, mask: Mask) -> None:
-    """Keep the messages of `mask` that are out only because of what they are about."""
+    """Keep the messages of `mask` that only the selection leaves out."""
     _set(kinds, mask & IS_FILTERED[kinds], kind)
 
 

@@ -1,4 +1,4 @@
-"""Finds messages in all chats of a person; reads again only chats that have changed."""
+"""Finds messages in all chats of a person; reads only changed chats again."""
 
 import asyncio
 import contextlib
@@ -23,13 +23,13 @@ CACHE_FILE: Final = "chats.sqlite3"
 """The name of the cards' database."""
 
 EMBEDDED_AT_ONCE = 256
-"""The most messages that one search embeds, of the chats that have the best ones."""
+"""The most messages that one search embeds, from the chats with the best messages."""
 
 MOST_NEAR = 200
-"""Where the database searches by meaning, the messages whose chats are looked at."""
+"""The number of nearest messages that a database returns; only their chats are searched."""
 
 MOST_REMEMBERED = 300_000
-"""The messages whose cards stay in memory, which take about a kilobyte each."""
+"""The most messages whose cards stay in memory, at about a kilobyte each."""
 
 _AT_ONCE = 64
 
@@ -42,7 +42,7 @@ class _Known(NamedTuple):
 
 
 class ChatArchive:
-    """The chats of a vault as they are searched together. Disk trouble costs time, no answer.
+    """Searches the chats of a vault together. Disk trouble costs time, never an answer.
 
     Args:
         embeddings: Embeds queries, and messages without a vector.
@@ -70,11 +70,11 @@ class ChatArchive:
     async def find(self, text: str, person: PersonId, *, without: ChatId) -> Ranking:
         """The messages of a person's chats that are about a text, best first.
 
-        Of the best chats, messages that have no vector yet get one.
+        Messages of the best chats get vectors if they have none yet.
 
         Raises:
-            StoreFailed: The chats can't be listed.
-            ModelFailed: The embedder fails.
+            StoreFailed: If the chats can't be listed.
+            ModelFailed: If the embedder fails.
         """
         found = await self._ranked(text, person, without)
         if await self._embed(found.lacking):
@@ -100,7 +100,7 @@ class ChatArchive:
     async def _looked_at(
         self, person: PersonId, query: Floats, without: ChatId
     ) -> Mapping[ChatId, str]:
-        """The revisions of a person's chats, or of those with the nearest messages of many."""
+        """The revisions of a person's chats, or only of those with the nearest of many messages."""
         listing, model = self._chats.listing, self._embeddings.model
         near = await listing.nearest(person, model, query, MOST_NEAR, without)
         if near is None:
@@ -108,7 +108,7 @@ class ChatArchive:
         return {each.chat_id: each.revision for each in near}
 
     async def _of(self, revisions: Mapping[ChatId, str]) -> Archive:
-        """These chats as they are now."""
+        """These chats with their current content."""
         async with self._lock:
             if unknown := revisions.keys() - self._known.keys():
                 self._known.update(await asyncio.to_thread(self._kept.read, unknown))
@@ -121,14 +121,14 @@ class ChatArchive:
             return self._last[1]
 
     def _forget_others(self, needed: Container[ChatId]) -> None:
-        """Keep the cards of many people from filling the memory; the oldest go first."""
+        """Limit the memory for the cards of many people; the oldest are dropped first."""
         left = MOST_REMEMBERED - sum(len(known.card.keys) for known in self._known.values())
         for chat_id in [*self._known]:
             if left < 0 and chat_id not in needed:
                 left += len(self._known.pop(chat_id).card.keys)
 
     async def _refresh(self, revisions: Mapping[ChatId, str]) -> None:
-        """Read the chats that have changed, and look for vectors that were missing."""
+        """Read the chats that have changed, and look for missing vectors."""
         waiting: list[ChatId] = []
         for chat_id, revision in revisions.items():
             known = self._known.get(chat_id)
@@ -157,7 +157,7 @@ class ChatArchive:
         return await asyncio.to_thread(card_of, messages, is_private=is_private, before=before)
 
     async def _add_vectors(self, chats: Sequence[ChatId]) -> None:
-        """Give cards the vectors that are stored, and keep those that are new."""
+        """Add stored vectors to cards, and store changed cards."""
 
         def add() -> list[tuple[ChatId, _Known]]:
             changed: list[tuple[ChatId, _Known]] = []
@@ -173,7 +173,7 @@ class ChatArchive:
         self._known.update(await asyncio.to_thread(add) if chats else ())
 
     async def _embed(self, chats: Iterable[ChatId]) -> bool:
-        """Give messages of these chats vectors, as many as may be at once; True if any got one."""
+        """Embed messages of these chats, up to `EMBEDDED_AT_ONCE`; True if there were any."""
         left, has_embedded = EMBEDDED_AT_ONCE, False
         for chat_id in chats:
             lacking = self._known[chat_id].card.lacking if chat_id in self._known else 0
@@ -206,11 +206,11 @@ class _KeptCards:
         self._revisions: dict[ChatId, str] = {}
 
     def has(self, chat_id: ChatId, known: _Known) -> bool:
-        """True if a card of this state of the chat was read or written."""
+        """True if the card of this revision of the chat was read or written."""
         return self._revisions.get(chat_id) == known.revision
 
     def read(self, chats: Iterable[ChatId]) -> dict[ChatId, _Known]:
-        """The cards of these chats that were kept; none if the file is missing or damaged."""
+        """The stored cards of these chats; none if the file is missing or damaged."""
         found: dict[ChatId, _Known] = {}
         for chat_id, revision, content in self._rows.read(
             "SELECT chat, revision, card FROM cards"
@@ -223,7 +223,7 @@ class _KeptCards:
         return found
 
     def write(self, cards: Sequence[tuple[ChatId, _Known]]) -> None:
-        """Keep cards; does nothing if the disk refuses."""
+        """Store cards; does nothing if the disk refuses."""
         rows = [
             (chat_id, known.revision, self._model, known.card.packed()) for chat_id, known in cards
         ]

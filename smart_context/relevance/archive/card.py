@@ -1,4 +1,4 @@
-"""One chat as it is searched together with all others: small enough that thousands fit in memory.
+"""One chat in the form that is searched: small enough for thousands of chats in memory.
 
 Vectors are kept as bytes, words as numbers. Both are made once for each state of a chat, and can be
 kept on disk.
@@ -42,16 +42,16 @@ Numbers = NDArray[np.uint32]
 class ChatCard:
     """The n messages of a chat that can be found."""
 
-    # those of the messages' vectors, oldest first: the id and a hash of the text
+    # the keys of the messages' vectors, oldest first: ids, each with a hash of the text
     keys: tuple[str, ...]
     authors: tuple[str, ...]  # their named authors, case-folded; empty where there is none
     vectors: Bytes  # shape (n, d), from -127 to 127; d is 0 if no message has a vector
-    scales: Floats  # shape (n,), what to multiply a row with; 0 for a message without a vector
+    scales: Floats  # shape (n,), the factor of each row; 0 for a message without a vector
     words: Numbers  # shape (p,), the distinct words of the messages, as numbers
     places: Numbers  # shape (p,), the message that each is in
     lengths: Floats  # shape (n,), in characters
-    days: Floats  # shape (n,), when they were written; NaN if unknown
-    is_private: bool  # no other chat may recall them
+    days: Floats  # shape (n,), the days on which they were written; NaN if unknown
+    is_private: bool  # True if no other chat may recall them
 
     @property
     def lacking(self) -> int:
@@ -148,7 +148,7 @@ def card_of(
 
 
 def word_number(word: str) -> int:
-    """The number that stands for a word; two words share one in a billion cases."""
+    """The number for a word; two words have the same one in one of billions of cases."""
     return zlib.crc32(word.encode("utf-8", "surrogatepass"))
 
 
@@ -172,7 +172,7 @@ def _rows(wanted: Sequence[str], keys: Sequence[str], vectors: Matrix) -> Matrix
 
 
 def _small(rows: Matrix) -> tuple[Bytes, Floats]:
-    """Unit rows as bytes, and what to multiply each with; cosines change by less than .01."""
+    """Unit rows in 8 bits, and the factor of each; cosines change by less than .01."""
     if not rows.size:
         return np.zeros(rows.shape, dtype=np.int8), np.zeros(len(rows), dtype=np.float32)
     lengths = np.linalg.norm(rows, axis=1)

@@ -1,8 +1,8 @@
-"""Ranks the messages of all chats by what was asked; pure.
+"""Ranks the messages of all chats for a query; pure.
 
-A message counts by its meaning and its words, and by what stands around it: evidence is often in
-the answer to the message that has the words. The weights were fitted to half of the dialogues of
-docs/relevance.md, the figures there are of the other half.
+The rank depends on a message's meaning and words, and on the messages around it: evidence is
+often in the answer to the message with the words. The weights were fitted to half of the
+dialogues of docs/relevance.md; the figures there are of the other half.
 """
 
 from collections.abc import Collection, Sequence
@@ -36,10 +36,10 @@ _SHARE_AROUND, _SHARE_OF_CHAT = 3.7, 2.2
 _SPOKEN_BY, _DATED, _LENGTH = 2.1, 4.7, 1.25
 
 _LEAST = 0.42
-"""The least evidence for something that some chat speaks of; see docs/relevance.md."""
+"""The least evidence that some chat mentions the subject; see docs/relevance.md."""
 
 _OF_BEST = 0.5
-"""Messages with less of the best one's score, beyond that of any long message, are not found."""
+"""The least share of the best score, both without the part that the longest messages get."""
 
 _OF_SHARE, _OF_OWN_SHARE, _OF_SHARE_ALONE = 0.25, 0.6, 0.75
 
@@ -58,7 +58,7 @@ class Ranking(NamedTuple):
     """The messages that were found."""
 
     messages: tuple[FoundMessage, ...]  # best first
-    # the chats of these that have messages without a vector, best first
+    # the chats of these with messages without a vector, best first
     lacking: tuple[ChatId, ...]
 
 
@@ -81,7 +81,7 @@ class Archive:
 
     @cached_property
     def slots(self) -> Places:
-        """Shape (n,), a place for each message such that the windows of two chats don't meet."""
+        """Shape (n,), a place for each message, so that the windows of two chats don't overlap."""
         rows = np.arange(len(self.chat_of))
         return rows + _REACH * (self.chat_of + 1)
 
@@ -98,12 +98,12 @@ class Archive:
 
     @cached_property
     def days(self) -> Floats:
-        """Shape (n,), when the messages were written."""
+        """Shape (n,), the days on which the messages were written."""
         return _joined([card.days for card in self.cards], np.float32)
 
     @cached_property
     def lengths(self) -> Floats:
-        """Shape (n,), how long the messages are, from 2.5 to 5.5."""
+        """Shape (n,), the logarithmic lengths of the messages, limited to 2.5 to 5.5."""
         characters = _joined([card.lengths for card in self.cards], np.float32)
         return np.asarray(np.clip(np.log1p(characters), _SHORT, _LONG), dtype=np.float32)
 
@@ -114,12 +114,12 @@ class Archive:
         return tuple((row, name) for row, name in enumerate(names) if name)
 
     def cosines(self, query: Floats) -> Floats:
-        """Shape (n,), those of the messages with a query; 0 for messages without a vector."""
+        """Shape (n,), the cosines of the messages with a query; 0 for messages without a vector."""
         found = [_cosines(card, query) for card in self.cards]
         return _joined(found, np.float32)
 
     def sample(self, query: Floats) -> Floats:
-        """The cosines of a query with some messages, to estimate what is usual."""
+        """The cosines of a query with a sample of the messages, to estimate typical values."""
         step = max(1, len(self.chat_of) // _SAMPLE)
         return self.cosines(query)[::step]
 
@@ -139,11 +139,11 @@ def ranked(
     scale: Scale = MINILM,
     without: Collection[ChatId] = (),
 ) -> Ranking:
-    """The messages that are about a text, best first; none if nothing is.
+    """The messages that are about a text, best first; none if no chat is about it.
 
     Args:
         query: Its vector, of unit length or zero.
-        without: Chats that are left out; private ones always are.
+        without: Chats to leave out; private ones are always left out.
     """
     if not len(archive.chat_of):
         return Ranking((), ())

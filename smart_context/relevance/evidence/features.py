@@ -41,8 +41,8 @@ class LabelEvidence:
     dated: Floats | None
     null_mean: float  # the mean cosine of the label and the null labels
     null_spread: float  # the standard deviation of these cosines
-    in_other_language: bool = False  # the chat is in another language than English
-    is_read_roughly: bool = False  # for its model, unrelated texts of its language are rather near
+    in_other_language: bool = False  # True if the chat is in another language than English
+    is_read_roughly: bool = False  # True if unrelated texts of its language are rather near
 
 
 _LOCAL = (
@@ -203,9 +203,9 @@ def _grouped(evidence: LabelEvidence) -> dict[str, _Grouped]:
 
 
 def _candidates(likely: Floats) -> Places:
-    """Positions of the 768 likeliest messages, and of those that are nearly as likely as the best.
+    """Positions of the 768 likeliest messages, and of all at least 0.6 times as likely as the best.
 
-    There may be `_MOST_CANDIDATES` of the latter: of a hundred thousand equal ones the oldest.
+    At most `_MOST_CANDIDATES` of them: the likeliest and, among equals, the oldest.
     """
     count = len(likely)
     if count <= _CANDIDATES:
@@ -223,13 +223,13 @@ CHAT_FEATURES = (
     *("pair_best", "dated", "spoken_by"),
 )
 OTHER_LANGUAGE = "other_language"
-"""1 if the chat is in another language than English: it decides only if a topic is mentioned."""
+"""1 if the chat's language is not English; used only to decide if a topic is mentioned."""
 
 READ_ROUGHLY = "read_roughly"
-"""1 if more evidence is needed than elsewhere, since unrelated texts are rather near."""
+"""1 if unrelated texts are rather near, so that more evidence is needed."""
 
 SAID_TOGETHER = "said_together"
-"""1 if a message says all words of the label, whatever the embedding model makes of them."""
+"""1 if a message has all words of the label, regardless of the embedding model."""
 
 _PRODUCTS = (
     *(("best", "coverage"), ("lexical_best", "best"), ("best", "best"), ("coverage", "words")),
@@ -273,7 +273,7 @@ def _whole(evidence: LabelEvidence, local: Mapping[str, Floats]) -> dict[str, fl
 
 
 def are_together(words: tuple[tuple[float, Places], ...]) -> bool:
-    """True if some message has all words; false for a label without any."""
+    """True if one message has all words; False for a label without words."""
     return bool(words) and len(reduce(np.intersect1d, (places for _, places in words))) > 0
 
 

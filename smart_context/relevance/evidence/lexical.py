@@ -28,7 +28,7 @@ _ENDING = re.compile(
     "\u0430\u0435\u0451\u0438\u043e\u0443\u044b\u044d\u044e\u044f\u044c\u0439"  # Russian
     "\u0629\u0647\u05d4]$"  # Arabic and Hebrew
 )
-"""What is exchanged for another ending, or left out."""
+"""The ending that other forms of a word replace or drop."""
 _ARTICLES = {"ar": re.compile("^\u0627\u0644"), "he": re.compile("^\u05d4")}
 _BEFORE = {
     # and, so; in, like, to; the

@@ -121,7 +121,7 @@ def cut_of(likely: Floats, threshold: float, sure: float = 1.0) -> float:
 
 
 def holding(likely: Floats, share: float) -> float:
-    """The largest probability for which the messages from it on hold that share of the sum."""
+    """The largest probability such that the messages from it on hold that share of the sum."""
     order = np.sort(likely)[::-1]
     sums = np.cumsum(order, dtype=np.float64)
     return float(order[min(int(np.searchsorted(sums, share * sums[-1])), len(order) - 1)])
@@ -135,5 +135,5 @@ def members_cut(likely: Sequence[float] | Floats, threshold: float) -> float:
 
 
 def _wanted(threshold: float) -> float:
-    """The share of what is expected that a threshold above 0.4 asks for."""
+    """The share of the expected messages that a threshold above 0.4 keeps."""
     return 1 - (threshold - PROBABLY) / (1 - PROBABLY)

@@ -43,7 +43,7 @@ class Calibration:
     """A fitted scale, and what it was fitted to."""
 
     model: str  # the embedding model's name
-    fitted_at: str  # when; ISO 8601 in UTC
+    fitted_at: str  # its time; ISO 8601 in UTC
     scale: Scale  # the result
     chats: int  # the number of chats
     topics: int  # the number of their topics

@@ -84,7 +84,7 @@ _DOUBT = 0.405
 """ln(0.6 / 0.4): added to log-odds, it raises a probability of 0.4 to 0.5."""
 
 _SAID = 0.5
-"""The least probability of a topic all of whose words a message says: `asyncio.gather`."""
+"""The least probability of a topic if one message has all of its words: `asyncio.gather`."""
 
 POSTERIOR_FEATURES = (
     *("close", "unusual", "lexical", "centre", "centre_window", "window", "stretch_best"),

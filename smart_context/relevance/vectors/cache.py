@@ -1,8 +1,8 @@
 """The vectors of a chat's messages: embedded once, stored beside the chat, cached in memory.
 
-Those of a small chat are replaced as a whole for each addition. Those of a larger one are appended
-to, so that adding a message costs the same at any length; `fold` makes them whole again when the
-chat is idle.
+The vectors of a small chat are all replaced for each addition. Those of a larger one are
+appended to, so that adding a message costs the same at any length; `fold` merges them when
+the chat is idle.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ Progress = Callable[[int, int], None]
 
 BATCH = 64
 SMALL = 256
-"""Up to this many vectors, all are replaced for each addition; beyond, new ones are appended."""
+"""Up to this number of vectors, an addition replaces all; beyond, new ones are appended."""
 
 _WARM_CHATS = 8
 _WARM_QUERIES = 2_048
@@ -88,8 +88,8 @@ class EmbeddingCache:
         Args:
             messages: All n messages of the chat. Vectors of others are dropped when the file is
                 next written.
-            more_follow: `messages` is only the beginning of the chat; nothing is dropped. If all
-                of them have vectors, the call doesn't wait for other calls.
+            more_follow: True if `messages` is only the start of the chat; nothing is dropped. If
+                all of them have vectors, the call doesn't wait for other calls.
             on_progress: Called after each batch.
 
         Raises:
@@ -126,10 +126,10 @@ class EmbeddingCache:
         """Shape (len(texts), d): unit rows of labels and other queries; cached in memory only.
 
         Args:
-            language: The main language of the chat, in which a short label is understood if the
-                model tells languages apart.
-            said: Texts that the chat itself says. They are in its language, even if that is
-                English and they are spelled unlike it: `asyncio`.
+            language: The main language of the chat, which is used for short labels if the model
+                distinguishes languages.
+            said: Texts that occur in the chat. They are in its language, even if that is English
+                and they don't look like it: `asyncio`.
 
         Raises:
             ModelFailed: If the embedder fails.
@@ -144,7 +144,7 @@ class EmbeddingCache:
             ]
         async with self._query_lock:
             wanted = [text for text in dict.fromkeys(texts) if text.strip()]
-            for _ in range(2):  # again if the model's dimension changed under its name
+            for _ in range(2):  # again if the dimension changed, but not the model's name
                 new = [text for text in wanted if text not in self._queries]
                 if not new:
                     break
@@ -163,7 +163,7 @@ class EmbeddingCache:
         ).reshape(len(texts), width)
 
     async def fold(self, chat_id: ChatId | None = None) -> None:
-        """Make vectors whole that were appended to, for one chat or for all in memory."""
+        """Merge appended vectors, for one chat or for all in memory."""
         chosen = list(self._entries) if chat_id is None else [chat_id]
         for each in chosen:
             entry = self._entries.get(each)
@@ -195,7 +195,7 @@ class EmbeddingCache:
         self._entries.pop(chat_id, None)
 
     async def close(self) -> None:
-        """Make all vectors whole."""
+        """Merge all appended vectors."""
         await self.fold()
 
     def _entry(self, chat_id: ChatId) -> _Entry:
@@ -256,12 +256,12 @@ class EmbeddingCache:
         return unit(vectors)
 
     def _fits(self, chat: WarmChat | None) -> bool:
-        """True if a chat's vectors have the dimension that the model gives now."""
+        """True if a chat's vectors have the model's current dimension."""
         return chat is None or not (chat.width and self._width) or chat.width == self._width
 
 
 async def _store(write: Callable[[], None]) -> None:
-    """Write in a thread; a disk that refuses is only logged."""
+    """Write in a thread; a failing disk is only logged."""
     try:
         await asyncio.to_thread(write)
     except (StoreFailed, OSError) as failure:

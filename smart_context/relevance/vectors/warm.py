@@ -11,7 +11,7 @@ from smart_context.llm.models import Matrix
 from smart_context.storage.ports import ChatVectors, Stored
 
 _HASH_BYTES = 8
-_SPARE = 256  # rows for the messages that are said next
+_SPARE = 256  # rows reserved for the next messages
 _BLOCK = 4_096  # rows that are copied at once
 
 Keyed = tuple[str, str]
@@ -100,7 +100,7 @@ class WarmChat:
 
     def missing(self) -> list[Keyed]:
         """The placed messages that have no vector, each once, in order."""
-        known = len(self._ordered)  # what is in the matrix has one
+        known = len(self._ordered)  # those in the matrix have one
         places = {
             key: place
             for place, key in enumerate(self._keys[known:], start=known)
