@@ -106,7 +106,7 @@ class GitChanges:
 
 
 class _NotTold(Exception):
-    """Why git gave no answer; the user should look into a surprise."""
+    """The reason why git gave no answer; if it is a surprise, the user should look into it."""
 
     def __init__(self, reason: str, *, is_surprise: bool = False) -> None:
         super().__init__(reason)

@@ -1,4 +1,4 @@
-"""Which folders git may be asked about, and with which settings: none that run programs."""
+"""Decides which folders git may be asked about, with settings that run no programs."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -7,13 +7,13 @@ from pathlib import Path
 from smart_context.vault.guarded.repository import WorkTree, folders_of, line_of
 
 _PARTS = ("index", "packed-refs", "refs", "reftable")
-"""The parts that lead git to the contents it shows, besides HEAD, for which git checks links."""
+"""The parts through which git finds the contents, besides HEAD, for which git checks links."""
 _MAX_REFERENCES = 5  # git's own limit: HEAD names a branch, which may name another
 _TRUE = {"true", "yes", "on", "1"}
 
 
 def why_not_its_own(tree: WorkTree, configuration: Mapping[str, str]) -> str:
-    """Why the repository may not belong to the work tree; empty if it does."""
+    """The reason for which the repository may not belong to the work tree; empty if it does."""
     try:
         return _fault(tree, configuration)
     except (OSError, RuntimeError, ValueError):  # circular links, impossible names
@@ -56,7 +56,7 @@ def _branches(git: Path, common: Path) -> Iterator[str]:
 
 
 KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "SUDO_UID")
-"""The user's configuration of git, and the other owner of the user's repositories."""
+"""The variables for the user's configuration of git, and for the other owner of repositories."""
 
 
 Settings = Mapping[str, str]

@@ -49,7 +49,7 @@ class ContextPacker:
         tokenizer: Counts or returns tokens; `None` counts four characters as one token.
         style: The markup of sections and files.
         limits: The most bytes that are read.
-        git: Whether git is asked for changes.
+        git: The use of git for changes.
         child: The child process for templates; by default each rendering starts one.
     """
 
@@ -226,7 +226,7 @@ class ContextPacker:
         target_files: Sequence[str | Path],
         extra_context: Mapping[str, object],
     ) -> PackPlan | str:
-        """The prompt from the template, or why rendering failed."""
+        """The prompt from the template, or the reason why rendering failed."""
         check_allowed(template_name)
         with self._renderer() as render:
             plan = self.plan_files(role, target_files, extra_context)

@@ -1,4 +1,4 @@
-"""What goes into a prompt, and what does not and why."""
+"""The content of a prompt, and the reasons why something is left out."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,25 +12,25 @@ NOT_SENT = "its section was dropped"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileOutcome:
-    """Whether one file is in the prompt, and why not."""
+    """The outcome for one file: in the prompt, or the reason why not."""
 
     path: str  # relative to the repository
     section: str  # the key of the section that it belongs to
     tokens: int  # the tokens of its text; 0 if it was not read
     is_kept: bool  # True if it is in the prompt
-    reason: str  # why it is not in the prompt; empty if it is
+    reason: str  # the reason why it is not in the prompt; empty if it is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SectionOutcome:
-    """Whether one section is in the prompt, and why not."""
+    """The outcome for one section: in the prompt, or the reason why not."""
 
     key: str  # names the section
     heading: str  # its heading in the prompt
     tokens: int  # the tokens of its whole text
     is_kept: bool  # True if it is in the prompt
     is_protected: bool  # True if it is never dropped
-    reason: str  # why it is not in the prompt; empty if it is
+    reason: str  # the reason why it is not in the prompt; empty if it is
     files: tuple[SourceFile, ...]  # its files, including those that were left out
 
 

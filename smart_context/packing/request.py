@@ -143,7 +143,7 @@ class PackRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Freshness:
-    """How a stored prompt differs from one that is packed now."""
+    """The differences between a stored prompt and one that is packed now."""
 
     is_stale: bool  # True if packing again gives another prompt
     is_edited: bool  # True if the stored prompt was edited
@@ -209,7 +209,7 @@ def read_record(prompt: Path) -> PackRecord:
 
 
 def freshness(record: PackRecord, stored: bytes, plan: PackPlan) -> Freshness:
-    """How a stored prompt differs from one packed now.
+    """The differences between a stored prompt and one that is packed now.
 
     Args:
         plan: The plan of the same request, made now.

@@ -1,7 +1,7 @@
 """The roles and templates that a chat can use.
 
-The vault's trusted ones come first, then the user's own, then the shipped ones. What is off is
-reported, so that a chat that relies on it can say so.
+The vault's trusted ones come first, then the user's own, then the shipped ones. Those that are
+off are reported, so that a chat that uses one can show it.
 """
 
 from collections.abc import Callable
@@ -28,8 +28,8 @@ class UsableRole:
     config: RoleConfig | None  # the role; `None` when it is off
     # own versions of the allowed templates
     templates: OwnTemplates = field(default_factory=OwnTemplates)
-    git: GitUse = "never"  # how git may be used
-    problems: tuple[str, ...] = ()  # what is off, for people
+    git: GitUse = "never"  # the allowed use of git
+    problems: tuple[str, ...] = ()  # the parts that are off, for users
 
 
 class RoleSources:
@@ -100,7 +100,7 @@ def asks_git(role: RoleConfig) -> bool:
 
 
 def without_git(role: RoleConfig) -> RoleConfig:
-    """The role without what needs git."""
+    """The role without the parts that need git."""
     context = role.context
     return replace(
         role,

@@ -176,7 +176,7 @@ def _table_faults(table: Mapping[str, Any], allowed: set[str], prefix: str) -> I
 
 
 def _complaint(key: str, value: object) -> str:
-    """What was expected instead of a value; empty if it is valid."""
+    """The expected value, in words, if the given one is invalid; empty if it is valid."""
     if key in {"name", "description", "system_prompt", "extends"}:
         is_right, expected = isinstance(value, str), "text"
     elif key == "template":

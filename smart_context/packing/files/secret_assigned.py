@@ -1,4 +1,4 @@
-"""Passwords and keys without a form of their own, told by the name that they are assigned to.
+"""Passwords and keys without a form of their own, recognised by the name that they are assigned to.
 
 A value counts if it looks random: small and capital letters, digits and other characters take turns
 in it, as they do in no word, name, path or version.
@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from smart_context.packing.files.secret_kinds import is_example
 
-# Nearly all random values have a digit soon, and few others do.
+# Nearly all random values have a digit early, and few others do.
 _VALUE = (
     r"""(?=["'`]?[^\s"'`0-9]{0,40}+[0-9])"""
     r"""(?:["'`](?P<quoted>[^\s"'`\\]{8,200}+)["'`]"""
@@ -45,13 +45,13 @@ _AUTHORIZED = re.compile(
 _CREDENTIALS = re.compile(
     r"""://[^\s:/@"'`<>]{0,64}:(?P<value>[^\s:/@"'`<>\\]{6,120})@(?P<host>[\w.-]{1,80})"""
 )
-# What no secret is: a reference to one, a path or an address, a dotted or hyphenated name.
+# Not secrets: references to one, paths and addresses, dotted and hyphenated names.
 _REFERENCE = re.compile(
     r"(?i)[$#%@]\{|\{\{|\$\(|^[$%*./~@:|^-]|://|%\(|\s|^(?:[a-z_]+[.:-])+[a-z_]+[0-9]{0,3}$|%s|\?$"
 )
-# What a name in code holds, and a random value does not.
+# Parts of names in code, which random values don't have.
 _NAMELY = re.compile(r"(?i)token|key|secret|passw|auth")
-# In passwords, which people choose themselves: examples and defaults of documents.
+# Passwords are chosen by people, so these are the examples and defaults in documents.
 _WEAK = re.compile(
     r"(?i)pass(?:w(?:or)?d|phrase)|p[a@4][s$5]{1,2}w[o0]rd|secret|test|admin|hunter|foo|qwerty|letmein"
     r"|welcome|1234|abc|user|login|demo|default|value|string|hello|tiger|changeit|sample"
@@ -63,7 +63,7 @@ _PLAIN = re.compile(r"[\w+/=.~-]+")
 
 
 def assigned_in(text: str) -> str:
-    """What the first password or key in a text is assigned as; empty if there is none."""
+    """The kind of the first password or key that a text assigns; empty if there is none."""
     for assignment in _ASSIGNMENTS:
         if any(_is_secret(text, found) for found in assignment.finditer(text)):
             return "a key or password in an assignment"
@@ -116,7 +116,7 @@ def _is_surely_a_key(value: str) -> bool:
 
 
 def _is_authorization(value: str) -> bool:
-    """True for `user:password` in base64, or what looks like a token."""
+    """True for `user:password` in base64, or something that looks like a token."""
     try:
         words = base64.b64decode(value, validate=True).decode()
     except (binascii.Error, ValueError):

@@ -15,11 +15,11 @@ _LETTERS = {
     "url": r"[\w-]",
     "base64": r"[\w+/=-]",
 }
-_MORE = 64  # letters of a long token that are looked at: enough to tell it from a name
-# A search for one character is fast. So all kinds whose prefixes hold one of these are searched
-# together, from that character on; the first counts.
+_MORE = 64  # the letters of a long token that are checked: enough to tell it from a name
+# A search for one character is fast. So the kinds with one of these in their prefixes are
+# searched together, from that character on; the first one in this list counts.
 _RARE = "_-.:~IJKGp"
-# Most of what follows such a character is a name without a digit. Asked once for many kinds.
+# Such a character mostly begins a name without a digit. One check serves many kinds.
 _GATE, _GATED = "(?=[A-Za-z_+/=-]{0,30}+[0-9])", 16
 
 _DIGIT, _CAPITAL = re.compile(r"\d"), re.compile("[A-Z]")
@@ -31,7 +31,7 @@ _PLACEHOLDER = (
 
 
 def is_example(value: str) -> bool:
-    """True for what documents show in place of a key, and for their well-known examples."""
+    """True for placeholders of keys in documents, and for well-known examples of keys."""
     return _examples().search(value) is not None
 
 
@@ -49,7 +49,7 @@ class _Kind(NamedTuple):
 
     @property
     def tail(self) -> str:
-        """What follows after the prefix."""
+        """The pattern of the text after the prefix."""
         least = int(self.length) if self.length != _NOTHING else 0
         letters = _LETTERS.get(self.letters, "")
         then = self.then if self.then != _NOTHING else ""
@@ -59,7 +59,7 @@ class _Kind(NamedTuple):
 
     @property
     def is_gated(self) -> bool:
-        """True if so many letters follow that there is a digit among them."""
+        """True if there are so many letters that one of them must be a digit."""
         return self.length != _NOTHING and int(self.length) >= _GATED
 
 
@@ -75,7 +75,7 @@ def key_in(text: str) -> str:
     for group in _groups():
         for found in _all(group.pattern, text):
             kind = group.kinds[(found.lastindex or 1) - 1]
-            if not _meets(kind.must, found[0]):  # asked first, as it costs less
+            if not _meets(kind.must, found[0]):  # checked first, since it costs less
                 continue
             start = max(0, found.start() - _MORE)
             token = text[start : found.start()].rpartition("\n")[2].rpartition(" ")[2] + found[0]
@@ -85,7 +85,7 @@ def key_in(text: str) -> str:
 
 
 def _all(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    """All that may be keys, also where one begins within another: `sk-` and `sk-or-v1-`."""
+    """The possible keys, also those that begin within another: `sk-` and `sk-or-v1-`."""
     at = 0
     while found := pattern.search(text, at):
         yield found
@@ -93,7 +93,7 @@ def _all(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
 
 
 def _meets(must: str, run: str) -> bool:
-    """True if the letters are those of a key: others may be a name."""
+    """True if the letters can be those of a key, and not of a name."""
     if must not in {"digit", "varied"}:
         return True
     is_varied = must == "digit" or _CAPITAL.search(run) is not None or run[1:].isalnum()
@@ -111,13 +111,13 @@ def _groups() -> Sequence[_Group]:
 
 
 def _looks(kind: _Kind) -> dict[tuple[str, str], list[str]]:
-    """The looks behind the rare character, by its group and what follows it in the prefix."""
+    """The look-behinds before the rare character, by its group and the rest of the prefix."""
     found: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for prefix in kind.prefixes.split(" "):
         anchor = next(rare for rare in _RARE if rare in prefix)
         at = prefix.rindex(anchor)
         start = prefix[: at + 1]
-        escaped = rf"(?<=\\[nrt]{start})"  # a line's end as texts in code and JSON have it
+        escaped = rf"(?<=\\[nrt]{start})"  # an escaped line end, as in code and JSON
         look = f"(?<={start})(?:(?<![0-9A-Za-z]{start})|{escaped})"
         if kind.before != _NOTHING:
             look = f"(?<={kind.before}{start})"

@@ -304,7 +304,7 @@ class FilesOnce:
         return [*names]
 
     def _linked(self, names: Collection[str]) -> dict[str, str]:
-        """The files behind those names that may not be the only one of their file."""
+        """The files behind those names that may be one of several names of their file."""
         if not names:
             return {}
         stamps, shared = self._sources.stamps, self._shared

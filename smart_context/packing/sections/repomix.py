@@ -72,7 +72,7 @@ def pack_with_repomix(
 
 
 def _check_that_npx_finds_nothing(folder: Path, root: Path) -> None:
-    """Npx runs programs from `node_modules` in any folder above its own.
+    """Check the folders above: npx runs programs from `node_modules` in any of them.
 
     Raises:
         RepomixFailed: If one is the repository's, or another user's.

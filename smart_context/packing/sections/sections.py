@@ -82,7 +82,7 @@ def _key_of(name: str) -> str:
 
 RepomixUse = Literal["never", "auto", "always"]
 GitUse = Literal["never", "guarded"]
-"""Whether git is asked for changes. It never runs programs that a repository names."""
+"""The use of git for changes. It never runs programs that a repository names."""
 
 STAGED_DIFF = "git diff --cached"
 UNSTAGED_DIFF = "git diff"
@@ -114,7 +114,7 @@ class Gathering:
     target_files: Sequence[str]  # the files that the task is about, as requested
     markup: Markup
     repomix: RepomixUse = "never"  # when Repomix packs the files of globs
-    git: GitUse = "guarded"  # whether git is asked for changes
+    git: GitUse = "guarded"  # the use of git for changes
 
     def sections(self, extra_context: Mapping[str, object]) -> list[GatheredSection]:
         """The sections that are not empty, in the order of the prompt."""

@@ -37,7 +37,7 @@ class OwnTemplates:
     """Versions of allowed templates that replace the shipped ones."""
 
     sources: Mapping[str, str] = field(default_factory=dict)  # their texts, by name
-    # why a version can't be used, by name
+    # the reason why a version can't be used, by name
     problems: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -63,7 +63,7 @@ def read_own(folder: Place | None) -> OwnTemplates:
 
 
 def shipped() -> OwnTemplates:
-    """The templates of this program, which a process without files needs beside own versions."""
+    """The templates of this program, for a process that can't read files."""
     return read_own(Place(asset("templates") / "prompts"))
 
 
@@ -131,7 +131,7 @@ def prompt_environment(own: OwnTemplates) -> ImmutableSandboxedEnvironment:
 
 
 def failure_of(name: str, error: Exception) -> str:
-    """Why a template failed: its line and the error."""
+    """The failure of a template in words: its line and the error."""
     if isinstance(error, RecursionError):
         return f"The template {name} failed: it calls or includes itself endlessly"
     line = line_of(error)
