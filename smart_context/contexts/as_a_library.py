@@ -1,4 +1,4 @@
-"""What `SmartContexts` uses where a program gives it only a folder: the files of that vault."""
+"""The defaults of `SmartContexts` for programs that give it only a folder: files of that vault."""
 
 from pathlib import Path
 

@@ -54,11 +54,11 @@ class _Expanded:
 
 
 class EmbeddedTexts:
-    """The vault's texts with their embeds expanded; satisfies `Texts`. For one snapshot.
+    """Expands the embeds of the vault's texts; satisfies `Texts`. For one snapshot.
 
     Args:
         texts: The vault's texts.
-        patterns: Those of the headings whose sections are left out.
+        patterns: The patterns of headings whose sections are left out.
 
     `![[note]]` or `![alt](note.md)` embeds a note without its properties, a section or a block.
     Its headings are nested below the heading above it. An embed that leads to no note, contains
@@ -173,7 +173,7 @@ def _count_of_embeds(outline: Outline) -> int:
 
 
 class _Files:
-    """The outlines of the files that one note consists of, and what each excludes."""
+    """The outlines of the files that one note consists of, and their excluded parts."""
 
     def __init__(self, outline_of: OutlineOf, patterns: Patterns) -> None:
         self.outline = outline_of
@@ -181,7 +181,7 @@ class _Files:
         self._excluded: dict[str, Sequence[Excluded]] = {}
 
     def excluded_of(self, run: Run) -> Iterator[Excluded]:
-        """What is excluded of a run, in order; of the note itself its own headings tell."""
+        """The excluded parts of an embedded run, in order; the note's come from its headings."""
         if run.excluded is not None:
             yield run.start, run.end, run.excluded
         elif run.nesting:
@@ -190,7 +190,7 @@ class _Files:
                     yield max(start, run.start), min(end, run.end), pattern
 
     def pattern_at(self, path: str, position: int) -> str | None:
-        """The pattern that excludes a position of a file; `None` if none does."""
+        """The pattern that excludes a position of a file; `None` if it is not excluded."""
         excluded = self._excluded_in(path)
         place = bisect_right(excluded, position, key=itemgetter(0)) - 1
         return excluded[place][2] if place >= 0 and position < excluded[place][1] else None

@@ -26,12 +26,12 @@ _UNITS: Final = (
 
 
 _Tree = dict[str, "_Tree"]
-"""Names to what is below them; a folder's name ends in `/`, and it is never empty."""
+"""Names with the tree below them; a folder's name ends in `/`, and its tree is never empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stats:
-    """What a text contains of its snapshot."""
+    """The statistics of a text and its snapshot."""
 
     final_length: int  # characters of the text
     depth_count: int  # the number of depths in it
@@ -57,7 +57,7 @@ def render(
     """The text of a snapshot.
 
     Args:
-        snapshot: What goes in.
+        snapshot: The content of the text.
         options: The `templates`, and the `max_len`, which the text never exceeds.
         modified: The time each file was changed, by item key; for `ITEM_TIME_AGO`.
         now: The current time, in the same seconds.

@@ -1,4 +1,4 @@
-"""What goes into a context, at which depth, and what is left out.
+"""Selects the content of a context by depth, and reports what is left out.
 
 Works on outlines, so that a text that is left out is never read. Reads only through `Texts`.
 """
@@ -41,7 +41,7 @@ _FOLDER, _FILE = stat.S_IFDIR, stat.S_IFREG
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The items, each once and in the order of the list, and the names that lead to nothing."""
+    """The items, each once and in the order of the list, and the names that were not found."""
 
     items: tuple[Item, ...]
     missing: tuple[str, ...]
@@ -196,7 +196,7 @@ def take_snapshot(selected: Selected, options: ContextOptions, texts: Texts) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """An item and what is kept of it; `reach` is where in the file the stored text ends."""
+    """An item and its kept parts; `reach` is the end of the stored text in the file."""
 
     item: Item
     kept: KeptRanges

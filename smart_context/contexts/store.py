@@ -214,7 +214,7 @@ class SmartContext:
 
 
 def _check_new(key: str, present: Collection[str]) -> None:
-    """Refuse a new key that would be no file, or another's, on some system."""
+    """Refuse a new key that some system takes for a device, or for another context's."""
     if key in present:
         return
     if names_device(key):
