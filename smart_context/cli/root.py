@@ -74,7 +74,7 @@ VERBS = {
     ),
     "calibrate": ("chats.evaluate:calibrate", "Fit similarity scores to your own chats."),
 }
-"""Where each verb is, below `smart_context.cli`, and what it does."""
+"""The module of each verb, below `smart_context.cli`, and its purpose."""
 
 
 class LazyGroup(click.Group):

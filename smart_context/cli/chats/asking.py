@@ -74,7 +74,7 @@ async def existing_chat(store: Chats, chat: str) -> ChatId:
 
 
 def chat_made(made: Mapping[str, Any]) -> str:
-    """A chat that was made of another one's messages, in words."""
+    """The report on a chat that was made from messages of another one."""
     return f"Chat {made['chat_id']} with {counted(made['messages'], 'message')}."
 
 
@@ -94,7 +94,7 @@ def body_as_text(body: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
 
 
 def _message_as_text(message: Mapping[str, Any]) -> str:
-    """A message below its role; what is neither is JSON, such as tool calls."""
+    """A message below its role; other fields, such as tool calls, are JSON."""
     content = message.get("content")
     others = {name: value for name, value in message.items() if name not in {"role", "content"}}
     texts = [content if isinstance(content, str) else _json(content)] if content else []

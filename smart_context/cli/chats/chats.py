@@ -97,7 +97,7 @@ def show_(chat: str, message: str | None, here: Here) -> None:
     """
     document = asyncio.run(_existing(open_storage(here.root).chats, chat))
     if message is not None:
-        show_version(document, message, new_id=new_chat_id, now="")  # of what was read only
+        show_version(document, message, new_id=new_chat_id, now="")  # in the copy that was read
     here.show(document, lambda shown: as_markdown(shown, versions_of(shown)))
 
 
@@ -189,17 +189,17 @@ def export(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Written:
-    """What an export wrote."""
+    """The result of an export."""
 
     chats: int
-    files: int  # what is attached to them
-    problems: Sequence[str]  # what could not be written, each with the reason
+    files: int  # the number of attached files
+    problems: Sequence[str]  # the chats that could not be written, each with the reason
 
 
 async def _export_to(
     folder: Path, names: list[str], storage: Storage, form: Form, render: Callable[[str], str]
 ) -> _Written:
-    """Write chats into a folder, with what is attached to them; one that fails stops no other."""
+    """Write chats and their attached files into a folder; a failing one stops no other."""
     files: set[str] = set()
     problems: list[str] = []
     for name in names:
@@ -218,17 +218,17 @@ async def _export_to(
 
 
 async def _embedded(storage: Storage, document: JsonObject, form: Form) -> Attached:
-    """What a page holds itself; nothing for the other forms."""
+    """The files that an HTML page embeds; none for the other forms."""
     return await embedded(document, storage.blobs.content) if form == "html" else {}
 
 
 async def _chosen(storage: Storage, chat: str, form: Form) -> JsonObject:
-    """The choices of whoever asks, which only JSON has."""
+    """The choices of the current person, which only the JSON form has."""
     return await choices_of(storage.documents, chat, whoever_asks()) if form == "json" else {}
 
 
 async def _files_to(folder: Path, blobs: Blobs, document: JsonObject) -> dict[str, str]:
-    """Write a chat's attached files into a folder; their places seen from the one above.
+    """Write a chat's attached files into a folder; returns their paths from the folder above.
 
     Raises:
         StoreFailed: If one can't be written, or the folder is a link.
@@ -251,13 +251,13 @@ def _refuse_link(folder: Path) -> None:
 
 
 def _write_once(file: Path, content: bytes) -> None:
-    """Write a file whose name tells its content, unless it is there."""
+    """Write a file whose name identifies its content, unless it is there."""
     if file.is_symlink() or not file.is_file() or file.stat().st_size != len(content):
         write_under(file, content)
 
 
 def _rendering(form: Form) -> Callable[[str], str]:
-    """What makes HTML of messages, where that is wanted."""
+    """The function that renders messages as HTML, if the form needs it."""
     if form != "html":
         return str
     from smart_context.web.pages.markup.footnotes import with_ids  # noqa: PLC0415  slow to load
@@ -268,7 +268,7 @@ def _rendering(form: Form) -> Callable[[str], str]:
 
 
 def _is_new_folder(target: Path) -> bool:
-    """True for a place where nothing is yet, and whose name has no ending as files have."""
+    """True for a path where nothing exists, and whose name has no ending like that of a file."""
     return not target.exists() and not target.suffix
 
 

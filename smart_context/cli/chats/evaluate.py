@@ -282,7 +282,7 @@ def _note_restriction(config: VaultConfig) -> None:
 
 
 def _is_side_car(path: Path) -> bool:
-    """Whether it belongs to a chat next to it: `.memory/*.json` matches chats and these."""
+    """True for a file that belongs to a chat next to it; `.memory/*.json` matches both kinds."""
     chat = path.with_name(path.name.partition(".")[0] + ".json")
     return path.name != chat.name and chat.is_file()
 

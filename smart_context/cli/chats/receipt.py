@@ -1,4 +1,4 @@
-"""`smart-context receipt`, `compare` and `costs`: what turns sent, why, and what it cost."""
+"""`smart-context receipt`, `compare` and `costs`: the contents of turns, reasons and costs."""
 
 import asyncio
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What a chat is about and sends: `topics`, `filter`, `role`, `compact`, `split` and `recall`."""
+"""Verbs on the topics and content of a chat: `topics`, `filter`, `role`, `compact` and so on."""
 
 from pathlib import Path
 from typing import Any
@@ -92,7 +92,7 @@ def assign(
     word: dict[str, Any] = {"topic_id": about, "not_topic_id": not_about}
     try:
         result = here.ask("smart_context.assign", chat_id=chat, message_ids=[*messages], **word)
-    except InvalidParams as error:  # a message or a topic is not there, as a CHAT may not be
+    except InvalidParams as error:  # a message or a topic does not exist
         raise CommandFailed(str(error)) from error
     here.show(result, _topics_as_text)
 
@@ -168,7 +168,7 @@ def role(
         chosen: dict[str, Any] = {"role": name or "", "targets": list(targets)}
         try:
             result = here.ask("smart_context.set_role", chat_id=chat, **chosen)
-        except InvalidParams as error:  # NAME is not there, as a CHAT may not be
+        except InvalidParams as error:  # the role does not exist
             raise CommandFailed(str(error)) from error
     else:
         result = here.ask("smart_context.roles", chat_id=chat)
@@ -372,7 +372,7 @@ def recall(  # noqa: PLR0913, PLR0917 - click gives each option
 
 
 def _source(query: str | None, from_chat: str | None, topics: tuple[str, ...]) -> dict[str, Any]:
-    """What the command is asked to recall; empty for nothing."""
+    """The parameters for the recall; empty if none are given."""
     alone = bool(topics) and from_chat is None
     if (query is not None) + (from_chat is not None) + alone > 1 or (alone and len(topics) > 1):
         raise click.UsageError("Give one of --query, --from CHAT [--topic LABEL] and --topic ID.")

@@ -46,7 +46,7 @@ _PART = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LabelledTopics:
-    """An archive's chat topics with what they are about."""
+    """An archive's chat topics with their subjects."""
 
     topics: Sequence[ChatTopic]  # the chat topics
     labels: Matrix  # shape (n, d): the vectors of their labels
@@ -56,13 +56,13 @@ class LabelledTopics:
 async def measured_atlas(
     dialogues: Sequence[Dialogue], embedder: Embedder, *, chats: int = 1_000
 ) -> JsonObject:
-    """How well the atlas and simple methods gather chat topics by subject.
+    """The agreement of chat topics with subjects, as grouped by the atlas and by simple methods.
 
     `found` chat topics are those of the offline extractor, `known` ones the stretches themselves,
     with the labels of the found ones that they share most messages with.
 
     Args:
-        dialogues: What is said in the archives.
+        dialogues: The dialogues that make up the archives.
         embedder: Its vectors are those of messages and labels.
         chats: The number of chats of an archive.
 
@@ -107,7 +107,7 @@ def _compared(fit: LabelledTopics, report: LabelledTopics, reads_all: bool) -> l
 
 
 def _by_subject(dialogues: Iterable[Dialogue]) -> dict[str, list[Said]]:
-    """For each subject what is said about it, each dialogue a text of its own."""
+    """The texts about each subject, one for each dialogue."""
     found: dict[str, list[Said]] = defaultdict(list)
     for dialogue in dialogues:
         if not dialogue.groups:
@@ -222,7 +222,7 @@ def _rand(known: LabelledTopics, groups: Groups) -> float:
 
 
 def _account(known: LabelledTopics, atlas: Atlas) -> JsonObject:
-    """The atlas against the subjects, and where it divides or mixes them."""
+    """The atlas compared with the subjects, and the places where it divides or mixes them."""
     of: dict[Key, int] = {key: n for n, each in enumerate(atlas.topics) for key in each.members}
     groups = np.array([of[topic.key] for topic in known.topics], dtype=np.intp)
     sizes = np.array([len(topic.places) for topic in known.topics])

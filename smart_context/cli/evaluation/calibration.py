@@ -103,7 +103,7 @@ def chats_of(
         dialogues: Each has one question, which names its subject.
         order: One subject after the other, or each in two parts, the second ones shuffled.
         subjects: The number of dialogues in a chat; a remainder that is too small is left out.
-        rounds: How often the dialogues are dealt.
+        rounds: The number of times that the dialogues are dealt.
         absent: The number of added labels that share no word with the chat.
     """
     pick = random.Random(seed)  # noqa: S311 -- a repeatable deal
@@ -319,7 +319,7 @@ async def calibrated(
     Uses the topics stored with each chat; where there are none, they are found offline.
 
     Args:
-        documents: What stands beside them.
+        documents: The documents next to the chats.
         scratch: Keeps vectors meanwhile.
         now: The time in UTC; the clock's by default.
 

@@ -1,4 +1,4 @@
-"""The measured values, which can be added, their means, and those of simple methods beside them.
+"""The measured values, which can be added, their means, and those of simple methods.
 
 The simple methods get as many tokens as the filter keeps.
 """
@@ -33,16 +33,16 @@ class Growth:
     steps: int = 0  # the number of extractions after the first
     # for each step, the share of the messages with a topic that left it
     changed: tuple[float, ...] = ()
-    # how often a topic of six messages or more lost more than 30 % of them in one step
+    # the number of times that a topic of six or more messages lost over 30 % of them in one step
     apart: int = 0
-    labels: int = 0  # how often a topic kept half of its messages
-    relabelled: int = 0  # how often its label was another one all the same
+    labels: int = 0  # the number of times that a topic kept half of its messages
+    relabelled: int = 0  # those of them in which its label changed
     # for each chat, the share of the pairs in one topic at half-time that still are at the end
     together: tuple[float, ...] = ()
     most: int = 0  # the most topics at the top
-    duplicates: int = 0  # how often two topics held the same messages
-    # for each chat with known subjects, how much larger the adjusted Rand index is at the end than
-    # that of the same chat grouped as a whole
+    duplicates: int = 0  # the number of topics with the same messages as another
+    # for each chat with known subjects, the adjusted Rand index at the end, minus that of the same
+    # chat grouped as a whole
     gained: tuple[float, ...] = ()
 
     def __add__(self, other: "Growth") -> "Growth":
@@ -104,7 +104,7 @@ def _step(before: Sequence[Topic], after: Sequence[Topic]) -> Growth:
 
 
 def _matched(before: Sequence[Topic], after: Sequence[Topic]) -> dict[int, Topic]:
-    """The later topic that each earlier one is: those that share most messages first."""
+    """The later topic of each earlier one; pairs that share most messages are matched first."""
     shared = sorted(
         (-len({*one.message_ids} & {*other.message_ids}), n, m)
         for n, one in enumerate(before)
@@ -125,14 +125,14 @@ def _duplicates(topics: Sequence[Topic]) -> int:
 
 
 Figures = Mapping[str, float]
-"""What was measured, by the names in the report."""
+"""Measured values, by their names in the report."""
 
 DEPTHS = (10, 20, 50)
 """The numbers of best messages that are searched for evidence."""
 
 
 class Match(NamedTuple):
-    """How well the kept messages match the right ones, each from 0 to 1."""
+    """The match of the kept messages with the right ones; each value is from 0 to 1."""
 
     precision: float
     recall: float
@@ -176,7 +176,7 @@ class Kept:
 
     tokens: int  # the tokens of the messages that stay
     total: int  # the tokens of all messages
-    fell_back: bool  # no message reached the threshold, so all stay
+    fell_back: bool  # True if no message reached the threshold, so all stay
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -185,7 +185,7 @@ class Sample:
 
     scores: NDArray[np.floating[Any]]  # shape (n,), on the user's scale
     belongs: NDArray[np.bool_]  # shape (n,), True for messages that belong to the topic
-    are_probabilities: bool = False  # the scores are probabilities
+    are_probabilities: bool = False  # True if the scores are probabilities
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,7 +209,7 @@ class Findings:
     messages: int = 0
     # for each question, the share of its evidence at each of `DEPTHS`
     recalls: list[tuple[float, ...]] = field(default_factory=list)
-    # for each selected topic, how well it matches
+    # for each selected topic, its match
     matches: list[Match] = field(default_factory=list)
     kept: list[Kept] = field(default_factory=list)  # for each selection, its tokens
     sticky: Counts = Counts()  # sticky facts, compared with the needed ones
@@ -224,9 +224,9 @@ class Findings:
     absent_samples: list[Sample] = field(default_factory=list)
     # for each short label that it speaks of, True if a message is found
     short: list[bool] = field(default_factory=list)
-    # for each dialogue with known subjects, how the topics fit them
+    # for each dialogue with known subjects, the agreement of topics and subjects
     agreements: list[Figures] = field(default_factory=list)
-    # how the topics stay while the dialogues grow; empty unless they are replayed
+    # the stability of topics while the dialogues grow; empty unless they are replayed
     growth: Growth = field(default_factory=Growth)
     # for each question, its dialogue, and the share of its evidence that a new chat recalls of all
     # dialogues, by method

@@ -107,8 +107,8 @@ def histogram_of(samples: Sequence[Sample]) -> tuple[Series, Series]:
 def picture(title: str, drawn: Sequence[tuple[str, Sequence[Sample]]], threshold: float) -> str:
     """An SVG document with a row of charts for each file.
 
-    Probabilities have a third chart: how often what they predict is observed. The threshold is
-    not marked among them, since what it keeps is decided for each chat as a whole.
+    Probabilities have a third chart: their observed frequencies. The threshold is not marked in
+    it, since its effect is decided for each chat as a whole.
 
     Args:
         title: The title, also for screen readers.
@@ -400,7 +400,7 @@ def _share(found: Sequence[bool]) -> JsonObject | None:
 
 
 def _calibration(findings: Findings) -> JsonObject | None:
-    """What scores predict and what is observed, over present and absent topics."""
+    """The predictions of scores and the observed values, over present and absent topics."""
     found = reliability_of([*findings.samples, *findings.absent_samples])
     if found is None:
         return None

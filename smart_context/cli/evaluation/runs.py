@@ -1,4 +1,4 @@
-"""Measures whole files, and what a new chat recalls of all their dialogues at once.
+"""Measures whole files, and a new chat's recall from all their dialogues at once.
 
 Vectors are stored for the next run, which then embeds nothing.
 """
@@ -74,7 +74,7 @@ class Trial:
     # the scale of the embedding model; `None` as in a vault without a calibration
     scale: Scale | None
     judge: Judge | None  # decides what is about a topic; `None` as in a vault without a calibration
-    replays: bool  # only measure how topics stay while the dialogue grows
+    replays: bool  # True to only measure the stability of topics while the dialogue grows
 
     async def measure(self, dialogue: Dialogue) -> Findings:
         """Measure one dialogue.
@@ -414,7 +414,7 @@ def _unit(dialogue: Dialogue, message: Message, place: int) -> RecalledMessage:
 
 
 def _sent(units: Iterable[RecalledMessage]) -> set[Reference]:
-    """What a request has of these messages, the best first."""
+    """The messages that a request contains, given all in the order of their rank."""
     content = RecallContent(
         recall_id="", label="", max_tokens=DEFAULT_TOKENS, messages=tuple(units)
     )
@@ -470,7 +470,7 @@ async def measured_files(  # noqa: PLR0913 -- each is a part of the run
         scale: The scale of the embedding model; `None` as in a vault without a calibration.
         judge: Decides what is about a topic; `None` as in a vault without a calibration.
         cache: The folder of stored vectors; `None` stores none.
-        replays: Only measure how topics stay while the dialogues grow.
+        replays: True to only measure the stability of topics while the dialogues grow.
 
     Raises:
         ModelFailed: If the embedder fails.

@@ -39,7 +39,7 @@ from smart_context.storage.ports import VaultDocuments
 from smart_context.vault.guarded.paths import as_typed
 
 MAX_NAMED = 50
-"""The most names of a kind that are shown; of the others, only the number."""
+"""The most names of a kind that are shown; for the others, only their number."""
 
 
 _OPTIONS = (
@@ -284,7 +284,7 @@ def _opened(vault: Path | None) -> Iterator[SmartContexts]:
 
 
 def _documents(root: Path) -> VaultDocuments | None:
-    """Where contexts are kept, if that is a database; then all settings are read."""
+    """The storage of contexts if it is a database, for which all settings are read; else `None`."""
     if not may_name_storage(root):
         return None
     from smart_context.app.composition import open_storage  # noqa: PLC0415 - takes 0.3 s
@@ -356,7 +356,7 @@ def _edit_by_hand(found: SmartContexts, key: str, context: SmartContext | None) 
 
 
 def _option_called(text: str, set_: Collection[str]) -> str:
-    """What a context calls an option that is named as it is stored, or as this verb takes it.
+    """A context's name for an option that is given by its stored name or by this verb's.
 
     Raises:
         BadParameter: If there is no such option.

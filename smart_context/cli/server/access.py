@@ -1,4 +1,4 @@
-"""`smart-context keys`, `connect` and `sessions`: who may reach a server, and how."""
+"""`smart-context keys`, `connect` and `sessions`: the ways to get access to a server."""
 
 from datetime import datetime
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`smart-context models`: the connections, and how models are connected, used and removed."""
+"""`smart-context models`: lists, connects, uses and removes models and their connections."""
 
 import asyncio
 import sys
@@ -161,7 +161,7 @@ def remove(what: str, vault: Path | None) -> None:
 
 
 def _says_that_the_vault_wins(settings: Mapping[str, Any], category: str) -> bool:
-    """True, and said, if the vault's file names a model for a category: it wins over the user's."""
+    """True if the vault's file sets a category's model and so wins; tells the user."""
     name = f"llm.categories.{category}"
     if settings["sources"][name] != "vault":
         return False

@@ -19,7 +19,7 @@ from smart_context.cli.terminal.arguments import CONFIG_NAME, vault_option, vaul
 from smart_context.cli.terminal.output import json_format, say, show, table
 
 TEMPLATES = Path(__file__).with_name("new_plugin")
-"""The files of a new plugin; its code is no module of ours, so it ends in `.txt`."""
+"""The files of a new plugin; its code is not a module of this package, so it ends in `.txt`."""
 
 PLUGIN_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 

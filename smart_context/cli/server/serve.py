@@ -1,4 +1,4 @@
-"""`smart-context serve`, `demo` and `mcp`: the processes that go on until they are ended."""
+"""`smart-context serve`, `demo` and `mcp`: processes that run until they are ended."""
 
 import contextlib
 import gc
@@ -26,22 +26,22 @@ from smart_context.web.limits import MIN_TOKEN_CHARS
 
 DEFAULT_PORT = 8377
 MADE_BETWEEN = 10_000
-"""The objects made between two searches for unused ones: a turn of a long chat makes as many."""
+"""The new objects between two garbage collections: a turn of a long chat makes as many."""
 SEARCHES = 10, 3
-"""After how many searches among new objects the next goes through older ones, then through all."""
+"""The number of young collections before one of older objects, and of these before a full one."""
 THAW_S = 3600
-"""How often a search goes through all objects again, those of earlier searches included."""
+"""The time between full collections that include the objects frozen before."""
 
 SWITCH_S = 0.001
-"""How long a thread that computes may keep the others waiting, the event loop's among them."""
+"""The time for which a computing thread may keep others waiting, such as the event loop's."""
 
-_OLDEST = 2  # the generation that a search through all objects goes through
+_OLDEST = 2  # the generation of a full collection
 _M_ARENA_MAX, _M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD = -8, -3, -1
 _ARENAS = 2
-"""The heaps that glibc spreads memory over; by default eight for each processor."""
+"""The number of heaps of glibc; by default eight for each processor."""
 
 _LARGE_BYTES = 256 << 10
-"""Memory of this size is taken from the system for itself, and given back when it is free."""
+"""Blocks of at least this size are taken from the system singly, and given back when free."""
 
 DEMO_VAULT = Path(__file__).resolve().parents[2] / "demo_vault"
 
@@ -145,7 +145,7 @@ def demo_vault(keep: Path | None = None) -> Iterator[Path]:
 def _copy_demo(root: Path) -> None:
     shutil.copytree(DEMO_VAULT, root, dirs_exist_ok=True)
     (root / "memory").rename(root / ".memory")
-    # What was copied has the rights that it has where it is installed: all may read it.
+    # The copies have the rights of the installed files, which all may read.
     for path in (root, *root.rglob("*")):
         path.chmod(PRIVATE_FOLDER if path.is_dir() else PRIVATE_FILE)
 
@@ -174,11 +174,11 @@ def _run(root: Path, *, port: int, host: str, token: str | None, no_browser: boo
 
 
 def _search_in_small_steps() -> None:
-    """Let each search for unused objects go through those that are new since the last one.
+    """Limit each garbage collection to the objects that are new since the last one.
 
-    Such a search stops all threads. Through the libraries' objects it takes a tenth of a second,
-    through a chat of 90,000 messages another: what survives one is left out of the next ones
-    (`gc.freeze`). What becomes unused in a cycle after that is found each `THAW_S` seconds.
+    A collection stops all threads. The objects of libraries take a tenth of a second, and a chat
+    of 90,000 messages another: objects that survive one are left out of the next ones
+    (`gc.freeze`). Cycles of these that become unused are found every `THAW_S` seconds.
     """
     thawed = time.monotonic()
 
@@ -198,10 +198,10 @@ def _search_in_small_steps() -> None:
 
 
 def _give_memory_back() -> None:
-    """Let freed memory go back to the system, where the C library is glibc (mallopt(3)).
+    """Give freed memory back to the system, if the C library is glibc (mallopt(3)).
 
-    Else each thread that ever read a long chat keeps a heap as large as that took, and so do the
-    matrices of a chat: glibc raises its own threshold to 32 MB once a large one has been freed.
+    Otherwise each thread that ever read a long chat keeps a heap of that size, and the matrices of
+    a chat stay as well: glibc raises its own threshold to 32 MB once a large block was freed.
     """
     if sys.platform == "linux":
         with contextlib.suppress(ImportError, OSError, AttributeError):

@@ -107,7 +107,7 @@ def _named(heading: str, reasons: Mapping[str, str]) -> Iterator[str]:
 
 
 def _database(url: str | None, vault: Path | None) -> str:
-    """The database that is meant; empty for the memory folder."""
+    """The given database, else that of the settings; empty for the memory folder."""
     if url is not None and not is_database(url):
         raise BadUsage(f"{without_password(url)!r} is no database: expected postgresql://…")
     from smart_context.app.composition import read_vault  # noqa: PLC0415 - keeps --help fast

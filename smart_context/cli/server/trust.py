@@ -57,7 +57,7 @@ def _trust(root: Path, *, yes: bool, output: str) -> None:
         ask("\nDo you trust this vault with all of it?")
     vault_trust.trust(review, tuple(part for part in review.restricted if not part.refused))
     if refused := tuple(part for part in review.restricted if part.refused):
-        vault_trust.trust(review, refused)  # says why it can't be
+        vault_trust.trust(review, refused)  # reports why it can't be trusted
     granted = review_view(vault_trust.review(read_vault(root)), root)
     show(granted, output, lambda: f"Trusted {view['vault']}.")
 

@@ -1,1 +1,1 @@
-"""What the verbs share: printing, progress, arguments."""
+"""The common parts of all verbs: printing, progress, arguments."""

@@ -1,4 +1,4 @@
-"""How verbs find their vault, and take options as words like `name=value`, as Obsidian's do."""
+"""Finds the vault of a verb, and takes options as words like `name=value`, as Obsidian does."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -26,7 +26,7 @@ vault_option = click.option(
 def with_options(
     options: Sequence[Callable[[Command], Command]],
 ) -> Callable[[Command], Command]:
-    """Adds arguments and options to a verb, in this order."""
+    """Add arguments and options to a verb, in this order."""
 
     def add(command: Command) -> Command:
         for option in reversed(options):

@@ -44,7 +44,7 @@ def copy(text: str) -> str:
 
 
 def _failure(command: Sequence[str], text: str) -> str:
-    """Why the command failed; empty if it succeeded."""
+    """The reason why the command failed; empty if it succeeded."""
     outcome = run(
         command,
         folder=Path(os.sep),

@@ -40,12 +40,12 @@ class BadUsage(click.ClickException):
 
 
 _BAD_VALUES = (ChatIdInvalid, ConfigInvalid, InvalidParams, ManifestInvalid)
-"""What says that a value can't be what it stands for, whatever is there."""
+"""Errors about values that are invalid in themselves, whatever exists."""
 
 
 @contextmanager
 def reported() -> Iterator[None]:
-    """End the program with the message of our errors, never with a traceback.
+    """End the program with the message of one of our errors, never with a traceback.
 
     Click prints the messages, so they are escaped here as `say` would escape them.
     """
@@ -77,10 +77,10 @@ _ExcInfo: TypeAlias = (
 
 
 def start_log(*, verbose: bool, as_json: bool = False) -> None:
-    """Send warnings to stderr as one line each; with `verbose` everything, tracebacks too.
+    """Send warnings to stderr as one line each; with `verbose` also information and tracebacks.
 
     Args:
-        as_json: Everything as one JSON object a line, for programs that collect logs.
+        as_json: Warnings and information as one JSON object a line, for programs that collect logs.
     """
     handler = logging.StreamHandler(sys.stderr)
     usual = Escaping(FORMAT) if verbose else OneLine(FORMAT)
@@ -109,7 +109,7 @@ class Escaping(logging.Formatter):
 
 
 class OneLine(Escaping):
-    """Says what failed and why, without the traceback."""
+    """Reports the failure and its reason, without the traceback."""
 
     @override
     def format(self, record: logging.LogRecord) -> str:

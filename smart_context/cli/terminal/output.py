@@ -73,7 +73,7 @@ def write_to(target: Path, document: str | bytes) -> None:
 
 
 def write_under(name: Path, document: str | bytes) -> None:
-    """Write a file under a name that the user did not give, so that it may be another's.
+    """Write a file under a name that was not given by the user, and may be that of another file.
 
     Raises:
         StoreFailed: If it can't be written, or if a link, a folder or a device has that name; a
@@ -98,7 +98,7 @@ def ask(question: str, *, default: bool = False) -> None:
 
 
 def answer_to(question: str, *, default: str = "", is_secret: bool = False) -> str:
-    """What the user answers in one line; a secret is not shown, and may come through a pipe.
+    """The user's answer in one line; a secret is not shown, and may come through a pipe.
 
     Raises:
         click.Abort: If the input ends before.
@@ -209,7 +209,7 @@ class ProgressBar:
         self.show(done / max(total, 1), f"{done:,} of {total:,}")
 
     def show(self, share: float, told: str) -> None:
-        """Report a share, from 0 to 1, and what is done in words."""
+        """Report a share, from 0 to 1, with the work done in words."""
         now = time.monotonic()
         if now < self._due or not sys.stderr.isatty():
             return
@@ -227,7 +227,7 @@ class ProgressBar:
 def draw(line: str, *, ends: bool = False) -> None:
     """Draw a line over the previous one, also on a console of Windows; `ends` marks the last one.
 
-    Where a console does not know the escape, click does what it says.
+    On a console that does not know the escape, click does its work.
     """
     click.echo(f"\r\x1b[K{cut(one_line(line), _terminal_columns() - 1)}", nl=ends, err=True)
 
