@@ -191,7 +191,7 @@ The list must be complete: a process that imports more later has to be replaced.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """The parts of a vault's program, as its settings require them."""
+    """The parts that a vault's settings require."""
 
     config: VaultConfig
     storage: Storage  # with several people, each can reach only their own part

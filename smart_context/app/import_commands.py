@@ -66,7 +66,7 @@ class Imports:
         return [Route("/api/imports", self.upload, methods=["POST"])]
 
     async def close(self) -> None:
-        """End running imports, and remove uploads that were not imported.
+        """End running imports, and remove uploads that nobody imported.
 
         Chats that an import has stored stay. Without this, an import would run until its connection
         is cut, and the server would wait for it before it ends.

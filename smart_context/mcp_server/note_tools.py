@@ -1,6 +1,6 @@
 """The tools about notes: search, read, links, contexts, and prompts of files.
 
-They see what `readable_files` gives, and no file that holds keys or passwords.
+They see the files that `readable_files` gives, without those that hold keys or passwords.
 """
 
 import asyncio

@@ -239,7 +239,7 @@ def score_enriched(
     assigned: Assigned,
     copies: NDArray[np.intp],
 ) -> Scores:
-    """Scores on the user's scale, according to how much a message stands out in its chat.
+    """Scores on the user's scale, by the degree to which a message stands out in its chat.
 
     Each message is compared with the label by meaning and by words, together with its neighbours.
     Used for embedding models without a fitted judge.
@@ -320,7 +320,7 @@ def _by_label(alike: Matrix, evidence: Evidence) -> Matrix:
 
 
 def _standing_out(raw: Matrix) -> Matrix:
-    """How many standard deviations a message stands out in its chat, for each topic.
+    """The standard deviations by which a message stands out in its chat, for each topic.
 
     A typical spread is mixed in, so that even a chat of three messages has one.
     """

@@ -74,7 +74,7 @@ def _between_notices(lines: Sequence[str], end: str) -> Iterator[str]:
     A quotation in an answer has another line ending, and nothing in a code block is a notice.
     """
     is_fence = [line.startswith(_FENCE) for line in lines]
-    has_code = sum(is_fence) % 2 == 0  # otherwise a block is not closed: ignore blocks
+    has_code = sum(is_fence) % 2 == 0  # if not, a block is not closed: ignore blocks
     answer: list[str] = []
     place, is_in_code = 0, False
     while place < len(lines):

@@ -78,7 +78,7 @@ _MEMO = 512
 _WHOLE_STEM = 3
 
 Postings = tuple[NDArray[np.intp], NDArray[np.float32]]
-"""Positions of the messages with a word, ascending, and how often each has it."""
+"""Positions of the messages with a word, ascending, and the number of times that each has it."""
 
 _NOWHERE = np.zeros(0, dtype=np.intp)
 _NEVER = np.zeros(0, dtype=np.float32)

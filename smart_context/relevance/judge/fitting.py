@@ -40,7 +40,7 @@ class NotEnough(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """A fitted scale, and what it was fitted to."""
+    """A fitted scale, and the data that it was fitted to."""
 
     model: str  # the embedding model's name
     fitted_at: str  # its time; ISO 8601 in UTC

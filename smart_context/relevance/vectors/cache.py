@@ -1,4 +1,4 @@
-"""The vectors of a chat's messages: embedded once, stored beside the chat, cached in memory.
+"""The vectors of a chat's messages: embedded once, stored next to the chat, cached in memory.
 
 The vectors of a small chat are all replaced for each addition. Those of a larger one are
 appended to, so that adding a message costs the same at any length; `fold` merges them when
