@@ -1,1 +1,1 @@
-"""Where chats and what stands beside them are kept: small ports, and adapters behind them."""
+"""Storage of chats and of all that belongs to them: small ports, and adapters behind them."""

@@ -1,4 +1,4 @@
-"""What one process does by itself: its listeners, and events and leases that no other knows of."""
+"""Parts of storage within one process: its listeners, and events and leases without others."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -10,12 +10,12 @@ from smart_context.storage.ports import ProcessListener
 
 
 class NoOthers:
-    """Nobody hears anything; satisfies `Events`."""
+    """Events for a single process: there is no other to send to; satisfies `Events`."""
 
     is_shared = False
 
     def send(self, message: JsonObject) -> None:
-        """Nobody is there."""
+        """Do nothing: there is no other process."""
 
     async def listen(self, heard: ProcessListener, begun: Callable[[], None]) -> None:  # noqa: ARG002 - there is nothing to hear
         """Wait until cancelled."""
@@ -23,7 +23,7 @@ class NoOthers:
         await asyncio.get_running_loop().create_future()
 
     async def settle(self) -> None:
-        """Nothing is on its way."""
+        """Do nothing: no message waits."""
 
 
 class OwnLeases:

@@ -1,4 +1,4 @@
-"""A person's choices beside a chat, for exports and imports."""
+"""A person's choices for a chat, for exports and imports."""
 
 from collections.abc import Collection
 
@@ -36,7 +36,7 @@ async def choose(
         try:
             await documents.replace(chat_id, choices_name(person), chosen, expected=before.revision)
         except Conflict:
-            continue  # somebody chose something in the chat meanwhile
+            continue  # the person's choices changed meanwhile
         return
 
 

@@ -1,14 +1,11 @@
-"""The journal of an answer as it is written: a line of JSON for its head, each piece, each step.
-
-Pure.
-"""
+"""An answer's journal as bytes: a line of JSON for its head, each piece and each step. Pure."""
 
 import json
 
 from smart_context.chat.messages import Arrived, MessageId, Part
 
 ONLY_IN_MEMORY = "The end of this answer is only in memory: it is lost if the server ends now."
-"""What the user is told while storage refuses pieces; why follows."""
+"""The notice for the user while storage refuses pieces; the reason follows it."""
 
 
 def journal_line(value: object) -> bytes:

@@ -1,4 +1,4 @@
-"""What each file of a memory folder holds, and copies from one storage to another in its terms."""
+"""The meaning of each file of a memory folder, and copies between storages, file by file."""
 
 import json
 import re
@@ -24,7 +24,7 @@ from smart_context.storage.vector_format import (
 TRASH = "trash"
 FILES = "files"
 CACHES = frozenset({"index", ".index.json"})
-"""What any machine makes again."""
+"""Entries that any machine can make again; they are not copied."""
 
 PieceKind = Literal[
     "chat", "document", "log", "vectors", "added vectors", "answer", "vault document", "vault log",
@@ -40,24 +40,24 @@ _BLOB = re.compile(FILES + r"/([0-9a-f]{64})")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """One thing that is stored."""
+    """A stored piece of data, such as a chat or a log."""
 
-    path: str  # where the memory folder has it
-    kind: PieceKind  # what it is; `other` for what only stays as it is
-    chat: ChatId = _NONE  # the chat that it is of, or stands beside
+    path: str  # its path in a memory folder
+    kind: PieceKind  # `other` for a file that is only copied as it is
+    chat: ChatId = _NONE  # the chat that it is or belongs to
     deletion: str = ""  # the deletion of that chat, if it is in the trash
-    name: str = ""  # its name beside the chat or in the vault; the key of a blob
+    name: str = ""  # its name within the chat or the vault; the key of a blob
     of: str = ""  # the kind of a vault's document or log
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
-    """What a piece holds."""
+    """The content of a piece."""
 
-    body: bytes  # the file as it is, or would be
-    written_ns: int = 0  # when it was written, in ns since 1970
-    about: bytes = b""  # of a blob, its description
-    text: bytes | None = None  # of a blob, its text, if that differs from the body
+    body: bytes  # the bytes of its file in a memory folder
+    written_ns: int = 0  # the time when it was written, in ns since 1970
+    about: bytes = b""  # the description of a blob
+    text: bytes | None = None  # the text of a blob, if that differs from the body
 
 
 def piece_at(path: str) -> Piece:
@@ -103,9 +103,9 @@ def _of_vault(path: str) -> Piece:
 
 
 def settled(piece: Piece, body: bytes) -> bytes | None:
-    """A piece as every storage gives it back; `None` if it can only stay as it is.
+    """The body of a piece in the form that every storage returns; `None` if it is damaged.
 
-    What Smart Context wrote is settled already.
+    Bodies that Smart Context wrote have this form already.
     """
     try:
         if piece.kind == "chat":
@@ -131,7 +131,7 @@ def _settled_others(kind: PieceKind, body: bytes) -> bytes | None:
 
 
 def lines_of(body: bytes) -> Sequence[bytes]:
-    """The lines of a log, also one that a crash cut short."""
+    """The lines of a log, including one that a crash cut short."""
     lines = body.split(b"\n")
     return lines if lines[-1] else lines[:-1]
 
@@ -142,7 +142,7 @@ def joined(lines: Sequence[bytes]) -> bytes:
 
 
 class Contents(Protocol):
-    """What a storage holds, piece by piece."""
+    """The contents of a storage, piece by piece."""
 
     def pieces(self) -> list[Piece]:
         """All pieces, in the order of their paths."""
@@ -151,10 +151,10 @@ class Contents(Protocol):
         """The content of a piece."""
 
     def write(self, piece: Piece, content: Content) -> PieceKind:
-        """Write a piece that is not there yet; returns as what it is kept."""
+        """Write a piece that is not there yet; returns the kind that it is stored as."""
 
     def identity(self) -> Hashable:
-        """What tells it from any other storage, whatever address names it."""
+        """An identity that is equal for two addresses of one storage, and only for these."""
 
     def close(self) -> None:
         """Close what is open."""
@@ -162,13 +162,13 @@ class Contents(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class Account:
-    """What became of a copy."""
+    """The outcome of a copy."""
 
     copied: dict[str, int] = field(default_factory=dict)  # the pieces that were written, by kind
     unchanged: int = 0  # the number of pieces that were there already
     # paths that were not copied, each with the reason
     refused: dict[str, str] = field(default_factory=dict)
-    # paths that the target keeps only as files, each with the reason
+    # paths that the target stores only as files, each with the reason
     as_files: dict[str, str] = field(default_factory=dict)
 
     def row(self) -> JsonObject:
@@ -180,20 +180,20 @@ class Account:
 
 
 class SameStorage(CommandFailed):
-    """A storage was to be copied onto itself."""
+    """The source and the target of a copy are the same storage."""
 
 
 def copy_all(source: Contents, target: Contents, progress: Callable[[int, int], None]) -> Account:
-    """Copy every piece that the target lacks; go on after one that is refused.
+    """Copy every piece that the target lacks; go on after a refused one.
 
     Args:
-        source: Nothing of it is changed.
-        target: What it has stays as it is.
-        progress: Called with the number of pieces that are done, and of all.
+        source: It is not changed.
+        target: Pieces that it has are not changed.
+        progress: Called with the number of finished pieces, and of all.
 
     Raises:
-        SameStorage: Both are the same one.
-        StorageAway: A database can't be reached; what was copied is there.
+        SameStorage: Both are the same storage.
+        StorageAway: A database can't be reached; the target keeps what was copied.
     """
     if source.identity() == target.identity():
         raise SameStorage("Both addresses are of the same storage; there is nothing to copy.")

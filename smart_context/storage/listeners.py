@@ -12,13 +12,13 @@ _log = logging.getLogger(__name__)
 
 
 class Listeners:
-    """Called one after another; one that fails is logged."""
+    """Listeners that are called one after another; one that fails is logged."""
 
     def __init__(self) -> None:
         self._listeners: list[ChangeListener] = []
 
     def add(self, listener: ChangeListener) -> Callable[[], None]:
-        """Add a listener; returns a function that ends this, which may be called twice."""
+        """Add a listener; returns a function that removes it, which may be called twice."""
 
         def call(chat: ChatId) -> None:  # a new object, so that one listener may be added twice
             listener(chat)
@@ -39,7 +39,7 @@ class Listeners:
                 _log.exception("A listener failed on the change of chat %s", chat)
 
     def clear(self) -> None:
-        """Forget them."""
+        """Remove all listeners."""
         self._listeners.clear()
 
 
@@ -47,7 +47,7 @@ S = TypeVar("S")
 
 
 class ReportedChanges(Generic[S]):
-    """Remembers which state of each chat was last reported; what watches adds to it."""
+    """Remembers the last reported state of each chat; the base of classes that watch chats."""
 
     def __init__(self) -> None:
         self._listeners = Listeners()
@@ -61,7 +61,7 @@ class ReportedChanges(Generic[S]):
         return self._sidecar_listeners.add(listener)
 
     def tell(self, chat: ChatId, state: S | None) -> None:
-        """Tell the listeners that the chat is now in that state; `None` if it is gone."""
+        """Tell the listeners that the chat has a new state; `None` if it is gone."""
         if state is None:
             self._reported.pop(chat, None)
         else:
@@ -69,6 +69,6 @@ class ReportedChanges(Generic[S]):
         self._listeners.tell(chat)
 
     def close(self) -> None:
-        """Forget the listeners."""
+        """Remove the listeners."""
         self._listeners.clear()
         self._sidecar_listeners.clear()

@@ -1,4 +1,4 @@
-"""The vectors of chats in this process's memory, for runs that keep nothing."""
+"""The vectors of chats in this process's memory, for runs that store nothing."""
 
 from collections import defaultdict
 from collections.abc import Hashable, MutableMapping, Sequence
@@ -13,7 +13,7 @@ from smart_context.llm.models import Matrix
 from smart_context.storage.ports import Stored, no_vectors
 
 Beside = MutableMapping[ChatId, dict[Hashable, Any]]
-"""What stands beside each chat, by kind."""
+"""The data that belongs to each chat, by kind."""
 
 _KIND = "vectors"
 
@@ -27,7 +27,7 @@ class _Kept:
 
 
 class MemoryVectors:
-    """The vectors beside the chats; satisfies `Vectors`."""
+    """The vectors of the chats; satisfies `Vectors`."""
 
     def __init__(self, beside: Beside | None = None) -> None:
         self._beside = defaultdict(dict) if beside is None else beside
@@ -46,7 +46,7 @@ class HeldVectors:
     has_additions: bool = field(default=False, init=False)
 
     def read(self) -> Stored:
-        """The vectors as they were given; none if they are another model's."""
+        """The stored vectors; none if they are another model's."""
         kept = self._kept()
         self.has_additions = kept is not None and kept.has_additions
         return no_vectors() if kept is None else ([*kept.keys], kept.rows.copy())
@@ -55,7 +55,7 @@ class HeldVectors:
         self._keep(keys, vectors, has_additions=False)
 
     def append(self, keys: Sequence[str], vectors: Matrix) -> None:
-        """Add vectors; those of another width take the place of the others."""
+        """Add vectors; vectors of another width replace all earlier ones."""
         kept = self._kept()
         if kept is not None and kept.rows.shape[1] == vectors.shape[1]:
             keys, vectors = (*kept.keys, *keys), np.concatenate([kept.rows, vectors])

@@ -4,9 +4,9 @@ Callers get copies. Blocking work runs in threads. Changes of one chat are seria
 process by a lock for each chat, between processes by comparing the stored state right before it is
 replaced.
 
-A request, and the work that it starts, looks for changes by other processes once and goes by that
-for a second, as for whose a chat is (`base/asking.py`): a turn reads its chat a dozen times.
-Changes of this process are known at once, and a change always starts from what is stored.
+A request, and the work that it starts, looks for changes by other processes at most once a second,
+as it does for a chat's owner (`base/lookups.py`): a turn reads its chat a dozen times. Changes of
+this process are known at once, and a change always starts from the stored version.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ from smart_context.chat.messages import ChatId, Message
 from smart_context.storage.ports import ChatParts
 
 _COPIED_AT_ONCE = 100
-_ENTRIES_COPIED_AT_ONCE = 5_000  # of other values: some milliseconds, more goes to a thread
+_ENTRIES_COPIED_AT_ONCE = 5_000  # of other values: some milliseconds; a thread copies more
 """The most messages that are copied in the event loop rather than in a thread."""
 
 T = TypeVar("T")
@@ -48,11 +48,11 @@ class StoredVersion(Protocol):
 
     @property
     def version(self) -> Version:
-        """The document."""
+        """The version of the document."""
 
     @property
     def size(self) -> int:
-        """What it takes to remember it, in bytes."""
+        """The memory that it takes, in bytes."""
 
 
 S = TypeVar("S", bound=StoredVersion)
@@ -62,7 +62,7 @@ class VersionStore(ChatParts, Protocol[S]):
     """Keeps the newest version of each chat, its list and its trash."""
 
     async def run(self, chat: ChatId, work: Callable[[], T]) -> T:
-        """Run blocking work on a chat in a thread, until its end; deals with damage."""
+        """Run blocking work on a chat in a thread, until its end; handles damaged documents."""
 
     def read(self, chat: ChatId, known: S | None) -> S | None:
         """The stored version; `known` itself if nothing has changed. Blocks."""
@@ -71,7 +71,7 @@ class VersionStore(ChatParts, Protocol[S]):
         """Store a version that was derived from `read`, merged with changes since then. Blocks."""
 
     def value(self, chat: ChatId, key: str, known: S | None) -> tuple[Any, S | None]:
-        """One of the document's other values, not to be changed, and what was read. Blocks."""
+        """One of the document's other values, not to be changed, and the read version. Blocks."""
 
     def exists(self, chat: ChatId) -> bool:
         """True if the chat is stored. Blocks."""
@@ -80,20 +80,20 @@ class VersionStore(ChatParts, Protocol[S]):
         """Report that this version was stored."""
 
     async def delete(self, chat: ChatId) -> None:
-        """Move the chat, and what stands beside it, to the trash."""
+        """Move the chat, and all that belongs to it, to the trash."""
 
     async def restore(self, chat: ChatId, deletion: str) -> None:
         """Restore a deleted chat."""
 
     async def close(self) -> None:
-        """Forget the listeners, and keep what makes the next start fast."""
+        """Remove the listeners, and store what makes the next start fast."""
 
 
 class MergingChats(Generic[S]):
     """The chats of one vault; satisfies `Chats`.
 
     Args:
-        locks: The lock of each chat, which the store may use, too.
+        locks: The locks of the chats; the store may use them, too.
     """
 
     def __init__(self, store: VersionStore[S], locks: "ChatLocks") -> None:
@@ -238,7 +238,7 @@ class MergingChats(Generic[S]):
                 stored = self._recent.get(chat)
                 if stored is None:
                     raise
-                # What is known is shown; a change is refused meanwhile.
+                # Show the version that is known; changes are refused until the storage is back.
             return view(stored.version if stored else Version())
 
         return await self._store.run(chat, work)
@@ -246,8 +246,8 @@ class MergingChats(Generic[S]):
     def _newest_now(self, chat: ChatId) -> S | None:
         """The newest version. Blocks.
 
-        What is known of it is looked up in the thread, right before the look at the store, and
-        what is stored is noted there: else a reader beside a writer would read a long chat again.
+        The known version is looked up here, in the thread, right before the store is read, and the
+        read version is noted here: else a reader next to a writer would read a long chat again.
         """
         known = self._recent.get(chat)
         stored = self._store.read(chat, known)
@@ -259,7 +259,7 @@ class MergingChats(Generic[S]):
         return self._recent.get(chat) if self._is_current.get(chat) else None
 
     def _saw(self, chat: ChatId, stored: S | None, known: S | None) -> None:
-        """Remember what was read, unless another thread was faster: that may be newer."""
+        """Remember a read version, unless another thread has noted one, which may be newer."""
         if self._recent.replace(chat, known, stored):
             self._is_current.keep(chat, value=True)
 
@@ -267,10 +267,10 @@ class MergingChats(Generic[S]):
         if read is not None and version.says_the_same(read.version):
             return read
         stored = self._store.put(chat, version, read)
-        self._recent.put(chat, stored)  # at once: who looks before that reads the whole file again
+        self._recent.put(chat, stored)  # at once: until then a reader reads the whole file again
         self._is_current.keep(chat, value=True)
         if read is not None and read.version.is_parsed:
-            _ = stored.version.messages  # which somebody will ask for, and this is a thread
+            _ = stored.version.messages  # parsed now, in this thread: a reader will need them
         return stored
 
     def _note(self, chat: ChatId, stored: S | None, read: S | None) -> None:
@@ -279,7 +279,7 @@ class MergingChats(Generic[S]):
 
 
 class ChatLocks:
-    """A lock for each chat; whoever writes the chat holds it until the change is reported."""
+    """A lock for each chat; a writer holds it until its change is reported."""
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[ChatId, asyncio.Lock] = WeakValueDictionary()
@@ -289,12 +289,12 @@ class ChatLocks:
         return self._locks.setdefault(chat, asyncio.Lock())
 
     def __len__(self) -> int:
-        """The number of those that somebody holds or waits for."""
+        """The number of locks that are held or waited for."""
         return len(self._locks)
 
 
 class RecentVersions(Generic[S]):
-    """Keeps the versions last read or written: at least one, else up to `max_bytes` in all.
+    """Keeps the versions last read or written: up to `max_bytes` in all, but at least one.
 
     Threads may use it.
     """
@@ -315,7 +315,7 @@ class RecentVersions(Generic[S]):
             self._put(chat_id, stored)
 
     def replace(self, chat_id: ChatId, known: S | None, stored: S | None) -> bool:
-        """Remember a version in place of `known`; false if another has taken its place already."""
+        """Remember a version in place of `known`; false if another has replaced that already."""
         with self._lock:
             if self._stored.get(chat_id) is not known:
                 return False

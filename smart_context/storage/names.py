@@ -1,4 +1,4 @@
-"""The names of what is stored: the keys of a vault's documents, and deletions of chats. Pure."""
+"""The names of stored data: of a vault's documents by key, and of deletions of chats. Pure."""
 
 import re
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ _MAX_NAME_BYTES = 200
 
 
 def name_of(key: str) -> str:
-    """A file's name for any key; letters and digits of any script stay as they are.
+    """A file name for any key; letters and digits of any script stay as they are.
 
     Raises:
         ValueError: The key is too long.
@@ -33,21 +33,21 @@ def key_of(name: str) -> str:
 
 
 MOST_AT_ONCE = 9_999
-"""Of one chat within a second."""
+"""The most deletions of one chat within a second."""
 
 _DELETION = re.compile(r"([A-Za-z0-9_-]{1,128})\.(\d{8}T\d{6}Z)-(\d{4})")
 
 
 def deletion_name(chat_id: ChatId, now: datetime, number: int) -> str:
-    """The name of a deletion; `number` counts those of one second from 1."""
+    """The name of a deletion; `number` counts the deletions within one second, from 1."""
     return f"{chat_id}.{file_stamp(now)}-{number:04}"
 
 
 def parsed_deletion(name: str) -> tuple[ChatId, str]:
-    """The chat of a deletion, and when it was deleted: ISO 8601 in UTC.
+    """The chat of a deletion, and the time of the deletion: ISO 8601 in UTC.
 
     Raises:
-        ValueError: It is no such name, or there is no such date.
+        ValueError: The name is not a deletion's, or its date does not exist.
     """
     found = _DELETION.fullmatch(name)
     if found is None:
@@ -57,10 +57,10 @@ def parsed_deletion(name: str) -> tuple[ChatId, str]:
 
 
 def check_deletion(chat_id: ChatId, deletion: str) -> None:
-    """Check that a text names a deletion of the chat, or nothing.
+    """Check that a text is empty, or names a deletion of the chat.
 
     Raises:
-        CommandFailed: It does not, so the chat can't be in the trash under it.
+        CommandFailed: It is neither, so the trash can't have that deletion.
     """
     found = _DELETION.fullmatch(deletion)
     if deletion and (found is None or found[1] != chat_id):
@@ -73,7 +73,7 @@ def not_in_trash(chat_id: ChatId) -> CommandFailed:
 
 
 def exists_again(chat_id: ChatId, advice: str = "") -> CommandFailed:
-    """The error for a deleted chat that can't come back; `advice` begins with a space."""
+    """The error for a deleted chat whose id is in use again; `advice` begins with a space."""
     return CommandFailed(
         f"A chat {chat_id!r} exists again; it was not replaced by the deleted one.{advice}"
     )

@@ -1,4 +1,4 @@
-"""What waits to be told to other processes, and whether they are heard."""
+"""Messages that wait to be sent to other processes, and the log of lost connections."""
 
 import asyncio
 import json
@@ -10,7 +10,7 @@ from smart_context.base.errors import StoreFailed
 from smart_context.base.values import JsonObject
 
 BATCH_S = 0.02
-"""How long messages are gathered, so that a fast answer costs few writes."""
+"""Seconds for which messages are gathered, so that a fast answer costs few writes."""
 
 _MOST_WAITING = 20_000
 _AGAIN_S = 1.0
@@ -18,7 +18,7 @@ _SETTLE_S = 1.0
 
 
 class Outbox:
-    """Messages in order; the oldest go if nobody can be told for long."""
+    """Waiting messages in order; the oldest are dropped if too many wait."""
 
     def __init__(self) -> None:
         self._waiting: deque[JsonObject] = deque(maxlen=_MOST_WAITING)
@@ -34,7 +34,7 @@ class Outbox:
         self._has_some.set()
 
     async def settle(self) -> None:
-        """Wait until all have gone, a second at most; not if nobody sends them."""
+        """Wait until all are sent, for a second at most; don't wait if `run` is not running."""
         if self._is_running:
             try:
                 async with asyncio.timeout(_SETTLE_S):
@@ -43,7 +43,7 @@ class Outbox:
                 return
 
     async def run(self, tell: Callable[[str], Awaitable[None]]) -> None:
-        """Send batches, as JSON, until cancelled; one that fails is sent again."""
+        """Send batches, as JSON, until cancelled; a failed batch is sent again."""
         self._is_running = True
         try:
             while True:
@@ -68,7 +68,7 @@ class Outbox:
 
 
 class ConnectionLog:
-    """Logs once that others are not heard, and once that they are again."""
+    """Logs once when messages of others stop arriving, and once when they arrive again."""
 
     def __init__(self, logger: logging.Logger, what: str) -> None:
         self._logger = logger
@@ -76,13 +76,13 @@ class ConnectionLog:
         self._is_lost = False
 
     def lost(self, error: Exception) -> None:
-        """Note that nothing is heard for now."""
+        """Note that no messages arrive for now."""
         if not self._is_lost:
             self._logger.warning("%s are not heard for now: %s", self._what, error)
         self._is_lost = True
 
     def goes_on(self) -> None:
-        """Note that all is heard."""
+        """Note that all messages arrive."""
         if self._is_lost:
             self._logger.warning("%s are heard again", self._what)
         self._is_lost = False

@@ -1,10 +1,10 @@
-"""What the product asks of storage: small ports, each the size that its users need.
+"""The ports of storage: small interfaces, each the size that its users need.
 
-`files/` keeps what goes through them in the memory folder, `postgres/` in a database. What every
-adapter promises is in `tests/storage/contract/`, which also holds a storage in memory to it;
-`docs/extending.md` says how to write one.
+The adapter `files/` stores data in the memory folder, `postgres/` in a database. Every adapter
+keeps the promises in `tests/storage/contract/`, which also tests a storage in memory;
+`docs/extending.md` explains how to write one.
 
-No path goes through a port. Those that are not async block: their users call them in threads.
+No path goes through a port. Methods that are not async block: their users call them in threads.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -30,10 +30,10 @@ from smart_context.llm.models import Matrix
 T = TypeVar("T")
 
 Revision = Hashable
-"""A state of something stored; equal ones mean that nothing has changed. Not to be looked into."""
+"""An opaque state of something stored; equal states mean that nothing has changed."""
 
 ChangeListener = Callable[[ChatId], None]
-"""Called in the event loop with the chat that changed; one that raises is only logged."""
+"""Called in the event loop with the chat that changed; its errors are only logged."""
 
 Floats = NDArray[np.float32]
 
@@ -42,11 +42,11 @@ Stored = tuple[list[str], Matrix]
 
 
 KEPT_S = 7 * 24 * 3600
-"""How long even an unused file is kept after it was last attached or sent."""
+"""Seconds that an unused file is kept after it was last attached or sent."""
 
 
 class Conflict(Exception):
-    """Somebody else has replaced what was to be replaced; read it again."""
+    """Somebody else has changed the stored object; read it again."""
 
 
 class AnswerClaimed(Exception):
@@ -54,37 +54,37 @@ class AnswerClaimed(Exception):
 
 
 class Faults(NamedTuple):
-    """What is wrong with stored chats."""
+    """The faults of stored chats."""
 
     unreadable: Sequence[tuple[ChatId, str]]  # the chats that can't be read, each with the reason
     set_aside: Sequence[str]  # the names under which damaged documents were set aside
 
 
 class NearMessage(NamedTuple):
-    """A message of some chat, near to what was asked."""
+    """A message of some chat, near to the query."""
 
     chat_id: ChatId
-    revision: str  # the chat's, as `ChatList.revisions` gives it
-    key: str  # that of the message's vector
-    cosine: float  # that of the angle to the query
+    revision: str  # the chat's revision, as `ChatList.revisions` returns it
+    key: str  # the key of the message's vector
+    cosine: float  # the cosine similarity to the query
 
 
 class ChatList(Protocol):
     """The list of chats, and the search in them; raises `StoreFailed` if they can't be listed."""
 
     async def rows(self, person: PersonId) -> list[ChatRow]:
-        """The chats that a person has or that are shared, newest first.
+        """The chats that a person owns or that are shared, newest first.
 
-        A damaged one has a row, too, for the owner of the installation.
+        A damaged chat has a row, too, for the owner of the installation.
         """
 
     async def revisions(self, person: PersonId, *beside: str) -> Mapping[ChatId, str]:
-        """The state of each chat that a person may use; equal texts: nothing has changed.
+        """The state of each chat that a person may use; equal texts mean that nothing has changed.
 
-        Reads only what has changed. The texts can be kept, and compared after a restart.
+        Reads only chats that have changed. The texts can be stored, and compared after a restart.
 
         Args:
-            beside: The names of documents beside the chats whose changes count, too.
+            beside: The names of documents of the chats whose changes count, too.
         """
 
     async def search(self, person: PersonId, query: str, limit: int = MOST_HITS) -> list[ChatHit]:
@@ -102,58 +102,61 @@ class ChatList(Protocol):
     ) -> list[NearMessage] | None:
         """The messages that are nearest in meaning, nearest first, of those that have vectors.
 
-        None of private chats. `None`: this storage can't tell, or there are few messages; read the
-        vectors instead.
+        Leaves out private chats.
 
         Args:
-            model: What made the vectors.
+            model: The model that made the vectors.
             query: Shape (d,).
             without: A chat that is left out.
+
+        Returns:
+            `None` if this storage can't search by meaning, or there are few messages; read the
+            vectors instead.
         """
 
     async def faults(self) -> Faults:
-        """What can't be read, and what was set aside because of that."""
+        """The chats that can't be read, and the damaged documents that were set aside."""
 
 
 class ChatChanges(Protocol):
-    """Events of change, each once, whoever made it."""
+    """Reports of changes, each once, by this process and by others."""
 
     def on_change(self, listener: ChangeListener) -> Callable[[], None]:
-        """Call `listener` after each stored change of any chat, its deletion included.
+        """Call `listener` after each stored change of any chat, including its deletion.
 
-        Other programs' changes are reported while `watch` runs.
+        Changes by other programs are reported while `watch` runs.
 
         Returns:
-            A function that ends this; calling it twice does no harm.
+            A function that removes the listener; it may be called twice.
         """
 
     def on_sidecar_change(self, listener: ChangeListener) -> Callable[[], None]:
-        """Call `listener` after a document beside a chat changed, while `watch` runs.
+        """Call `listener` after a document of a chat changed, while `watch` runs.
 
         A report may come without a change.
 
         Returns:
-            A function that ends this; calling it twice does no harm.
+            A function that removes the listener; it may be called twice.
         """
 
     async def watch(self) -> None:
-        """Report what other programs change until cancelled."""
+        """Report changes by other programs until cancelled."""
 
 
 class ChatTrash(Protocol):
     """The deleted chats; every method raises `StoreFailed` when storage refuses.
 
-    A deleted chat is in the trash of the person whose it was, also if it was shared.
+    A deleted chat is in the trash of its owner, even if it was shared.
     """
 
     async def listed(self, person: PersonId) -> tuple[list[DeletedChat], int]:
         """A person's deleted chats, newest first, at most `MOST_LISTED`, and the number of all."""
 
     async def ids(self, person: PersonId) -> frozenset[ChatId]:
-        """The ids of all of a person's deleted chats, however many."""
+        """The ids of all of a person's deleted chats, without a limit."""
 
     async def person_of(self, chat_id: ChatId) -> PersonId | None:
-        """Whose the chat was that was last deleted under an id; `None` if there is none."""
+        """The owner of the chat that was last deleted under an id, or `None`."""
 
     async def purge(self, chat_id: ChatId, deletion: str = "") -> int:
         """Remove a deleted chat for ever; returns the number of deletions removed.
@@ -169,12 +172,12 @@ class ChatTrash(Protocol):
         """Remove a person's deleted chats for ever; returns the number of deletions removed.
 
         Args:
-            until: Only what was deleted by then, ISO 8601 in UTC; an empty text sets no limit.
+            until: Only deletions up to this time, ISO 8601 in UTC; an empty text sets no limit.
         """
 
 
 class ChatParts(Protocol):
-    """What goes with the chats of a vault."""
+    """The parts that accompany the chats of a vault: their list, changes and trash."""
 
     @property
     def listing(self) -> ChatList:
@@ -192,15 +195,15 @@ class ChatParts(Protocol):
 class Chats(ChatParts, Protocol):
     """The chats of one vault.
 
-    Whose a chat is stands in its document (`chat/documents/document.py`). `save` leaves that as it
-    is; lists, searches and the trash go by it.
+    The owner of a chat is recorded in its document (`chat/documents/document.py`). `save` never
+    changes it; lists, searches and the trash use it.
 
     Every method raises `ChatIdInvalid` for a bad id and `StoreFailed` when storage refuses. Those
     that read a damaged document set it aside and raise `ChatUnreadable`. Callers get copies.
     """
 
     async def load(self, chat_id: str, *, reader: str = ANYBODY) -> JsonObject:
-        """The document; `{"messages": []}` for a chat that does not exist.
+        """The document of a chat; `{"messages": []}` if the chat does not exist.
 
         Args:
             reader: The caller, such as a client's id. A later `save` by the same reader is
@@ -214,11 +217,11 @@ class Chats(ChatParts, Protocol):
     async def snapshot(self, chat_id: str, *keys: str) -> tuple[tuple[Message, ...], JsonObject]:
         """The messages, oldest first, and other keys of the document, from one version.
 
-        Only the keys that are named are copied, all without names: branches can be large.
+        Copies only the named keys, since branches can be large; without names, all keys.
         """
 
     async def value(self, chat_id: str, key: str) -> Any:
-        """What the document has under one of its other keys; `None` for nothing.
+        """The value of one of the document's other keys; `None` if it is missing.
 
         Cheap in chats with large documents: only that value is copied.
         """
@@ -260,9 +263,9 @@ class Chats(ChatParts, Protocol):
         Args:
             change: Called once, in the event loop, with a copy that it changes in place. If it
                 raises or changes nothing, nothing is written.
-            since: Gives the position of the first message that `change` needs. The document that
+            since: Returns the position of the first message that `change` needs. The document that
                 it gets begins there, so that a change at the end of a long chat is cheap.
-            creates: Make a chat that does not exist.
+            creates: Make the chat if it does not exist.
 
         Returns:
             The document that is now stored, with other programs' changes, from that message on.
@@ -281,35 +284,35 @@ class Chats(ChatParts, Protocol):
         """
 
     async def delete(self, chat_id: str) -> None:
-        """Move the chat, and what stands beside it, to the trash.
+        """Move the chat, and all that belongs to it, to the trash.
 
         Raises:
             CommandFailed: There is no such chat.
         """
 
     async def restore(self, chat_id: str, deletion: str = "") -> None:
-        """Restore a deleted chat, by default the last under this id, with what stood beside it.
+        """Restore a deleted chat, by default the last under this id, with all that belonged to it.
 
         Raises:
             CommandFailed: It is not in the trash, or a chat with this id exists again.
         """
 
     async def close(self) -> None:
-        """Forget the listeners, and keep what makes the next start fast."""
+        """Remove the listeners, and store what makes the next start fast."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
     """A JSON object as it was stored."""
 
-    # the object; empty if there is none, or if it is damaged. Not to be changed.
+    # the object, not to be changed; empty if it is missing or damaged
     value: JsonObject = field(default_factory=dict)
-    revision: Revision | None = None  # its state; `None` if there is none
-    is_damaged: bool = False  # what is stored is no object
+    revision: Revision | None = None  # its state; `None` if it is missing
+    is_damaged: bool = False  # True if the stored bytes are not a JSON object
 
 
 class ChatDocuments(Protocol):
-    """JSON objects beside a chat, by name; they are deleted and restored with it.
+    """JSON objects of a chat, by name; they are deleted and restored with it.
 
     Every method raises `StoreFailed` when storage refuses; the old object is intact.
     """
@@ -322,8 +325,8 @@ class ChatDocuments(Protocol):
         Args:
             chat_id: The chat; need not exist.
             names: Lower-case letters, digits, `-` and `_`.
-            known: What was last read or written, in the order of `names`; an object that has not
-                changed since is returned as it is.
+            known: The objects last read or written, in the order of `names`; one that has not
+                changed since is returned itself.
 
         Raises:
             ChatIdInvalid: The id is bad.
@@ -339,16 +342,16 @@ class ChatDocuments(Protocol):
         expected: Revision | None,
         keeps_copy: bool = False,
     ) -> Document:
-        """Replace an object if its revision still is the expected one.
+        """Replace an object if its revision is still the expected one.
 
         Args:
             chat_id: The chat; need not exist.
             name: As for `read`.
             expected: The revision that `value` was made from; `None` for no object.
-            keeps_copy: Keep what is replaced, beside it under a name of its own.
+            keeps_copy: Keep a copy of the replaced object under another name.
 
         Raises:
-            Conflict: It is another; nothing was changed.
+            Conflict: The object has another revision; nothing was changed.
             ChatIdInvalid: The id is bad.
             ValueError: The name is bad.
         """
@@ -358,15 +361,15 @@ class VaultDocuments(Protocol):
     """JSON objects of the vault as a whole, by kind and key. Blocks.
 
     Every method raises `StoreFailed` when storage refuses, and `read` also for a damaged object.
-    The kind is a plain lower-case word, and empty for an object that a vault has one of. The key
-    is any text; an empty one names nothing.
+    The kind is a plain lower-case word; it is empty for objects that exist once in a vault. The key
+    is any text; an empty key names nothing.
     """
 
     def read(self, kind: str, key: str) -> JsonObject | None:
         """The object; `None` if there is none."""
 
     def write(self, kind: str, key: str, value: Mapping[str, Any]) -> str:
-        """Store an object in place of the previous one; returns where it is, for users.
+        """Store an object in place of the previous one; returns its place, for users.
 
         Raises:
             ValueError: The key is too long.
@@ -375,7 +378,7 @@ class VaultDocuments(Protocol):
     def add(self, kind: str, key: str, value: Mapping[str, Any]) -> bool:
         """Store an object unless there is one; True if it was stored.
 
-        Of several processes that add one at the same time, one does.
+        If several processes add one at the same time, just one succeeds.
 
         Raises:
             ValueError: The key is too long.
@@ -389,46 +392,46 @@ class VaultDocuments(Protocol):
 
 
 class Log(Protocol):
-    """Lines that are only added.
+    """An append-only list of lines.
 
     Every method raises `StoreFailed` when storage refuses; the earlier lines are intact.
     """
 
     async def append(self, *lines: bytes) -> Revision | None:
-        """Add lines, all or none; none of them holds a line break.
+        """Add lines, all or none; no line holds a line break.
 
         Returns:
-            Its state then, as `revision` gives it.
+            The new state, as `revision` returns it.
         """
 
     async def revision(self) -> Revision | None:
-        """Its state; `None` if there is nothing in it."""
+        """The state of the log; `None` if it is empty."""
 
     async def lines(self) -> list[bytes]:
-        """The lines that are kept, oldest first, without empty ones."""
+        """The kept lines, oldest first, without empty ones."""
 
     async def since(self, place: int) -> tuple[list[bytes], int]:
-        """The lines that were added since, and the place to go on from.
+        """The lines that were added since a place, and the place to go on from.
 
         Args:
-            place: 0, or what an earlier call returned. In a log with limits it does not last.
+            place: 0, or the place from an earlier call. In a log with limits it may become invalid.
         """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a log keeps at most; its oldest lines are dropped."""
+    """The limits of a log; its oldest lines are dropped."""
 
-    lines: int  # the number of lines that stay when some are dropped
-    slack: int  # further lines that are kept until then, so that most appends only append
-    bytes: int  # the size; a quarter of it is freed at once
+    lines: int  # the number of lines that are kept when some are dropped
+    slack: int  # extra lines before some are dropped, so that most appends only append
+    bytes: int  # the most bytes; a quarter of them is freed at once
 
 
 class Logs(Protocol):
     """The logs of one vault."""
 
     def beside(self, chat_id: ChatId, name: str, limits: Limits) -> Log:
-        """A log beside a chat; it is deleted and restored with it."""
+        """A log of a chat; it is deleted and restored with the chat."""
 
     def of_vault(self, kind: str, key: str) -> Log:
         """A log of the vault as a whole, which several processes may add to."""
@@ -437,20 +440,20 @@ class Logs(Protocol):
 class ChatVectors(Protocol):
     """The vectors of one chat's messages by one model. Blocks; one call at a time."""
 
-    has_additions: bool  # vectors were added since they were last replaced as a whole
+    has_additions: bool  # True if vectors were added since the last `replace`
 
     def read(self) -> Stored:
-        """The vectors as they were given; none if they are missing or damaged."""
+        """The stored vectors; none if they are missing or damaged."""
 
     def replace(self, keys: Sequence[str], vectors: Matrix) -> None:
-        """Store these in place of all.
+        """Store these vectors in place of all others.
 
         Raises:
-            StoreFailed: Storage refuses; the old ones are intact.
+            StoreFailed: Storage refuses; the old vectors are intact.
         """
 
     def append(self, keys: Sequence[str], vectors: Matrix) -> None:
-        """Add vectors; the cost doesn't depend on how many there are.
+        """Add vectors; the cost doesn't depend on the number of stored ones.
 
         Raises:
             OSError, StoreFailed: Storage refuses.
@@ -461,7 +464,7 @@ class Vectors(Protocol):
     """The vectors of chats' messages."""
 
     def of(self, chat_id: ChatId, model: str) -> ChatVectors:
-        """Those of a chat by a model; what another model made is not used, and replaced."""
+        """The vectors of a chat by a model; those of another model are ignored, and replaced."""
 
 
 def no_vectors() -> Stored:
@@ -470,7 +473,7 @@ def no_vectors() -> Stored:
 
 
 class Blobs(Protocol):
-    """The files that were attached to messages, each once; satisfies `AttachmentResolver`."""
+    """The attached files of messages, each stored once; satisfies `AttachmentResolver`."""
 
     async def put(self, name: str, content: bytes) -> AttachedFile:
         """Store a file.
@@ -484,40 +487,41 @@ class Blobs(Protocol):
         """A file's name, type and size; `None` when it is gone."""
 
     async def read(self, id: str) -> str | None:  # noqa: A002  the seed's name
-        """The text of a file; `None` when it has none, or is gone."""
+        """The text of a file; `None` when it has no text, or is gone."""
 
     async def content(self, key: str) -> bytes | None:
         """All of a file; `None` when it is gone."""
 
     async def data_uri(self, key: str) -> str | None:
-        """An image as a model takes it; `None` for anything else, and for one that is too large."""
+        """An image as a `data:` address for a model; `None` for other files and large images."""
 
     async def keep(self, key: str) -> None:
         """Note that a file is used again, so that it is not removed as unused."""
 
 
 class AnswerJournal(Protocol):
-    """The pieces of one answer as they arrive, of which a killed process loses none.
+    """Stores the pieces of one answer as they arrive, so that a killed process loses few or none.
 
-    What storage refuses is kept and tried again with the next piece; the answer goes on.
+    Pieces that storage refuses are kept and tried again with the next piece; the answer goes on.
     """
 
     @property
     def problem(self) -> str:
-        """Why storage does not hold all that has arrived, for the user; empty if it does."""
+        """The reason, for the user, why some pieces are not stored; empty if all are."""
 
     def claim(self) -> Arrived | None:
         """Keep other processes from answering in this chat until the journal is closed; blocks.
 
         Returns:
-            What a killed process left of its answer. Store it: the first piece overwrites it.
+            The part of an answer that a killed process left. Store it: the first piece overwrites
+            it.
 
         Raises:
             AnswerClaimed: Another process is answering.
         """
 
     def reserve(self) -> None:
-        """Forget what a killed process left, and take room for the pieces; blocks."""
+        """Discard what a killed process left, and reserve room for the pieces; blocks."""
 
     def append(self, text: str) -> None:
         """Write the next piece."""
@@ -526,13 +530,13 @@ class AnswerJournal(Protocol):
         """Write the parts that led to the answer; they replace the pieces so far."""
 
     def flush(self) -> None:
-        """Try again to write what was refused before."""
+        """Try again to write the pieces that were refused."""
 
     def finish(self) -> None:
         """Remove the journal: the answer is in the chat."""
 
     def close(self) -> None:
-        """Stop journalling and leave what there is for the next start."""
+        """Stop journalling, and leave the journal for the next start."""
 
 
 class InterruptedAnswer(Protocol):
@@ -540,10 +544,10 @@ class InterruptedAnswer(Protocol):
 
     @property
     def arrived(self) -> Arrived | None:
-        """What its process left of it; `None` if nothing of use."""
+        """The part that its process left; `None` if that is of no use."""
 
     def remove(self) -> None:
-        """Remove its journal: the chat holds what there is. Blocks."""
+        """Remove its journal: the chat holds all of it. Blocks."""
 
     def release(self) -> None:
         """Let others claim the chat's answer; does nothing after `remove`."""
@@ -556,10 +560,10 @@ class Answers(Protocol):
         """The journal of an answer, not yet claimed."""
 
     def interrupted(self) -> Sequence[ChatId]:
-        """The chats that have a journal which nobody is writing."""
+        """The chats that have a journal that no process is writing."""
 
     def arriving(self, chat_id: ChatId) -> Arrived | None:
-        """What is in the journal of a chat's answer, whoever writes it; `None` for nothing."""
+        """The content of the journal of a chat's answer, by any process, or `None`."""
 
     def take_over(self, chat_id: ChatId) -> InterruptedAnswer | None:
         """Claim the answer of a chat to repair it; `None` if a process is writing it.
@@ -581,28 +585,28 @@ class Events(Protocol):
         """True if there may be other processes."""
 
     def send(self, message: JsonObject) -> None:
-        """Tell the others soon; never blocks, and tries again until they can be told."""
+        """Send a message soon; never blocks, and tries again until that succeeds."""
 
     async def listen(self, heard: ProcessListener, begun: Callable[[], None]) -> None:
-        """Send what there is, and hear the others, until cancelled.
+        """Send the waiting messages, and receive those of others, until cancelled.
 
         Args:
-            heard: Gets each message of the others.
-            begun: Called once nothing that is sent from now on is missed.
+            heard: Called with each message of the others.
+            begun: Called once, when no message that is sent from then on can be missed.
         """
 
     async def settle(self) -> None:
-        """Wait until what was sent has gone; a second at most."""
+        """Wait until the waiting messages are sent; a second at most."""
 
 
 class Leases(Protocol):
-    """Work that one process at a time may do; a lease ends 20 s after its process has."""
+    """Leases for work that only one process at a time may do; one ends 20 s after its process."""
 
     def held(self, name: str) -> AbstractAsyncContextManager[None]:
         """Hold a lease during the block; waits until it is free.
 
         Raises:
-            StoreFailed: It can't be had.
+            StoreFailed: The lease can't be taken.
         """
 
 
@@ -610,7 +614,7 @@ class SharedRecords(Protocol):
     """Small values that all servers of a team share."""
 
     def of(self, name: str, adapter: TypeAdapter[T], empty: T) -> SharedValue[T]:
-        """The value of a name; `empty` before its first change."""
+        """The value with a name; `empty` before its first change."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -618,22 +622,22 @@ class Storage:
     """All storage of one vault; every part of the product gets the ports that it uses."""
 
     chats: Chats
-    documents: ChatDocuments  # JSON objects beside chats
+    documents: ChatDocuments  # JSON objects of chats
     vault_documents: VaultDocuments  # JSON objects of the vault as a whole
-    logs: Logs  # lines that are only added
+    logs: Logs  # append-only lists of lines
     vectors: Vectors  # the vectors of chats' messages
-    blobs: Blobs  # what was attached to messages
+    blobs: Blobs  # attached files of messages
     answers: Answers  # answers that are being written
     events: Events  # messages to the other processes
-    leases: Leases  # work that one process at a time may do
-    caches: Caches  # what this machine can make again
-    # removes what crashes left, and attached files that nothing has named for a week. Takes the
-    # time in seconds since 1970, blocks, and returns the files' keys.
+    leases: Leases  # for work that only one process at a time may do
+    caches: Caches  # files that this machine can make again
+    # removes what crashes left, and attached files that were not used for a week and that nothing
+    # names. Takes the time in seconds since 1970, blocks, and returns the files' keys.
     clear_up: Callable[[float], Sequence[str]]
-    close: Callable[[], None] = lambda: None  # ends what it has open. Blocks.
-    # what all servers share; `None` where that is in the user's folder
+    close: Callable[[], None] = lambda: None  # closes all that is open. Blocks.
+    # values that all servers share; `None` where they are in the user's folder
     records: SharedRecords | None = None
-    # returns if it answers, raises `StoreFailed` if not. Blocks for some seconds at most.
+    # returns if the storage answers, else raises `StoreFailed`. Blocks for some seconds at most.
     check: Callable[[], None] = lambda: None
-    # what is known of its state, by name, each with what it is
+    # figures of its state, by name, each with its description
     figures: Callable[[], Mapping[str, tuple[str, float]]] = dict

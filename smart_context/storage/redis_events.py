@@ -1,4 +1,4 @@
-"""Messages between processes by way of a Redis stream, which keeps the last of them."""
+"""Messages between processes through a Redis stream, which keeps the last 10,000 or so."""
 
 import asyncio
 import json
@@ -22,11 +22,11 @@ _AGAIN_S = 1.0
 
 
 class RedisEvents:
-    """Messages by way of a Redis; satisfies `Events`.
+    """Messages through a Redis server; satisfies `Events`.
 
     Args:
-        url: Where it is: `redis://host:6379/0`.
-        vault: Names the vault among those that share it.
+        url: Its address: `redis://host:6379/0`.
+        vault: Returns the id of the vault, which tells it from others on the same server.
     """
 
     is_shared = True
@@ -97,7 +97,7 @@ class RedisEvents:
 
 
 async def _given_up(reading: Awaitable[Any]) -> Any:
-    """The outcome of a read; one that is cancelled is left alone, for it may not notice."""
+    """The outcome of a read; when cancelled, does not wait for the read, which may not notice."""
     task = asyncio.ensure_future(reading)
     task.add_done_callback(lambda done: done.cancelled() or done.exception())
     try:

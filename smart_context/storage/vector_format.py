@@ -20,14 +20,14 @@ from smart_context.llm.models import Matrix
 
 VERSION = 1
 DAMAGED = (ValueError, KeyError, TypeError, RecursionError)
-"""What the readers raise for what they can't read."""
+"""The errors that the readers raise for damaged content."""
 
 _RECORD = struct.Struct("<HI")
 _FLOAT_BYTES = 4
 
 
 class VectorHead(NamedTuple):
-    """Which model made the vectors, and how many numbers each has."""
+    """The model that made the vectors, and the number of dimensions."""
 
     model: str
     width: int
@@ -48,7 +48,7 @@ class _Document(TypedDict):
 
 
 def encoded_vectors(model: str, keys: Sequence[str], vectors: Matrix) -> Iterator[bytes]:
-    """The JSON file of some vectors, in pieces: as a whole it takes more memory than they do."""
+    """The JSON file of some vectors, in pieces: whole, it would take more memory than they do."""
     width = vectors.shape[1] if vectors.ndim > 1 else 0
     head = json.dumps({**VectorHead(model, width).document(), "vectors": {}}, ensure_ascii=False)
     yield _in_utf_8(head[:-2])
@@ -107,7 +107,7 @@ def _head(document: Any) -> VectorHead:
 
 
 def _read_patiently(content: bytes) -> _Document:
-    """Read what pydantic refuses although we may have written it: ids with lone surrogates."""
+    """Read a file that pydantic refuses although it is valid here: ids with lone surrogates."""
     document = json.loads(content.decode("utf-8", "surrogatepass"))
     vectors = document["vectors"]
     if not isinstance(vectors, dict) or type(document["dimensions"]) is not int:

@@ -1,13 +1,13 @@
-"""The journal of an answer in progress, and the claim to write it: kill -9 loses nothing of it.
+"""The journal of an answer in progress, and the claim to write it: kill -9 loses no piece.
 
 Writing each piece into a long chat would rewrite the whole chat. The pieces are appended to
 `<chat_id>.answer.jsonl` instead; the chat is written once, when the answer is complete:
 
     journal = answers.journal(chat_id, message_id)
     left = journal.claim()           # from now on no other process answers in this chat
-    journal.reserve()                # once that is stored: a disk that fills up takes the pieces
+    journal.reserve()                # after storing it; then a full disk still takes the pieces
     journal.append(piece)            # for each piece
-    journal.step(parts)              # what led to the answer, such as a tool's result
+    journal.step(parts)              # the parts before the answer, such as a tool's result
     await store.update(…)            # the whole answer
     journal.finish()
 
@@ -46,7 +46,7 @@ _log = logging.getLogger(__name__)
 
 
 class FileAnswers:
-    """The journals beside the chats in a folder; satisfies `Answers`."""
+    """The journals next to the chats in a folder; satisfies `Answers`."""
 
     def __init__(self, folder: Path | Place) -> None:
         self._folder = folder_of(folder)
@@ -114,7 +114,7 @@ class FileJournal:
     logged and the piece is written with the next one; the answer continues.
 
     Attributes:
-        problem: Why the disk does not hold all that has arrived, for the user; empty if it does.
+        problem: The reason, for the user, why some pieces are not on the disk; empty if all are.
     """
 
     def __init__(self, path: Path | Place, message_id: MessageId) -> None:
@@ -130,7 +130,8 @@ class FileJournal:
         """Keep other processes from answering in this chat until the journal is closed; blocks.
 
         Returns:
-            What a killed process left of its answer. Store it: the first piece overwrites it.
+            The part of an answer that a killed process left. Store it: the first piece overwrites
+            it.
 
         Raises:
             AnswerClaimed: If another process is answering.
@@ -143,7 +144,7 @@ class FileJournal:
             return None
 
     def reserve(self) -> None:
-        """Forget what a killed process left, and take room on the disk for the pieces; blocks."""
+        """Discard what a killed process left, and reserve room on the disk for pieces; blocks."""
         try:
             if self._claim is not None:
                 self._claim.clear()
@@ -162,7 +163,7 @@ class FileJournal:
         self._keep({"steps": list(parts)})
 
     def flush(self) -> None:
-        """Try again to write what the disk refused before."""
+        """Try again to write the pieces that the disk refused."""
         if self._is_over:
             return
         try:

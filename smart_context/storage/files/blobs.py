@@ -26,7 +26,7 @@ from smart_context.chat.files.attached_file import (
 from smart_context.chat.files.file_text import MAX_PLAIN_CHARACTERS, text_of
 
 FILES_FOLDER = "files"
-"""Where a vault's files are, in its memory folder."""
+"""The folder of attached files in a vault's memory folder."""
 
 _MAX_ABOUT_BYTES = 1 << 16
 _MAX_TEXT_BYTES = 4 * MAX_PLAIN_CHARACTERS + 1024  # and the note that it was cut
@@ -36,7 +36,7 @@ class FileBlobs:
     """The files that were attached to messages; satisfies `Blobs`.
 
     Args:
-        folder: Where they are; the first file makes it.
+        folder: Their folder; made with the first file.
         read_text: Reads new files; a server passes one that a hostile file can't block.
     """
 
@@ -78,7 +78,7 @@ class FileBlobs:
 
     def _touch(self, key: str) -> None:
         if is_key(key):
-            # Whoever reads the file notices if it is gone.
+            # A missing file is noticed when it is read.
             with contextlib.suppress(OSError), opened(self._folder) as folder:
                 folder.touch(key)
 

@@ -1,4 +1,4 @@
-"""What this machine can make again, as files in the memory folder."""
+"""Caches of this machine, which can be made again, as files in the memory folder."""
 
 import sqlite3
 from pathlib import Path
@@ -16,7 +16,7 @@ class FileCaches:
     """The files in `index/` of a memory folder; satisfies `Caches`.
 
     Args:
-        makes_folder: Make it when it is missing; if not, nothing is kept until it is there.
+        makes_folder: Make a missing memory folder; if false, nothing is kept until it exists.
     """
 
     def __init__(self, memory: Path | Place, *, makes_folder: bool = False) -> None:
@@ -24,11 +24,11 @@ class FileCaches:
         self._makes_folder = makes_folder
 
     def can_keep(self) -> bool:
-        """True if the memory folder is there, or may be made."""
+        """True if the memory folder exists, or may be made."""
         return self._makes_folder or is_folder(self._memory)
 
     def has(self, name: str) -> bool:
-        """True if there is something of that name, whatever it is."""
+        """True if anything has that name, even if it is not a file."""
         try:
             return signature_of(self._place(name)) is not None
         except StoreFailed:

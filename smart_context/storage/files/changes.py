@@ -23,10 +23,10 @@ from smart_context.storage.listeners import ReportedChanges
 _log = logging.getLogger(__name__)
 
 STEP_MS = 50
-"""Changes that follow each other this fast are reported together."""
+"""Changes within this time are reported together."""
 
 LOOK_AGAIN_S = 2.0
-"""How often the whole folder is checked, since some systems report no changes or lose reports."""
+"""Seconds between checks of the whole folder: some systems report no changes, or lose reports."""
 
 _APPEARS_S = 1.0
 
@@ -79,7 +79,7 @@ async def _reported(folder: Place, look_again_s: float) -> AsyncGenerator[Touche
         async for batch in changes:
             yield _touched_in(batch) if batch else None
             if await run_uncancelled(lambda: _inode(folder)) != watched:
-                return  # another folder of that name, which needs a new watch
+                return  # the folder was replaced by another, which needs a new watch
 
 
 def _touched_in(batch: set[tuple[Change, str]]) -> Touched:
@@ -107,7 +107,7 @@ class FileChanges(ReportedChanges[Signature]):
     """The changes of chats by the states of their files; satisfies `ChatChanges`.
 
     Args:
-        lock: The lock of a chat; whoever writes the chat holds it until the change is reported.
+        lock: Returns the lock of a chat; a writer holds it until its change is reported.
     """
 
     def __init__(self, folder: Place, lock: Callable[[ChatId], asyncio.Lock]) -> None:

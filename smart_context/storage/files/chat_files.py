@@ -46,7 +46,7 @@ class Stored:
 
     @property
     def size(self) -> int:
-        """What it takes to remember it, in bytes."""
+        """The memory that it takes, in bytes."""
         return self.signature.size + _PER_MESSAGE * len(self.version.entries)
 
 
@@ -55,7 +55,7 @@ class Damaged(Exception):
 
     Attributes:
         signature: The file's state.
-        reason: Why it can't be read.
+        reason: The reason why it can't be read.
     """
 
     def __init__(self, signature: Signature, reason: str) -> None:
@@ -124,7 +124,7 @@ class ChatFiles:
         place = self.place(chat_id)
         for attempt in range(_ATTEMPTS):
             expected = read.signature if read else None
-            # A reader who comes before the folder is synchronised need not read the whole file.
+            # Noted early: until the folder is synchronised, readers need not read the whole file.
             note = partial(self._note, chat_id, version)
             content = version.encode()
             if too_many := too_much(content):
@@ -172,7 +172,7 @@ class ChatFiles:
                 f"{place} can't be read as a chat ({damaged.reason}) and could not be set aside: "
                 f"{error.strerror or error}. Move it elsewhere yourself."
             ) from error
-        # Whoever looked may be cancelled before it can tell, and nobody else would find out.
+        # Logged at once: the caller may be cancelled before it can report this.
         _log.warning(
             "%s can't be read as a chat (%s): it was set aside as %s", place, damaged.reason, target
         )
@@ -180,7 +180,7 @@ class ChatFiles:
 
 
 def _refuse_other_case(folder: Folder, name: str, signature: Signature) -> None:
-    # One more stat tells whether the file system ignores case; only then list the names.
+    # One more stat shows if the file system ignores case; only then list the names.
     try:
         if folder.status(name.swapcase()).st_ino != signature.inode:
             return

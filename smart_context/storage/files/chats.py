@@ -102,12 +102,12 @@ class FileVersions:
         self.changes.tell(chat, await run_uncancelled(lambda: signature_of(place)))
 
     async def close(self) -> None:
-        """Forget the listeners, and keep the list of chats for the next start."""
+        """Remove the listeners, and store the list of chats for the next start."""
         self.changes.close()
         await self.listing.close()
 
     async def run(self, chat: ChatId, work: Callable[[], T]) -> T:
-        """Run work in a thread; a damaged file is looked at again, then set aside."""
+        """Run work in a thread; a damaged file is read again while it is fresh, then set aside."""
         for _ in range(_LOOKS_AT_DAMAGE):
             try:
                 return await run_uncancelled(work)

@@ -1,4 +1,4 @@
-"""Claims of answers: of all processes, the one that writes an answer holds its journal open."""
+"""Claims of answers: the process that writes an answer keeps its journal open and locked."""
 
 import contextlib
 import errno
@@ -17,10 +17,10 @@ from smart_context.base.disk.places import Place, place_of
 from smart_context.storage.ports import AnswerClaimed
 
 MAX_JOURNAL_BYTES = 32 << 20
-"""The most that is read back of an answer after a crash."""
+"""The most bytes of an answer that are read after a crash."""
 
 RESERVED_BYTES = 64 << 10
-"""Room on the disk for what follows: twice a usual answer."""
+"""The room that is reserved on the disk for further pieces: twice a usual answer."""
 
 _PAUSE_S = 0.01
 _FLAGS = os.O_RDWR | os.O_CREAT
@@ -62,13 +62,13 @@ class AnswerClaim:
         self._size = end
 
     def reserve(self, end: int = 0) -> None:
-        """Take room on the disk, so that one that fills up takes the next 64 KiB nevertheless.
+        """Reserve room on the disk for the next 64 KiB, which even a full disk then takes.
 
-        `append` takes more in time. Where there is no room, or the system can't, nothing happens.
-        The file ends in zeros meanwhile; who reads it after a crash passes over them.
+        `append` reserves more in time. Where there is no room, or the system can't, nothing
+        happens. The file ends in zeros meanwhile; readers after a crash skip them.
 
         Args:
-            end: How long the content is going to be, if longer than now.
+            end: The size that the content is going to have, if larger than now.
         """
         wanted = max(end, self._size) + RESERVED_BYTES
         self._reserved = self._reserved or 0
@@ -101,11 +101,11 @@ class AnswerClaim:
         if not MOVES_OPEN_FILES:
             self._close()
         with contextlib.suppress(OSError), opened(self._place.parent) as folder:
-            folder.remove(self._place.name)  # while it is claimed: a later file is not ours
+            folder.remove(self._place.name)  # while claimed: a later file is another's
 
     def _close(self) -> None:
         if self._descriptor is not None:
-            unlock(self._descriptor)  # Windows takes its time after the file is closed
+            unlock(self._descriptor)  # Windows releases it only some time after the file is closed
             os.close(self._descriptor)
             self._descriptor = None
 
@@ -120,7 +120,7 @@ def claim_answer(path: Path | Place, *, patience_s: float = 0.0) -> AnswerClaim:
 
     Args:
         path: The journal; made when it is missing.
-        patience_s: How long to wait for a process that holds or inspects it.
+        patience_s: Seconds to wait for a process that holds or inspects it.
 
     Raises:
         AnswerClaimed: If another process has it.

@@ -1,4 +1,4 @@
-"""A memory folder, piece by piece. Blocks."""
+"""The contents of a memory folder, piece by piece, for copies of a storage. Blocks."""
 
 import os
 import stat
@@ -14,7 +14,7 @@ _ABOUT, _TEXT = ".json", ".txt"
 
 
 class FolderContents:
-    """What a memory folder holds; satisfies `Contents`. No link is followed.
+    """The contents of a memory folder; satisfies `Contents`. No link is followed.
 
     Args:
         memory: The folder; made by the first piece.
@@ -61,7 +61,7 @@ class FolderContents:
         return piece.kind
 
     def identity(self) -> Hashable:
-        """The folder itself, wherever links lead to it; its path if it is not there yet."""
+        """The device and inode of the folder, links followed; its path if it does not exist."""
         try:
             found = self._memory.path.stat()
         except FileNotFoundError:
@@ -69,7 +69,7 @@ class FolderContents:
         return found.st_dev, found.st_ino
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no file is open."""
 
 
 def _paths(folder: Folder, above: str = "") -> Iterator[str]:

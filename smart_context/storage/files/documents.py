@@ -1,4 +1,4 @@
-"""JSON objects on disk: side-cars of chats, and those of the vault as a whole."""
+"""JSON objects on disk: side-cars of chats, and objects of the vault as a whole."""
 
 import contextlib
 import json
@@ -29,16 +29,16 @@ from smart_context.storage.names import key_of, name_of
 from smart_context.storage.ports import Conflict, Document, Revision
 
 MAX_BYTES = 32 << 20
-"""The largest object beside a chat."""
+"""The largest side-car of a chat, in bytes."""
 
 MAX_VAULT_BYTES = 16 << 20
-"""The largest object of the vault as a whole."""
+"""The largest object of the vault as a whole, in bytes."""
 
 _logger = logging.getLogger(__name__)
 
 
 class FileDocuments:
-    """`<chat_id>.<name>.json`, beside the chats in a folder; satisfies `ChatDocuments`."""
+    """The files `<chat_id>.<name>.json`, next to the chats; satisfies `ChatDocuments`."""
 
     def __init__(self, folder: Path | Place) -> None:
         self._folder = folder_of(folder)
@@ -46,7 +46,7 @@ class FileDocuments:
     async def read(
         self, chat_id: str, *names: str, known: Sequence[Document] = ()
     ) -> tuple[Document, ...]:
-        """The objects of these names; a damaged one is empty, and says that it is."""
+        """The objects of these names; a damaged one is empty and marked as damaged."""
         places = [self._place(chat_id, name) for name in names]
         before = zip_longest(places, known[: len(places)])
         return await run_uncancelled(lambda: tuple(_read(place, last) for place, last in before))
@@ -85,7 +85,7 @@ def _read(place: Place, last: Document | None) -> Document:
 def _replaced(
     place: Place, value: Mapping[str, Any], expected: Revision | None, *, keeps_copy: bool = False
 ) -> Document:
-    before = cast("Signature | None", expected)  # as `_read` and this gave it
+    before = cast("Signature | None", expected)  # as `_read` or this function returned it
     try:
         if keeps_copy and before is not None:
             _keep_copy(place, before)
@@ -96,7 +96,7 @@ def _replaced(
 
 
 def _keep_copy(place: Place, damaged: Signature) -> None:
-    """Keep a damaged file under a name of its own, beside what replaces it."""
+    """Keep a copy of a damaged file, under another name in the same folder."""
     found = read_file(place, max_bytes=MAX_BYTES)
     if found is None or found[0] != damaged:
         raise FileChanged(str(place))
@@ -109,13 +109,13 @@ def _keep_copy(place: Place, damaged: Signature) -> None:
 
 
 _ATLAS = "atlas"
-"""The key of the atlas, which is shown as `atlas.jsonl`: with `.json` it would be a chat's file."""
+"""The key of the atlas. Its file is `atlas.jsonl`: with `.json` it would be a chat's file."""
 
 
 class FileVaultDocuments:
-    """`<kind>/<key>.json`, or `.<key>.json` without a kind; satisfies `VaultDocuments`.
+    """The files `<kind>/<key>.json`, without a kind `.<key>.json`; satisfies `VaultDocuments`.
 
-    The file of a key has the key's name, but for characters that a file's name can't hold.
+    A file has the name of its key, with escapes for characters that no file name can hold.
     """
 
     def __init__(self, folder: Path | Place) -> None:
@@ -194,7 +194,7 @@ class FileVaultDocuments:
 
 
 def _check_spelling(place: Place) -> None:
-    """Keep the file of another key, which some systems find by this name, too."""
+    """Refuse to replace the file of another key, which some systems find by this name, too."""
     with contextlib.suppress(OSError), opened(place.parent) as folder:
         if not folder.lists(place.name):
             raise StoreFailed(f"{place} is kept under another spelling of its name; rename one.")

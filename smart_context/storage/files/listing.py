@@ -59,7 +59,7 @@ class FileList:
         return [row for row in await self._all() if row.may_use(person)]
 
     async def revisions(self, person: PersonId, *beside: str) -> dict[ChatId, str]:
-        """The states of the files: when each was written, its size and its number."""
+        """The states of the files: each one's time of writing, size and inode."""
         async with self._lock:
             return await run_uncancelled(lambda: self._revisions(person, beside))
 
@@ -73,18 +73,18 @@ class FileList:
             )
 
     async def nearest(self, *asked: object) -> None:
-        """`None`: vectors are to be read."""
+        """`None`: this storage can't search by vectors."""
 
     async def faults(self) -> Faults:
         rows = await self._all()
         return await run_uncancelled(lambda: self._faults(rows))
 
     async def close(self) -> None:
-        """Keep the rows on disk for the next start."""
+        """Write the rows to disk for the next start."""
         await run_uncancelled(self._keep_index)
 
     def put(self, chat_id: ChatId, stored: Stored) -> None:
-        """Use what was just stored, so that its file need not be read."""
+        """Update a chat's row from its stored version, so that its file need not be read."""
         row = row_of(chat_id, stored.version, stored.signature)
         self._known[chat_id] = stored.signature, row
 
@@ -106,7 +106,7 @@ class FileList:
         return in_order(self._current())
 
     def _current(self) -> list[tuple[Signature, ChatRow]]:
-        """The rows as the files are now."""
+        """The rows of the files in their current states."""
         if not self._has_index:
             self._has_index = True
             self._known = {**_read_index(self._folder), **self._known}
@@ -175,7 +175,7 @@ class FileList:
 
 
 def _read_index(folder: Place) -> dict[ChatId, tuple[Signature, ChatRow]]:
-    """The rows that were kept; none when the file is missing or damaged."""
+    """The rows on disk; none when the file is missing or damaged."""
     index = read_object(folder / INDEX_NAME)
     with contextlib.suppress(ValueError, TypeError):
         match index:
@@ -185,7 +185,7 @@ def _read_index(folder: Place) -> dict[ChatId, tuple[Signature, ChatRow]]:
 
 
 def _write_index(folder: Place, rows: Mapping[ChatId, tuple[Signature, ChatRow]]) -> None:
-    """Keep the rows for the next start; does nothing if the disk refuses."""
+    """Write the rows to disk for the next start; does nothing if the disk refuses."""
     chats = {chat_id: [*signature, *astuple(row)[1:]] for chat_id, (signature, row) in rows.items()}
     with contextlib.suppress(StoreFailed):
         write_object(folder / INDEX_NAME, {"version": _INDEX_VERSION, "chats": chats})

@@ -1,4 +1,4 @@
-"""Logs on disk: a file with a line for each entry, which is only appended to."""
+"""Logs on disk: append-only files with a line for each entry."""
 
 import asyncio
 import io
@@ -56,9 +56,9 @@ class FileLog:
     """One file; satisfies `Log`.
 
     Args:
-        lock: Held while it is written.
+        lock: Held while the file is written.
         counts: The number of lines of files.
-        limits: What is kept of it; everything by default.
+        limits: The most that is kept of the log; everything by default.
     """
 
     def __init__(
@@ -82,11 +82,11 @@ class FileLog:
         return await run_uncancelled(lambda: signature_of(self._place))
 
     async def lines(self) -> list[bytes]:
-        """The lines that are kept, oldest first; one that a crash cut short is among them."""
+        """The kept lines, oldest first, including one that a crash cut short."""
         return await run_uncancelled(self._lines)
 
     async def since(self, place: int) -> tuple[list[bytes], int]:
-        """The whole lines that were added since, and the place to go on from."""
+        """The whole lines that were added since a place, and the place to go on from."""
         return await run_uncancelled(lambda: self._since(place))
 
     def _append(self, content: bytes, added: int) -> Signature:
@@ -134,7 +134,7 @@ class FileLog:
 
 
 class _Counts:
-    """The number of lines of logs by their size, so that long ones are not read each time."""
+    """Remembers the number of lines of logs for their size, so that long ones are read once."""
 
     def __init__(self) -> None:
         self._known: LRUCache[Place, tuple[int, int]] = LRUCache(_COUNTED)
@@ -159,7 +159,7 @@ class _Counts:
 
 
 def _append(place: Place, content: bytes) -> Signature:
-    """The state of the file afterwards."""
+    """Append to a file, and return its new state."""
     descriptor = open_file(place, os.O_RDWR | os.O_APPEND | os.O_CREAT)
     with os.fdopen(descriptor, "r+b", buffering=0) as file:
         # End a line that a crash cut short, so that it does not damage the next one.

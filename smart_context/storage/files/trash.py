@@ -1,4 +1,4 @@
-"""Moves deleted chats with their side-cars to the trash, and back, or removes them for ever.
+"""Moves deleted chats with their side-cars to the trash and back, or removes them for ever.
 
 Each deletion gets its own folder, `trash/<chat_id>.<time>/`, so deleting an id twice loses nothing.
 The document is moved first on the way out and last on the way back: whenever the process is killed,
@@ -37,10 +37,10 @@ TRASH = "trash"
 
 
 def deletions(chats: Place, chat_id: ChatId | None = None) -> list[str]:
-    """The names of the deletions' folders, the newest first; other entries are not ours.
+    """The names of the deletions' folders, the newest first; ignores other entries.
 
     Args:
-        chat_id: Only those of this chat, which is cheap in a full trash.
+        chat_id: Only the deletions of this chat; cheap even if the trash is full.
 
     Raises:
         StoreFailed: The system refuses.
@@ -100,7 +100,7 @@ def move_back(chats: Place, chat_id: ChatId, deletion: str = "") -> None:
 
 
 def purge(chats: Place, chat_id: ChatId, deletion: str = "") -> int:
-    """Remove a deleted chat for ever, one of its deletions or all; returns how many.
+    """Remove one deletion of a chat, or all, for ever; returns the number of removed ones.
 
     Raises:
         CommandFailed: It is not in the trash.
@@ -151,7 +151,7 @@ def _new_deletion(trash: Folder, chat_id: ChatId, now: datetime) -> Folder:
 
 
 def _found_deletion(trash: Folder, chat_id: ChatId, deletion: str) -> str:
-    """The name of its folder, the latest by default; raises FileNotFoundError if there is none."""
+    """The name of a deletion's folder, by default the latest; or raises FileNotFoundError."""
     names = [deletion] if deletion else sorted(trash.names(), reverse=True)
     for name in names:
         if belongs_to(chat_id, name) and has_document(trash, name, chat_id):
@@ -202,7 +202,7 @@ def _is_deletion(trash: Folder, name: str) -> bool:
     """True for a folder that a deletion made; links are not followed."""
     try:
         return bool(parsed_deletion(name)) and stat.S_ISDIR(trash.status(name).st_mode)
-    except (OSError, ValueError):  # it went meanwhile, or it is another name
+    except (OSError, ValueError):  # it was removed meanwhile, or has another kind of name
         return False
 
 
@@ -220,8 +220,8 @@ class FileTrash:
     outside of the trash folder is removed.
 
     Args:
-        lock: Gives the lock of a chat.
-        has_people: Look whose each chat is, for which all must be read; else all are the owner's.
+        lock: Returns the lock of a chat.
+        has_people: Read each chat to find its owner; if false, all belong to `OWNER`.
     """
 
     def __init__(
@@ -271,7 +271,7 @@ class FileTrash:
         found: list[str] = []
         with opened(self._chats / TRASH) as trash:
             for name in names:
-                with contextlib.suppress(OSError):  # nobody's, as long as it can't be read
+                with contextlib.suppress(OSError):  # an unreadable one is left out
                     found += [name] if _person_of(trash, name, self._rows) == person else []
         return found
 
@@ -289,7 +289,7 @@ class FileTrash:
 def _person_of(
     trash: Folder, name: str, known: MutableMapping[tuple[str, Signature], ChatRow]
 ) -> PersonId | None:
-    """Whose the chat of a deletion was; the owner's if it is damaged, nobody's if it is gone.
+    """The owner of the chat of a deletion; `OWNER` if it is damaged, `None` if it is gone.
 
     Raises:
         OSError: It can't be read.

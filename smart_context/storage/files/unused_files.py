@@ -1,4 +1,4 @@
-"""Removes attached files that no chat names any more."""
+"""Removes attached files that no document names any more."""
 
 import logging
 import re
@@ -21,7 +21,7 @@ _logger = logging.getLogger(__name__)
 
 
 def remove_unused(memory: Path | Place, *, now: float) -> list[str]:
-    """Remove the files in a memory folder that nothing has named for a week; blocks.
+    """Remove attached files that were not used for a week and that no document names; blocks.
 
     If anything can't be read, nothing is removed: it could name any file. Links are ignored.
 

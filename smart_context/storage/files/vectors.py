@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 class FileVectors:
-    """The files of the vectors beside the chats in a folder; satisfies `Vectors`."""
+    """The files of the vectors, next to the chats in a folder; satisfies `Vectors`."""
 
     def __init__(self, folder: Path | Place) -> None:
         self._folder = folder_of(folder)

@@ -1,1 +1,1 @@
-"""Storage of several people: in front of any adapter, each person reaches what is theirs."""
+"""Guards in front of any storage of several people: each person reaches only their own things."""

@@ -1,7 +1,7 @@
 """The chats of several people: each reaches their own and the shared ones.
 
-What is another's reads as what does not exist. Who asks is the person of the task
-(`base/asking.py`); work of the program itself reaches everything.
+Another person's chat looks as if it did not exist. The person who asks is a context variable of the
+task (`base/asking.py`); work of the program itself reaches everything.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 class PersonalList:
-    """The chats of the person who asks, as a list; satisfies `ChatList`."""
+    """The list of the chats that the person who asks may use; satisfies `ChatList`."""
 
     def __init__(self, inner: ChatList) -> None:
         self._inner = inner
@@ -74,7 +74,7 @@ class PersonalTrash:
         return await self._inner.ids(_checked(person))
 
     async def person_of(self, chat_id: ChatId) -> PersonId | None:
-        """Whose the chat was that was last deleted under an id; `None` for another's."""
+        """The owner of the chat that was last deleted under an id; `None` for another's chat."""
         found = await self._inner.person_of(chat_id)
         return found if person_asking() in {None, found} else None
 
@@ -86,17 +86,17 @@ class PersonalTrash:
         return await self._inner.empty(_checked(person), until)
 
     async def check(self, chat_id: ChatId) -> None:
-        """Refuse what is not in the trash of the person who asks.
+        """Check that a chat is in the trash of the person who asks.
 
         Raises:
-            CommandFailed: As for a chat that is not there.
+            CommandFailed: It is not; the same error as for a chat that does not exist.
         """
         if person_asking() is not None and await self.person_of(chat_id) is None:
             raise not_in_trash(chat_id)
 
 
 class KnownChanges:
-    """Reports a change once it is known whose the chat is; satisfies `ChatChanges`."""
+    """Reports a change after reading the chat's owner; satisfies `ChatChanges`."""
 
     def __init__(self, inner: ChatChanges, owners: Owners) -> None:
         self._inner = inner
@@ -126,7 +126,7 @@ class KnownChanges:
 
 
 class PersonalChats:
-    """The chats; satisfies `Chats`."""
+    """The chats that the person who asks may use; satisfies `Chats`."""
 
     def __init__(self, inner: Chats, owners: Owners) -> None:
         self._inner = inner
@@ -161,7 +161,7 @@ class PersonalChats:
         if person is None:
             return await self._inner.save(chat_id, document, reader=reader)
         owned = await self._writable(chat_id, person)
-        if owned is None:  # claimed before anything of it is stored
+        if owned is None:  # claim the chat before any of it is stored
             await self._inner.update(chat_id, partial(_claim, person), creates=True)
         elif owned.person != person:
             document = await self._without_its_persons(chat_id, document)
@@ -216,7 +216,7 @@ class PersonalChats:
     async def _without_its_persons(
         self, chat_id: str, document: Mapping[str, Any]
     ) -> Mapping[str, Any]:
-        """Another's document of a chat, with what is the chat's own person's as it is stored."""
+        """A document, with the stored values of the keys that only the chat's owner may change."""
         _, stored = await self._inner.snapshot(chat_id, *ITS_PERSONS)
         written = {key: value for key, value in document.items() if key not in ITS_PERSONS}
         return {**written, **{key: stored[key] for key in ITS_PERSONS if key in stored}}
@@ -229,10 +229,10 @@ class PersonalChats:
         return owned is not None and owned.may_use(person)
 
     async def _writable(self, chat_id: str, person: PersonId) -> Ownership | None:
-        """Whose a chat is that the person may write in; `None` for a new one.
+        """The ownership of a chat that the person may write in; `None` for a new chat.
 
         Raises:
-            CommandFailed: It is another's.
+            CommandFailed: The chat is another person's, or its id is a placeholder.
         """
         owned = await self._owners.of_chat(chat_id)
         if is_placeholder(chat_id) or (owned is not None and not owned.may_use(person)):
@@ -252,7 +252,7 @@ class PersonalChats:
     async def _note(
         self, chat_id: str, stored: JsonObject, owned: Ownership | None, person: PersonId
     ) -> None:
-        """Let those who share the chat have the files that the person put into it."""
+        """Let those who share the chat reach the files that the person put into it."""
         if owned is None or owned.is_shared:
             shared = owned or await self._owners.of_chat(chat_id)
             if shared is not None and shared.is_shared:
@@ -274,7 +274,11 @@ def _checked(person: PersonId) -> PersonId:
 
 
 def _claim(person: PersonId, document: JsonObject) -> None:
-    """Make a new chat a person's, unless somebody else was faster."""
+    """Make a person the owner of a new chat.
+
+    Raises:
+        CommandFailed: Somebody else has just made the chat.
+    """
     if OWNED_BY in document or document.get("messages") or len(document) > 1:
         raise CommandFailed("This chat has just been made by somebody else; use another id.")
     if (value := Ownership(person).value()) is not None:
@@ -296,7 +300,7 @@ def _unchanged(chat_id: str, change: Callable[[JsonObject], None], *, creates: b
 
 
 def _put_back(document: JsonObject, keys: Iterable[str], before: Mapping[str, Any]) -> None:
-    """Undo what a change did to these keys."""
+    """Restore the values of these keys from before a change."""
     for key in keys:
         if key in before:
             document[key] = before[key]

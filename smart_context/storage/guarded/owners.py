@@ -1,4 +1,4 @@
-"""Whose a chat or an attached file is, read from the storage itself."""
+"""Finds the owners of chats and attached files in the storage itself."""
 
 import asyncio
 import hashlib
@@ -14,14 +14,14 @@ from smart_context.chat.ids import unknown_chat
 from smart_context.storage.ports import Storage
 
 HOLDERS = "holders"
-"""The kind of the documents that say who has an attached file: one for each file and holder."""
+"""The kind of the documents that record holders of attached files: one per file and holder."""
 
 
 class Owners:
-    """Whose what is in one storage.
+    """Knows who owns each chat and who holds each attached file of a storage.
 
-    An attached file is a digest, so several people may have the same one: each who has sent its
-    bytes, and each chat that somebody attached it to who had it.
+    An attached file is known by its digest, so it may have several holders: each person who has
+    sent its bytes, and each shared chat to which one of its holders attached it.
     """
 
     def __init__(self, storage: Storage) -> None:
@@ -32,10 +32,10 @@ class Owners:
         self._found: Lookups[str, Ownership | None] = Lookups()
 
     async def of_chat(self, chat_id: str) -> Ownership | None:
-        """Whose a chat is, a deleted one included, as this request found it first.
+        """The owner of a chat, also of a deleted one; a request reuses what it found for a second.
 
         Returns:
-            `None` if there is none of that id.
+            `None` if no chat has that id.
 
         Raises:
             SmartContextError: The id is bad, or the chat can't be read.
@@ -43,7 +43,7 @@ class Owners:
         return self._found.get(chat_id) or await self.read(chat_id)
 
     async def read(self, chat_id: str) -> Ownership | None:
-        """Whose a chat is now; raises and returns the same."""
+        """As `of_chat`, but always read from the storage."""
         owned = await self._stored(chat_id)
         if owned is None:
             self._known.pop(chat_id, None)
@@ -53,10 +53,10 @@ class Owners:
         return owned
 
     async def share(self, chat_id: str, person: PersonId, *, shared: bool) -> None:
-        """Let all people use a person's chat, or only that person.
+        """Share a person's chat with all people, or stop that.
 
         Raises:
-            CommandFailed: There is no such chat.
+            CommandFailed: There is no such chat of that person.
         """
 
         def change(document: JsonObject) -> None:
@@ -75,7 +75,7 @@ class Owners:
         await self.read(chat_id)
 
     def known(self, chat_id: str) -> Ownership | None:
-        """Whose a chat was when that was last read; `None` if it never was."""
+        """The owner of a chat when it was last read; `None` if it was never read."""
         return self._known.get(chat_id)
 
     async def has_file(self, person: PersonId, key: str) -> bool:
@@ -83,7 +83,7 @@ class Owners:
         if await self._holds(key, _of_person(person)):
             return True
         if person == OWNER and await self._blobs.info(key) is not None:
-            # Nobody's: attached before there were several people.
+            # A file without holders was attached before there were several people.
             return not await asyncio.to_thread(self._is_held, key)
         rows = await self._chats.listing.rows(person)
         for row in rows:
@@ -96,19 +96,19 @@ class Owners:
         await self._hold(key, _of_person(person))
 
     async def chat_has(self, chat_id: str, document: Mapping[str, Any], person: PersonId) -> None:
-        """Record the files of a shared chat's messages, as far as a person has them."""
+        """Make a shared chat a holder of those files of its messages that the person has."""
         for key in file_keys(document):
             if not await self._holds(key, _of_chat(chat_id)) and await self.has_file(person, key):
                 await self._hold(key, _of_chat(chat_id))
 
     async def keep_files(self, chat_id: str, document: Mapping[str, Any], person: PersonId) -> None:
-        """Let a person keep the files of a chat that is theirs and no longer shared."""
+        """Make a person a holder of the files of their chat, which is no longer shared."""
         for key in file_keys(document):
             if await self._holds(key, _of_chat(chat_id)):
                 await self.person_has(person, key)
 
     def forget_files(self, keys: frozenset[str]) -> None:
-        """Forget who had files that are gone; blocks."""
+        """Remove the records of holders of removed files; blocks."""
         if gone := {_file(key) for key in keys}:
             for name in self._documents.keys(HOLDERS):
                 if name.partition(" ")[0] in gone:
@@ -121,7 +121,7 @@ class Owners:
     async def _stored(self, chat_id: str) -> Ownership | None:
         value = await self._chats.value(chat_id, OWNED_BY)
         if value is None and await self._chats.exists(chat_id):
-            # Only now is it known that the chat was there to be read: it may just have been made.
+            # Read again: the chat may have been made after the first look.
             return ownership_of(await self._chats.value(chat_id, OWNED_BY))
         if value is not None:
             return ownership_of(value)
@@ -155,7 +155,7 @@ def _keys(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _file(key: str) -> str:
-    """A file in the name of a document, but not so that the file counts as in use by that."""
+    """A file's name in a document's name: hashed, so that the document does not count as a use."""
     return hashlib.sha256(key.encode()).hexdigest()[:40]
 
 

@@ -32,7 +32,7 @@ _NOT_THEIRS = "Only the person whose context it is can delete or share it."
 
 
 class PersonalDocuments:
-    """JSON objects beside the chats that the person who asks may use."""
+    """JSON objects of the chats that the person who asks may use."""
 
     def __init__(self, inner: ChatDocuments, owners: Owners) -> None:
         self._inner = inner
@@ -41,7 +41,7 @@ class PersonalDocuments:
     async def read(
         self, chat_id: str, *names: str, known: Sequence[Document] = ()
     ) -> tuple[Document, ...]:
-        """The objects of these names; empty ones beside another's chat."""
+        """The objects of these names; empty ones for another's chat."""
         if not await may_use_chat(self._owners, chat_id):
             return tuple(Document() for _ in names)
         return await self._inner.read(chat_id, *names, known=known)
@@ -55,7 +55,7 @@ class PersonalDocuments:
         expected: Revision | None,
         keeps_copy: bool = False,
     ) -> Document:
-        """Replace an object if its revision still is the expected one."""
+        """Replace an object if its revision is still the expected one."""
         if not await may_use_chat(self._owners, chat_id):
             raise unknown_chat(chat_id)
         return await self._inner.replace(
@@ -64,14 +64,14 @@ class PersonalDocuments:
 
 
 class PersonalLogs:
-    """Logs beside the chats that the person who asks may use."""
+    """Logs of the chats that the person who asks may use."""
 
     def __init__(self, inner: Logs, owners: Owners) -> None:
         self._inner = inner
         self._owners = owners
 
     def beside(self, chat_id: ChatId, name: str, limits: Limits) -> Log:
-        """A log beside a chat; it is deleted and restored with it."""
+        """A log of a chat; it is deleted and restored with the chat."""
         return _PersonalLog(self._inner.beside(chat_id, name, limits), chat_id, self._owners)
 
     def of_vault(self, kind: str, key: str) -> Log:
@@ -104,10 +104,10 @@ class _PersonalLog:
 
 
 class PersonalContexts:
-    """JSON objects of the vault; of the named contexts each person has their own.
+    """JSON objects of the vault; each person has named contexts of their own.
 
-    So two people may use one name. A shared context has its name once in the vault; a person's own
-    context of that name comes before it. Blocks.
+    So two people may use the same name. Only one shared context of a name can exist in the vault; a
+    person's own context of that name takes precedence over it. Blocks.
     """
 
     def __init__(self, inner: VaultDocuments) -> None:
@@ -123,7 +123,7 @@ class PersonalContexts:
         return own if own is not None else self._shared(key)
 
     def write(self, kind: str, key: str, value: Mapping[str, Any]) -> str:
-        """Store an object in place of the previous one; returns where it is, for users."""
+        """Store an object in place of the previous one; returns its place, for users."""
         person = person_asking()
         if kind != CONTEXTS or person is None:
             return self._inner.write(kind, key, value)
@@ -161,7 +161,7 @@ class PersonalContexts:
         return sorted(own | {key.removeprefix(shared) for key in keys if key.startswith(shared)})
 
     def shared_by(self, key: str) -> PersonId | None:
-        """The person who shared the context of this name; `None` if that is one of their own."""
+        """The person who shares the context of this name; `None` if the asking person has one."""
         person = person_asking()
         if person is None or self._own(person, key) is not None:
             return None
@@ -169,11 +169,11 @@ class PersonalContexts:
         return None if shared is None else PersonId(str(shared.get(_PERSON) or OWNER))
 
     def is_known_as_shared(self, key: str) -> bool:
-        """True if a context was shared when it was last looked for; doesn't block."""
+        """True if a context was shared when it was last looked up; doesn't block."""
         return key in self._known_as_shared
 
     def share(self, key: str, *, shared: bool) -> None:
-        """Let all people use a context, or its own person only.
+        """Share a context with all people, or stop that.
 
         Raises:
             CommandFailed: There is no such context, it is another's, or another shares one of this
@@ -241,15 +241,15 @@ def _shared_key(key: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class People:
-    """A storage that several people share, and the owners of what is in it."""
+    """A storage that several people share, and the owners of its contents."""
 
-    storage: Storage  # what each person reaches of it
-    owners: Owners  # whose the chats and files are
+    storage: Storage  # the guarded storage: each person reaches their share of it
+    owners: Owners  # the owners of the chats and files
     contexts: PersonalContexts  # the named contexts of each person, and the shared ones
 
 
 def guarded(storage: Storage) -> People:
-    """The storage, of which each person reaches what is theirs or shared."""
+    """Guard a storage, so that each person reaches only what is theirs or shared."""
     owners = Owners(storage)
     contexts = PersonalContexts(storage.vault_documents)
 
@@ -271,9 +271,9 @@ def guarded(storage: Storage) -> People:
 
 
 class PersonalBlobs:
-    """The attached files, of which each person reaches what they or a shared chat have.
+    """The attached files; each person reaches their own and those of shared chats.
 
-    Satisfies `Blobs`. A digest alone opens nothing, wherever it is written.
+    Satisfies `Blobs`. Knowing the digest of a file is not enough to open it.
     """
 
     def __init__(self, inner: Blobs, owners: Owners) -> None:
@@ -281,7 +281,7 @@ class PersonalBlobs:
         self._owners = owners
 
     async def put(self, name: str, content: bytes) -> AttachedFile:
-        """Store a file, which the person then has."""
+        """Store a file, and make the person who asks a holder of it."""
         stored = await self._inner.put(name, content)
         if (person := person_asking()) is not None:
             await self._owners.person_has(person, stored.storage_key)

@@ -1,7 +1,7 @@
-"""The claims on chats' answers in PostgreSQL, each with the journal of what has arrived.
+"""The claims on chats' answers in PostgreSQL, each with the journal of the pieces that arrived.
 
 A claim is a lease by the database's clock, so it ends some time after its process. A thread renews
-the leases, and writes each second what has arrived, so that nothing waits for the database.
+the leases, and writes new pieces each second, so that no answer waits for the database.
 """
 
 import logging
@@ -26,7 +26,7 @@ from smart_context.storage.postgres.database import (
 from smart_context.storage.postgres.schema import Connection
 
 CLAIM_PATIENCE_S = 3.0
-"""How long an answer that has just ended may hold its chat, on a busy server."""
+"""Seconds that an answer that has just ended may keep its claim, on a busy server."""
 
 WRITE_EACH_S = 1.0
 RENEW_EACH_S = 5.0
@@ -62,7 +62,7 @@ _log = logging.getLogger(__name__)
 
 
 class PostgresAnswers:
-    """The journals beside the chats of a database; satisfies `Answers`."""
+    """The journals of the chats of a database; satisfies `Answers`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -75,7 +75,7 @@ class PostgresAnswers:
         return [ChatId(chat) for (chat,) in self._database.run(rows(_INTERRUPTED))]
 
     def arriving(self, chat_id: ChatId) -> Arrived | None:
-        """What is in the journal of a chat's answer; a second's less than has arrived."""
+        """The content of the journal of a chat's answer; without the pieces of the last second."""
         statement = """SELECT journal FROM answer JOIN chat ON chat = number
             WHERE id = %s AND deletion = ''"""
         found = self._database.run(row(statement, (check_chat_id(chat_id),)), repeatable=True)
@@ -90,7 +90,7 @@ class PostgresAnswers:
         return TakenOver(claim, left)
 
     def close(self) -> None:
-        """Write what there is, and end the thread."""
+        """Write all pieces, and end the thread."""
         self._keeper.close()
 
 
@@ -105,7 +105,7 @@ class Claim:
         """Add to the journal, and renew the claim.
 
         Args:
-            begins: Forget what is in the journal.
+            begins: Discard the journal's content first.
 
         Raises:
             AnswerClaimed: Another has the claim, or the chat is gone.
@@ -116,7 +116,7 @@ class Claim:
             raise AnswerClaimed("another server has taken it over")
 
     def release(self) -> None:
-        """Let others claim the answer; an empty journal goes."""
+        """Let others claim the answer; removes an empty journal."""
 
         def work(connection: Connection) -> None:
             for statement in _RELEASE:
@@ -160,10 +160,10 @@ class TakenOver:
 
 
 class PostgresJournal:
-    """The pieces of one answer, of which a killed process loses one second's at most.
+    """Stores the pieces of one answer; a killed process loses those of one second at most.
 
     Attributes:
-        problem: Why the database does not hold all that has arrived, for the user.
+        problem: The reason, for the user, why some pieces are not stored; empty if all are.
     """
 
     def __init__(
@@ -184,7 +184,7 @@ class PostgresJournal:
         self.problem = ""
 
     def claim(self) -> Arrived | None:
-        """Keep others from answering in this chat; returns what was left of its last answer."""
+        """Keep others from answering in this chat; returns what is left of its last answer."""
         until = time.monotonic() + CLAIM_PATIENCE_S
         pause = threading.Event()
         while True:
@@ -203,7 +203,7 @@ class PostgresJournal:
                 return left
 
     def reserve(self) -> None:
-        """Forget what was left."""
+        """Discard what is left of the last answer."""
         self.write()
 
     def append(self, text: str) -> None:
@@ -216,7 +216,7 @@ class PostgresJournal:
         self._keep({"steps": list(parts)})
 
     def flush(self) -> None:
-        """Write what has arrived; blocks."""
+        """Write the pieces that have arrived; blocks."""
         if not self._end:
             self.write()
 
@@ -226,14 +226,14 @@ class PostgresJournal:
         self._keeper.add(self)
 
     def close(self) -> None:
-        """Write what there is and leave it for the next start; waits for that some seconds."""
+        """Write all pieces and leave them for the next start; waits some seconds for that."""
         if not self._end:
             self._end = "closed"
             self._keeper.add(self)
             self._keeper.settle(self, _LAST_WRITE_S)
 
     def is_over(self) -> bool:
-        """Do what is due now, in the thread; true if nothing will be."""
+        """Do the work that is due, in the thread; true if no more will follow."""
         end = self._end
         if end == "finished":
             return self._finished(remove=True)
@@ -244,7 +244,7 @@ class PostgresJournal:
         return False
 
     def write(self) -> bool:
-        """Write what has arrived, and renew the claim; false if that is refused."""
+        """Write the pieces that have arrived, and renew the claim; false if that is refused."""
         with self._writing:
             taken = len(self._unwritten)
             try:
@@ -310,7 +310,7 @@ class JournalKeeper:
             self._changed.wait_for(lambda: journal not in self._journals, timeout_s)
 
     def close(self) -> None:
-        """Wait until the journals that have an end are over, within seconds."""
+        """Wait some seconds at most for the journals that are finished or closed."""
         with self._changed:
             self._changed.wait_for(
                 lambda: not any(journal._end for journal in self._journals),  # noqa: SLF001
@@ -331,7 +331,7 @@ class JournalKeeper:
             self._write_each()
 
     def _write_each(self) -> None:
-        """Do what is due for each journal, first for those that are over: others wait for these."""
+        """Do the due work for each journal, ended ones first: other processes wait for these."""
         done: set[PostgresJournal] = set()
         while True:
             with self._changed:

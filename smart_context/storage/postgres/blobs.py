@@ -1,4 +1,4 @@
-"""Attached files in PostgreSQL, each once under the hash of its content."""
+"""Attached files in PostgreSQL, each stored once under the hash of its content."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -40,12 +40,12 @@ DELETE FROM blob WHERE used_at < to_timestamp(%s)
 RETURNING key
 """
 
-_CLEARING = 0x5343_636C_6561_7265  # any number that nobody else locks
+_CLEARING = 0x5343_636C_6561_7265  # any number that no other code locks
 _CLEARING_S = 600.0
 
 
 class PostgresBlobs:
-    """The files that were attached to messages; satisfies `Blobs`."""
+    """The attached files of messages; satisfies `Blobs`."""
 
     def __init__(self, database: Database, read_text: ReadText) -> None:
         self._database = database
@@ -86,11 +86,11 @@ class PostgresBlobs:
         )
 
     def remove_unused(self, now: float) -> Sequence[str]:
-        """Remove the files that nothing has named for a week; returns their keys."""
+        """Remove files that were not used for a week and that nothing names; returns their keys."""
 
         def work(connection: Connection) -> Sequence[str]:
             asked = connection.execute("SELECT pg_try_advisory_xact_lock(%s)", (_CLEARING,))
-            if asked.fetchone() != (True,):  # another process is about it
+            if asked.fetchone() != (True,):  # another process is doing it
                 return []
             removed = connection.execute(_REMOVE, (now - KEPT_S,))
             return sorted(key for (key,) in removed)

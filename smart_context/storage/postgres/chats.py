@@ -1,6 +1,6 @@
 """The chats in PostgreSQL, with their list and their trash; a row for each message.
 
-A save writes what changed. The rows of deleted chats stay, under the name of the deletion.
+A save writes only changed rows. The rows of deleted chats are kept, under the name of the deletion.
 """
 
 import json
@@ -41,7 +41,7 @@ from smart_context.storage.postgres.schema import Connection
 from smart_context.storage.postgres.vectors import Meanings
 
 _MOST_PERSONS = 200
-"""Whose lists are remembered, to be shown while the database is away."""
+"""The most persons whose lists are remembered, to be shown while the database is away."""
 
 _ROWS = """
 SELECT id, title, message_count, updated_at, preview, client, topics, person, shared,
@@ -130,7 +130,7 @@ class PostgresList:
         return await self._meanings.nearest(person, storable(model), query, limit, without)
 
     async def faults(self) -> Faults:
-        """None: what is stored can be read."""
+        """No faults: everything in the database can be read."""
         return Faults((), ())
 
 
@@ -166,7 +166,7 @@ def _hit(
 
 
 def _literal(word: str) -> str:
-    """A word as a pattern that means itself."""
+    """A word as a `LIKE` pattern that matches just this word."""
     return word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
@@ -251,7 +251,7 @@ def _free_name(connection: Connection, chat: ChatId, now: datetime) -> str:
 def move_back(connection: Connection, chat: ChatId, deletion: str) -> int:
     """Restore a chat, by default from its latest deletion; returns its new revision.
 
-    What was written beside the chat meanwhile is replaced.
+    Data of the chat that was written meanwhile is replaced.
 
     Raises:
         CommandFailed: It is not in the trash, or a chat with this id exists again.
@@ -284,7 +284,7 @@ def move_back(connection: Connection, chat: ChatId, deletion: str) -> int:
 
 
 def _take_over(connection: Connection, source: int, target: int) -> None:
-    """Move what stands beside one row to another that lacks it, and remove the first."""
+    """Move data of one chat's row to another row that lacks it, and remove the first."""
     for statement in _MOVES:
         connection.execute(statement, {"from": source, "to": target})
 
@@ -334,7 +334,7 @@ class PostgresVersions:
     def value(
         self, chat: ChatId, key: str, known: StoredChat | None
     ) -> tuple[Any, StoredChat | None]:
-        """One of the document's other values; the whole is not read for it."""
+        """One of the document's other values, read alone."""
         name = encoded_name(key)
         found = self._database.run(row(_VALUE, (name, chat)), repeatable=True)
         if found is None:

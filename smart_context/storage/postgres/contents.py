@@ -1,4 +1,4 @@
-"""A database, piece by piece, as a memory folder would have it. Blocks."""
+"""The contents of a database, piece by piece, in the form of a memory folder. Blocks."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any
@@ -94,7 +94,7 @@ _INSERTS = {
 
 
 class DatabaseContents:
-    """What a database holds; satisfies `Contents`."""
+    """The contents of a database; satisfies `Contents`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -116,7 +116,7 @@ class DatabaseContents:
         return self._database.run(lambda c: _write(c, piece, content), patience_s=_PATIENCE_S)
 
     def identity(self) -> Hashable:
-        """The table of its chats, in its database, in its server since that was started."""
+        """The server's start time, the database and its table of chats."""
         return self._database.run(lambda c: c.execute(_IDENTITY).fetchone())
 
     def close(self) -> None:
@@ -240,7 +240,7 @@ def _write(connection: Connection, piece: Piece, content: Content) -> PieceKind:
     if kind in ("vectors", "added vectors"):
         if _write_vectors(connection, piece, content.body, asked["chat"]):
             return kind
-        kind = "other"  # of another model than what is there
+        kind = "other"  # of another model than the stored vectors
     lines = list(lines_of(content.body)) if kind in ("log", "vault log") else []
     more = {
         "body": content.body,
@@ -255,7 +255,7 @@ def _write(connection: Connection, piece: Piece, content: Content) -> PieceKind:
 
 
 def _write_vectors(connection: Connection, piece: Piece, body: bytes, chat: int) -> bool:
-    """Write vectors; false if others of another model are there."""
+    """Write vectors; false if the chat has vectors of another model."""
     adds = piece.kind == "added vectors"
     head, keys, rows = _parsed(body, adds=adds)
     connection.execute(

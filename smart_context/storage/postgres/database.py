@@ -1,6 +1,6 @@
 """The connections to a database: pooled, with a time limit on each answer, renewed after a break.
 
-A database that hangs without an error says nothing, so the limits are kept on this side.
+A database that hangs reports no error, so the time limits are kept in this process.
 """
 
 import atexit
@@ -25,23 +25,23 @@ from smart_context.chat.messages import ChatId
 from smart_context.storage.postgres.schema import Connection, error_words, migrate, prepare_meanings
 
 MOST_CONNECTIONS = 8
-"""In the pool of a process, which has one more that listens."""
+"""The most connections in the pool of a process, which has one more for listening."""
 
 BACKGROUND = 3
-"""How many of them work in the background may take; the others are for what a client waits for.
+"""The connections for background work; the others are for work that a client waits for.
 
-Together no more threads than connections: else one waits for a connection, and takes a short
+There are no more threads than connections: else a thread waits for a connection, and takes a short
 stall for a database that is away."""
 
 CONNECT_S = 4
 ANSWER_S = 8.0
-"""How long a statement may take; with a new connection in time for an error within 15 s."""
+"""Seconds that a statement may take; even with a new connection, errors come within 15 s."""
 
 CHECK_S = 3.0
-"""The same for a question whether it is there."""
+"""Seconds that the database may take to answer a check."""
 
 LOOK_EACH_S = 0.5
-"""How often a database that is away is looked for; callers get an error at once meanwhile."""
+"""Seconds between attempts to reach a lost database; callers get an error at once meanwhile."""
 
 KEPT_ALIVE: dict[str, Any] = {
     "connect_timeout": CONNECT_S,
@@ -65,7 +65,7 @@ _logger = logging.getLogger(__name__)
 
 
 def rows(statement: str, asked: ParameterValues = (), *, binary: bool = False) -> Work[list[Any]]:
-    """Work of one statement: the rows that it gives."""
+    """Work of one statement: the rows that it returns."""
     return lambda connection: connection.execute(
         statement.encode(), asked, binary=binary
     ).fetchall()
@@ -103,7 +103,7 @@ class Database:
     """A database with the schema of this program; connects with the first work.
 
     Args:
-        url: Where it is: `postgresql://user@host/name`, with any parameter of libpq.
+        url: Its address: `postgresql://user@host/name`, with any parameter of libpq.
     """
 
     def __init__(self, url: str) -> None:
@@ -116,7 +116,7 @@ class Database:
 
     @property
     def where(self) -> str:
-        """Where it is, without a password, for users."""
+        """Its name and host, without a password, for users."""
         if _is_mistyped(self.url):
             return "database"
         parts = conninfo_to_dict(self.url)
@@ -129,13 +129,13 @@ class Database:
         again, so it must leave nothing behind in this process.
 
         Args:
-            patience_s: How long each statement may take.
-            repeatable: The work is one statement at most, which may as well run twice: so it needs
-                no transaction, and one answer of the database instead of three.
+            patience_s: Seconds that each statement may take.
+            repeatable: The work is at most one statement that may run twice: so it needs no
+                transaction, and one round trip instead of three.
 
         Raises:
             StorageAway: The database can't be reached, or does not answer.
-            StoreFailed: It refuses.
+            StoreFailed: The database refuses.
         """
         if self._away:
             raise StorageAway(self._away)
@@ -174,7 +174,7 @@ class Database:
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Do blocking work in a thread of the database's own, until its end.
 
-        What a client waits for has threads of its own, so it does not queue behind the rest.
+        Work that a client waits for has threads of its own, so it does not queue behind the rest.
         """
         first = is_waited_for()
         if first not in self._threads:
@@ -183,7 +183,7 @@ class Database:
         return await run_uncancelled(work, self._threads[first])
 
     def prepare(self) -> None:
-        """Connect, and migrate the schema where that is needed. Blocks."""
+        """Connect, and migrate the schema if that is needed. Blocks."""
         self.run(lambda _: None, repeatable=True)
 
     def check(self) -> None:
@@ -237,7 +237,7 @@ class Database:
 
     @contextmanager
     def connected(self) -> Iterator[Connection]:
-        """A connection beside the pool, which commits each statement. Blocks.
+        """A connection outside of the pool, which commits each statement. Blocks.
 
         Raises:
             StorageAway, StoreFailed: The database can't be reached, or refuses.
@@ -262,7 +262,7 @@ class Database:
             return StoreFailed(f"The database refused it: {error_words(failure)}.")
         why = f"The {self.where} can't be reached: {error_words(failure)}."
         with self._starting:
-            if self._pool is None:  # it was never there: whoever needs it asks again
+            if self._pool is None:  # it was never reached: the next work tries again
                 return StorageAway(why)
             why += " It is tried again."
             if not self._away:
@@ -293,14 +293,14 @@ def _configure(connection: Connection) -> None:
 
 
 def _wait_for(connection: PatientConnection, patience_s: float) -> None:
-    """Set how long each statement of a transaction may take."""
+    """Set the time that each statement of a transaction may take."""
     connection.patience_s = patience_s
     if patience_s > ANSWER_S:
         connection.execute("SET LOCAL statement_timeout = 0")
 
 
 def _is_mistyped(url: str) -> bool:
-    """True if libpq takes an address apart otherwise than meant: its words quote a password."""
+    """True if libpq misreads an address, so that its errors could quote a password."""
     try:
         parts = conninfo_to_dict(url)
     except psycopg.Error:
@@ -310,14 +310,14 @@ def _is_mistyped(url: str) -> bool:
 
 
 def _is_broken_off(error: psycopg.Error) -> bool:
-    """True if a connection broke that may have been dead before, so that another may do."""
+    """True if the connection broke, perhaps before its use, so that another one may work."""
     if isinstance(error, PoolTimeout) or isinstance(error.__cause__, errors._WaitTimeout):  # noqa: SLF001
         return False
     return error.sqlstate is None or error.sqlstate.startswith(("57P", "08"))
 
 
 def found_place(connection: Connection, chat: ChatId) -> int | None:
-    """The row of a chat, which may have no document; `None` if nothing stands there."""
+    """The number of a chat's row, which may have no document; `None` if there is no row."""
     found = connection.execute(
         "SELECT number FROM chat WHERE id = %s AND deletion = ''", (chat,)
     ).fetchone()
@@ -325,7 +325,7 @@ def found_place(connection: Connection, chat: ChatId) -> int | None:
 
 
 def locked_place(connection: Connection, chat: ChatId) -> int:
-    """As `found_place`, made where it is missing; nobody else changes the chat until the commit."""
+    """As `found_place`, but makes a missing row, and locks the chat until the commit."""
     while True:
         connection.execute(
             "INSERT INTO chat (id) VALUES (%s) ON CONFLICT (id, deletion) DO NOTHING", (chat,)

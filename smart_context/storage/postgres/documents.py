@@ -1,4 +1,4 @@
-"""JSON objects in PostgreSQL: beside chats, and of the vault as a whole."""
+"""JSON objects in PostgreSQL: of chats, and of the vault as a whole."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ _WRITE = f"{_ADD}UPDATE SET revision = excluded.revision, content = excluded.con
 
 
 class PostgresDocuments:
-    """The objects beside the chats; satisfies `ChatDocuments`."""
+    """The objects of the chats; satisfies `ChatDocuments`."""
 
     def __init__(self, database: Database, node: str) -> None:
         self._database = database

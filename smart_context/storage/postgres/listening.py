@@ -1,7 +1,7 @@
-"""What processes tell each other by LISTEN and NOTIFY, heard on a connection of its own.
+"""Messages between processes by LISTEN and NOTIFY, received on a connection of its own.
 
-A notification holds less than 8,000 bytes, so it names what happened and no more. Some are lost
-while the connection is away: each subscriber is called once it is back, to find out for itself.
+A notification holds less than 8,000 bytes, so it only names the event. Notifications are lost while
+the connection is broken, so each subscriber is called when it is back, to look up what it missed.
 """
 
 import asyncio
@@ -35,19 +35,19 @@ Notified = Callable[[str], Awaitable[None]]
 """Called with the text of each notification, in order."""
 
 Caught = Callable[[], Awaitable[None]]
-"""Called when notifications arrive from now on, and earlier ones may have been lost."""
+"""Called when notifications begin to arrive; earlier ones may have been lost."""
 
 CHECK_S = 4.0
-"""How often a silent connection is asked whether it is alive."""
+"""Seconds without a notification after which the connection is checked."""
 
 _AGAIN_S = 1.0
 
 
 class Listener:
-    """Listens while somebody has subscribed.
+    """Receives notifications while there are subscribers.
 
     Attributes:
-        node: Names this process among all that use the database.
+        node: Identifies this process among all that use the database.
     """
 
     def __init__(self, database: Database) -> None:
@@ -61,7 +61,7 @@ class Listener:
         )
 
     async def listen(self, channel: str, heard: Notified, caught: Caught) -> None:
-        """Hear what is told on a channel until cancelled; one listener for each channel."""
+        """Receive the notifications of a channel until cancelled; one subscriber per channel."""
         self._subscribed[channel] = heard, caught
         self._changed.set()
         if self._running is None:
@@ -108,7 +108,7 @@ class Listener:
                     await connection.close()
 
     async def _hear(self, connection: psycopg.AsyncConnection[Any]) -> None:
-        """Pass notifications on until somebody subscribes, or for some seconds."""
+        """Pass on the next notifications, or wait some seconds; then check the connection."""
         async for notification in connection.notifies(timeout=CHECK_S, stop_after=1):
             if subscribed := self._subscribed.get(notification.channel):
                 await subscribed[0](notification.payload)
@@ -122,12 +122,12 @@ _REVISIONS = "SELECT id, revision FROM chat WHERE deletion = '' AND revision IS 
 
 
 def tell_others(connection: Connection, node: str, chat: ChatId, revision: int | None) -> None:
-    """Tell the other processes, with the commit, that a chat is now at that revision."""
+    """Tell the other processes, with the commit, the new revision of a chat; `None` if deleted."""
     _notify(connection, f"{node} {chat} {revision or 0}")
 
 
 def tell_of_document(connection: Connection, node: str, chat: ChatId) -> None:
-    """Tell the other processes, with the commit, that a document beside a chat has changed."""
+    """Tell the other processes, with the commit, that a document of a chat has changed."""
     _notify(connection, f"{node} {chat}")
 
 
@@ -160,7 +160,7 @@ class Changes(ReportedChanges[int]):
                 self.tell(ChatId(chat), revision)
 
     async def _caught_up(self) -> None:
-        """Report what has changed unheard since the last report."""
+        """Report the changes whose notifications were lost."""
         before = dict(self._reported)
         found = {ChatId(chat): number for chat, number in await self._database.do(rows(_REVISIONS))}
         if not self._has_begun:

@@ -13,7 +13,7 @@ SELECT number, added FROM log WHERE kind = %(kind)s AND name = %(name)s AND (
     chat = (SELECT number FROM chat WHERE id = %(chat)s AND deletion = '')
     OR chat IS NULL AND %(chat)s::text IS NULL)
 """
-"""By the index: `IS NOT DISTINCT FROM` would read the logs of all chats."""
+"""Written to use the index: `IS NOT DISTINCT FROM` would read the logs of all chats."""
 
 _SINCE = """
 SELECT l.number, l.line FROM log JOIN log_line AS l ON l.log = log.number
@@ -76,7 +76,7 @@ class PostgresLog:
         return await self._database.do(lambda connection: self._append(connection, lines))
 
     async def revision(self) -> Revision | None:
-        """The number of lines that were ever added."""
+        """The number of lines ever added."""
         found = await self._database.do(row(_FOUND, self._asked), repeatable=True)
         return (found and found[1]) or None
 

@@ -17,13 +17,13 @@ from smart_context.chat.messages import ChatId
 from smart_context.storage.postgres.schema import Connection
 
 GAP = 1 << 20
-"""Between the positions of messages that follow each other."""
+"""The usual distance between the positions of neighbouring messages."""
 
 _AT_ONCE = 2_000
-"""Messages that one statement writes, so that none takes long."""
+"""The most messages that one statement writes, so that none takes long."""
 
 _PER_MESSAGE = 300
-"""Bytes that a message takes at least; a guess for what is remembered."""
+"""The least bytes of a message in memory; an estimate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,14 +31,14 @@ class StoredChat:
     """A version of a chat with the places of its rows."""
 
     number: int  # the chat's row
-    revision: int  # the state of it
+    revision: int  # the chat's revision
     version: Version
-    positions: tuple[int, ...]  # those of the entries, ascending
-    names: tuple[str, ...]  # the rows of the other values, as JSON, in their order
+    positions: tuple[int, ...]  # the positions of the entries, ascending
+    names: tuple[str, ...]  # the names of the other values' rows, as JSON, in order
 
     @property
     def size(self) -> int:
-        """What it takes to remember it, in bytes."""
+        """The memory that it takes, in bytes."""
         return _PER_MESSAGE * (len(self.positions) + 1)
 
 
@@ -98,7 +98,7 @@ def read_chat(
 def _entries(
     before: StoredChat | None, positions: Sequence[int], lines: Sequence[str]
 ) -> tuple[tuple[MessageEntry, ...], tuple[int, ...]]:
-    """All entries with their positions: those before, changed and followed by newer ones."""
+    """All entries with their positions: the earlier ones, with newer ones in place or added."""
     values = read_json(f"[{','.join(lines)}]")
     newer = [MessageEntry(value, line.encode()) for value, line in zip(values, lines, strict=True)]
     if before is None:
@@ -130,16 +130,16 @@ def _values(
 class Rows(NamedTuple):
     """The changes of the rows of messages."""
 
-    positions: tuple[int, ...]  # those of all entries, ascending
-    removed: Sequence[int]  # the positions whose rows go
+    positions: tuple[int, ...]  # the positions of all entries, ascending
+    removed: Sequence[int]  # the positions whose rows are deleted
     written: Sequence[tuple[int, MessageEntry]]  # the entries whose rows are new, or replaced
-    moves: bool  # true if rows go, or others come between those that stay
+    moves: bool  # true if rows are deleted, or get other positions
 
 
 def changed_rows(
     before: Sequence[MessageEntry], positions: Sequence[int], after: Sequence[MessageEntry]
 ) -> Rows:
-    """What has to be written so that the rows of `before` become those of `after`. Pure."""
+    """The changes that turn the rows of `before` into those of `after`. Pure."""
     first = _common(before, after)
     last = _common(before[first:][::-1], after[first:][::-1])
     old = positions[first : len(before) - last]
@@ -155,7 +155,7 @@ def changed_rows(
     tail = positions[len(positions) - last :]
     high = tail[0] if tail else low + GAP * (len(new) + 1)
     step = (high - low) // (len(new) + 1)
-    if not step:  # no room between the two: all that follows moves on
+    if not step:  # no room between the two: all that follows gets new positions
         new, tail, old, step = after[first:], (), positions[first:], GAP
     places = [low + step * (number + 1) for number in range(len(new))]
     kept = (*positions[:first], *places, *tail)
@@ -163,7 +163,7 @@ def changed_rows(
 
 
 def _common(one: Sequence[MessageEntry], other: Sequence[MessageEntry]) -> int:
-    """The number of entries that both begin with."""
+    """The number of equal entries at the beginning of both."""
     count = 0
     for ours, theirs in zip(one, other, strict=False):
         if ours != theirs:
@@ -180,10 +180,10 @@ def write_chat(
     read: StoredChat | None,
     written_ns: int | None = None,
 ) -> StoredChat:
-    """Write what a version changes of the chat's rows, which the caller has locked.
+    """Write the changes of a version to the chat's rows, which the caller has locked.
 
     Args:
-        read: What the rows hold now; `None` for nothing.
+        read: The version that the rows hold now; `None` for none.
         written_ns: The time in ns since 1970; by default the database's.
     """
     rows = changed_rows(
@@ -239,7 +239,7 @@ def _words(entry: MessageEntry, index: int) -> str:
 
 
 def storable(text: str) -> str:
-    """A text without what PostgreSQL can't hold; only for what is compared or shown."""
+    """A text without characters that PostgreSQL can't store; only for comparing and showing."""
     return text.replace("\0", " ").encode("utf-8", "replace").decode()
 
 

@@ -14,7 +14,7 @@ _logger = logging.getLogger(__name__)
 
 Connection = psycopg.Connection[Any]
 
-_LOCK = 0x5343_7363_6865_6D61  # any numbers that nobody else locks
+_LOCK = 0x5343_7363_6865_6D61  # any numbers that no other code locks
 MEANINGS_LOCK = 0x5363_6D65_616E
 
 
@@ -25,8 +25,8 @@ class SchemaTooNew(StoreFailed):
 class SchemaState(NamedTuple):
     """The state of a database's schema."""
 
-    applied: Mapping[int, str]  # the names of the migrations that it has, by number
-    pending: Mapping[int, str]  # the names of those that it lacks, by number
+    applied: Mapping[int, str]  # the names of the applied migrations, by number
+    pending: Mapping[int, str]  # the names of the missing migrations, by number
 
 
 def migrations() -> dict[int, str]:
@@ -37,10 +37,10 @@ def migrations() -> dict[int, str]:
 
 
 def schema_state(connection: Connection) -> SchemaState:
-    """What a database has of the schema.
+    """The state of a database's schema.
 
     Raises:
-        SchemaTooNew: It has more than this program knows.
+        SchemaTooNew: It has migrations that this program does not know.
     """
     known = migrations()
     applied: dict[int, str] = {}
@@ -60,10 +60,10 @@ def schema_state(connection: Connection) -> SchemaState:
 
 
 def migrate(connection: Connection) -> SchemaState:
-    """Apply what is pending, one process at a time; returns the state before.
+    """Apply pending migrations, one process at a time; returns the state before.
 
     Raises:
-        SchemaTooNew: The database has more than this program knows.
+        SchemaTooNew: The database has migrations that this program does not know.
         StoreFailed: The connection's role may not make tables.
     """
     before = schema_state(connection)
@@ -100,9 +100,9 @@ def _migrated(connection: Connection) -> SchemaState:
 
 
 def prepare_meanings(connection: Connection) -> None:
-    """Make what search by meaning needs, if the database has pgvector, or may get it.
+    """Prepare the database for search by meaning, if pgvector is there or can be created.
 
-    A plain role can't create the extension; everything else goes on without it.
+    A plain role can't create the extension; everything else works without it.
     """
     if has_meanings(connection):
         return
@@ -125,13 +125,13 @@ def has_meanings(connection: Connection) -> bool:
 def has_relation(connection: Connection, name: str) -> bool:
     """True if a table or an index is there now.
 
-    After a wait for a lock, `to_regclass` may say what it knew before.
+    Not by `to_regclass`, which may be out of date after a wait for a lock.
     """
     asked = "SELECT 1 FROM pg_class WHERE relname = %s AND pg_table_is_visible(oid)"
     return connection.execute(asked, (name,)).fetchone() is not None
 
 
 def error_words(error: psycopg.Error) -> str:
-    """What the database said, on one line."""
+    """The message of the database, on one line."""
     text = error.diag.message_primary or str(error)
     return " ".join(text.split())[:300].rstrip(".")

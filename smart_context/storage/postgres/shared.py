@@ -1,4 +1,4 @@
-"""What processes share: work that one at a time may do (leases), and small values (records)."""
+"""State that processes share: leases for work of one process at a time, and small values."""
 
 import asyncio
 import logging

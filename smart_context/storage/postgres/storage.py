@@ -17,7 +17,7 @@ from smart_context.storage.postgres.shared import PostgresLeases, PostgresRecord
 from smart_context.storage.postgres.vectors import Meanings, PostgresVectors
 
 Identity = Callable[[], Awaitable[str]]
-"""Gives what names the vault of a database among others."""
+"""Returns the id of a database's vault, which tells it from other vaults."""
 
 
 def postgres_storage(
@@ -30,9 +30,9 @@ def postgres_storage(
     """The storage in a database; connects with the first use.
 
     Args:
-        url: Where the database is: `postgresql://user@host/name`.
-        caches: Where this machine keeps what it can make again.
-        events: Makes what carries events, given what names the vault; by default the database.
+        url: The address of the database: `postgresql://user@host/name`.
+        caches: The files that this machine can make again.
+        events: Makes the carrier of events, given the vault's id; by default the database.
     """
     database = Database(url)
     listener = Listener(database)

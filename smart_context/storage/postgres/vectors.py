@@ -19,19 +19,19 @@ from smart_context.storage.postgres.schema import (
 )
 
 FEW = 20_000
-"""Up to this many messages of a person, all of them are read instead, with their words."""
+"""With this many messages or fewer, all of a person's are read instead, with their words."""
 
 SCANNED = 7_000
-"""What the index costs for each message of others between two of the person, in messages compared.
+"""The cost of the index, in compared messages, times all messages for each of the person's.
 
 Measured in docs/scale.md: of 300,000 messages, both ways take the same time for 50,000.
 """
 
 LEAST_SEARCHED = 400
-"""Candidates of the index. With fewer it misses more of the nearest, and costs no less."""
+"""Candidates in the index, at least. With fewer it misses more neighbours, but costs no less."""
 
 _WIDEST = 4_000
-"""The most dimensions that an index of half floats can have."""
+"""The most dimensions of an index of half floats."""
 
 _AT_ONCE = 512
 _FILL_PATIENCE_S = 3600.0
@@ -85,11 +85,11 @@ WHERE vector_dims(value) = {0}
 
 
 class Meanings:
-    """Search by meaning over all chats of a person; does nothing where the database lacks pgvector.
+    """Search by meaning over all chats of a person; does nothing without pgvector.
 
-    Vectors are kept a second time, as half floats with one HNSW index for each width. A filter
-    behind an approximate search can lose neighbours: a person with few messages is therefore
-    compared with all of them, and for others the index is scanned on until enough rows are theirs.
+    Vectors are stored a second time, as half floats with one HNSW index for each width. A filter
+    after an approximate search can lose neighbours. So for a person with few messages, all of them
+    are compared; for others, the index is scanned on until enough rows are theirs.
     """
 
     def __init__(self, database: Database) -> None:
@@ -115,7 +115,7 @@ class Meanings:
     def add(
         self, connection: Connection, chat: int, numbers: Sequence[int], vectors: Matrix
     ) -> None:
-        """Add the vectors of rows that were written just now, or note that they are lacking."""
+        """Add the vectors of rows that were just written; without pgvector, mark them missing."""
         if self.are_kept():
             _add(connection, chat, numbers, vectors)
         else:
@@ -134,7 +134,7 @@ class Meanings:
     ) -> list[NearMessage] | None:
         """The messages that are nearest to a query, nearest first.
 
-        `None` without pgvector, and for few messages.
+        `None` without pgvector, and if the person has few messages.
         """
         asked = {
             "person": person,
@@ -165,7 +165,7 @@ class Meanings:
         return await self._database.in_thread(search)
 
     def fill(self) -> None:
-        """Give what was stored without pgvector, or copied, its place in the search. Blocks."""
+        """Add vectors that were stored without pgvector, or copied, to the search. Blocks."""
         if not self.are_kept():
             return
         widths: set[int] = set()
@@ -175,7 +175,7 @@ class Meanings:
             self.make_index(width)
 
     def _fill_some(self, connection: Connection) -> set[int]:
-        """Fill some chats; returns the widths of their vectors."""
+        """Add the missing vectors of some chats; returns their widths."""
         found = connection.execute(
             "SELECT chat, width FROM vectors WHERE lacks_meanings"
             " ORDER BY chat LIMIT 20 FOR UPDATE SKIP LOCKED"
@@ -240,7 +240,7 @@ Row = tuple[bytes, bytes]
 
 
 class PostgresVectors:
-    """The vectors beside the chats of a database; satisfies `Vectors`."""
+    """The vectors of the chats of a database; satisfies `Vectors`."""
 
     def __init__(self, database: Database, meanings: Meanings) -> None:
         self._database = database
@@ -261,7 +261,7 @@ class VectorRows:
         self.has_additions = False
 
     def read(self) -> Stored:
-        """The vectors as they were given; none if they are another model's."""
+        """The stored vectors; none if they are another model's."""
         asked = self._chat, self._model
         found = self._database.run(rows(_READ, asked, binary=True), repeatable=True)
         self.has_additions = any(is_addition for *_, is_addition in found)
@@ -273,12 +273,12 @@ class VectorRows:
         return keys, values.reshape(len(found), width).astype(np.float32, copy=True)
 
     def replace(self, keys: Sequence[str], vectors: Matrix) -> None:
-        """Store these in place of all; rows that stay are not written again."""
+        """Store these vectors in place of all others; unchanged rows are not written again."""
         self._write(keys, vectors, adds=False)
         self.has_additions = False
 
     def append(self, keys: Sequence[str], vectors: Matrix) -> None:
-        """Add vectors; those of another width take the place of the others."""
+        """Add vectors; vectors of another width replace all earlier ones."""
         self._write(keys, vectors, adds=True)
         self.has_additions = True
 
@@ -315,7 +315,7 @@ def _insert(connection: Connection, chat: int, new: Sequence[Row], *, adds: bool
 
 
 def _keep(connection: Connection, chat: int, new: Sequence[Row]) -> int:
-    """Remove the rows that do not stay; returns how many of the new ones are there already."""
+    """Remove outdated rows; returns the number of new rows that are stored already."""
     there = connection.execute(_THERE, (chat,), binary=True).fetchall()
     kept: list[int] = []
     gone: list[int] = []
