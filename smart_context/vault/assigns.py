@@ -56,7 +56,7 @@ def build_safe_base_name(path: str, prefix: str = "spec_") -> str:
 
 
 def build_here_doc_token(content: str, base: str = "context") -> str:
-    """The first of `base`, `base-1`, … whose marks are not in `content`, however spelled."""
+    """The first of `base`, `base-1`, … whose marks are not in `content`, in any spelling."""
     marks = re.compile(rf"--(?:begin|end)-{re.escape(base)}(?:-([0-9]+))?(?=--)", re.IGNORECASE)
     taken = {*marks.findall(content), *marks.findall(as_read(content))}
     if "" not in taken:

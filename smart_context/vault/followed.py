@@ -28,16 +28,17 @@ _logger = logging.getLogger(__name__)
 class FollowedVault:
     """The notes of a vault, for one event loop; satisfies `PassageSource`.
 
-    The constructor reads and writes nothing. Until there is somewhere to keep it, the index stays
-    in memory.
+    The constructor reads and writes nothing. The index stays in memory until `caches` has a place
+    for it.
 
     Args:
-        memory_dir: A folder that is not part of the notes.
-        caches: Keeps the indexes; in memory by default.
-        may_keep_words: Asked before the word index is written to disk.
+        memory_dir: The memory folder, which is not part of the notes.
+        caches: Keeps the indexes; by default they stay in memory.
+        may_keep_words: False forbids writing the word index to disk; called each time before.
 
     Attributes:
-        index: For work in threads. Using it without `ask` does not start following the vault.
+        index: The index, for work in threads. Using it without `ask` does not start following the
+            vault.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class FollowedVault:
         """Call `listener`, which must not block, after each change while following.
 
         Returns:
-            A function that ends this.
+            A function that removes the listener.
         """
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)

@@ -27,11 +27,11 @@ async def read_requested_files(
         file_paths: Absolute, or relative to `dir`. Does nothing for `None` or a bare string.
         read_files: Filled in place. Maps the absolute, normalised path (links not followed) to
             the text, or to the reason in brackets why there is none.
-        dir: What relative paths are relative to; `None` or empty: the working directory.
+        dir: The folder of relative paths; `None` or empty: the working directory.
         filter: A glob for base names; files that don't match are skipped.
         max_files: Stop when `read_files` has this many entries, reasons included.
-        max_file_size: In bytes; a larger file is not opened, only its reason noted.
-        root: If given, a path that leads outside it is not read, only its reason noted.
+        max_file_size: In bytes; a larger file is not read, and the reason is noted.
+        root: If given, a path that leads outside of it is not read, and the reason is noted.
     """
     guard = _Guard(Path(dir or "."), None if root is None else Path(root), max_file_size)
     matches = build_matcher(filter)

@@ -1,4 +1,4 @@
-"""Full-text search: reads note after note and keeps nothing."""
+"""Full-text search: reads note after note and stores nothing."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -28,7 +28,7 @@ class Hit:
     path: str  # the note, relative to the vault
     line: int  # the number of the first line with most of the words; 0 if only the path has them
     text: str  # that line
-    count: int  # how often the words occur in the text
+    count: int  # the occurrences of the words in the text
     is_named: bool  # True if the path contains all words
 
 

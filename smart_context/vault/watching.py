@@ -1,4 +1,4 @@
-"""Watches the files of a vault, and tells its index what has changed."""
+"""Watches the files of a vault, and reports changes to its index."""
 
 import asyncio
 import contextlib
@@ -20,11 +20,11 @@ _Batch = set[tuple[Change, str]]
 
 
 async def watch_vault(index: VaultIndex, on_change: Callable[[VaultChanges], None]) -> None:
-    """Take in what changes in the vault until cancelled.
+    """Update the index with changes in the vault until cancelled.
 
     Args:
-        index: Updated first; from then on it need not look at the disk.
-        on_change: Called with the changes, those of the first look included; never with none.
+        index: Refreshed first; from then on it need not look at the disk.
+        on_change: Called with the changes, including those of the first look; never with none.
     """
     root = await asyncio.to_thread(Path(index.root).resolve)
     while True:  # once for each set of folders
@@ -40,7 +40,7 @@ async def watch_vault(index: VaultIndex, on_change: Callable[[VaultChanges], Non
 async def _follow(
     index: VaultIndex, root: Path, folders: list[str], on_change: Callable[[VaultChanges], None]
 ) -> None:
-    """Take in changes in these folders until the set of folders may have changed."""
+    """Update the index with changes in these folders until the set of folders may have changed."""
     reports = _reports(root, folders)
     report = asyncio.ensure_future(anext(reports))
     try:

@@ -1,4 +1,4 @@
-"""Reads a file's text, or says why there is none."""
+"""Reads a file's text, or gives the reason why there is none."""
 
 import codecs
 import os
@@ -23,9 +23,9 @@ MAX_TEXT_BYTES: Final = 64 << 20
 """Larger files are not read as text."""
 
 INODE_BITS: Final = 0 if sys.platform == "win32" else (1 << 63) - 1
-"""The bits of an inode's number that stamps have: those that fit into a database's integer.
+"""The bits of an inode's number that stamps keep: those that fit into a database's integer.
 
-None on Windows, whose lists of files don't tell the number.
+No bits on Windows, where the entries of a folder don't have the number.
 """
 
 _WIDE = (  # the marks of UTF-32 come first: they begin with those of UTF-16
@@ -80,7 +80,7 @@ class VaultFiles:
         self._close()
 
     def read(self, path: str, *, max_bytes: int = MAX_TEXT_BYTES) -> FileText | Unreadable:
-        """The text of a regular file, or why there is none; never raises.
+        """The text of a regular file, or the reason why there is none; never raises.
 
         Args:
             path: Relative to the vault.
@@ -150,14 +150,14 @@ class VaultFiles:
 
 
 class NotText(ValueError):
-    """Why a file's bytes are no text, in words."""
+    """The bytes of a file are not text; the message gives the reason."""
 
 
 def text_of(content: bytes, *, probed: int | None = None) -> str:
     """The text of a file in UTF-8, or in UTF-16 or UTF-32 with a byte order mark.
 
     Args:
-        probed: How many bytes of UTF-8 may not hold a NUL; by default all.
+        probed: In UTF-8, the number of first bytes that may not hold a NUL; by default all.
 
     Raises:
         NotText: It is something else.
@@ -179,7 +179,7 @@ def text_of(content: bytes, *, probed: int | None = None) -> str:
 
 
 def _is_wide(content: bytes) -> bool:
-    """True if nearly each second byte is a NUL, and hardly any other."""
+    """True if most of the bytes at even, or at odd, places are NULs, and no others are."""
     few, many = sorted([content[::2].count(0), content[1::2].count(0)])
     return few == 0 and many >= max(_LEAST_WIDE, len(content) // 2 * _WIDE_SHARE)
 

@@ -25,7 +25,7 @@ _NAMED = {
     "xdigit": string.hexdigits,
 }
 _NEVER_A_MEMBER = frozenset("/\0")
-# What `**` matches, by what follows it. The nearest match of what comes next is enough.
+# The pattern for `**`, by the piece after it. The nearest match of that piece is enough.
 _AT_ANY_DEPTH = {"/": r"(?:[^/\0]*/)*?", r"\/": r"(?:[^/\0]*/)+?", "": r"[^\0]*"}
 
 
@@ -67,7 +67,7 @@ def _segment(pieces: Sequence[str], star: str) -> str:
 
 
 def _each_nearest(parts: Sequence[str]) -> str:
-    """Each part but the last keeps its nearest match for good, which is enough."""
+    """Join parts; each but the last keeps its nearest match, which is enough, for good."""
     first, *later = parts
     return first + "".join(f"(?>{part})" for part in later[:-1]) + "".join(later[-1:])
 
@@ -108,8 +108,8 @@ def _class(glob: str, position: int) -> tuple[str, int]:
             position = found.end()
         else:
             raise ValueError("a bracket that is never closed")
-    # Of a negated class the members stand in the expression, not all others: so it also leaves
-    # out their other case where case is ignored.
+    # A negated class is written with its members, not with all others: so where case is ignored,
+    # it also excludes the members' other case.
     chosen = members | _NEVER_A_MEMBER if is_negated else members - _NEVER_A_MEMBER
     return _one_of(map(ord, chosen), is_negated=is_negated), position + 1
 
@@ -129,7 +129,7 @@ def _named(name: str) -> str:
 
 
 def _members(found: re.Match[str]) -> Iterable[str]:
-    """One byte, or it and the range from it to another, which may be empty."""
+    """A single byte; for a range, its first byte and the range, which may be empty."""
     yield found["first"]
     if found["range"]:
         yield from map(chr, range(ord(found["first"]), ord(found["last"]) + 1))

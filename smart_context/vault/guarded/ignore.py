@@ -6,7 +6,7 @@ is matched against all of them. (`pathspec` 1.1.1 takes 36 s to match `*a*a*a*a*
 120 letters, and eight seconds to read 100,000 patterns.)
 
 A pattern and a name are the same when they differ only in how their characters are composed: some
-systems keep names decomposed, whoever wrote them.
+systems store all names decomposed.
 """
 
 import re
@@ -20,7 +20,7 @@ from typing import Final
 from smart_context.vault.guarded.globs import name_regex, path_regex
 
 MAX_GLOBS: Final = 1_000
-"""Most patterns with wildcards of one folder that count; those of real repositories have 200."""
+"""Most patterns with wildcards that are used in one folder; real repositories have up to 200."""
 
 MAX_LINES: Final = 100_000
 
@@ -69,7 +69,7 @@ class IgnoreRules:
 
 
 def _last(globs: tuple[_Together, ...], path: str, start: int, last: int) -> int:
-    """The last rule that matches the path from there on; `last` if none after it does."""
+    """The last rule that matches the path from `start` on; `last` if no later one does."""
     for pattern, numbers in globs:
         if numbers[0] < last:
             break
@@ -107,8 +107,8 @@ class _Rule:
     def _regex(self) -> str:
         if not self.is_anchored:
             return name_regex(self.glob)
-        # Git compares what comes before the first wildcard, and matches the rest as a glob of
-        # its own: so `a**/b` is `a` and `**/b`.
+        # Git compares the part before the first wildcard, and matches the rest as a separate glob:
+        # so `a**/b` is `a` and `**/b`.
         plain = self._plain
         return re.escape(plain) + path_regex(self.glob[len(plain) :])
 
@@ -124,9 +124,9 @@ def parse_ignore(*texts: str, any_case: bool = False) -> IgnoreRules | None:
     Invalid patterns are skipped, as git does.
 
     Args:
-        texts: Each as UTF-8 with `surrogateescape`; the last has the last word.
-        any_case: Letters of ASCII match in either case, as with git's `core.ignorecase`. Then
-            there are always rules, so that the folders below know it, too.
+        texts: Each as UTF-8 with `surrogateescape`; later ones override earlier ones.
+        any_case: Letters of ASCII match in either case, as with git's `core.ignorecase`. The
+            result is then never `None`, so that the folders below inherit this.
     """
     lines = [line for text in texts for line in lines_of(text)]
     rules = [rule for line in lines[:MAX_LINES] if (rule := _rule(line)) is not None]
@@ -153,7 +153,7 @@ def parse_ignore(*texts: str, any_case: bool = False) -> IgnoreRules | None:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines of an ignore file that count, without their ends."""
+    """The lines of an ignore file that are used, without their ends."""
     counted = text[:_MAX_CHARACTERS].removeprefix("\ufeff").removesuffix("\r")
     return _ENDS.split(counted)
 
@@ -198,11 +198,11 @@ def _without_trailing_spaces(line: str) -> str:
 
 
 def _in_bytes(text: str) -> str:
-    """A text, composed, with one character for each of its bytes, as git sees it."""
+    """A text, composed (NFC), with one character for each of its bytes, as git sees it."""
     composed = unicodedata.normalize("NFC", text)
     return composed.encode("utf-8", "surrogateescape").decode("latin-1")
 
 
 def _lowered(text: str) -> str:
-    """A text of bytes whose letters of ASCII are small; the others stay."""
+    """A text of bytes with its ASCII letters in lower case."""
     return text.encode("latin-1").lower().decode("latin-1")

@@ -21,9 +21,9 @@ _SHOWN_CHARACTERS = 200
 
 
 def as_typed(request: str, separator: str = os.sep) -> str:
-    r"""A path that a person typed, with `/`: where `\` parts names, it may part them, too.
+    r"""A path that a person typed, with `/` in place of the system's separator, such as `\`.
 
-    What comes after a `#`, the name of a heading or a block, stays.
+    The part after a `#`, which names a heading or a block, is not changed.
     """
     path, sign, part = request.partition("#")
     return path.replace(separator, "/") + sign + part
@@ -36,8 +36,8 @@ def confine(root: Path, request: str) -> Path:
         request: A path relative to the vault, with `/`; `""` and `"."` name the vault itself.
 
     Returns:
-        `root / request`, which may not exist. Links stay in it, so it can be made relative to
-        `root` again; where they lead was checked.
+        `root / request`, which may not exist. Links are kept in it, so it can be made relative
+        to `root` again; their targets were checked.
 
     Raises:
         PathRefused: The request is absolute, contains `..` or a NUL, names a device, can't be a

@@ -31,7 +31,7 @@ def work_tree_of(folder: Path) -> WorkTree | None:
 
 
 def folders_of(top: Path) -> tuple[Path, Path]:
-    """The folder with a work tree's HEAD, and that with what all its work trees share.
+    """The folder with a work tree's HEAD, and the folder that all work trees share.
 
     Raises:
         OSError: The system refuses.
@@ -40,7 +40,7 @@ def folders_of(top: Path) -> tuple[Path, Path]:
     """
     pointer = top / ".git"
     named = line_of(pointer, "gitdir: ") if pointer.is_file() else ".git"
-    if named.startswith(_ANOTHER_MACHINE):  # Windows would greet it with the user's credentials
+    if named.startswith(_ANOTHER_MACHINE):  # Windows would send it the user's credentials
         raise ValueError(f"{pointer} leads to another machine")
     git = (top / named).resolve()
     return git, (git / line_of(git / "commondir")).resolve()
@@ -50,7 +50,7 @@ def line_of(path: Path, prefix: str = "") -> str:
     """The line in one of git's small files, without the prefix; empty if missing.
 
     Raises:
-        OSError: It can't be read, so that what git finds there is not known.
+        OSError: It can't be read, so the line is not known.
     """
     line = os.fsdecode(content_of(path, _MAX_LINE_BYTES)).rstrip("\r\n")
     return line.removeprefix(prefix) if line.startswith(prefix) else ""

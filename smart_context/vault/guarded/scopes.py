@@ -2,12 +2,12 @@
 
 As for git, these are the rules of the ignore files in the folder and in those above it, up to the
 top of the repository, and those of the repository's `.git/info/exclude`. The user's own
-`core.excludesFile` does not count: it says what one user's git overlooks, not what a repository
-holds. A link is not followed to an ignore file. What an ignore file excludes that can't be read
-is not known, so all in its folder is left out.
+`core.excludesFile` is not used: it lists files that one user's git overlooks, not files that do not
+belong to the repository. A link to an ignore file is not followed. If an ignore file can't be read,
+its rules are unknown, so everything in its folder is left out.
 
-As for git, patterns match without case where `core.ignorecase` says so. They do so as well where
-the file system takes `.GITIGNORE` for `.gitignore`.
+As for git, patterns ignore case where `core.ignorecase` is set. They also ignore it where the file
+system takes `.GITIGNORE` for `.gitignore`.
 """
 
 import os
@@ -23,7 +23,7 @@ from smart_context.vault.guarded.ignore import IgnoreRules, lines_of, parse_igno
 from smart_context.vault.guarded.repository import content_of, folders_of, work_tree_of
 
 IGNORE_FILES = (".gitignore", ".scignore")
-"""In any folder; the second is ours and has the last word."""
+"""The ignore files of a folder; the second is our own and overrides the first."""
 
 RULE_PLACES = frozenset({*IGNORE_FILES, ".git"})
 """The names in a folder that may bring rules."""
@@ -35,25 +35,25 @@ _SETTING = re.compile(rb"^[ \t]*(?:\[(?P<section>[^\]\n]*)\][ \t]*)?(?P<line>.*)
 _IGNORES_CASE = re.compile(rb"ignorecase\s*(?:=\s*\"?(?:true|yes|on|[1-9]\d*)\b.*)?", re.IGNORECASE)
 
 _WITH_AN_END = re.compile(r"(?<=[^/. ])[. ]+(?=/|$)")
-"""What Windows takes off a name: a vault that is moved there excludes the same."""
+"""The ends of names that Windows drops: so that a vault excludes the same files there."""
 
 OnCut = Callable[[str, int], None]
-"""Called with a folder, which ends in `/`, and how many lines of its ignore files don't count.
+"""Called with a folder, which ends in `/`, and the number of unused lines in its ignore files.
 
-0 if one of them can't be read, or is too large.
+The number is 0 if an ignore file can't be read, or is too large.
 """
 
 _NO_RULES = (FileNotFoundError, NotPlain)
-"""What is no ignore file; any other error leaves open what one excludes."""
+"""Errors that mean that there is no ignore file; after any other, its rules are unknown."""
 
 _UNREAD = "*\n/*\n"
 _ALL_LEFT_OUT = parse_ignore(_UNREAD)
 
 Scopes = tuple[tuple[int, str, IgnoreRules], ...]
-"""The rules in force, innermost first.
+"""The rules in force, innermost first, each with a length and a prefix.
 
-Each with the length of its folder's prefix, which a path loses, and what the path gets instead:
-the way from the rules' folder to the vault if that folder is above the vault.
+To match a path, cut off its first characters by that length: the prefix of the rules' folder. Then
+put the prefix before it: the way to the vault from a rules' folder above the vault, else empty.
 """
 
 
@@ -82,8 +82,8 @@ def with_rules_of(folder: Folder, prefix: str, scopes: Scopes, on_cut: OnCut | N
 def scopes_above(root: Path, on_cut: OnCut | None) -> Scopes:
     """The rules from the folders above the vault, up to the top of its repository.
 
-    A rule that excludes the vault itself or a folder above it does not count: whoever names a
-    folder wants what is in it.
+    A rule that excludes the vault itself or a folder above it is not used: a user who opens a
+    folder wants its contents.
     """
     scopes: Scopes = ()
     above = folders_above(root)
@@ -125,7 +125,7 @@ def _with(
 def _rules_without(
     texts: tuple[str, ...], folders: tuple[str, ...], any_case: bool
 ) -> IgnoreRules | None:
-    """The rules of ignore files but those that exclude one of the folders."""
+    """The rules of ignore files, without those that exclude one of the folders."""
 
     def excludes(rules: IgnoreRules | None) -> bool:
         return rules is not None and any(map(rules.verdict, folders))
@@ -139,7 +139,7 @@ def _rules_without(
 
 
 def _texts(folder: Folder) -> tuple[str, ...]:
-    """The texts that bring rules, the last word last."""
+    """The texts with rules; later ones override earlier ones."""
     texts = _excluded(folder), *(_ignore_text(folder, name) for name in IGNORE_FILES)
     return tuple(text for text in texts if text)
 
@@ -152,7 +152,7 @@ def _any_case(folder: Folder, texts: tuple[str, ...], outer: Scopes) -> bool:
 
 
 def _folds(folder: Folder, names: Iterable[str]) -> Iterator[bool]:
-    """For each of the names, whether the file system finds it in another case."""
+    """For each name that is found in upper case, too, True if that is the same file."""
     for name in names:
         try:
             yield os.path.samestat(folder.status(name), folder.status(name.upper()))

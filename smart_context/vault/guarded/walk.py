@@ -74,7 +74,7 @@ def readable_folders(root: Path, *, without: Collection[str] = ()) -> list[str]:
 
 
 def cut_words(folder: str, lines: int) -> str:
-    """The warning about lines of a folder's ignore files that are ignored."""
+    """The warning about lines of a folder's ignore files that are not used."""
     where = shown(folder) if folder else "the vault's top folder"
     if not lines:
         return f"an ignore file in {where} can't be read or is over 5 MiB, so all there is left out"
@@ -87,8 +87,9 @@ def cut_words(folder: str, lines: int) -> str:
 def rest_after(look_s: float, work_s: float) -> float:
     """Seconds to wait before the next look at all files; 0 after a quick one.
 
-    After a slow look, at most a twentieth of the time goes into looking. Only the thread's own
-    work counts, so that a small vault is not taken for a large one on a busy machine.
+    After a slow look, at most a twentieth of the time goes into looking. A quick look takes less
+    than 25 ms of CPU time; its clock time may be ten times that, so that a small vault is not taken
+    for a large one on a busy machine.
 
     Args:
         work_s: The CPU time of its thread.
@@ -97,7 +98,7 @@ def rest_after(look_s: float, work_s: float) -> float:
 
 
 def stamp_of(root: Path, path: str, *, without: Collection[str] = ()) -> FileStamp | None:
-    """The stamp of one file; `None` if `readable_files` would not give it, spelled like that."""
+    """The stamp of one file; `None` if `readable_files` does not list it in this spelling."""
     with contextlib.suppress(OSError, ValueError):
         return _Walk(root, frozenset(without), hidden=False).one(path)
     return None
@@ -138,7 +139,7 @@ class _Walk:
         return not self.hidden or name.lower() in RULE_PLACES
 
     def _is_without(self, folder: str) -> bool:
-        """True for one of the folders to leave out, however its name was spelled."""
+        """True for one of the folders to leave out, in any spelling of its name."""
         if folder in self.without:
             return True
         spellings = (each for each in self.without if _folded(each) == _folded(folder))
@@ -154,7 +155,7 @@ class _Walk:
         """A folder, its prefix, and the rules from above it; the caller closes it.
 
         Raises:
-            OSError: It is missing, excluded or listed otherwise, or a link is on the way.
+            OSError: It is missing, excluded or spelled in another way, or a link is on the way.
             ValueError: Not a possible path.
         """
         folder, prefix = opened(Place(self.root)), ""
@@ -197,7 +198,7 @@ class _Walk:
                     self.collect(inner, child, scopes, found, depth - 1)
 
     def _stamp_of(self, entry: "os.DirEntry[str]", prefix: str, scopes: Scopes) -> FileStamp | None:
-        """As `stamp`, faster for plain files, which most are."""
+        """As `stamp`, but faster for plain files, the usual case."""
         name = entry.name
         path = prefix + name
         try:
@@ -218,7 +219,7 @@ class _Walk:
         """The stamp of one file; `None` if it is left out.
 
         Raises:
-            OSError: It is missing, or a folder on the way is or can't be read.
+            OSError: It is missing, or a folder on the way is missing or can't be read.
             ValueError: Not a possible path.
         """
         way, _, name = path.rpartition("/")
@@ -231,9 +232,9 @@ class _Walk:
         return self.stamp(path, scopes, None if stat.S_ISLNK(status.st_mode) else status)
 
     def stamp(self, path: str, scopes: Scopes, status: os.stat_result | None) -> FileStamp | None:
-        """The stamp of a file with that status; for a link (`None`), of its target.
+        """The stamp of a file with this status; for a link (`None`), of its target.
 
-        A link to what is left out is left out, too.
+        A link to a file that is left out is left out, too.
         """
         if self._hides(path.rpartition("/")[2]) or (scopes and is_ignored(path, scopes)):
             return None

@@ -18,7 +18,7 @@ _MAX_MEASURES = 4
 
 
 class VaultChanges(NamedTuple):
-    """The files that came, changed and went, as sorted paths."""
+    """The added, changed and removed files, as sorted paths."""
 
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -26,7 +26,7 @@ class VaultChanges(NamedTuple):
 
 
 class IndexCache:
-    """Caches answers of the store; the keys of links tell which a change affects.
+    """Caches answers of the store; the keys of links show which answers a change affects.
 
     Args:
         outline_of: The current outline of a file; `None` when it is not text.
@@ -228,7 +228,7 @@ class VaultNames:
     def stamps(self) -> list[FileStamp]:
         """The stamps of all files when they were read, in no order.
 
-        The time in a stamp is 0 where the same stamp need not mean the same text.
+        The time in a stamp is 0 if the file may have changed again without a new stamp.
         """
         return self._ask(lambda store: store.stamps())
 

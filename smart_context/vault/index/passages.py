@@ -56,7 +56,7 @@ class VaultPassages:
     The word index is kept next to the vault's index if that can be kept.
 
     Args:
-        may_keep: Asked before the word index is written to disk.
+        may_keep: False forbids writing the word index to disk; called each time before.
     """
 
     def __init__(self, index: VaultIndex, *, may_keep: Callable[[], bool] = lambda: True) -> None:
@@ -114,7 +114,7 @@ class VaultPassages:
         return passages_of(path, found.text) if isinstance(found, FileText) else []
 
     def _catch_up(self) -> None:
-        """Take in the notes that changed."""
+        """Update the word index with the notes that changed."""
         if not self._is_loaded:
             self._is_loaded = True
             self._load()

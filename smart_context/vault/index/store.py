@@ -1,4 +1,4 @@
-"""The entries of the index, and the SQLite file that keeps them and can be deleted at any time."""
+"""The entries of the index, and their SQLite file, which may be deleted at any time."""
 
 import json
 import marshal
@@ -30,7 +30,7 @@ class IndexEntry(NamedTuple):
 
     stamp: FileStamp  # the file's stamp when it was read
     outline: Outline | None = None  # `None` when it was not opened, or is not text
-    is_known: bool = True  # whether it was opened
+    is_known: bool = True  # True if it was opened
 
 
 def numbered_rows(
@@ -88,7 +88,7 @@ _SETTLED_NS = 50_000_000  # a file changed less than 50 ms ago may change again 
 
 
 def is_note(path: str) -> bool:
-    """True for a file that is read for the index; others are read when asked for."""
+    """True for a file that is read for the index; others are read when they are needed."""
     return path[-7:].lower().endswith((".md", ".canvas"))
 
 
@@ -138,7 +138,7 @@ IndexUnwritable = sqlite3.OperationalError
 class IndexStore:
     """Stores an entry for each file. Any method may raise `IndexDamaged`.
 
-    A file stays a source of a link that it no longer has: readers check its links anyway.
+    A file is kept as a source of links that it no longer has: readers check its links anyway.
     """
 
     def __init__(
@@ -172,7 +172,7 @@ class IndexStore:
             return cls(_connect(caches, name), caches, name)
 
     def copied_to(self, caches: Caches, name: str) -> Self:
-        """A copy of this store in a database; replaces what was in it.
+        """A copy of this store in a database, whose content it replaces.
 
         Raises:
             IndexDamaged: If the file can't be written.
@@ -199,12 +199,12 @@ class IndexStore:
         return self._database.execute("SELECT path, mtime_ns, size, inode FROM files").fetchall()
 
     def digest(self) -> bytes | None:
-        """The digest last kept; `None` if anything was stored since."""
+        """The digest last stored; `None` if anything else was stored since."""
         row = self._database.execute("SELECT digest FROM state").fetchone()
         return None if row is None else row[0]
 
     def keep_digest(self, digest: bytes) -> None:
-        """Remember the digest of all stamps, so that an unchanged vault is seen at once."""
+        """Store the digest of all stamps, so that an unchanged vault is recognised at once."""
         with self._database as database:
             database.execute(_FORGET_DIGEST)
             database.execute("INSERT INTO state VALUES (?)", (digest,))
@@ -291,7 +291,7 @@ class IndexStore:
         return affected
 
     def remove(self, paths: Iterable[str]) -> set[str]:
-        """Forget files.
+        """Remove files.
 
         Returns:
             The keys of the links that they had.

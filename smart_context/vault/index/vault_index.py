@@ -1,8 +1,8 @@
 """The vault's index: links, headings, blocks, tags and lengths of its files.
 
-Only what was read from files is stored on disk. Where a link leads is worked out when asked, from
-the names of that moment. So a changed note costs one read in a vault of any size, and a rename
-changes no entry.
+Only data that was read from files is stored on disk. The target of a link is computed when it is
+asked for, from the current names. So a changed note costs one read in a vault of any size, and a
+rename changes no entry.
 """
 
 import logging
@@ -44,7 +44,7 @@ Progress = Callable[[int, int], None]
 
 
 class Taken(NamedTuple):
-    """The files that changed, and the keys of the links that they had and have."""
+    """The files that changed, and the keys of their old and new links."""
 
     changes: VaultChanges = VaultChanges()
     keys: frozenset[str] = frozenset()
@@ -76,7 +76,7 @@ class Intake:
     def all(
         self, store: IndexStore, stamps: list[FileStamp], on_progress: Progress | None = None
     ) -> Taken:
-        """Take in all changes."""
+        """Store all changes."""
         digest = digest_of(stamps)
         if digest == store.digest():
             return Taken()
@@ -87,7 +87,7 @@ class Intake:
         return taken
 
     def some(self, store: IndexStore, paths: Iterable[str]) -> Taken | None:
-        """Take in changes of these files; `None` if others may have changed, too."""
+        """Store the changes of these files; `None` if others may have changed, too."""
         found: set[FileStamp] = set()
         known: set[FileStamp] = set()
         for path in paths:
@@ -101,7 +101,7 @@ class Intake:
         return self._take_in(store, found, known)
 
     def _may_affect_others(self, path: str) -> bool:
-        """True for an ignore file, and for a folder that came or went."""
+        """True for an ignore file, and for a folder that was added or removed."""
         name = path.rpartition("/")[2]
         full_path = self._root / path
         return name in IGNORE_FILES or full_path.is_dir() or not full_path.exists()
@@ -160,7 +160,7 @@ class IndexPlace:
 
     Args:
         caches: Keeps the database. If it is `None` or can't be written to, the index stays in
-            memory; if there is nowhere to keep anything yet, it moves there later.
+            memory; if it has no place yet, the index moves there later.
     """
 
     def __init__(self, caches: Caches | None) -> None:
@@ -239,11 +239,12 @@ class VaultIndex:
     Reads nothing before the first question; nothing in a vault makes it raise.
 
     Args:
-        memory_dir: A folder that is not part of the notes.
+        memory_dir: The memory folder, which is not part of the notes.
         caches: Keeps the index. If it is `None` or can't be written to, the index stays in memory.
 
     Attributes:
-        is_watched: Each change is passed to `update`, so `catch_up` need not look at the disk.
+        is_watched: True while each change is passed to `update`, so that `catch_up` need not look
+            at the disk.
         without: The memory folder, relative to the vault: not part of the notes.
         revision: A number that grows with each change.
     """
@@ -292,10 +293,10 @@ class VaultIndex:
                 self.refresh()
 
     def update(self, paths: Iterable[str]) -> VaultChanges:
-        """Take in changes of these files only.
+        """Store the changes of these files only.
 
         Args:
-            paths: Files or folders, relative to the vault; those that are gone, too.
+            paths: Files or folders, relative to the vault; also removed ones.
         """
         wanted = sorted(set(paths))
         return self._ask(lambda store: self._update(store, wanted))
@@ -326,7 +327,7 @@ class VaultIndex:
         return self._ask(lambda store: self._take_in_read(store, path, found))
 
     def lengths(self, paths: Sequence[str]) -> list[int | None]:
-        """The lengths of files in characters; `None` for what is missing or not text."""
+        """The lengths of files in characters; `None` for a file that is missing or not text."""
         return self._ask(
             lambda store: self._cache.lengths(store, paths, is_settled=self._has_just_looked())
         )
@@ -338,7 +339,7 @@ class VaultIndex:
 
         Args:
             paths: The files. One that is missing or not text gives `None`.
-            name: Identifies the measure: the same name, the same measure.
+            name: Identifies the measure; one name always means the same measure.
             measure: Computes the result from an outline.
         """
 

@@ -1,7 +1,8 @@
-"""The blocks of a Markdown text: its headings, what is no prose, and where paragraphs end.
+"""The blocks of a Markdown text: its headings, parts that are not prose, and ends of paragraphs.
 
-Blocks come first, as in CommonMark: whatever a paragraph holds, a heading, list item, fence, quote,
-table or rule ends it. Comments (`%%`) and displayed formulas (`$$`) are blocks as in Obsidian.
+Blocks come before inline markup, as in CommonMark: a heading, list item, fence, quote, table or
+rule ends a paragraph, whatever is open in it. Comments (`%%`) and displayed formulas (`$$`) are
+blocks as in Obsidian.
 """
 
 import re
@@ -11,37 +12,37 @@ from collections.abc import MutableSequence
 from typing import Final, NamedTuple
 
 Range = tuple[int, int]
-"""From a character up to, but not including, another."""
+"""The position of the first character, and the position after the last."""
 
 NOWHERE: Final = -1
 
 
 class Heading(NamedTuple):
-    """A heading: its level from 1 to 6, where its line begins, and its text."""
+    """A heading: its level from 1 to 6, the start of its line, and its text."""
 
     level: int
     start: int
     text: str
-    within: int = NOWHERE  # where the quote, list, comment or HTML around it begins, if in one
+    within: int = NOWHERE  # the start of the quote, list, comment or HTML around it
 
     def ends(self, section: "Heading") -> bool:
         """True if it ends the section of an earlier heading.
 
-        What is in a quote, a list, a comment or HTML ends no section that began outside of it.
+        A heading in a quote, a list, a comment or HTML ends no section that began outside of it.
         """
         return self.level <= section.level and self.within in (NOWHERE, section.within)
 
 
 class Blocks(NamedTuple):
-    """What the blocks of a text say about it, in its order."""
+    """The headings, hidden ranges and bounds of a text, in order."""
 
     headings: list[Heading]
     hidden: list[Range]  # fences, indented code, comments and formulas of several lines
-    bounds: MutableSequence[int]  # inline markup reaches across none of these positions
+    bounds: MutableSequence[int]  # positions that inline markup can't reach across
 
 
 _NONE, _PARAGRAPH, _TABLE, _CODE, _FENCE, _HTML = range(6)
-_CODE_INDENT = 4  # a line with that much white space before it opens nothing else
+_CODE_INDENT = 4  # a line with this much white space before it can only open code
 _MOST_OPEN = 1_000  # a hostile line may open millions of quotes and lists
 _QUOTE = 0  # in the stack of open blocks, where a list item has its width
 
@@ -72,7 +73,7 @@ _HTML_BLOCKS: Final = (
     (re.compile(r"<!\[CDATA\["), re.compile(r"\]\]>")),
     (re.compile(rf"</?(?:{'|'.join(_HTML_NAMES.split())})(?=\s|/?>|\Z)", re.IGNORECASE), None),
 )
-"""How each kind of HTML block begins, and what its last line holds; if none, it is blank."""
+"""The beginning of each kind of HTML block, and its end; `None`: it ends before a blank line."""
 
 _SPECIAL_LINE = (
     r"(?=[ \t#>`~<$%=*+_|:0-9-])"
@@ -105,8 +106,8 @@ def blocks_of(text: str, start: int, most: int) -> Blocks:
 
     Args:
         text: Each of its lines ends in a line feed.
-        start: Where its first block may begin.
-        most: How many headings count.
+        start: The position where its first block may begin.
+        most: The most headings that are returned.
     """
     return _Reader(text, start, len(text), most).read()
 
@@ -126,7 +127,7 @@ class _Reader:
         self._floor = start  # an open paragraph began here or later
         self._stack: list[int] = []  # the open quotes and list items, outermost first
         self._quotes: list[int] = []  # the places of the quotes among them
-        self._outside = NOWHERE  # where the outermost began
+        self._outside = NOWHERE  # the start of the outermost
         self._has_empty_item = False
         self._leaf = _NONE
         self._leaf_start = start
@@ -172,7 +173,7 @@ class _Reader:
         return position
 
     def _find_paragraph(self, line: int) -> None:
-        """Look whether a paragraph is open before a line, outside of lists and quotes."""
+        """Find out if a paragraph is open before a line, outside of lists and quotes."""
         self._leaf = _NONE
         if line > self._floor:
             previous = self._line_before(line)
@@ -204,14 +205,14 @@ class _Reader:
             self._open_blocks(indent, at, column, matched)
 
     def _matched_by_blank(self, matched: int) -> int:
-        """How many of the open blocks a blank line belongs to: `matched`, and items below them."""
+        """The number of open blocks that a blank line belongs to: `matched`, and items in them."""
         place = bisect_left(self._quotes, matched)
         if place < len(self._quotes):
             return self._quotes[place]
         return len(self._stack) - self._has_empty_item
 
     def _blanks(self, position: int, column: int) -> tuple[int, int, int]:
-        """The width of the white space at a position, and the place and column where it ends."""
+        """The width of the white space at a position, and the position and column of its end."""
         found = _SPACES.match(self._text, position, self._line_end)
         at = found.end() if found else position
         width = at - position
@@ -225,7 +226,7 @@ class _Reader:
         return max(indent - 1, 0), at, column
 
     def _goes_on(self, indent: int, at: int) -> bool:
-        """True if a line belongs to the code or HTML that is open; its last line closes it."""
+        """True if a line belongs to the open code or HTML; closes it at its last line."""
         text, end = self._text, self._line_end
         if self._leaf == _CODE:
             return indent >= _CODE_INDENT or at >= end
@@ -288,7 +289,7 @@ class _Reader:
         self._stack.append(width)
 
     def _leave(self, matched: int) -> None:
-        """Close what a line does not belong to, and what was open in what it belongs to."""
+        """Close the open blocks after the first `matched`, and the leaf that is open in any."""
         self._close_leaf(self._line)
         del self._stack[matched:]
         while self._quotes and self._quotes[-1] >= matched:
@@ -308,7 +309,7 @@ class _Reader:
         self._leaf, self._leaf_start = leaf, at
 
     def _read_text(self, at: int, matched: int) -> None:
-        """What is left of a line: text, or nothing."""
+        """Read the rest of a line: text, or nothing."""
         is_inside = matched == len(self._stack)
         if at >= self._line_end:
             if self._leaf != _NONE or not is_inside:
@@ -321,7 +322,7 @@ class _Reader:
         self._previous = (at, self._line_end)
 
     def _is_leaf(self, at: int, matched: int, interrupts: bool) -> bool:
-        """Read a block that begins in a line and holds no others; False if it is none."""
+        """Read a block that begins in a line and can't hold others; False if there is none."""
         text, end, mark = self._text, self._line_end, self._text[at]
         if mark == "#" and (heading := _ATX.match(text, at, end)):
             self._leave(matched)
@@ -366,7 +367,7 @@ class _Reader:
         at = self._leaf_start if self._stack else self._paragraph_start()
         if definitions := _DEFINITIONS.match(self._text, at, self._line):
             at = definitions.end()
-        if at >= self._line:  # after definitions a line is the first of what follows
+        if at >= self._line:  # after definitions, this line begins a new paragraph
             self._leaf = _NONE
             return False
         start = self._text.rfind("\n", self._floor, at) + 1 or self._floor

@@ -13,7 +13,7 @@ from ruamel.yaml.error import YAMLError
 from ruamel.yaml.nodes import Node
 
 MAX_CHARACTERS: Final = 1 << 13
-"""The longest text that is read: a tenth of a second, or two at worst."""
+"""The longest text that is read: it takes a tenth of a second, two tenths at worst."""
 
 _MOST_LEVELS: Final = 50
 

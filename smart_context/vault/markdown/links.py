@@ -18,7 +18,7 @@ _NOWHERE = Resolution(None)
 
 
 def fold(name: str) -> str:
-    """A name as it is compared: ignores case and the composition of accents."""
+    """A name in the form for comparisons, without case and the composition of accents."""
     return name.lower() if name.isascii() else unicodedata.normalize("NFC", name).lower()
 
 

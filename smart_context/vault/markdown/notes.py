@@ -18,7 +18,7 @@ from smart_context.vault.markdown.front_matter import (
 )
 
 MAX_PARTS: Final = 100_000
-"""Most links, headings, blocks or tags of one note that count; a hostile one may hold millions."""
+"""Most links, headings, blocks or tags that are read of a note; a hostile one may have millions."""
 
 
 class Link(NamedTuple):
@@ -30,7 +30,7 @@ class Link(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A block with a name: the name without `^`, where the block begins and ends."""
+    """A block with a name: the name without `^`, and the block's start and end."""
 
     name: str
     start: int
@@ -46,9 +46,9 @@ class Outline(NamedTuple):
     blocks: tuple[Block, ...] = ()  # in the order of the text
     tags: tuple[str, ...] = ()  # without `#`, each once, as first written
     aliases: tuple[str, ...] = ()  # other names of the note
-    body: int = 0  # where the text after the properties begins; 0 without properties
-    embeds: tuple[int, ...] = ()  # the positions in `links` of those that are embeds
-    # what notes that are embedded here exclude, with the pattern; never stored: it is an option
+    body: int = 0  # the start of the text after the properties; 0 without properties
+    embeds: tuple[int, ...] = ()  # the positions of embeds in `links`
+    # ranges that embedded notes exclude, each with its pattern; never stored: it is an option
     excluded: tuple[tuple[int, int, str], ...] = ()
 
     @classmethod
@@ -111,7 +111,7 @@ def outline_of(text: str) -> Outline:
 
 
 def _headings_in_properties(text: str, lines: str, body: int) -> list[Heading]:
-    """The headings at the top of a note between two rules, if what is there is no properties."""
+    """The headings between two rules at the top of a note, if the lines are not properties."""
     if "\n#" not in lines[:body] or properties_of(text):
         return []
     between = lines[:body].rstrip().rstrip("-.")
@@ -253,7 +253,7 @@ def _cards(text: str) -> list[dict[str, Any]]:
 
 
 def _places(text: str) -> dict[str, int]:
-    """Where each JSON string is first written, found in one pass for all cards."""
+    """The first position of each JSON string, found in one pass for all cards."""
     places: dict[str, int] = {}
     for found in _STRING.finditer(text):
         places.setdefault(found[0], found.start())
@@ -296,7 +296,7 @@ def _prose_of(text: str, blocks: Blocks, start: int) -> str:
     """The text with everything but prose blanked out; positions don't change.
 
     Args:
-        start: Where the body begins; the text before it is unchanged.
+        start: The start of the body; the text before it is unchanged.
     """
     if blocks.hidden:
         text = _blanked(text, blocks.hidden)
@@ -352,7 +352,7 @@ class _Scan:
         return end if end <= limit else None
 
     def _paragraph(self, position: int) -> int:
-        """Where the paragraph around a position ends."""
+        """The end of the paragraph around a position."""
         if position >= self._paragraph_end:
             if position > self._blank_line:
                 blank = _BLANK_LINE.search(self._text, position)

@@ -21,7 +21,7 @@ Patterns = Sequence[tuple[str, Callable[[str], bool]]]
 """Each pattern with its test, which gets a whole heading, folded like names."""
 
 Excluded = tuple[int, int, str]
-"""The start and end of an excluded range, and the pattern that its heading fits, if one does."""
+"""The start and end of an excluded range, and the pattern that its heading fits; empty for none."""
 
 _NONE: Mapping[str, int] = MappingProxyType({})
 _PUNCTUATION = re.compile(r"[!\"#$%&()*+,.:;<=>?@^`{|}~/\[\]\\\s]+")
@@ -85,7 +85,7 @@ def section_of(outline: Outline, fragment: str) -> Range | None:
 
 
 def plain_heading(text: str) -> str:
-    """A heading as it is compared: without punctuation and formatting, in lower case."""
+    """A heading in the form for comparisons: without punctuation and formatting, in lower case."""
     return fold(_PUNCTUATION.sub(" ", text).strip())
 
 
@@ -116,7 +116,7 @@ def kept_of(outline: Outline, whole: Range, patterns: Patterns) -> KeptRanges:
 
 
 def ranked(headings: Sequence[Heading]) -> Sequence[Heading]:
-    """The headings, those in a quote, a list, a comment or HTML below the heading above it."""
+    """The headings; one in a quote, list, comment or HTML gets a level below the last outside."""
     if all(heading.within == NOWHERE for heading in headings):
         return headings
     found: list[Heading] = []
@@ -133,8 +133,8 @@ def ranked(headings: Sequence[Heading]) -> Sequence[Heading]:
 def excluded_in(outline: Outline, patterns: Patterns) -> Iterable[Excluded]:
     """The sections whose heading matches a pattern, in order.
 
-    The text after the last heading that counts is excluded too, since there may be more headings
-    in it.
+    In a note with the most headings that are read, the text after the last one is excluded, too,
+    since it may hold more headings.
     """
     section: Heading | None = None
     fitting = ""

@@ -34,14 +34,14 @@ Stamp = tuple[str, int, int, int, int]
 
 Entry: TypeAlias = "os.DirEntry[str]"
 Entries = Callable[[Path, list[str]], Iterator[tuple[str, Entry]]]
-"""Lists the files of a folder by their names below it, and notes what it refuses to look into."""
+"""Lists the files of a folder by their paths below it, and notes the folders that it refuses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleFiles:
     """The roles and templates of a vault as they were read."""
 
-    set: FileSet  # what consent is pinned to
+    set: FileSet  # the files that consent is pinned to
     contents: Mapping[str, bytes]  # the bytes of each file, by its path below `roles/`
 
 
@@ -51,7 +51,7 @@ class FoundFiles:
 
     folder: Place
     stamps: tuple[Stamp, ...]  # one for each plain file
-    refused: tuple[str, ...]  # everything else
+    refused: tuple[str, ...]  # all other entries
 
 
 def find_plugin_files(root: Path) -> FoundFiles:

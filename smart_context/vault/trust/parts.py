@@ -24,9 +24,9 @@ TrustKind = Literal[
 class Pin(NamedTuple):
     """The exact content that consent is given to."""
 
-    kind: TrustKind  # what acts
+    kind: TrustKind  # the kind of the part
     content: str = ""  # the digest of its files, or the address of the endpoint
-    api_key_env: str = ""  # the environment variable whose value the endpoint is sent
+    api_key_env: str = ""  # the environment variable with the endpoint's key
     category: str = ""  # the category of models that the endpoint is asked for
 
 
@@ -37,7 +37,7 @@ class FileSet:
     digest: str  # of all names and contents
     # the digest of each file, by its path with `/`
     files: Mapping[str, str] = field(default_factory=dict)
-    # what can't be trusted: links, special files, what is too large or unreadable
+    # files that can't be trusted: links, special files, too large or unreadable ones
     refused: tuple[str, ...] = ()
 
     @property
@@ -50,16 +50,16 @@ class FileSet:
 class Part:
     """A part of a vault that can act, reviewed and granted as a whole.
 
-    An endpoint that is asked for another category keeps its grant for those it was reviewed for.
+    An endpoint that is used for another category, too, keeps its grant for the reviewed ones.
     """
 
     pin: Pin  # its content; of an endpoint, without a category
-    # of an endpoint, the categories of models; of plugins, those that are turned on
+    # the categories of models of an endpoint, or the plugins that are turned on
     used_for: tuple[str, ...] = ()
-    # of an endpoint, the model that each category asks for
+    # the models of an endpoint, each with its category before it
     models: tuple[tuple[str, str], ...] = ()
-    files: FileSet | None = None  # of plugins and roles
-    text: str = ""  # of instructions, what is told
+    files: FileSet | None = None  # the files of plugins and roles
+    text: str = ""  # the text of instructions
     is_in_use: bool = True  # True if something is missing while it is off
 
     @property
@@ -69,7 +69,7 @@ class Part:
 
     @property
     def pins(self) -> frozenset[Pin]:
-        """What consent is given to; of an endpoint, one pin for each category."""
+        """The pins that consent is given to; for an endpoint, one for each category."""
         if self.pin.kind != "endpoint":
             return frozenset({self.pin})
         return frozenset(self.pin._replace(category=category) for category in self.used_for)
@@ -118,7 +118,7 @@ class Review:
 
     @property
     def digest(self) -> str:
-        """A digest of all parts, so that only what was reviewed is granted."""
+        """A digest of all parts, so that only reviewed parts are granted."""
         listed = [[*sorted(part.pins), *part.refused, *part.models] for part in self.parts]
         return hashlib.sha256(json.dumps(listed).encode()).hexdigest()
 
@@ -144,7 +144,7 @@ def granted_after(review: Review, chosen: Collection[Part], *, granted_at: str) 
 
 
 def files_by_folder(names: Sequence[str]) -> Mapping[str, list[str]]:
-    """Paths by their first folder; those in none are under an empty name."""
+    """Paths by their first folder; paths without a folder are under an empty name."""
     grouped: dict[str, list[str]] = {}
     for name in names:
         folder, slash, _ = name.partition("/")
@@ -153,7 +153,7 @@ def files_by_folder(names: Sequence[str]) -> Mapping[str, list[str]]:
 
 
 AGENTS_PIN = Pin("agents")
-"""The pin of a vault's wish that agents may change filters."""
+"""The pin of a vault's setting that agents may change filters."""
 
 
 def admitted(
@@ -165,13 +165,13 @@ def admitted(
 ) -> VaultConfig:
     """The settings with the endpoints in use, each with its key.
 
-    An endpoint that the vault names comes before the user's own, in the categories that it is
-    trusted for, and so do its connections. The key of an untrusted one is not even looked up. A
-    vault that wants an embedded model gets it. Where no chat model is named, the first connection
-    with a model answers.
+    An endpoint that the vault names overrides the user's own, in the categories that it is trusted
+    for, and so do its connections. The key of an untrusted one is never looked up. A vault that
+    wants an embedded model gets it. Where no chat model is named, the first connection with a model
+    answers.
 
     Args:
-        stored_key: Gives the key that the user entered for a base URL.
+        stored_key: Returns the key that the user entered for a base URL.
     """
     restricted = frozenset(
         category
@@ -219,7 +219,7 @@ def admitted(
 
 
 def _may_agents_write(config: VaultConfig, user: UserConfig, grant: Grant) -> bool:
-    """What the user says; a vault may forbid it, but allow it only if it is trusted with that."""
+    """The user's setting; a vault may forbid it, but allow it only if it is trusted with that."""
     named = config.named_agents_may_write
     if named is None:
         return user.agents_may_write
@@ -227,21 +227,21 @@ def _may_agents_write(config: VaultConfig, user: UserConfig, grant: Grant) -> bo
 
 
 def _storage(config: VaultConfig, user: UserConfig, grant: Grant) -> StorageSettings:
-    """What a trusted vault says, else what the user says."""
+    """The storage that a trusted vault names, else the user's."""
     named = config.named_storage
     return named if named != IN_FILES and storage_pin(named) in grant.pins else user.storage
 
 
 def storage_pin(storage: StorageSettings) -> Pin:
-    """The pin of the database that a vault names; its password is nobody's record's."""
+    """The pin of the database that a vault names, without its password."""
     return Pin("storage", storage.shown)
 
 
 def _access(config: VaultConfig, user: UserConfig, grant: Grant) -> AccessSettings:
-    """What a trusted vault says, else what the user says.
+    """The access settings of a trusted vault, else the user's.
 
-    One that is not trusted may name a proxy on this machine, but no provider and no other machine;
-    and only where the user says nothing.
+    An untrusted vault may name a proxy on this machine, but no provider and no other machine; and
+    only if the user has set nothing.
     """
     named = config.named_access
     if named is None:
@@ -252,9 +252,9 @@ def _access(config: VaultConfig, user: UserConfig, grant: Grant) -> AccessSettin
 
 
 def access_part(config: VaultConfig, grant: Grant) -> Part | None:
-    """What the vault says about access; `None` if that needs no trust.
+    """The vault's access settings as a part; `None` if they need no trust and have none.
 
-    It does where it reaches further than this machine, or goes before what the user says.
+    They need trust if they reach beyond this machine, or override the user's.
     """
     named = config.named_access
     if named is None:
@@ -265,7 +265,7 @@ def access_part(config: VaultConfig, grant: Grant) -> Part | None:
 
 
 def access_pin(access: AccessSettings) -> Pin:
-    """The pin of how a vault wants its server to know who asks."""
+    """The pin of a vault's access settings."""
     return Pin("access", access.digest)
 
 

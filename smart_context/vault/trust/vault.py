@@ -87,8 +87,8 @@ class TrustRecord:
         """Replace the grant of the vault at `root`.
 
         Raises:
-            StoreFailed: If the record can't be read, so that what it grants would stay or be
-                lost, or can't be written.
+            StoreFailed: If the record can't be read, so that its grants could be lost or stay in
+                force, or can't be written.
         """
         key = str(root.resolve())
         with _opened(self.path.parent) as folder, locked(folder):

@@ -39,7 +39,7 @@ _ONE_THING = {
     "storage": (1, "this vault's database"),
     "access": (1, "who may open it"),
 }
-"""Parts that are one thing: whether its verb is singular or plural, and its words."""
+"""Parts that are one thing: 1 for a singular verb, 2 for a plural one, and the words."""
 _TITLES = {
     "plugins": "Plugins",
     "roles": "Roles and templates",
@@ -81,7 +81,7 @@ def purposes(categories: Collection[str]) -> str:
 
 
 def _endpoints(review: Review) -> tuple[int, str]:
-    """The endpoints that are off, counted and in words; says for what if others are on."""
+    """The endpoints that are off, counted and in words; with purposes if some are on."""
     count = sum(part.pin.kind == "endpoint" for part in review.missed)
     named = "this vault's endpoint" if count == 1 else f"{count} endpoints"
     wanted = {pin for part in review.parts if part.pin.kind == "endpoint" for pin in part.pins}

@@ -1,7 +1,7 @@
-"""What the user wrote into a vault's settings, which needs no review. Pure.
+"""The parts that the user wrote into a vault's settings, which need no review. Pure.
 
-Only what this change writes counts, never what was off before it: a file with faults has no parts
-until they are mended, and must not be trusted for that.
+Only values that this change writes count, never parts that were off before: a file with faults has
+no parts until the faults are fixed, and must not be trusted because they are.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ def written_values(before: Mapping[str, Any], values: Mapping[str, Any]) -> Mapp
 
     Args:
         before: The file's tables before the change.
-        values: By dotted name; `None` for what is taken out.
+        values: By dotted name; `None` for a removed value.
 
     Returns:
         By dotted name, with each value of a table under a name of its own.
@@ -33,7 +33,7 @@ def written_values(before: Mapping[str, Any], values: Mapping[str, Any]) -> Mapp
 
 
 def parts_written(review: Review, written: Mapping[str, Any]) -> tuple[Part, ...]:
-    """The parts that are off and hold nothing but written values and what was trusted before."""
+    """The parts that are off and hold only written values and values that were trusted before."""
     found = (
         _endpoint(part, review, written)
         if part.pin.kind == "endpoint"
@@ -51,7 +51,7 @@ def _instructions_or_agents(part: Part, written: Mapping[str, Any]) -> Part | No
 
 
 def _endpoint(part: Part, review: Review, written: Mapping[str, Any]) -> Part | None:
-    """The endpoint, for the written models; `None` for an address or a key that was brought."""
+    """The endpoint, for the written models; `None` if its address or key came with the vault."""
     trusted = [pin for pin in review.grant.pins if pin.kind == "endpoint"]
     variables = {"", *(pin.api_key_env for pin in trusted), *_last(written, "api_key_env")}
     categories = {pin.category for pin in trusted}
