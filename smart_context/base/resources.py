@@ -1,4 +1,4 @@
-"""Finds the files shipped with the package: pages, styles, the manifest, data beside modules.
+"""Finds the files shipped with the package: pages, styles, the manifest, data next to modules.
 
 In a wheel they are in `smart_context/_assets/`; in a clone and an editable install, next to the
 package at the top of the repository.

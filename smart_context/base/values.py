@@ -16,7 +16,7 @@ PersonId = NewType("PersonId", str)
 """Names a person who asks for something."""
 
 OWNER = PersonId("owner")
-"""The one person of a server that has no others: whoever its gate lets in."""
+"""The only person of a server for one: everyone whom its gate lets in."""
 
 NOBODY = PersonId("")
 """The person of a request that passed no gate; owns nothing."""

@@ -540,7 +540,7 @@ class AnswerJournal(Protocol):
 
 
 class InterruptedAnswer(Protocol):
-    """An answer that nobody is writing any more, claimed so that nobody else repairs it."""
+    """An answer whose process has ended, claimed so that no other process repairs it."""
 
     @property
     def arrived(self) -> Arrived | None:

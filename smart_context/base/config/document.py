@@ -281,7 +281,7 @@ def found(value: object) -> str:
 
 
 def looks_secret(text: str) -> bool:
-    """True if a text contains what looks like an API key."""
+    """True if a text contains something like an API key."""
     return bool(_API_KEY.search(text)) or text.lower().startswith("bearer ")
 
 

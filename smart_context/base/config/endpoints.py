@@ -1,4 +1,4 @@
-"""The endpoints of models, `[llm]`, their addresses, and what they cost, `[llm.prices]`."""
+"""The endpoints of models, `[llm]`, their addresses, and their prices, `[llm.prices]`."""
 
 import ipaddress
 import re

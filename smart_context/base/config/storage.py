@@ -16,7 +16,7 @@ EVENTS_VARIABLE = "SMART_CONTEXT_EVENTS"
 
 _DATABASES, _DATABASE_EXAMPLE = ("postgresql", "postgres"), "postgresql://user@host/name"
 _USER = re.compile(r"(?:(?:postgres(?:ql)?|rediss?|mysql):?/*)?[^:/?@]*", re.IGNORECASE)
-"""The beginning of a URL, up to a user or a host: what comes next may be a password."""
+"""The beginning of a URL, up to a user or a host: the next part may be a password."""
 
 _PORT = re.compile(r"(?::\d*)?(?:[/?,]|$)")
 _NAMED_PASSWORD = re.compile(r"(password\s*=\s*)[^&\s]+", re.IGNORECASE)

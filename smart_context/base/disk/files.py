@@ -175,7 +175,7 @@ def atomic_write(path: Path | Place, content: bytes | Iterable[bytes]) -> Signat
         content: The bytes, whole or in pieces.
 
     Returns:
-        The state of what was written.
+        The state of the written file.
 
     Raises:
         StoreFailed: The disk is full, read-only or failing, or a link, a folder or a device has

@@ -49,7 +49,7 @@ if sys.platform == "win32":
 
     @contextlib.contextmanager
     def _lockable(folder: Folder) -> Iterator[int]:
-        """A file of the user's that stands for the folder: folders can't be opened there."""
+        """A file of the user's in place of the folder, since Windows can't open folders."""
         path = os.path.normcase(folder.path.resolve())
         digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         name = Path(tempfile.gettempdir()) / f"smart-context-{digest}.lock"

@@ -53,7 +53,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedFile(Generic[T]):
-    """A value in a JSON file, which is only replaced if nobody changed it meanwhile."""
+    """A value in a JSON file; a change is made again if another program changed it meanwhile."""
 
     place: Place  # the file; its folders are made by the first write
     adapter: TypeAdapter[T]  # reads and writes the value

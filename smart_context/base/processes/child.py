@@ -493,7 +493,7 @@ class Children:
     """Two processes at most, each started by its first job."""
 
     files: Child = field(default_factory=Child)  # reads attached files, which may take seconds
-    # does what a page or a turn waits for: templates, Markdown, colours of code
+    # does work that a page or a turn waits for: templates, Markdown, colours of code
     texts: Child = field(default_factory=Child)
 
     def close(self) -> None:

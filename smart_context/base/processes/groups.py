@@ -47,7 +47,7 @@ if sys.platform == "win32":
             """End all of them at once."""
             if self._holds:
                 _kernel.TerminateJobObject(self._job, 1)
-            else:  # it has ended, or stands under a rule of the administrator's
+            else:  # it has ended, or a rule of the administrator forbids this
                 self._process.kill()
 
 else:

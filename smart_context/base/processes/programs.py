@@ -144,7 +144,7 @@ def _found(name: str, environment: Mapping[str, str]) -> str | None:
     if os.path.isabs(name):  # noqa: PTH117  as text
         return name
     # Not by `shutil.which`: on Windows it looks into the current folder first.
-    # The bare name comes last: beside `npx.cmd` lies an `npx` for other shells.
+    # The bare name comes last: next to `npx.cmd` is an `npx` for other shells.
     endings = (*environment.get("PATHEXT", "").split(os.pathsep), "")
     for folder in _safe_folders(environment.get("PATH", ""), None):
         for ending in endings:

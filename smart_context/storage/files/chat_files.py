@@ -116,7 +116,8 @@ class ChatFiles:
 
         Raises:
             Damaged: Another program damaged the file meanwhile; nothing was written.
-            StoreFailed: The disk refuses, or nobody could read it; the old file is intact.
+            StoreFailed: The disk refuses, or the version holds too much to be read; the old file
+                is intact.
         """
         if not self._is_swept:
             self._is_swept = True
