@@ -34,7 +34,7 @@ class FollowedVault:
     Args:
         memory_dir: The memory folder, which is not part of the notes.
         caches: Keeps the indexes; by default they stay in memory.
-        may_keep_words: False forbids writing the word index to disk; called each time before.
+        may_keep_words: Returns False to forbid writing the word index to disk.
 
     Attributes:
         index: The index, for work in threads. Using it without `ask` does not start following the

@@ -22,9 +22,10 @@ FEW = 20_000
 """With this many messages or fewer, all of a person's are read instead, with their words."""
 
 SCANNED = 7_000
-"""The cost of the index, in compared messages, times all messages for each of the person's.
+"""The cost of the index, in compared messages, for a person who has all messages.
 
-Measured in docs/scale.md: of 300,000 messages, both ways take the same time for 50,000.
+For others it is this number divided by their share of all messages. Measured in docs/scale.md: of
+300,000 messages, both ways take the same time for a person with 50,000.
 """
 
 LEAST_SEARCHED = 400

@@ -56,7 +56,7 @@ class VaultPassages:
     The word index is kept next to the vault's index if that can be kept.
 
     Args:
-        may_keep: False forbids writing the word index to disk; called each time before.
+        may_keep: Returns False to forbid writing the word index to disk.
     """
 
     def __init__(self, index: VaultIndex, *, may_keep: Callable[[], bool] = lambda: True) -> None:
