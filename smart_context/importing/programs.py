@@ -1,5 +1,10 @@
 """The programs whose chats can be read."""
 
+from collections.abc import Mapping
+
+import tomli
+
+from smart_context.base.resources import text_beside
 from smart_context.importing.readers.aider import AIDER
 from smart_context.importing.readers.chatbox import CHATBOX
 from smart_context.importing.readers.chatgpt import CHATGPT
@@ -31,3 +36,9 @@ OWN = "smart-context"
 
 FORMATS = (*(program.name for program in PROGRAMS), OWN)
 """The names of all formats that can be read, as in `source.client`."""
+
+_TITLES = {program.name: program.title for program in PROGRAMS}
+WHERE: Mapping[str, str] = {
+    _TITLES[name]: where for name, where in tomli.loads(text_beside(__file__, "where.toml")).items()
+}
+"""Which file has a program's chats, and where one gets it, by the program's title."""

@@ -105,8 +105,11 @@ def test_the_guide_can_be_sent_away(new_page, serve):
 def test_a_vault_without_chats_says_what_can_be_done(new_page, configured, serve):
     page = open_page(new_page, serve(configured()), "/", **STILL)
     starts = page.get_by_role("list", name="What you can do")
-    for title in ("Ask your notes", "Import chats", "Connect a model", "Connect a client"):
+    for title in ("Ask your notes", "Import chats", "Connect a model"):
         expect(starts.get_by_text(title)).to_be_visible()
+    expect(page.locator(".welcome-folder")).to_contain_text("Meine Notizen 笔记")
+    page.get_by_text("Which file, and where the program keeps it").click()
+    expect(page.get_by_role("term").filter(has_text="ChatGPT")).to_be_visible()
     assert_accessible(page)
     expect(page.locator(".always-count")).to_have_text("none yet")
     connect = starts.get_by_role("link", name="Connect a model")

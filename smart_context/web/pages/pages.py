@@ -29,6 +29,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar, cast
 from urllib.parse import quote
 
@@ -223,6 +224,7 @@ class _Pages:
             and message_states(messages["far"].messages, panel, messages["far_compaction"]),
             sharing=_sharing(row, caller) if _me(request) else None,
             has_notes=messages["total"] > 0 or await self._plugin(request).has_notes(),
+            folder="" if chats else await self._folder(request),
             **messages,
             **await self._listing(request, chats),
             **await self._system(request, chat_id),
@@ -375,6 +377,11 @@ class _Pages:
 
     def _plugin(self, request: Request) -> SmartContextCommands:
         return SmartContextCommands(self._commands, _caller(request))
+
+    async def _folder(self, request: Request) -> str:
+        """Where the vault is; empty for somebody else than the owner."""
+        view = await self._plugin(request).ask("system.settings", {})
+        return str(Path(view["files"]["vault"]).parent) if view and "files" in view else ""
 
     async def _system(self, request: Request, chat_id: str | None = None) -> dict[str, Any]:
         """What the frame of each page shows of the server, with the model of a chat."""

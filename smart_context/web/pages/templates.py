@@ -19,6 +19,7 @@ from smart_context.base.resources import asset
 from smart_context.base.text.scores import amount_in_words, counted
 from smart_context.chat.listed.rows import unmarked
 from smart_context.chat.messages import Message
+from smart_context.importing.programs import WHERE
 from smart_context.web.assets import assets_version, caching
 from smart_context.web.pages.markup.footnotes import with_ids
 from smart_context.web.pages.markup.markdown import visible
@@ -89,6 +90,7 @@ def _environment() -> jinja2.Environment:
     templates.globals["icons"] = _icons()
     templates.filters["setting_id"] = setting_id
     templates.globals["strictness"] = STRICTNESS
+    templates.globals["chats_of"] = WHERE
     templates.globals["setting_titles"] = TITLES
     return templates
 
