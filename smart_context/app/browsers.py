@@ -164,8 +164,8 @@ def person_of_this_terminal() -> PersonId:
     """The person whose keys the command line creates and lists.
 
     Raises:
-        ConfigInvalid: The user's settings have faults.
-        CommandFailed: `SMART_CONTEXT_USER` names nobody.
+        ConfigInvalid: If the user's settings have faults.
+        CommandFailed: If `SMART_CONTEXT_USER` names nobody.
     """
     return command_line_person(environment(), read_user_config(user_folder()).access)
 

@@ -195,7 +195,7 @@ class Parts:
 
     config: VaultConfig
     storage: Storage  # with several people, each can reach only their own part
-    people: People | None = None  # guards what is whose; `None` if there is one person
+    people: People | None = None  # guards a storage of several people; `None` for one person
     children: Children
     notes: FollowedVault
     models: Models

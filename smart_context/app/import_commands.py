@@ -28,7 +28,7 @@ from smart_context.web.gate.refusals import error_response
 from smart_context.web.limits import MAX_DROPPED_BYTES
 
 IMPORT_PROGRESS: Event[Any] = Event("memory.import_progress")
-"""An import goes on; carries `file`, `chats` read so far, and `share` of all bytes, 0 to 1."""
+"""Progress of an import: `file`, `chats` read so far, and `share` of all bytes, 0 to 1."""
 
 MOST_BYTES = 8 << 30
 _TOLD_EACH_S = 0.1

@@ -27,7 +27,7 @@ def migrated(url: str) -> DatabaseReport:
     """Apply the missing migrations of a database; returns its state from before.
 
     Raises:
-        StoreFailed: It can't be reached, refuses, or is newer than this program.
+        StoreFailed: If it can't be reached, refuses, or is newer than this program.
     """
     before = examined(url)
     database = Database(url)
@@ -42,7 +42,7 @@ def examined(url: str) -> DatabaseReport:
     """The state of a database, which is not changed.
 
     Raises:
-        StoreFailed: It can't be reached, or is newer than this program.
+        StoreFailed: If it can't be reached, or is newer than this program.
     """
     database = Database(url)
     with database.connected() as connection:

@@ -383,7 +383,7 @@ def _files_below(*folders: Path) -> list[Path]:
 
 
 def _sessions(folder: Path, found: Sequence[Path]) -> dict[Path, Sequence[Path]]:
-    """The other files of each session with several, by the first; also from folders beside this."""
+    """The other files of each session with several, by the first; also from folders next to it."""
     sessions: dict[Path, Sequence[Path]] = {}
     for form in (program.scattered for program in PROGRAMS if program.scattered):
         beside = [each for each in form.beside(folder) if not each.is_symlink()]

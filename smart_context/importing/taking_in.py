@@ -143,7 +143,7 @@ class Importer:
     """Imports chats into one vault."""
 
     storage: Storage  # the vault's storage
-    wishes: InitVar[Wishes | None] = None  # the options; by default those of `Wishes`
+    wishes: InitVar[Wishes | None] = None  # the options; `None` for the defaults
     progress: Progress = lambda *_: None  # called while files are read
     account: Account = field(default_factory=Account, init=False)
 

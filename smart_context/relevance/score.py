@@ -266,14 +266,14 @@ def with_members(
     """The scores from labels, adjusted by the known members of topics, equal for equal texts.
 
     Being a member makes a message more likely, being one of another topic less, and being close
-    to the members more; how much was fitted to found topics.
+    to the members more. The weights were fitted to found topics.
 
     Args:
         by_label: Shape (k, n), the scores from labels alone.
         vectors: Shape (n, d), unit rows or zero rows.
         copies: Shape (n,), the position of the first message with the same text.
         presence: Shape (k,), the probability that the chat mentions each topic; `None` if the
-            scores are no probabilities.
+            scores are not probabilities.
     """
     count = len(vectors)
     members, others = assigned.member_mask(count), assigned.other_mask(count)

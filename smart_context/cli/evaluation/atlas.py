@@ -67,9 +67,9 @@ async def measured_atlas(
         chats: The number of chats of an archive.
 
     Raises:
-        CommandFailed: The dialogues have fewer than two subjects.
-        ModelFailed: The embedder fails.
-        ExtractionFailed: The embedder fails while topics are searched.
+        CommandFailed: If the dialogues have fewer than two subjects.
+        ModelFailed: If the embedder fails.
+        ExtractionFailed: If the embedder fails while topics are searched.
     """
     stretches = _by_subject(dialogues)
     names = sorted(stretches)

@@ -100,7 +100,7 @@ class ChatArchive:
     async def _looked_at(
         self, person: PersonId, query: Floats, without: ChatId
     ) -> Mapping[ChatId, str]:
-        """The revisions of a person's chats, or only of those with the nearest of many messages."""
+        """The revisions of a person's chats; with pgvector, only of the chats of near messages."""
         listing, model = self._chats.listing, self._embeddings.model
         near = await listing.nearest(person, model, query, MOST_NEAR, without)
         if near is None:

@@ -94,7 +94,7 @@ class ChatCard:
         """The card from its bytes.
 
         Raises:
-            ValueError: They are damaged, or of another version.
+            ValueError: If they are damaged, or of another version.
         """
         line, _, rest = content.partition(b"\n")
         try:
