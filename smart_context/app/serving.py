@@ -4,7 +4,6 @@ import asyncio
 import importlib.util
 import logging
 import secrets
-import sys
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import asdict
@@ -112,10 +111,6 @@ def door_of(settings: AccessSettings, access: Access, storage: Storage, hosts: H
     )
 
 
-_SWITCH_S = 0.001
-"""The time that a thread computes before it must yield to others; Python's default is 5 ms."""
-
-
 async def serve_vault(
     root: Path,
     *,
@@ -135,8 +130,6 @@ async def serve_vault(
         ConfigInvalid: If `.vault.toml` has faults.
         CommandFailed: If the address can't be bound, or needs a token.
     """
-    # Rendering four pages at once delayed everybody else by 0.4 s; with this, by 0.07 s.
-    sys.setswitchinterval(_SWITCH_S)
     stamps = stamps_of(settings_files(root))
     config = read_vault(root)
     check_access_settings(config)

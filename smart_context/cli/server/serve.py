@@ -33,7 +33,10 @@ THAW_S = 3600
 """The time between full collections that include the objects frozen before."""
 
 SWITCH_S = 0.001
-"""The time for which a computing thread may keep others waiting, such as the event loop's."""
+"""The time for which a computing thread may keep others waiting, such as the event loop's.
+
+Rendering four pages at once delayed everybody else by 0.4 s; with this, by 0.07 s.
+"""
 
 _OLDEST = 2  # the generation of a full collection
 _M_ARENA_MAX, _M_MMAP_THRESHOLD, _M_TRIM_THRESHOLD = -8, -3, -1
