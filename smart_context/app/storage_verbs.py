@@ -11,7 +11,12 @@ from smart_context.storage.files.contents import FolderContents
 from smart_context.storage.layout import Account, Contents, copy_all
 from smart_context.storage.postgres.contents import DatabaseContents
 from smart_context.storage.postgres.database import Database
-from smart_context.storage.postgres.schema import SchemaState, schema_state
+from smart_context.storage.postgres.schema import (
+    SchemaState,
+    migrate,
+    prepare_meanings,
+    schema_state,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,22 +25,19 @@ class DatabaseReport:
 
     where: str  # the database, for users
     version: str  # the server's version
-    state: SchemaState  # the schema's state, before any change
+    state: SchemaState
 
 
-def migrated(url: str) -> DatabaseReport:
-    """Apply the missing migrations of a database; returns its state from before.
+def migrated(url: str) -> list[str]:
+    """Apply the missing migrations of a database; returns the names of those applied here.
 
     Raises:
         StoreFailed: If it can't be reached, refuses, or is newer than this program.
     """
-    before = examined(url)
-    database = Database(url)
-    try:
-        database.prepare()
-    finally:
-        database.close()
-    return before
+    with Database(url).connected() as connection:
+        before = migrate(connection)
+        prepare_meanings(connection)
+    return list(before.pending.values())
 
 
 def examined(url: str) -> DatabaseReport:

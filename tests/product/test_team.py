@@ -5,6 +5,8 @@ import os
 import signal
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from urllib.parse import urlsplit
 
 import psycopg
@@ -12,11 +14,12 @@ import pytest
 
 from tests.fake_openai import held
 from tests.patience import PATIENCE_S
-from tests.postgres_server import new_database
+from tests.postgres_server import new_database, new_empty_database
 from tests.preloaded import run_to_end
 from tests.redis_server import PROGRAM, redis_server
 from tests.serving import Browser, serving
 from tests.storage.postgres.test_answers import WITHOUT_GRACE
+from tests.trusting import trust
 from tests.vaults import KEY
 
 
@@ -74,6 +77,21 @@ def half_answered(client, endpoint, gate):
     finished = client.start("chat.send", chat_id="c1", message="Why?")
     client.wait_for_words("half,")
     return finished
+
+
+def test_servers_that_start_at_once_on_an_empty_database_all_work(vault, tmp_path_factory):
+    team = {**KEY, "SMART_CONTEXT_STORAGE": new_empty_database(tmp_path_factory)}
+    trust(vault)
+
+    with ExitStack() as running:
+
+        def started(_number):
+            return running.enter_context(serving(vault, env=team, trusted=False))
+
+        with ThreadPoolExecutor(4) as at_once:
+            servers = list(at_once.map(started, range(4)))
+        servers[0].ask("chat.send", chat_id="c1", message="Where do the cats sleep?")
+        assert [titles(server) for server in servers] == [["Where do the cats sleep?"]] * 4
 
 
 def test_an_answer_is_followed_and_stopped_from_another_server(configured, endpoint, told, gate):

@@ -39,9 +39,7 @@ def migrate(url: str | None, vault: Path | None) -> None:
         return
     from smart_context.app.storage_verbs import migrated  # noqa: PLC0415 - keeps --help fast
 
-    report = migrated(address)
-    names = report.state.pending.values()
-    say("\n".join(f"Applied {name}." for name in names) or "Nothing to apply.")
+    say("\n".join(f"Applied {name}." for name in migrated(address)) or "Nothing to apply.")
 
 
 @storage.command()

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
@@ -86,6 +87,14 @@ def test_a_database_is_checked_migrated_and_checked(empty):
     code, out, _ = run_to_end(["storage", "migrate", empty])
     assert (code, "0001_storage" in out) == (0, True)
     assert run_to_end(["storage", "migrate", empty])[:2] == (0, "Nothing to apply.\n")
+    assert run_to_end(["storage", "check", empty])[0] == 0
+
+
+def test_a_database_is_migrated_by_one_of_four_who_begin_at_once(empty):
+    with ThreadPoolExecutor(4) as at_once:
+        outcomes = list(at_once.map(run_to_end, [["storage", "migrate", empty]] * 4))
+    assert [code for code, *_ in outcomes] == [0] * 4, outcomes
+    assert sum("0001_storage" in out for _, out, _ in outcomes) == 1
     assert run_to_end(["storage", "check", empty])[0] == 0
 
 
