@@ -106,6 +106,35 @@ def test_a_server_ends_with_its_interpreter_and_without_a_word(tmp_path):
     assert said == ""
 
 
+BROWSER = f"""#!{sys.executable}
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+from tests.serving import Browser
+try:
+    print("the page has a key:", bool(Browser(sys.argv[1]).key), flush=True)
+except Exception as error:
+    print("no page:", error, flush=True)
+"""
+
+
+def test_a_browser_that_is_waited_for_gets_its_page(tmp_path):
+    """The command of macOS that opens a browser ends once the browser is there."""
+    browser = tmp_path / "open"
+    browser.write_text(BROWSER)
+    browser.chmod(0o755)
+    with subprocess.Popen(
+        [CONSOLE_SCRIPT, "serve", tmp_path, "--port", "0"],
+        env=os.environ | {"BROWSER": str(browser)},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        said = next(line for line in process.stdout if "page" in line)
+        process.send_signal(signal.SIGTERM)
+        process.stdout.read()
+        assert process.wait(PATIENCE_S) == 0
+    assert said == "the page has a key: True\n"
+
+
 PRINTING = (
     *(("chats", "list"), ("chats", "show", "c1"), ("chats", "search", "木"), ("topics", "c1")),
     *(("filter", "c1"), ("role", "c1"), ("costs",), ("receipt", "c1"), ("search", "木")),

@@ -7,9 +7,11 @@ import shutil
 import socket
 import sys
 import tempfile
+import threading
 import time
 import webbrowser
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import click
@@ -167,8 +169,9 @@ def _run(root: Path, *, port: int, host: str, token: str | None, no_browser: boo
     def announce(new_link: Callable[[], str]) -> None:
         say(f"Smart Context serves {shown(root)}\n\n  {new_link()}\n\nStop it with Ctrl+C.")
         sys.stdout.flush()
-        if not no_browser:
-            webbrowser.open(new_link())
+        if not no_browser:  # which some systems wait for, and it for the server
+            opening = partial(webbrowser.open, new_link())
+            threading.Thread(target=opening, name="browser", daemon=True).start()
 
     _search_in_small_steps()
     _give_memory_back()
