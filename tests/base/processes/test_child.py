@@ -140,6 +140,19 @@ def test_what_is_done_before_the_limits_is_there_for_each_job():
         assert child.run(work.remembered, deadline_s=PATIENCE_S) == "opened"
 
 
+def test_where_the_system_refuses_limits_and_has_no_filter_the_rest_holds():
+    with Child(before=work.become_one_of_macos) as child:
+        assert child.run(work.echo, "bread", deadline_s=PATIENCE_S) == "bread"
+        first = child.pid
+        assert child.holds == ()
+        with pytest.raises(ChildFailed, match="is not allowed in the child process"):
+            child.run(work.open_a_socket, deadline_s=PATIENCE_S)
+        with pytest.raises(ChildFailed, match=r"longer than 0\.3 s"):
+            child.run(work.hold_the_interpreter, deadline_s=SOON_S)
+        assert child.run(work.allocate, 600, deadline_s=PATIENCE_S) == 600 << 20
+        assert child.pid != first
+
+
 def test_nothing_is_written_to_a_file(child, tmp_path):
     path = tmp_path / "new.txt"
     with pytest.raises(ChildFailed):

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from smart_context.base.errors import CommandFailed
+from smart_context.base.processes import child_main
 from smart_context.base.processes.child_main import ask, tell
 from smart_context.base.processes.needed import needs
 
@@ -35,6 +36,16 @@ def wait():
 def ask_for(*questions):
     tell("begun")
     return [ask([question]).decode() for question in questions]
+
+
+def become_one_of_macos():
+    """Take away what macOS lacks, and refuse each limit as it refuses some."""
+
+    def refuse(_kind, _limits):
+        raise ValueError("current limit exceeds maximum limit")
+
+    sys.platform = "darwin"
+    child_main.resource.setrlimit = refuse
 
 
 def remember(value):
