@@ -2,10 +2,12 @@
 
 import json
 import signal
+import tempfile
 import threading
 
 from smart_context.llm.tokens import count_tokens
 from tests.fake_openai import Reply, failure, held
+from tests.preloaded import run_to_end
 from tests.serving import serving
 from tests.vaults import KEY, read_chat
 
@@ -98,3 +100,35 @@ def test_results_that_fill_a_small_window_are_cut_and_no_request_exceeds_it(conf
     assert "ask for a smaller part" in results[2]
     stored = read_chat(vault, "c1")["messages"][1]["content"]
     assert all("All of it matters." in part["result"] for part in stored[:3])
+
+
+def test_a_vault_and_a_temporary_folder_behind_a_link_are_as_any_other(
+    configured, endpoint, tmp_path, monkeypatch
+):
+    """As below `/tmp` of macOS, which is a link to `/private/tmp`."""
+    (tmp_path / "link").symlink_to(tmp_path, target_is_directory=True)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "link"))
+    vault = tmp_path / "link" / configured().name
+    (vault / "sub").mkdir()
+    (vault / "sub" / "plan.md").write_text("Sail on Sunday.", encoding="utf-8")
+    with serving(vault, env={**KEY, "TMPDIR": str(tmp_path / "link")}) as server:
+        page = b"<html><body><p>Bake it at 250 degrees.</p></body></html>"
+        _, stored = server.request("POST", "/api/files", page, {"X-File-Name": "rye.html"})
+        files = [{"storage_key": stored["storage_key"], "name": "rye.html"}]
+        server.ask("smart_context.save_context", key="Plans", items=["sub/plan.md"])
+        server.ask("smart_context.attach_context", chat_id="c1", key="Plans")
+        server.ask("chat.send", chat_id="c1", message="When, and how hot?", files=files)
+        sent = json.dumps(endpoint.chat_requests[-1].body)
+        assert "Sail on Sunday." in sent
+        assert "250 degrees" in sent
+        with server.connect() as client:
+            client.call("tools.search_notes", query="Sunday")
+            for number in range(1_000):  # the vault is watched soon after the first question
+                (vault / "sub" / "rope.md").write_text(f"Splice {number} ropes.", encoding="utf-8")
+                found = client.call("tools.search_notes", query="splice ropes")
+                if any("notes_changed" in params for _, params in client.events):
+                    break
+        assert "sub/rope.md" in json.dumps(found)
+    code, listed, _ = run_to_end(["trust", "--list"])
+    assert code == 0
+    assert str(tmp_path / vault.name) in listed
