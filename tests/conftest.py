@@ -24,6 +24,9 @@ def pytest_addoption(parser):
     parser.addoption(
         "--update-golden", action="store_true", help="record what tests/golden holds again"
     )
+    parser.addoption(
+        "--safari", action="store_true", help="a press gives buttons of pages no focus"
+    )
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,6 +1,7 @@
 """Real browsers; tests are skipped only where they are not installed.
 
-Those marked `engines` run in Firefox, too. `test_webkit.py` is about the engine of Safari.
+Those marked `engines` run in Firefox, too, and where a press gives buttons no focus, as in Safari;
+`--safari` presses so in all tests. `test_webkit.py` is about the engine of Safari.
 """
 
 import os
@@ -34,9 +35,25 @@ LOST = (
 """What Chromium and Firefox say of a server that has gone."""
 
 
+AS_IN_SAFARI = """(() => {
+    const unfocused = `a[href], button, summary, select, label:has([type=checkbox], [type=radio]),
+        input:is([type=button], [type=checkbox], [type=file], [type=radio], [type=submit])`;
+    addEventListener("mousedown", (event) => {
+        const pressed = event.target.closest?.(unfocused);
+        if (!pressed || pressed.matches("[tabindex]")) return;
+        event.preventDefault();
+        const around = pressed.parentElement?.closest("[tabindex]");
+        if (around) around.focus({ preventScroll: true });
+        else document.activeElement?.blur();
+    }, true);
+})()"""
+"""Takes the focus away from who had it, and gives it to what is around a button, if to anything."""
+
+
 def pytest_generate_tests(metafunc):
     if metafunc.definition.get_closest_marker("engines"):
-        metafunc.parametrize("new_page", ["chromium", "firefox"], indirect=True)
+        browsers = ["chromium", "firefox", "chromium as Safari"]
+        metafunc.parametrize("new_page", browsers, indirect=True)
 
 
 @pytest.fixture(scope="package")
@@ -125,7 +142,8 @@ def new_page(request, contexts_of, serve):
     server that goes away under it is not what a test is about.
     """
     used, faults = [], []
-    name = getattr(request, "param", "chromium")
+    name, _, is_as_safari = getattr(request, "param", "chromium").partition(" as ")
+    is_as_safari = is_as_safari or request.config.getoption("safari")
     browser = request.getfixturevalue(name)
     browser_contexts = contexts_of.setdefault(name, Contexts(browser))
 
@@ -143,6 +161,8 @@ def new_page(request, contexts_of, serve):
         page = context.open_page(server, viewport)
         page.on("pageerror", raised)
         page.on("console", hear)
+        if is_as_safari:
+            page.add_init_script(AS_IN_SAFARI)
         page.goto(server.origin + path)
         return page
 
