@@ -87,6 +87,23 @@ def test_a_growing_answer_is_rendered_and_in_full_ink(new_page, server, endpoint
     expect(answer(page)).to_be_visible()  # though the filter leaves it out of the next turn
 
 
+def test_an_answer_is_followed_though_a_menu_swallowed_a_release(new_page, server, endpoint):
+    page = open_chat(new_page, server)
+    page.locator("#scroll").evaluate(
+        """scroll => ["pointerdown", "contextmenu"].forEach(
+            (name) => scroll.dispatchEvent(new PointerEvent(name, { bubbles: true })))"""
+    )
+    endpoint.reply_with("One more line.\n\n" * 60 + "The end.")
+    send(page, "Tell me")
+    expect(page.locator(".message").last).to_contain_text("The end.")
+    page.wait_for_function(
+        """() => {
+            const { scrollHeight, scrollTop, clientHeight } = document.querySelector("#scroll");
+            return scrollHeight > 2 * clientHeight && scrollHeight - scrollTop - clientHeight < 80;
+        }""",
+    )
+
+
 def test_a_message_waits_for_the_answer_before_it_and_a_silence_is_told(
     new_page, server, endpoint, gate
 ):

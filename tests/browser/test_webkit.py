@@ -175,6 +175,14 @@ def test_a_message_is_copied(page):
     page.gone(".toast")
 
 
+def test_a_built_context_is_copied(page, server):
+    (server.vault / "Bread.md").write_text("Bake it at 250 degrees.", encoding="utf-8")
+    page.open(f"{server.origin}/contexts")
+    page.click("li.row[data-key='Bread.md'] > .row-line input")
+    page.click("#copy-context:enabled")
+    page.see(".toast", "Copied.")
+
+
 def test_a_message_is_edited_in_a_box_as_high_as_its_text(page):
     page.click(".message[data-role=user] [data-action=edit]")
     for _ in range(8):
