@@ -199,6 +199,11 @@ def test_the_private_names_of_libraries_are_known():
     assert set(re.findall(r"\berrors\.(_\w+)", database)) == {"_WaitTimeout"}
 
 
+def test_what_builds_the_package_has_a_bound_on_both_sides():
+    built = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]
+    assert all(re.fullmatch(r"[\w-]+>=[\d.]+,<[\d.]+", line) for line in built["requires"])
+
+
 def test_the_licences_of_all_that_goes_with_the_wheel_are_named():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     named = [path for glob in project["license-files"] for path in ROOT.glob(glob)]

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from urllib.parse import urlsplit
 
-from hatch_build import with_whole_addresses
+from hatch_build import ShownByAnIndex, with_whole_addresses
 from tests.docs.pages import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -32,3 +32,13 @@ def test_once_the_project_has_an_address_each_reference_leads_to_a_file_there():
         (images if mark else pages).add(path)
     assert "docs/images/chat-light.png" in images
     assert {"docs/team.md", "docs/relevance.md#with-a-real-model"} <= pages
+
+
+def test_once_the_project_has_an_address_its_source_and_changelog_are_named():
+    metadata = {}
+    ShownByAnIndex(str(ROOT), {"repository": "https://code.example/team/name/"}).update(metadata)
+    assert metadata["urls"] == {
+        "Source": "https://code.example/team/name",
+        "Changelog": "https://code.example/team/name/blob/main/CHANGELOG.md",
+    }
+    assert "(https://code.example/team/name/raw/main/docs/images/" in metadata["readme"]["text"]
