@@ -154,9 +154,10 @@ def _put_right(
 ) -> Labels:
     """Shape (n,): the number of each message's group afresh, beside what the user relies on.
 
-    The other messages of a new group join the topic of these that has most of it. Else it is the
-    topic of which it has most messages, and gets a number above all topics if there is none.
-    Messages that wait in no topic follow none that is there only since it was said under a pick.
+    New messages of a group join the topic of these that has most of it, while those that stand in
+    another topic never go over to it by themselves. They, and any other group, are the topic of
+    which they have most messages, or get a number above all topics if there is none. Messages that
+    wait in no topic follow none that is there only since it was said under a pick.
     """
     topics = previous.topics
     is_held = np.array([message.id in previous.held.within for message in spoken])
@@ -170,8 +171,10 @@ def _put_right(
         host = max(touched, key=lambda n: (known[n], -n), default=NO_GROUP)
         if host != NO_GROUP and known[host] and known[host] >= np.delete(known, touched).sum():
             is_told = not is_held[places[own[places] == host]].all()
-            now[rest if is_told else rest[~waits[rest]]] = host
-            continue
+            new = rest[own[rest] == NO_GROUP]
+            now[new if is_told else new[~waits[new]]] = host
+            rest = rest[own[rest] != NO_GROUP]
+            known = np.bincount(own[rest], minlength=len(topics))
         shares += [(-int(size), n, len(free)) for n, size in enumerate(known) if size]
         free.append(rest)
     number: dict[int, int] = {}

@@ -450,6 +450,70 @@ async def test_two_subjects_in_two_questions_are_two_bubbles(extractor, greeting
         assert sorted(map(sorted, tops(last).values())) == [ids[:2], ids[2:]]
 
 
+THREE_SUBJECTS = {
+    "English": (
+        ("My bathroom tap drips, how do I fix it?", "Turn off the water and replace the washer."),
+        ("How do I learn to juggle three balls?", "Start with one ball, then throw two."),
+        ("Which telescope is good for a beginner?", "A 130 mm Newtonian shows Saturn's rings."),
+    ),
+    "German": (
+        ("Meine Fahrradkette springt, was kann ich tun?", "Meist ist die Kette gelängt."),
+        ("Wie viel Elterngeld bekomme ich?", "In der Regel 65 Prozent des Nettoeinkommens."),
+        ("Wann sieht man in Norwegen Polarlichter?", "Von September bis März in Tromsø."),
+    ),
+    "Chinese": (
+        (
+            "多肉植物叶子发黄怎么办？",
+            "多半是浇水太多。先停水一周，把花盆放到通风、有阳光的地方，烂掉的根要剪掉。",
+        ),
+        (
+            "公积金贷款怎么申请？",
+            "连续缴存六个月以上，带身份证、购房合同和收入证明到公积金中心办理。",
+        ),
+        (
+            "去云南旅游哪个月份最好？",
+            "三月到五月和九月到十一月最好，大理和丽江气候温和，雨水也少。",
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("language", THREE_SUBJECTS)
+async def test_no_bubble_holds_two_of_three_subjects_in_three_questions(extractor, language):
+    (*_, last) = await steps_of(words_of(*THREE_SUBJECTS[language]), extractor)
+    assert all(len({int(i[1:]) // 2 for i in held}) == 1 for held in tops(last).values())
+
+
+async def test_what_stands_apart_never_goes_over_to_a_picked_topic(extractor):
+    bike, allowance, north = THREE_SUBJECTS["German"]
+    messages = words_of(
+        bike,
+        allowance,
+        north,
+        (
+            "Welches Öl nehme ich für die Kette?",
+            "Ein dünnflüssiges im Sommer, bei Regen ein zäheres. Fahren Sie oft bei Regen?",
+        ),
+        ("Ja, genau.", "Dann ist ein zähes Öl besser: Es hält länger und schützt vor Rost."),
+        ("Und wie oft?", "Alle 200 Kilometer und nach jeder Regenfahrt."),
+    )
+    topics = (
+        Topic(
+            label="Kette",
+            count=6,
+            id="t1",
+            message_ids=("m0", "m1", *map("m{}".format, (6, 7, 8, 9))),
+        ),
+        Topic(label="Geld", count=2, id="t2", message_ids=("m2", "m3")),
+        Topic(label="Norwegen", count=2, id="t3", message_ids=("m4", "m5")),
+    )
+    before = Previous(topics=topics, seen="m9", fixed_labels=frozenset({"Kette"}))
+    found = await extractor.extract(messages, previous=before)
+    kept = {topic.id: set(topic.message_ids) for topic in found.topics}
+    assert kept["t1"] == {*topics[0].message_ids, "m10", "m11"}
+    assert (kept["t2"], kept["t3"]) == ({"m2", "m3"}, {"m4", "m5"})
+
+
 async def test_a_question_about_something_else_does_not_join_what_stands_around_it(extractor):
     steps = await steps_of(words_of(HELLO, *SOLAR, KYOTO, STORAGE), extractor)
     assert not any(held >= {"m2", "m6"} for topics in steps for held in tops(topics).values())

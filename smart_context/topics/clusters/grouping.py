@@ -60,8 +60,9 @@ _COURTEOUS = 0.45
 _MODELS = frozenset({"all-minilm-l6-v2", "all-minilm", "all-minilm:l6-v2"})
 _PRIOR = 40
 _ALIKE, _BONUS, _POINTING = 0.25, 0.4, 0.2
-_FIRST_UNITS, _BONUS_FIRST = 5, 0.2
-"""In a chat of few questions, to be neighbours tells less: each may begin a subject."""
+_FIRST_UNITS, _BONUS_FIRST, _BESIDE_FIRST = 5, 0.05, 0.2
+"""In a chat of few questions, to be neighbours tells hardly anything unless the later one points
+back: each may begin a subject."""
 _WORDS, _WORDS_UNREAD = 0.8, 1.0
 _ALIKENESS, _ALIKENESS_UNREAD = 0.35, 0.1
 _SHORT, _BESIDE = 4, 0.11
@@ -201,6 +202,8 @@ def subjects_of(said: Said, *, most: int) -> list[Subject]:
     share, beside = said.share_asked(directions, above=_ABOVE_AFRESH), _BESIDE
     if said.are_two_questions(units):
         bonus, share, beside = np.zeros_like(bonus), 1.0, _ALIKE
+    elif said.is_read and len(directions) <= _FIRST_UNITS:
+        share, beside = 1.0, said.share_asked(directions) * _BESIDE_FIRST
     largest = most_of_one(count)
     found = list(merges(directions, bonus, sizes=sizes.tolist(), most=largest))
     alike = sum(merge.alike >= share * _ALIKE for merge in found)
@@ -232,12 +235,15 @@ def _bonus(directions: Matrix, units: Labels, refers_back: Sequence[bool] | None
     Little or none if the two have nothing in common, which can only be judged in a language that
     the model knows.
     """
-    usual = _BONUS if len(directions) > _FIRST_UNITS else _BONUS_FIRST
+    are_few = len(directions) <= _FIRST_UNITS
+    usual = _POINTING if are_few else _BONUS
     bonus = np.full(len(directions) - 1, usual, dtype=np.float32)
     if refers_back is not None:
         first = np.flatnonzero(np.diff(units, prepend=-1))
         points = np.isin(first[1:], np.flatnonzero(refers_back))
         alike = np.einsum("ij,ij->i", directions[1:], directions[:-1])
+        if are_few:
+            bonus[~points] = _BONUS_FIRST
         bonus[alike < _BESIDE] = 0
         bonus[(alike < _BESIDE) & points] = _POINTING
     return bonus
