@@ -25,6 +25,7 @@ class ReasonKind(StrEnum):
     TOPIC = "topic"
     MEMBER = "member"
     SAID = "said"
+    ASSIGNED = "assigned"
     RECENT = "recent"
     TOOL = "tool"
     QUESTION = "question"
@@ -65,6 +66,7 @@ RULES: Mapping[ReasonKind, Rule] = {
     ReasonKind.TOPIC: Rule(about="about {}", is_by_score=True),
     ReasonKind.MEMBER: Rule(about="belongs to {}"),
     ReasonKind.SAID: Rule(about="said while {} was picked"),
+    ReasonKind.ASSIGNED: Rule(about="about {}, as you chose"),
     ReasonKind.RECENT: Rule(short="newest", cause="the newest message"),
     ReasonKind.TOOL: Rule(short="part of a tool call", cause="belongs to a tool call that stays"),
     ReasonKind.QUESTION: Rule(
@@ -114,6 +116,10 @@ IS_FILTERED: NDArray[np.bool_] = np.array([kind in FILTERED for kind in KINDS])
 """For each of `KINDS`, True if it is one of `FILTERED`."""
 
 
+BY_PERSON = (KINDS.index(ReasonKind.SAID), KINDS.index(ReasonKind.ASSIGNED))
+"""The rules that keep messages where a person has put them."""
+
+
 class Reason(NamedTuple):
     """The reason for which one message is in or out."""
 
@@ -159,6 +165,8 @@ class Reason(NamedTuple):
         """The subject of a message in words, if that decided; else empty."""
         if self.kind is ReasonKind.BELOW and self.detail:
             return f"about {self.detail}, which is not picked"
+        if self.kind is ReasonKind.APART and self.detail:
+            return f"about {self.detail}, as you chose"
         return RULES[self.kind].about.format(self.topic or "the topic")
 
     @property
@@ -183,8 +191,9 @@ class Reasons(Mapping[MessageId, Reason]):
     # the score from which messages are kept at it; `None` if no filter is active
     cut: float | None = None
     recent: int  # the number of newest messages that are always kept
-    # for messages said while a selected topic was picked, that topic
-    said: Mapping[MessageId, str] = field(default_factory=dict)
+    # for messages that a person has put under a selected topic, by what was picked or by a word
+    # about them, that topic
+    by_person: Mapping[MessageId, str] = field(default_factory=dict)
 
     def __getitem__(self, message_id: MessageId) -> Reason:
         """The reason of one message; raises `KeyError` if the chat has no such message."""
@@ -243,6 +252,6 @@ class Reasons(Mapping[MessageId, Reason]):
         own = np.flatnonzero(kinds == KINDS.index(ReasonKind.MEMBER))
         for place, owner in zip(own.tolist(), self.found.owners_of(positions[own]), strict=True):
             topics[place] = owner
-        for place in np.flatnonzero(kinds == KINDS.index(ReasonKind.SAID)).tolist():
-            topics[place] = self.said[self.ids[positions[place]]]
+        for place in np.flatnonzero(np.isin(kinds, BY_PERSON)).tolist():
+            topics[place] = self.by_person[self.ids[positions[place]]]
         return named, self.found.best[positions].tolist(), topics

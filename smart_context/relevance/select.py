@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 from smart_context.chat.messages import Message, MessageId
 from smart_context.chat.tool_pairs import NO_CALLER, find_tool_pairs
 from smart_context.relevance.judge.calibrate import DEFAULT_THRESHOLD, PROBABLY
-from smart_context.relevance.reasons import IS_FILTERED, IS_IN, KINDS, ReasonKind, Reasons
+from smart_context.relevance.reasons import (
+    BY_PERSON,
+    IS_FILTERED,
+    IS_IN,
+    KINDS,
+    ReasonKind,
+    Reasons,
+)
 from smart_context.relevance.score import Scores
 
 Mask = NDArray[np.bool_]
@@ -20,7 +27,7 @@ Group = list[int]
 
 _CODE = {kind: np.int8(code) for code, kind in enumerate(KINDS)}
 _NONE: frozenset[MessageId] = frozenset()
-_NOTHING_SAID: Mapping[MessageId, str] = {}
+_NO_LABELS: Mapping[MessageId, str] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,13 +44,13 @@ class Selection:
         if found is None or self.fell_back:
             return []
         kinds = self.reasons.kinds
-        said, ids = self.reasons.said, self.reasons.ids
+        by_person, ids = self.reasons.by_person, self.reasons.ids
         matching = np.flatnonzero(kinds == _CODE[ReasonKind.TOPIC])
         own = np.flatnonzero(kinds == _CODE[ReasonKind.MEMBER])
         named = dict(zip(matching.tolist(), found.topics_of(matching), strict=True))
         named.update(zip(own.tolist(), found.owners_of(own), strict=True))
-        spoken = np.flatnonzero(kinds == _CODE[ReasonKind.SAID]).tolist()
-        named.update((place, said[ids[place]]) for place in spoken)
+        put = np.flatnonzero(np.isin(kinds, BY_PERSON)).tolist()
+        named.update((place, by_person[ids[place]]) for place in put)
         return sorted(named.items())
 
 
@@ -56,7 +63,8 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule
     pinned: AbstractSet[MessageId] = _NONE,
     hidden: AbstractSet[MessageId] = _NONE,
     belonging: AbstractSet[MessageId] = _NONE,
-    said: Mapping[MessageId, str] = _NOTHING_SAID,
+    said: Mapping[MessageId, str] = _NO_LABELS,
+    assigned: Mapping[MessageId, str] = _NO_LABELS,
     apart: AbstractSet[MessageId] = _NONE,
     unplaced: AbstractSet[MessageId] = _NONE,
     recent: int = 0,
@@ -76,9 +84,9 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule
         sticky: Standing instructions.
         pinned: Forced in by the user.
         hidden: Forced out by the user, with their whole tool exchange; overrides all other rules.
-        belonging: Messages of a selected topic that stay regardless of their score: its summaries,
-            and those that a person assigned to it.
+        belonging: Summaries of messages of a selected topic; they stay regardless of their score.
         said: Messages that were said while a selected topic was picked, with its label; they stay.
+        assigned: Messages that a person assigned to a selected topic, with its label; they stay.
         apart: Messages that a person assigned elsewhere; no selected topic keeps them.
         unplaced: Messages known to be in no topic; no score keeps them if the selected topics are
             found ones, from the threshold `PROBABLY` on.
@@ -101,11 +109,13 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule
         kinds = np.full(len(ids), _CODE[ReasonKind.NO_FILTER])
     else:
         cut = found.cut(threshold)
-        is_apart, was_said = _marks(ids, apart), _marks(ids, said.keys())
+        is_apart, was_said, is_assigned = (
+            _marks(ids, chosen) for chosen in (apart, said.keys(), assigned.keys())
+        )
         is_unplaced = _marks(ids, unplaced) & (found.are_known and threshold >= PROBABLY)
         is_relevant = (found.best >= cut) & ~is_apart & ~is_unplaced
         is_member = (found.kept_members(threshold) | _marks(ids, belonging)) & ~is_apart
-        is_found = is_relevant | is_member
+        is_found = is_relevant | is_member | is_assigned
         if found.mentioned is not None:  # raw cosines don't show if a topic is mentioned
             is_found |= was_said
         fell_back = not (is_found & ~is_sticky).any()
@@ -118,6 +128,7 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule
                 (is_member, ReasonKind.MEMBER),
                 (is_relevant, ReasonKind.TOPIC),
                 (was_said, ReasonKind.SAID),
+                (is_assigned, ReasonKind.ASSIGNED),
                 (is_sticky, ReasonKind.STICKY),
                 (_marks(ids, pinned), ReasonKind.PINNED),
                 (is_hidden, ReasonKind.HIDDEN),
@@ -134,7 +145,7 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule
             threshold=threshold,
             cut=cut,
             recent=recent,
-            said=said,
+            by_person={**said, **assigned},
         ),
         fell_back=fell_back,
     )

@@ -36,6 +36,13 @@ def test_every_rule_names_a_topic_or_has_words_of_its_own():
         ("sticky", "in: your instruction", "Sent – your instruction"),
         ("topic", "in: about Bread", "Sent – about Bread"),
         ("member", "in: belongs to Bread", "Sent – belongs to Bread"),
+        ("said", "in: said while Bread was picked", "Sent – said while Bread was picked"),
+        ("assigned", "in: about Bread, as you chose", "Sent – about Bread, as you chose"),
+        (
+            "apart",
+            "out: not part of Bread, as you chose",
+            "Not sent – not part of Bread, as you chose",
+        ),
         ("recent", "in: one of the 2 newest", "Sent – newest"),
         ("tool", "in: belongs to a tool call that stays", "Sent – part of a tool call"),
         ("question", "in: question of an answer that stays", "Sent – question of a sent answer"),
@@ -87,6 +94,10 @@ def test_every_kind_has_words():
         (
             Reason(kind=ReasonKind.BELOW, score=0.7, topic="Bread", detail="Travel"),
             "out: about Travel, which is not picked",
+        ),
+        (
+            Reason(kind=ReasonKind.APART, topic="Bread", detail="Travel"),
+            "out: about Travel, as you chose",
         ),
     ],
 )

@@ -101,13 +101,24 @@ class Forecast:
                     found.setdefault(message_id, topic.label)
         return found
 
+    @cached_property
+    def chosen_topics(self) -> dict[MessageId, str]:
+        """The topic of each message that a person has put into one."""
+        sidecar = self.view.sidecar
+        about = sidecar.state.edits.held(sidecar.topics).about
+        return {message_id: labels[0] for message_id, labels in about.items() if labels}
+
+    def other_topic(self, message_id: MessageId, kind: ReasonKind) -> str:
+        """The topic of a message that is left out because of it; empty if it has none."""
+        if kind is ReasonKind.BELOW:
+            return self.unpicked_topics.get(message_id, "")
+        return self.chosen_topics.get(message_id, "") if kind is ReasonKind.APART else ""
+
     def reason_at(self, position: int) -> Reason:
-        """Why a candidate is in or out; of one that is not close enough, what it is about."""
+        """Why a candidate is in or out; of one that is about another topic, about which."""
         reason = self.decision.selection.reasons.at(position)
-        if reason.kind is not ReasonKind.BELOW:
-            return reason
         message = self.decision.candidates[position]
-        return reason._replace(detail=self.unpicked_topics.get(message.id, ""))
+        return reason._replace(detail=self.other_topic(message.id, reason.kind))
 
     @cached_property
     def around(self) -> int:

@@ -473,11 +473,7 @@ def _decided_rows(forecast: Forecast, sent: AbstractSet[MessageId]) -> list[Rece
     kinds, scores, topics = reasons.columns()
     roles = [message.role for message in candidates]
     tokens = forecast.costs.tokens.tolist()
-    about = forecast.unpicked_topics
-    details = [
-        about.get(id_, "") if kind is ReasonKind.BELOW else ""
-        for id_, kind in zip(reasons.ids, kinds, strict=True)
-    ]
+    details = map(forecast.other_topic, reasons.ids, kinds)
     fields = zip(reasons.ids, roles, kinds, scores, tokens, topics, details, strict=True)
     rows = list(rows_of(fields))
     if frozenset(reasons.kept) != sent:

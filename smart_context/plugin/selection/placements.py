@@ -17,7 +17,8 @@ class Placements:
 
     # messages that were said while a picked topic was picked, with its label
     said: Mapping[MessageId, str] = field(default_factory=dict)
-    belonging: frozenset[MessageId] = frozenset()  # messages that are about a picked topic
+    # messages that are about a picked topic, with its label
+    assigned: Mapping[MessageId, str] = field(default_factory=dict)
     apart: frozenset[MessageId] = frozenset()  # messages that are about none of the picked ones
     # shape (k, n), True where a candidate is not about a picked topic
     elsewhere: NDArray[np.bool_] = field(default_factory=lambda: np.zeros((0, 0), np.bool_))
@@ -40,12 +41,14 @@ def placements_of(
                 for label, labels in zip(active, inside, strict=True)
             ]
     ids = np.array([message.id for message in candidates], dtype=object)
-    about_picked = frozenset[str]().union(*inside)
     return Placements(
         said=_said(held, active, topics),
-        belonging=frozenset(
-            i for i, named in held.about.items() if about_picked.intersection(named)
-        ),
+        assigned={
+            message_id: label
+            for message_id, named in held.about.items()
+            for label, labels in zip(reversed(active), reversed(inside), strict=True)
+            if not labels.isdisjoint(named)
+        },
         apart=frozenset(ids[elsewhere.all(axis=0)].tolist()),
         elsewhere=elsewhere,
     )

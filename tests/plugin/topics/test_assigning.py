@@ -45,9 +45,13 @@ async def test_a_message_about_another_topic_moves_there_and_never_back(vault, s
         assert (await members(running))["Knots"] == "q1 a1 q4 a4 q6 a6 q7 a7"
         kept = await running.call("set_filter", chat_id="c", topics=["Knots"])
         assert {"q1", "a1"} <= set(kept["kept_by"]["Knots"])
+        assert await why(running, "q1") == "in: about Knots, as you chose"
+        await running.call("rename_topic", chat_id="c", label="Knots", new_label="Ropes")
+        assert await why(running, "a1") == "in: about Ropes, as you chose"
+        await running.call("undo", chat_id="c")
         kept = await running.call("set_filter", chat_id="c", topics=["Boats"])
         assert {"q1", "a1"}.isdisjoint(kept["message_ids"])
-        assert await why(running, "q1") == "out: not part of Boats, as you chose"
+        assert await why(running, "q1") == "out: about Knots, as you chose"
     async with served() as running:
         assert (await members(running))["Knots"] == "q1 a1 q4 a4 q6 a6 q7 a7"
 
