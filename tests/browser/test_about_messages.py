@@ -82,6 +82,7 @@ def test_a_topic_that_a_draft_sounds_like_is_added_or_picked_alone(page):
     expect(page.locator("#message-box")).to_have_value(BOATS)
 
 
+@pytest.mark.engines
 def test_a_draft_that_is_sent_anyway_belongs_to_no_pick(page, endpoint):
     press(page, "Send anyway")
     expect(message(page, 15)).to_contain_text(f"You said: {BOATS}")
@@ -130,6 +131,8 @@ def test_what_a_message_is_about_is_said_in_a_dialog_and_taken_back(new_page, se
     message(page, 0).get_by_role("button", name=re.compile("^About…")).click()
     dialog = page.get_by_role("dialog", name="What is this about?")
     assert_accessible(page)
+    asked_about = message(page, 0).locator(".body").inner_text()
+    expect(dialog.locator(".ask-quote")).to_have_text(f"{asked_about} and its answer")
     assert dialog.get_by_role("option").all_inner_texts() == [
         *("About Boats", "About Knots"),
         *("Not about Boats", "About none of the topics"),  # it is not in Knots
@@ -146,7 +149,11 @@ def test_a_key_asks_what_a_message_is_not_about(new_page, server):
     page = open_chat(new_page, server, "c", **STILL)
     message(page, 1).get_by_role("button", name="Copy").focus()
     page.keyboard.press("a")
-    options = page.get_by_role("dialog", name="What is this about?").get_by_role("listbox")
+    dialog = page.get_by_role("dialog", name="What is this about?")
+    expect(dialog.locator(".ask-quote")).to_have_text(
+        message(page, 1).locator(".body").inner_text()
+    )
+    options = dialog.get_by_role("listbox")
     expect(options).to_be_focused()
     expect(options.locator("option:checked")).to_have_text("About Boats")
     page.keyboard.type("not")
@@ -159,6 +166,7 @@ def test_a_key_asks_what_a_message_is_not_about(new_page, server):
     assert "a1" in members(server, "Boats")
 
 
+@pytest.mark.engines
 def test_a_message_that_is_dragged_onto_a_bubble_is_about_that(new_page, server):
     page = open_chat(new_page, server, "c", **STILL)
     words = page.locator(".in-hand-words")
@@ -180,4 +188,6 @@ def test_a_message_that_is_dragged_onto_a_bubble_is_about_that(new_page, server)
     expect(bubble(page, "Boats")).to_have_accessible_name(re.compile("10 messages"))
     expect(page.locator(".toast", has_text="2 messages about Boats")).to_be_visible()
     assert {"q7", "a7"} <= set(members(server, "Boats"))
+    pick(page, "Boats")
+    expect(message(page, 12).locator(".why")).to_contain_text("Sent – about Boats, as you chose")
     expect(page.get_by_role("dialog", name="What is this about?")).to_be_hidden()

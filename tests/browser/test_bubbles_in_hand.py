@@ -72,6 +72,7 @@ def test_the_menu_of_a_topic_does_the_same_with_the_keyboard(new_page, server):
     expect(status(page)).to_have_text("All messages in context")
 
 
+@pytest.mark.engines
 def test_a_topic_is_renamed_from_its_bubble(new_page, server):
     page = open_chat(new_page, server, **STILL)
     bubble(page, "cats sleep").focus()

@@ -5,6 +5,8 @@ import { reasonOf, visible } from "../../lib/text.js";
 import { toast } from "../../lib/toasts.js";
 import { tellWithUndo } from "./undo-notice.js";
 
+const QUOTED = 200;
+
 /** @typedef {{ id: string, title: string }} Chat */
 /** @typedef {Chat & { updated_at: string, preview: string }} Row */
 
@@ -70,7 +72,7 @@ export class TopicDeeds {
       ...topics.filter(({ label }) => theirs.has(label)).map(({ id, label }) => new Option(`Not about ${visible(label)}`, JSON.stringify({ topic_id: null, not_topic_id: id }))),
       new Option("About none of the topics", JSON.stringify({ topic_id: null })),
     ];
-    choose("What is this about?", "Keep it so", options, (word) => this.assign(ids, JSON.parse(word)));
+    choose("What is this about?", "Keep it so", options, (word) => this.assign(ids, JSON.parse(word)), ids);
   }
 
   /** Hides the messages of topics, or shows them again if all are hidden. @param {readonly string[]} topics */
@@ -157,12 +159,14 @@ function wordsOf({ title, updated_at: at, preview }) {
  * @param {string} action
  * @param {readonly HTMLOptionElement[]} options
  * @param {(value: string) => Promise<unknown>} use
+ * @param {readonly string[]} about  The messages that it is about.
  */
-function choose(title, action, options, use) {
+function choose(title, action, options, use, about = []) {
   const dialog = /** @type {HTMLDialogElement} */ (document.getElementById("topic-target"));
   const [heading, list, button] = [dialog.querySelector("h2"), dialog.querySelector("select"), dialog.querySelector(".primary")];
   if (!heading || !list || !button) return;
   [heading.textContent, button.textContent] = [title, action];
+  quote(/** @type {HTMLElement} */ (dialog.querySelector(".ask-quote")), about);
   list.replaceChildren(...options);
   list.selectedIndex = 0;
   dialog.returnValue = "";
@@ -172,4 +176,13 @@ function choose(title, action, options, use) {
   };
   dialog.showModal();
   list.focus();
+}
+
+/** Shows the first words of a message, and that its answers are meant, too. @param {HTMLElement} line @param {readonly string[]} ids */
+function quote(line, [id, ...answers]) {
+  const text = id ? (document.getElementById(`m-${id}`)?.querySelector(".body")?.textContent ?? "") : "";
+  const words = text.trim().replace(/\s+/g, " ").slice(0, QUOTED);
+  /** @type {HTMLElement} */ (line.querySelector("q")).textContent = words;
+  /** @type {HTMLElement} */ (line.querySelector("span")).textContent = answers.length ? " and its answer" : "";
+  line.hidden = !words;
 }
