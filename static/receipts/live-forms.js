@@ -27,11 +27,7 @@ export function startLiveForms(showTimes) {
   };
   const wish = newest(SETTLE_MS, show, (error) => toast(`Not replayed: ${reasonOf(error)}`));
   for (const form of forms) {
-    const output = form.querySelector("output");
     const line = /** @type {HTMLElement} */ (form.querySelector(".turn-state"));
-    form.addEventListener("input", ({ target }) => {
-      if (output && target instanceof HTMLInputElement && target.type === "range") output.textContent = target.valueAsNumber.toFixed(2);
-    });
     const ask = () => {
       if (!form.reportValidity()) return;
       const fields = new URLSearchParams(/** @type {any} */ (new FormData(form)));

@@ -394,10 +394,14 @@ def test_a_turn_is_compared_and_replayed_beside_its_receipt(new_page, server, en
     expect(page.locator(".turn-sent")).to_contain_text("boats sail in the wind")
     expect(page.locator(".turn-left-out")).to_have_attribute("open", "")
     expect(bubble(page, "cats sleep")).to_be_checked()
-    page.get_by_role("slider", name="Match strictness").press("End")
-    expect(page.locator(".turn-changes")).to_contain_text("Match strictness: 0.5 → 1.0")
+    strictness = page.get_by_role("group", name="Match strictness")
+    expect(strictness).not_to_contain_text(re.compile(r"\d"))
+    expect(strictness.get_by_role("radio", name="As set")).to_be_checked()  # none of the three
+    strictness.get_by_role("radio", name="Wide").check()
+    expect(page.locator(".turn-changes")).to_contain_text("Match strictness: 0.5 → wide")
     page.reload()
-    expect(page.locator(".turn-changes")).to_contain_text("Match strictness: 0.5 → 1.0")
+    expect(page.locator(".turn-changes")).to_contain_text("Match strictness: 0.5 → wide")
+    expect(strictness.get_by_role("radio", name="Wide")).to_be_checked()
     assert len([r for r in endpoint.chat_requests[requests:] if r.body["model"] == "gpt-4o"]) == 0
     kept = (server.vault / ".memory" / "mixed.receipts.jsonl").read_text(encoding="utf-8")
     assert [json.loads(line)["outcome"] for line in kept.splitlines()] == ["finished"] * 2

@@ -14,7 +14,7 @@ from smart_context.base.text.scores import counted, score_in_words
 from smart_context.base.values import JsonObject
 from smart_context.topics.identity import Colour, colours_of, hue_of, new_topic_id
 from smart_context.topics.values import STICKY_LABEL
-from smart_context.web.pages.views.settings_view import WORDS
+from smart_context.web.pages.views.settings_view import STRICTNESS, WORDS
 
 MOST_IDS = 2_000
 """Most messages whose ids a page brings along; of more its script asks, once the page is shown."""
@@ -337,6 +337,7 @@ def turn_view(turn: JsonObject, chat: ChatOfTurn, *, is_replay: bool) -> TurnVie
                 for key, name in SETTING_NAMES.items()
                 if turn["settings"].get(key) not in (None, [])
             ),
+            ("Threshold", f"{threshold:g}"),
             *(
                 [("Sent from a score of", score_in_words(cut))]
                 if turn.get("cut") is not None
@@ -450,6 +451,8 @@ def _changes(difference: JsonObject) -> tuple[str, ...]:
 def _setting_in_words(key: str, value: object) -> str:
     if key in {"pinned", "hidden"} and isinstance(value, list) and value:
         return counted(len(value), "message")
+    if key == "threshold":
+        return next((words for words, known in STRICTNESS.items() if known == value), str(value))
     if key == "recalls" and isinstance(value, list):
         value = [recall["label"] for recall in value]
     return _in_words(value)

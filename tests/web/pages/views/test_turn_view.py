@@ -40,7 +40,8 @@ def test_in_and_out_are_told_apart_and_settings_are_in_words():
     view = turn_view(turn(), CHAT, is_replay=False)
     assert (len(view.kept), len(view.left_out)) == (1, 1)
     assert dict(view.settings) == {
-        "Match strictness": "0.4",
+        "Match strictness": "normal",
+        "Threshold": "0.4",
         "Keep questions with their answers": "yes",
         "Pinned": "2 messages",
     }
