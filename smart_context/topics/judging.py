@@ -32,7 +32,12 @@ from smart_context.topics.judgement import (
 )
 from smart_context.topics.naming.acceptance import is_courtesy
 from smart_context.topics.naming.labels import LONGEST_LABEL, clean_label, is_small_word, label_key
-from smart_context.topics.naming.unspaced import is_korean, korean_noun
+from smart_context.topics.naming.unspaced import (
+    begins_phrase,
+    ends_phrase,
+    is_korean,
+    korean_noun,
+)
 from smart_context.topics.naming.words import weak_words_of
 from smart_context.topics.prompting.prompt import LINE_TOKENS, extraction_prompt, tokens
 from smart_context.topics.prompting.reply import ReplyUnusable, parsed_reply
@@ -399,10 +404,9 @@ class _Verdict:
         Half of its words are theirs, but it is no piece of them. It is nearer to them than to the
         messages of others. It keeps a word of the name that was found or is no farther, and at
         least one that half of them have. It does more than add words, and adds one that means
-        something. In Korean, its last word is a noun: sentences end in verbs.
+        something.
         """
-        last = label.rpartition(" ")[2].lstrip("0123456789")
-        asks = not _ASKS.isdisjoint(text) or (is_korean(last) and not korean_noun(last))
+        asks = not _ASKS.isdisjoint(text) or not _is_noun(label)
         if not label or asks or len(text.strip()) > LONGEST_LABEL or is_courtesy(label):
             return False
         own = self.members[topic.id]
@@ -445,6 +449,14 @@ class _Verdict:
     def _joined(self, kept: Topic, gone: Topic) -> Topic:
         ids = sorted({*kept.message_ids, *gone.message_ids}, key=lambda i: self.order.get(i, 0))
         return replace(kept, message_ids=tuple(ids), count=len(ids), named=len(ids))
+
+
+def _is_noun(label: str) -> bool:
+    """False for a sentence in Korean, which ends in a verb, or a question in Chinese."""
+    last = label.rpartition(" ")[2].lstrip("0123456789")
+    if is_korean(last):
+        return bool(korean_noun(last))
+    return not UNSPACED_RUN.search(label) or (begins_phrase(label) and ends_phrase(label))
 
 
 def _scripts(text: str) -> Counter[str]:

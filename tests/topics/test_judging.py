@@ -162,6 +162,16 @@ async def test_an_english_name_for_chinese_messages_is_refused():
     assert [labels(result)[0] for result in results] == ["面粉", "烤箱面包"]
 
 
+async def test_a_chinese_name_is_no_question():
+    texts = ["面包用多少面粉", "面包的烤箱要多热"]
+    chinese = [Message(id=f"c{n}", role="user", content=text) for n, text in enumerate(texts)]
+    topic = Topic(label="面粉", count=2, message_ids=("c0", "c1"), id="c")
+    messages, found = [*chinese, *MESSAGES[2:]], Extraction(topics=(topic, PYTHON))
+    for name, shown in (("面包面粉多少", "面粉"), ("怎么烤面包", "面粉"), ("面包面粉", "面包面粉")):
+        named = await judged({"1": name}, found=found, messages=messages)
+        assert labels(named)[0] == shown
+
+
 async def test_a_half_english_name_for_french_messages_is_refused():
     texts = [
         "Comment est-ce que je finis une boucle en python ?",
