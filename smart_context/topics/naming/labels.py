@@ -15,6 +15,19 @@ _SMALL_WORDS = frozenset(
 )
 _EDGES = " \t\"'`*_#.,;:-()[]{}\u2013\u2014\u2018\u2019\u201c\u201d\u201e\u2039\u203a«»「」『』"
 _MARKS = re.compile(r"[*`]+|__+")
+_QUOTES = '["\u201c\u201d\u201e\u2039\u203a«»]'
+_PAIRS = (
+    *(re.compile(marks) for marks in (r"(\()|\)", r"(\[)|\]", r"(\{)|\}", "(「)|」", "(『)|』")),
+    re.compile(rf"((?<!\S){_QUOTES})|{_QUOTES}(?!\w)"),
+)
+"""Brackets and quotes; the group finds those that open."""
+
+_OPENING, _CLOSING = (
+    re.compile(r"(?<!\S)['\u2018](?=[^\W\d])"),
+    re.compile(r"(?<=\w)['\u2019](?!\w)"),
+)
+"""Of single quotes the closing one may be an apostrophe."""
+
 _TURKISH = re.compile("[ığş]")
 _TURKISH_UPPER = {"i": "İ"}
 _BREAKS = re.compile(r"\s+")
@@ -31,7 +44,7 @@ def clean_label(text: str) -> str:
         if character.isspace()
         or unicodedata.category(character) not in {"Cc", "Cf", "Cs", "Co", "Cn"}
     )
-    return title_case(_shortened(_BREAKS.sub(" ", _MARKS.sub("", visible)).strip(_EDGES)))
+    return title_case(_paired(_shortened(_trimmed(_MARKS.sub("", visible)))))
 
 
 def title_case(text: str) -> str:
@@ -54,6 +67,40 @@ def is_small_word(word: str) -> bool:
 def label_key(label: str) -> str:
     """A key that is equal for labels that differ only in case, Unicode form and spaces."""
     return _BREAKS.sub(" ", unicodedata.normalize("NFKC", label)).strip().casefold()
+
+
+def _trimmed(text: str) -> str:
+    """The text without marks at its ends, except one that closes a pair inside."""
+    text = _BREAKS.sub(" ", text).strip()
+    inner = text.strip(_EDGES)
+    closed = inner + text[text.find(inner) + len(inner) :][:1]
+    return closed if _is_whole(closed) and not _is_whole(inner) else inner
+
+
+def _paired(text: str) -> str:
+    """The text without brackets and quotes of which one half was cut off."""
+    if _is_whole(text):
+        return text
+    for marks in _PAIRS:
+        if not _is_paired(text, marks):
+            text = marks.sub("", text)
+    if not _is_whole(text):
+        text = _OPENING.sub("", text)
+    return _paired(_trimmed(text))
+
+
+def _is_whole(text: str) -> bool:
+    is_quoted_whole = len(_OPENING.findall(text)) <= len(_CLOSING.findall(text))
+    return is_quoted_whole and all(_is_paired(text, marks) for marks in _PAIRS)
+
+
+def _is_paired(text: str, marks: re.Pattern[str]) -> bool:
+    open_now = 0
+    for mark in marks.finditer(text):
+        open_now += 1 if mark[1] else -1
+        if open_now < 0:
+            return False
+    return open_now == 0
 
 
 def _shortened(text: str) -> str:
