@@ -4,6 +4,7 @@
 of llama.cpp there is asked, which should serve nobody else meanwhile.
 """
 
+import faulthandler
 import os
 
 import pytest
@@ -13,6 +14,12 @@ from tests.benchmarks.bench_real_model import AIMS, SHORT, demo_messages, produc
 from tests.real_model.program import install, served
 
 pytestmark = pytest.mark.real_model
+
+
+@pytest.fixture(autouse=True)
+def unhurried():
+    """Lets a slow machine take longer than the suite lets a test that hangs."""
+    faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.fixture(scope="module")
