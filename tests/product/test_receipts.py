@@ -159,6 +159,17 @@ def test_a_preview_compares_with_what_is_sent_without_a_filter(client, chat):
     assert 0 < shown["by_topic"]["cats sleep"] <= shown["parts"]["history"]
 
 
+def test_topics_and_what_is_attached_to_their_messages_sum_up_to_what_is_sent(server, client):
+    (server.vault / "Long.md").write_text("All about cats. " * 40, encoding="utf-8")
+    stored = client.call("chat.attach_vault_file", path="Long.md")
+    carrying = [MESSAGES[0] | {"files": [stored]}, *MESSAGES[1:]]
+    write_chat(server.vault, "carrying", carrying, topics=TOPICS)
+    shown = client.call("smart_context.preview", chat_id="carrying", topics=["cats sleep"])
+    assert shown["parts"]["attachments"] > shown["parts"]["history"] > 0
+    assert 0 < shown["by_topic"]["cats sleep"] <= shown["parts"]["history"]
+    assert shown["tokens"] == sum(shown["parts"].values())
+
+
 def test_a_topic_is_described_by_its_messages(client, chat):
     card = client.call("smart_context.describe_topic", chat_id=chat, label="cats sleep")
     shown = client.call("smart_context.preview", chat_id=chat, topics=["cats sleep"])

@@ -179,30 +179,31 @@ def _counted(message: Message, count_tokens: CountTokens, as_text: bool) -> _Cou
     return _Counted(message, tokens, _part(message), find_hidden_text(sent_text(message)))
 
 
-def history_tokens(
-    view: ChatView, decision: Decision, costs: Costs, count_tokens: CountTokens
-) -> TokensByPart:
+def history_tokens(decision: Decision, costs: Costs, attached: Mapping[int, int]) -> TokensByPart:
     """The tokens of the history in a request: no role, no contexts and no question yet.
 
     Args:
         costs: The costs of the decision's candidates.
+        attached: As `attached_tokens` gives it.
     """
     is_in = decision.selection.reasons.is_in
     sums = np.bincount(
         costs.parts[is_in], weights=costs.tokens[is_in], minlength=len(HISTORY_PARTS)
     )
     by_part = dict(zip(HISTORY_PARTS, map(int, sums), strict=True))
-    attached = _attached(view, decision, costs, count_tokens)
+    of_all = sum(attached.values())
     return TokensByPart(
         system=by_part["system"],
         summary=by_part["summary"],
-        history=max(by_part["history"] - attached, 0),
-        attachments=attached,
+        history=max(by_part["history"] - of_all, 0),
+        attachments=of_all,
     )
 
 
-def _attached(view: ChatView, decision: Decision, costs: Costs, count_tokens: CountTokens) -> int:
-    """The tokens that files and links add to the user's messages that carry them."""
+def attached_tokens(
+    view: ChatView, decision: Decision, costs: Costs, count_tokens: CountTokens
+) -> dict[int, int]:
+    """The tokens that files and links add to the user's messages that carry them, by position."""
     is_in = decision.selection.reasons.is_in
     carriers = {
         message.id: position
@@ -210,12 +211,12 @@ def _attached(view: ChatView, decision: Decision, costs: Costs, count_tokens: Co
         if (message.files or message.links) and message.role == "user" and is_in[position]
     }
     if not carriers:
-        return 0
-    return sum(
-        max(int(costs.tokens[carriers[message.id]]) - count_tokens(message.text), 0)
+        return {}
+    return {
+        position: max(int(costs.tokens[position]) - count_tokens(message.text), 0)
         for message in view.messages
-        if message.id in carriers
-    )
+        if (position := carriers.get(message.id)) is not None
+    }
 
 
 def _same_beginning(before: Sequence[Message], messages: Sequence[Message]) -> int:

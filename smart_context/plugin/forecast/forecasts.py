@@ -5,7 +5,7 @@ The page asks at each keystroke; typing changes neither the history nor the note
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
@@ -21,7 +21,14 @@ from smart_context.host.request.tokens import PER_IMAGE, system_tokens, tokens_a
 from smart_context.plugin.briefing.briefing import Briefing, Briefings
 from smart_context.plugin.choices.sidecars import ChatSidecar, Sidecars
 from smart_context.plugin.choices.state import FilterState
-from smart_context.plugin.forecast.costs import Costs, TokenLedger, TokensByPart, history_tokens
+from smart_context.plugin.forecast.costs import (
+    HISTORY_PARTS,
+    Costs,
+    TokenLedger,
+    TokensByPart,
+    attached_tokens,
+    history_tokens,
+)
 from smart_context.plugin.forecast.hidden_text import (
     HiddenPlace,
     find_hidden_text,
@@ -61,12 +68,14 @@ class Forecast:
     decision: Decision
     costs: Costs
     tokens: TokensByPart
+    attached: Mapping[int, int]  # of the tokens of messages, those of files, by position
 
     @cached_property
     def tokens_by_topic(self) -> dict[str, int]:
-        """The tokens of each topic's messages that are sent.
+        """The part `history` of `tokens`, by topic: what is in none is not in here.
 
-        A message counts towards the topic that keeps it, or else the one it was assigned to.
+        A message counts towards the topic that keeps it, or else the one it was assigned to. What
+        is attached to it, summaries and system messages are parts of their own.
         """
         known = {
             message_id: topic.label
@@ -76,10 +85,12 @@ class Forecast:
         selection = self.decision.selection
         reasons, kept = selection.reasons, dict(selection.kept_by_topic())
         tokens: dict[str, int] = {}
-        for position in np.flatnonzero(reasons.is_in).tolist():
+        is_history = self.costs.parts == HISTORY_PARTS.index("history")
+        for position in np.flatnonzero(reasons.is_in & is_history).tolist():
             label = kept.get(position) or known.get(reasons.ids[position])
             if label:
-                tokens[label] = tokens.get(label, 0) + int(self.costs.tokens[position])
+                written = int(self.costs.tokens[position]) - self.attached.get(position, 0)
+                tokens[label] = tokens.get(label, 0) + written
         return tokens
 
     @cached_property
@@ -159,8 +170,9 @@ class Forecast:
         """The forecast of what a plan leaves of the messages that were decided on."""
         if plan.decision is self.decision:
             return self
-        tokens = history_tokens(self.view, plan.decision, self.costs, count_tokens)
-        return replace(self, decision=plan.decision, tokens=tokens)
+        attached = attached_tokens(self.view, plan.decision, self.costs, count_tokens)
+        tokens = history_tokens(plan.decision, self.costs, attached)
+        return replace(self, decision=plan.decision, tokens=tokens, attached=attached)
 
     def tokens_of(self, plan: TurnPlan, count_tokens: CountTokens) -> TokensByPart:
         """The tokens of the whole request."""
@@ -331,8 +343,9 @@ async def with_costs(
         costs = await asyncio.to_thread(count)
     else:
         costs = count()
-    tokens = history_tokens(view, decision, costs, count_tokens)
-    return Forecast(view=view, decision=decision, costs=costs, tokens=tokens)
+    attached = attached_tokens(view, decision, costs, count_tokens)
+    tokens = history_tokens(decision, costs, attached)
+    return Forecast(view=view, decision=decision, costs=costs, tokens=tokens, attached=attached)
 
 
 def difference(before: Forecast, after: Forecast) -> JsonObject:

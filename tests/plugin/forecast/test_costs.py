@@ -13,6 +13,7 @@ from smart_context.plugin.forecast.costs import (
     MAX_CHATS,
     TokenLedger,
     TokensByPart,
+    attached_tokens,
     history_tokens,
 )
 
@@ -128,7 +129,8 @@ def deciding(candidates, stored, is_in):
 )
 def test_the_history_is_summed_by_part(ledger, is_in, tokens):
     view, decision = deciding(CHAT, CHAT, is_in)
-    found = history_tokens(view, decision, ledger.costs("c", CHAT), len)
+    costs = ledger.costs("c", CHAT)
+    found = history_tokens(decision, costs, attached_tokens(view, decision, costs, len))
     assert found == TokensByPart(**tokens)
     assert found.total == sum(tokens.values())
 
@@ -146,6 +148,7 @@ def test_what_is_attached_counts_apart_from_what_was_written(ledger, role, is_in
     written = Message(id="q", role=role, content="Read this", files=files)
     sent = replace(written, content="Read this [the file]")
     view, decision = deciding((sent,), (written,), [is_in])
-    found = history_tokens(view, decision, ledger.costs("c", (sent,)), len)
+    costs = ledger.costs("c", (sent,))
+    found = history_tokens(decision, costs, attached_tokens(view, decision, costs, len))
     assert found.attachments == attached
     assert found.total == (len(sent.text) if is_in else 0)

@@ -52,6 +52,7 @@ def forecast():
         ),
         costs=Costs(tokens=np.array([7, 20, 4]), parts=np.zeros(3, np.int8), hidden_text={}),
         tokens=NO_TOKENS,
+        attached={},
     )
 
 
