@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -28,7 +29,9 @@ from smart_context.vault.trust.parts import FileSet
 
 T = TypeVar("T")
 
-LOAD_TIMEOUT_S = 10.0
+LOAD_TIMEOUT_S = 30.0 if sys.platform == "win32" else 10.0
+"""On Windows a scanner for viruses reads each file before Python does."""
+
 CONNECT_TIMEOUT_S = 5.0
 UNLOAD_TIMEOUT_S = 2.0
 
