@@ -191,3 +191,17 @@ def test_a_message_that_is_dragged_onto_a_bubble_is_about_that(new_page, server)
     pick(page, "Boats")
     expect(message(page, 12).locator(".why")).to_contain_text("Sent – about Boats, as you chose")
     expect(page.get_by_role("dialog", name="What is this about?")).to_be_hidden()
+
+
+def test_a_message_out_of_sight_keeps_no_reason_of_an_earlier_choice(new_page, server):
+    page = open_chat(new_page, server, "c", **STILL, viewport={"width": 1280, "height": 420})
+    why = message(page, 0).locator(".why")
+    message(page, 0).scroll_into_view_if_needed()
+    expect(why).to_contain_text("Sent – no filter")
+    message(page, 13).scroll_into_view_if_needed()
+    expect(message(page, 13).locator(".why")).to_contain_text("Sent – no filter")
+    bubble(page, "Boats").check(force=True)
+    expect(status(page)).to_have_text("8 of 14 messages in context")
+    expect(why).to_have_text("")
+    message(page, 0).scroll_into_view_if_needed()
+    expect(why).to_contain_text("Sent – about Boats")

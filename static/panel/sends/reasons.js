@@ -18,6 +18,8 @@ export class Reasons {
   #known = new Map();
   /** @type {Set<HTMLElement>} */
   #near = new Set();
+  /** The messages that say why. @type {Set<HTMLElement>} */
+  #saying = new Set();
   #observer;
   /** Of older messages only those in a chunk that is near are looked at: each costs every frame. */
   #chunks;
@@ -51,8 +53,18 @@ export class Reasons {
     }
   }
 
+  /** What is out of sight says nothing until it is looked at again. */
   #forget() {
     this.#known.clear();
+    for (const message of this.#saying) {
+      if (this.#near.has(message)) continue;
+      this.#saying.delete(message);
+      const why = message.querySelector(".why");
+      if (!why) continue;
+      why.textContent = "";
+      why.removeAttribute("title");
+      delete message.dataset.why;
+    }
     this.#ask();
   }
 
@@ -101,6 +113,7 @@ export class Reasons {
     const words = `${told.short} · ${counted(told.tokens, "token")}`;
     if (why.textContent !== words) why.textContent = words;
     why.setAttribute("title", words);
+    this.#saying.add(message);
     message.querySelector(".actions")?.setAttribute("aria-describedby", why.id);
   }
 }
