@@ -206,7 +206,7 @@ class ContextSelector:
         return self.budget.applied(selection, candidates, keep=keep, state=state)
 
     async def topics_about(self, view: ChatView, text: str) -> Meant:
-        """The topics on top that a text is clearly about; none if that fails."""
+        """The topics on top that a text is clearly about; none if that fails, or one is muted."""
         places = {message.id: place for place, message in enumerate(view.messages)}
         inside = {topic.label: topic for topic in view.sidecar.topics}
         known: dict[str, list[int]] = {}
@@ -227,10 +227,17 @@ class ContextSelector:
             return Meant()
         labels = list(known)
         picked = _with_wholes(view.sidecar)
-        elsewhere = clearly_elsewhere(near, [n for n, x in enumerate(labels) if x in picked])
+        other = clearly_elsewhere(near, [n for n, x in enumerate(labels) if x in picked])
+        topics = [inside[labels[place]] for place in clearly_nearest(near)]
+        elsewhere = None if other is None else inside[labels[other]]
+        hidden = frozenset(view.sidecar.state.hidden)
+        # Nothing of a muted topic can be sent, so there is nothing to ask with.
+        is_muted = [hidden.issuperset(topic.message_ids) for topic in topics]
         return Meant(
-            topics=tuple(labels[place] for place in clearly_nearest(near)),
-            elsewhere=None if elsewhere is None else inside[labels[elsewhere]],
+            topics=() if any(is_muted) else tuple(topic.label for topic in topics),
+            elsewhere=elsewhere
+            if elsewhere and not hidden.issuperset(elsewhere.message_ids)
+            else None,
         )
 
     async def count_about(self, chat_id: ChatId, messages: Sequence[Message], label: str) -> int:

@@ -234,6 +234,9 @@ async def test_a_draft_about_another_topic_than_the_picked_one_is_off_the_pick(v
         assert await said(DRAFT) == (False, None)
         await running.call("set_filter", chat_id="c", topics=["Typed"])
         assert await said(DRAFT) == (False, None)  # nothing tells what the typed one is like
+        await running.call("set_filter", chat_id="c", topics=["Knots"])
+        await running.call("hide", chat_id="c", message_ids=found["Boats"].split())
+        assert await said(DRAFT) == (False, None)  # nothing of a muted topic can be sent
 
 
 @pytest.mark.parametrize(
