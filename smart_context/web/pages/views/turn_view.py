@@ -358,6 +358,10 @@ def turn_view(turn: JsonObject, chat: ChatOfTurn, *, is_replay: bool) -> TurnVie
     )
 
 
+_ABOUT_PICKED = frozenset({"topic", "member", "said", "assigned"})
+"""The kinds of the reasons for which messages of picked topics are sent."""
+
+
 def _decision(turn: JsonObject, rows: Sequence[JsonObject]) -> str:
     """The sentence on the filter; without earlier messages there is none."""
     picked = " and ".join(turn["settings"]["topics"])
@@ -366,7 +370,11 @@ def _decision(turn: JsonObject, rows: Sequence[JsonObject]) -> str:
     if any(row.get("kind") == "no_filter" for row in rows):
         is_all = all(row["in"] for row in rows)
         return f"No filter was on{', so everything was sent' if is_all else ''}."
-    return f"Sent: what is about {picked}, and what always goes." if picked and rows else ""
+    if not (picked and rows):
+        return ""
+    if any(row["in"] and row.get("kind") in _ABOUT_PICKED for row in rows):
+        return f"Sent: what is about {picked}, and what always goes."
+    return f"Nothing about {picked} could be sent, only what always goes."
 
 
 def replay_settings(asked: QueryParams) -> JsonObject | None:

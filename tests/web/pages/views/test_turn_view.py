@@ -81,8 +81,18 @@ def test_that_no_filter_was_on_is_said_once():
 )
 def test_the_decision_about_all_messages_is_a_sentence_without_numbers(fell_back, topics, decision):
     settings = {"threshold": 0.4, "topics": topics}
-    view = turn_view(turn(cut=0.74, fell_back=fell_back, settings=settings), CHAT, is_replay=False)
-    assert view.decision == decision
+    rows = [{"in": True, "kind": "said", "tokens": 3}, {"in": False, "kind": "below", "tokens": 3}]
+    sent = turn(cut=0.74, fell_back=fell_back, settings=settings, messages=rows)
+    assert turn_view(sent, CHAT, is_replay=False).decision == decision
+
+
+@pytest.mark.parametrize("kinds", [["recent"], []], ids=["with the newest", "with nothing"])
+def test_a_turn_that_sent_nothing_about_its_pick_says_so(kinds):
+    hidden = {"in": False, "kind": "hidden", "tokens": 3}
+    rows = [hidden, *({"in": True, "kind": kind, "tokens": 3} for kind in kinds)]
+    sent = turn(settings={"threshold": 0.4, "topics": ["Cats"]}, messages=rows)
+    decision = turn_view(sent, CHAT, is_replay=False).decision
+    assert decision == "Nothing about Cats could be sent, only what always goes."
 
 
 @pytest.mark.parametrize(("cut", "words"), [(0.2749, "0.27"), (0.0031, "0.0031"), (None, None)])
