@@ -55,8 +55,8 @@ _READ_FOR_LANGUAGE, _MOST_READ = 300, 200
 _LONGEST_COURTESY = 120
 _LABEL_WORDS = 4
 _FEW_ASKED, _FIRST_WORDS = 2, 300
-"""So many questions name their topic without their answers. In scripts without spaces it is one:
-two short ones hardly name it, and the answers do."""
+"""Topics of at most two questions are named by the questions alone. In scripts without spaces the
+limit is one question: two short ones seldom name the topic, and the answers do."""
 _ASKS_OR_COUNTS = re.compile(r"[?\uff1f\u061f\d]")
 
 
@@ -183,7 +183,7 @@ class EmbeddedTopicExtractor:
 def _wide_label(
     found: str, parts: Sequence[Group], labels: Sequence[str], texts: Sequence[str]
 ) -> str:
-    """The label of a wide group: the one found if all its parts speak of it, or two of theirs.
+    """The label of a wide group: the one found if all its parts mention it, else two of theirs.
 
     Without this, a group of running, climbing and yoga is called Race Pace.
     """
@@ -206,7 +206,7 @@ def _speaks_of(words: AbstractSet[str], group: Group, texts: Sequence[str]) -> b
 def _telling_texts(
     spoken: Sequence[Message], says_nothing: Sequence[bool], groups: Sequence[Group]
 ) -> list[str]:
-    """What names the topics, for each message: of a few questions their own words alone."""
+    """The text of each message that names topics; in topics of few questions only theirs."""
     texts = [
         "" if is_bare else message.text[:MOST_READ]
         for message, is_bare in zip(spoken, says_nothing, strict=True)
@@ -227,9 +227,9 @@ def _telling_texts(
 def _without_greetings(
     topics: tuple[Topic, ...], spoken: Sequence[Message], says_nothing: Sequence[bool]
 ) -> tuple[Topic, ...]:
-    """The topics without those whose words name nothing, such as a greeting.
+    """The topics without those whose messages name nothing, such as a greeting.
 
-    A mere "Why?" asks for something, which a model may name.
+    A mere "Why?" stays: it asks about something that a model may name.
     """
     bare = {
         message.id
@@ -274,7 +274,7 @@ def _topics(
 def _held(
     topics: Sequence[Topic], spoken: Sequence[Message], said: Said, held: Held
 ) -> tuple[Topic, ...]:
-    """The topics with each held message in the nearest of those where it belongs."""
+    """The topics with each held message in the nearest of the topics that it is held in."""
     place_of = {message.id: place for place, message in enumerate(spoken)}
     groups = {topic.label: [place_of[i] for i in topic.message_ids] for topic in topics}
     unit_of = units_of(said.goes_on)
@@ -292,7 +292,7 @@ def _spoken(
 ) -> list[Message]:
     """The messages that can have a topic: neither instructions nor the answers to them.
 
-    Nor greetings before the first question, unless they have a topic already.
+    Greetings before the first question are left out, too, unless they have a topic already.
     """
     spoken: list[Message] = []
     after_instruction, greets = False, False
@@ -308,7 +308,7 @@ def _spoken(
 
 
 def _is_greeting(text: str) -> bool:
-    """True for a courtesy, or a text without a word for a subject that asks for nothing more."""
+    """True for a courtesy, and for a text that names no subject and does not refer back."""
     return is_courtesy(text) or (names_nothing(text) and not refers_back(text))
 
 
@@ -343,7 +343,7 @@ def _said(
 
 
 def _fresh(said: Said) -> list[Group]:
-    """The groups of a chat that is looked at for the first time, or as if it were."""
+    """The groups of a chat without regard to its previous topics."""
     found = subjects_of(said, most=MOST_TOPICS)
     bare = np.array(said.says_nothing, dtype=np.bool_)
     subjects = [subject for subject in found if not bare[list(subject.places)].all()] or found
@@ -374,14 +374,14 @@ def _grown(
 
 
 def _smallest(count: int) -> int:
-    """The fewest messages of a topic in a chat of so many."""
+    """The fewest messages of a topic in a chat of `count` messages."""
     return max(1, min(round(count * _SMALLEST_SHARE), _SMALLEST))
 
 
 def _closes(spoken: Sequence[Message], vectors: Matrix, model: str) -> list[bool]:
     """For each message, True if a user thanks or says goodbye in a sentence of any language.
 
-    At the end of a chat, it belongs to no subject.
+    Such a message at the end of a chat belongs to no subject.
     """
     return [
         means_one and message.role == "user" and _may_be_courtesy(message.text)
@@ -399,8 +399,8 @@ def _goes_on(
 ) -> list[bool]:
     """For each message, True if it belongs to the previous one.
 
-    True for answers, for what names no subject ("thanks", "and now?"), and for what users add to
-    their own message.
+    True for answers, for messages that name no subject ("thanks", "and now?"), and for additions
+    of users to their own message.
     """
     directly_after = {
         after.id for before, after in pairwise(messages) if before.role == after.role == "user"
@@ -429,7 +429,7 @@ def _without_crumbs(subject: Subject) -> Subject:
 
 
 def _is_english(texts: Sequence[str]) -> bool:
-    """True if most of the texts are in English, or in no language that is known."""
+    """True if most of the texts are in English or in an unknown language."""
     known = Counter(language_of(text[:_READ_FOR_LANGUAGE]) for text in texts[:_MOST_READ])
     del known[""]
     return 2 * known["en"] >= known.total()

@@ -17,7 +17,7 @@ _SPEAKERS = frozenset({"user", "assistant"})
 
 
 class ExtractionFailed(SmartContextError):
-    """No topics were found; the stored ones stay.
+    """Finding topics failed; the stored ones stay.
 
     Attributes:
         reason: The cause, in words for the panel.
@@ -42,8 +42,8 @@ class TopicExtractor(Protocol):
 
         Args:
             messages: All messages, oldest first.
-            previous: What the last extraction left: its topics change only for a reason.
-            regroup: Group the chat as if it was new; only labels are reused, where they fit.
+            previous: The result of the last extraction: its topics change only for a reason.
+            regroup: Group the chat as if it were new; only labels are reused, if they fit.
 
         Raises:
             ExtractionFailed: If the model fails or its reply is unusable.
@@ -51,7 +51,7 @@ class TopicExtractor(Protocol):
 
 
 class TopicJudge(Protocol):
-    """Names and judges the topics that were found without it."""
+    """Names and judges topics that were found without a chat model."""
 
     async def judged(
         self,
@@ -61,12 +61,12 @@ class TopicJudge(Protocol):
         previous: Previous,
         insists: bool = False,
     ) -> Extraction:
-        """The topics with better names, and those that are one subject as one.
+        """The topics with better names; topics on one subject are merged.
 
         Args:
             found: The topics of the chat, each with an id.
             messages: All messages, oldest first.
-            previous: What the user relies on; these topics stay as they are.
+            previous: Tells which topics the user relies on; these stay as they are.
             insists: The user asks for it: ask the model even if it has just failed.
 
         Raises:
@@ -108,12 +108,12 @@ Ids = AbstractSet[MessageId]
 def reconciled(
     found: Extraction, previous: Previous, messages: Sequence[Message], *, regroup: bool = False
 ) -> Extraction:
-    """The topics found, as far as there is a reason to change what was there.
+    """The previous topics, changed by those found where there is a reason.
 
-    A topic is known by its id, its label or its messages, and keeps its label. A message keeps its
-    topics, except the last two questions with their answers. A topic of fewer than six messages
-    follows the model, unless the user has named or picked it. Topics without known messages are
-    taken as found.
+    A topic is recognised by its id, its label or its messages, and keeps its label. A message keeps
+    its topics, except the newest three questions with their answers. A topic of fewer than six
+    messages follows the model, unless the user has named or picked it. Topics without known
+    messages are taken as found.
 
     Args:
         regroup: Take the topics as found; only ids are kept.
@@ -168,7 +168,7 @@ def _with(topic: Topic, ids: Ids, order: Mapping[MessageId, int]) -> Topic:
 
 
 def _pairs(found: Sequence[Topic], known: Sequence[Topic]) -> dict[int, str]:
-    """The id of the known topic that each found one is, by the number of the found one."""
+    """The id of the known topic for each found one that is the same, by the found one's number."""
     pairs: dict[int, str] = {}
 
     def pair(number: int, topic_id: str) -> None:
@@ -195,12 +195,12 @@ def _pairs(found: Sequence[Topic], known: Sequence[Topic]) -> dict[int, str]:
 
 
 def _share(one: Sequence[MessageId], other: Sequence[MessageId]) -> float:
-    """The share of the smaller one's messages that both have."""
+    """The number of common messages, as a share of the smaller topic's messages."""
     return len({*one} & {*other}) / max(1, min(len(one), len(other)))
 
 
 def _recent(messages: Sequence[Message]) -> set[MessageId]:
-    """The newest questions and what follows them: the one that is new, and two before it."""
+    """The newest question and the two before it, with all that follows them."""
     questions = (place for place in reversed(range(len(messages))) if _asks(messages[place]))
     start = 0
     for place in islice(questions, _RECENT_QUESTIONS + 1):
@@ -213,7 +213,7 @@ def _asks(message: Message) -> bool:
 
 
 def _distinct(topics: Sequence[Topic]) -> list[Topic]:
-    """The topics without those that have no message left, or the messages of an earlier one."""
+    """The topics, except those without a message, and those with the messages of an earlier one."""
     kept: list[Topic] = []
     sets: list[Ids] = []
     for topic in topics:
@@ -227,7 +227,7 @@ def _distinct(topics: Sequence[Topic]) -> list[Topic]:
 
 
 def _at_most(topics: Sequence[Topic], firm: AbstractSet[str]) -> tuple[Topic, ...]:
-    """At most eight at the top, those that were there first; the largest before the others."""
+    """At most eight topics at the top, firm ones preferred, the largest first; with their parts."""
     parts = [topic for topic in topics if topic.parent_id]
     tops = [topic for topic in topics if not topic.parent_id]
     tops.sort(key=lambda topic: (topic.id not in firm, -topic.count))

@@ -1,8 +1,8 @@
 """The groups of a chat that has grown: the topics that it had, and those of new messages.
 
-What the user relies on stays. The rest of a chat that begins is grouped as if it was new each time;
-later it stays, too, except where a new grouping is clearly better, which is looked at in short
-chats only: the time for that grows with the square of the messages.
+Topics that the user relies on stay. The rest of a short chat is grouped as if new each time.
+Later it stays, too, unless a new grouping is clearly better. Long chats are not grouped again:
+the time for that grows with the square of the messages.
 """
 
 from collections.abc import Sequence
@@ -29,19 +29,19 @@ from smart_context.topics.values import MOST_READ, Previous, Topic
 _FEW_MESSAGES, _FEW_UNITS = 4, 2
 
 BEGUN, FIRST = 8, 60
-"""So many messages are always grouped afresh, but for what the user relies on, and so many unless
-that takes a group apart."""
+"""Up to the first number of messages, all that the user does not rely on is always grouped again;
+up to the second number, unless that splits a group."""
 
 COMPARED = 300
-"""In a chat of more messages, what it had is not compared with a new grouping at each turn."""
+"""A chat of more messages is not grouped again at each turn."""
 
 _WORTH, _BESIDE = 0.25, 1.0
 _CLEARLY, _CLEARLY_LATER = 0.05, 0.35
-"""What a new grouping of a part of the chat has to gain for each unit in it: in the first messages,
-and later, where one more question may let it fall into other groups."""
+"""The least gain for each unit by a new grouping of a part of the chat: in the first messages, and
+later, when one more question may change the groups again."""
 
 _NEAR = 0.35
-"""How like one of the others a question is that goes with them, though it is alone afresh."""
+"""The least cosine of the newest question, alone in the new grouping, and a unit that it joins."""
 
 Places = tuple[int, ...]
 """The positions of the messages of a group."""
@@ -57,7 +57,7 @@ class Group:
 
 
 def is_grown(messages: Sequence[Message], previous: Previous) -> bool:
-    """True if a chat is one that had topics, and not mostly new since then."""
+    """True if a chat had topics, and at most half of it is new since then."""
     known = {message_id for topic in previous.topics for message_id in topic.message_ids}
     count = sum(message.id in known for message in messages)
     new = len(messages) - _after(messages, previous.seen)
@@ -65,14 +65,14 @@ def is_grown(messages: Sequence[Message], previous: Previous) -> bool:
 
 
 def is_followed(messages: Sequence[Message], previous: Previous) -> bool:
-    """True if what a chat had goes on: it is mostly not new, or the user relies on some of it."""
+    """True if the chat's topics go on: it `is_grown`, or the user relies on one of them."""
     return is_grown(messages, previous) or any(
         topic.message_ids and previous.is_touched(topic) for topic in previous.topics
     )
 
 
 def stays_as_it_grows(messages: Sequence[Message], previous: Previous) -> bool:
-    """True if what a chat had stays as it is: it is long, and mostly not new."""
+    """True if the chat's topics stay as they are: it is long, and it `is_grown`."""
     return len(messages) > COMPARED and is_grown(messages, previous)
 
 
@@ -89,9 +89,9 @@ def grown_groups(
     """The groups of a chat, the largest first.
 
     Args:
-        spoken: Those that can have a topic.
-        said: The same, for comparing them.
-        afresh: The narrowest groups of the chat as if it was new; none where it
+        spoken: The messages that can have a topic.
+        said: The same messages, with the features to compare them.
+        afresh: The narrowest groups of the chat as if it were new; none if it
             `stays_as_it_grows`.
         smallest: The fewest messages of a new group.
         most: The largest number of groups at the top; more become parts of wider ones.
@@ -138,7 +138,7 @@ def grown_groups(
 
 
 def _stays(own: Labels, previous: Previous, spoken: Sequence[Message]) -> NDArray[np.bool_]:
-    """Shape (n,): True for messages whose topic the user relies on, or that they put back."""
+    """Shape (n,): True for messages in a topic that the user relies on, or that they put back."""
     touched = [n for n, topic in enumerate(previous.topics) if previous.is_touched(topic)]
     is_settled = np.array([message.id in previous.settled for message in spoken])
     return np.asarray(np.isin(own, touched) | (is_settled & (own != NO_GROUP)), dtype=np.bool_)
@@ -152,12 +152,13 @@ def _put_right(
     spoken: Sequence[Message],
     previous: Previous,
 ) -> Labels:
-    """Shape (n,): the number of each message's group afresh, beside what the user relies on.
+    """Shape (n,): the number of each message's new group; what the user relies on keeps its own.
 
-    New messages of a group join the topic of these that has most of it, while those that stand in
-    another topic never go over to it by themselves. They, and any other group, are the topic of
-    which they have most messages, or get a number above all topics if there is none. Messages that
-    wait in no topic follow none that is there only since it was said under a pick.
+    If a topic that the user relies on has most of a new group, the group's messages without a topic
+    join it; messages of other topics never do. These, and other groups, become the topic of which
+    they have most messages, or get a number above all topics if there is none. Messages that wait
+    without a topic don't join one whose messages in the group are in it only because it was picked
+    when they were said.
     """
     topics = previous.topics
     is_held = np.array([message.id in previous.held.within for message in spoken])
@@ -198,10 +199,11 @@ def _waiting(
 def _with_lone_units(
     right: Labels, now: Labels, unit_of: Labels, units: Units, stays: NDArray[np.bool_]
 ) -> Labels:
-    """The groups afresh; of units that are alone in one, some go where they went in the grown chat.
+    """The new groups, in which some lone units follow the groups of the grown chat.
 
-    These are those that wait there, and the newest one if it points back or is near one of those
-    that it went to. Else it waits, too, since only its neighbourhood and the mean speak for it.
+    Units that wait in the grown chat wait here, too. The newest one joins the units that it joined
+    there if it points back or is similar to one of them. Otherwise it waits, since only its place
+    and the mean similarity support the join.
     """
     found = right.copy()
     sizes = np.bincount(right[_firsts(unit_of)] + 1, minlength=int(right.max()) + 2)
@@ -217,9 +219,9 @@ def _with_lone_units(
 
 
 def _free_from(count: int, new_from: int) -> int:
-    """The first unit that may leave its group for nothing, in a chat of `count` messages.
+    """The first unit that may leave its group without a gain, in a chat of `count` messages.
 
-    -1 where even to join a new group takes a gain.
+    -1 if even joining a new group takes a gain.
     """
     if count <= BEGUN:
         return 0
@@ -229,11 +231,10 @@ def _free_from(count: int, new_from: int) -> int:
 def _mended(
     units: Units, before: Labels, now: Labels, right: Labels, unit_of: Labels, free_from: int
 ) -> Labels:
-    """The groups of the grown chat; those afresh where these are better.
+    """The groups of the grown chat, replaced by the new ones where these are better.
 
-    Each part of the chat that the two divide in different ways is judged by itself: the groups
-    afresh have to gain enough for each unit, unless they leave those of all but the free units
-    together.
+    Each part of the chat that the two divide differently is judged by itself. The new groups
+    have to gain enough for each unit, unless they split no group of the units that are not free.
     """
     part_of = _parts(now, right)
     first, found = _firsts(unit_of), now.copy()
@@ -261,7 +262,7 @@ def _parts(now: Labels, right: Labels) -> Labels:
 
 
 def _takes_apart(before: Labels, after: Labels) -> bool:
-    """True if a group of several units loses one."""
+    """True if the units of a group are no longer all in one group."""
     return any(
         len(set(after[before == group].tolist())) > 1
         for group in np.unique(before[before != NO_GROUP])
@@ -269,7 +270,9 @@ def _takes_apart(before: Labels, after: Labels) -> bool:
 
 
 def _worth(units: Units, members: Labels, groups: Labels) -> float:
-    """How much more alike the pairs of units in one group are than what one group takes.
+    """The sum, over pairs of units in one group, of their similarity less the least of a group.
+
+    Neighbours in one group add their bonus.
 
     Args:
         members: Shape (m,), some units.
@@ -290,7 +293,7 @@ def _firsts(unit_of: Labels) -> Labels:
 
 
 def _after(messages: Sequence[Message], seen: str) -> int:
-    """The number of messages up to the one last seen; all of them if it is not there."""
+    """The number of messages up to the one last seen; all of them if it is missing."""
     return next(
         (place + 1 for place, message in enumerate(messages) if message.id == seen), len(messages)
     )
@@ -326,7 +329,7 @@ def _owners(ids: Sequence[MessageId], topics: Sequence[Topic]) -> Labels:
 
 
 def _join_held(own: Labels, spoken: Sequence[Message], previous: Previous, rows: Matrix) -> None:
-    """Give messages without a topic the nearest one of those that they were said under.
+    """Give messages without a topic the nearest of the topics that were picked for them.
 
     Args:
         rows: Shape (n, d), equal for a question and its answers.
@@ -363,7 +366,7 @@ def _is_left_out(
     own: Labels,
     now: Labels,
 ) -> NDArray[np.bool_]:
-    """Shape (n,): True for courtesies and bare follow-ups that had no topic to go on with."""
+    """Shape (n,): True for courtesies and bare follow-ups without a topic to continue."""
     seen = {message.id for message in messages[: _after(messages, previous.seen)]}
     waited = np.array([message.id in seen for message in spoken]) & (own == NO_GROUP)
     is_new_group = now >= len(previous.topics)
@@ -405,7 +408,7 @@ def _tree(
 def _whole(
     topic: Topic, own: tuple[int, ...], parts: Sequence[Group], fixed: frozenset[str]
 ) -> Group:
-    """A topic with its parts; one that is the same as its only part is that part."""
+    """A topic with its parts; if its only part has the same messages, that part."""
     everything = tuple(sorted((*own, *(place for part in parts for place in part.places))))
     if not own and len(parts) == 1 and topic.label not in fixed:
         return parts[0]
@@ -430,7 +433,7 @@ def _nested(groups: Sequence[Group], rows: Matrix, *, most: int, largest: float)
 
 
 def _wider(one: Group, other: Group) -> Group:
-    """A group with both as its parts, or with the parts that they have."""
+    """A group with both as its parts, or with their parts."""
     larger, smaller = (one, other) if len(one.places) >= len(other.places) else (other, one)
     host = next((group for group in (larger, smaller) if group.parts), None)
     parts = [part for group in (one, other) for part in (group.parts or (group,))]
@@ -455,9 +458,9 @@ def kept_labels(
 def kept_label(group: Group, spoken: Sequence[Message], previous: Previous) -> str:
     """The label that a group keeps; empty if it needs a new one.
 
-    A topic that the user has named or picked keeps its label. Another one does as long as it keeps
-    half of its messages and one of them still has a word of it; one of a single question gets a
-    better one once there is more to go by.
+    A topic that the user has named or picked, or deleted, keeps its label. Others keep theirs
+    while they keep half of their messages and one message has a word of the label. A topic of
+    fewer than four messages gets a new label once it has four.
     """
     topic = group.before
     if topic is None:

@@ -37,12 +37,12 @@ def nearest_label(row: Matrix, labels: Sequence[str], centres: Mapping[str, Matr
 def with_held(
     topics: Sequence[Topic], held: Held, order: Sequence[MessageId], nearest: Nearest | None = None
 ) -> tuple[Topic, ...]:
-    """The topics with each held message where it belongs; a topic that lacks for one is added.
+    """The topics with each held message where it belongs; missing topics are added.
 
-    Those that lose all of their messages are left out.
+    Topics that lose all of their messages are left out.
 
     Args:
-        order: The messages of the chat, oldest first; others are held by no topic here.
+        order: The messages of the chat, oldest first; held messages of other chats are ignored.
         nearest: Chooses among several topics; the first one if left out.
     """
     place_of = {message_id: place for place, message_id in enumerate(order)}

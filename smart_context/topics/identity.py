@@ -21,13 +21,13 @@ _SAME_MESSAGES = 0.5
 _WORD = re.compile(r"\w+")
 _MOST_HASHED = 200  # characters of a label
 _ATTEMPTS = 1024
-"""Candidates for an id; each has one hue of twelve, so one with the last free hue is there."""
+"""Candidates for an id; each has one of twelve hues, so one of them has the last free hue."""
 
 
 def with_chosen_labels(
     topics: Sequence[Topic], chosen: AbstractSet[str], known: Sequence[Topic] = ()
 ) -> tuple[Topic, ...]:
-    """The same topics; one with the words of a chosen label in another order takes that label.
+    """The same topics; a label with the words of a chosen one in another order becomes that one.
 
     Args:
         known: The topics before; one with a chosen label keeps it.
@@ -85,11 +85,11 @@ def with_ids(topics: Sequence[Topic], known: Sequence[Topic] = ()) -> tuple[Topi
 def new_topic_id(
     label: str, taken: AbstractSet[str] = frozenset(), beside: Mapping[int, int] | None = None
 ) -> str:
-    """An id made from the label, with a hue as unlike those of others as one can be.
+    """An id made from the label, with a hue as different from other topics' hues as possible.
 
     Args:
         taken: The ids of others.
-        beside: How many of those that are shown beside it have each hue; none if left out.
+        beside: For each hue, the number of topics shown next to it; none if left out.
     """
     short = label[:_MOST_HASHED]
     made = (f"t{fnv1a(f'{short}#{n}' if n else short):08x}" for n in range(_ATTEMPTS))
@@ -111,7 +111,7 @@ def _stands_apart(hue: int, hues: Mapping[int, int]) -> bool:
 
 
 def _unlikeness(hue: int, hues: Mapping[int, int]) -> tuple[int, int, int]:
-    """How easy it is to tell a hue from others; a third of the circle apart is far enough.
+    """The difference of a hue from others, for sorting; a third of the circle is far enough.
 
     Hues two steps from each other come before those between them: up to six topics are clearly
     different, and only more topics get neighbouring hues.
@@ -131,7 +131,7 @@ def colours_of(topics: Iterable[tuple[str, str]]) -> dict[str, Colour]:
     """The colours of topics by id, as `data-hue` of the pages takes them.
 
     A part of a topic has its topic's hue with a shade: `7 s1`. A topic has the hue of its id,
-    unless another has that or one beside it; then its hue is as unlike those of others as can be.
+    unless another topic has it or a neighbouring one; then it gets the hue that differs most.
     The page computes the same in `static/cloud/hues.js`.
 
     Args:

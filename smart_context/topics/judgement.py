@@ -1,9 +1,9 @@
-"""What a model is asked about groups that were found without it, and what it answers. Pure.
+"""The question to a model about groups that were found without it, and its answer. Pure.
 
 The model gives names and a title, and says which notes of the user hold for the whole chat. It
-reads a few lines of each group, so that the request has a few hundred tokens, however long the chat
-is. Whether two groups are one subject is not asked: a model of 1.5 billion parameters called every
-second pair one. Two that get one name may be.
+reads a few lines of each group, so that the request has a few hundred tokens for any length of
+chat. It is not asked if two groups share a subject: a model of 1.5 billion parameters said so of
+every second pair. Groups that get the same name may be merged.
 """
 
 import json
@@ -29,7 +29,7 @@ _LINE_CELLS = 64
 
 MOST_STATEMENTS = 4
 _LAST = "Now the JSON, with headings of 2 to 4 words in {}."
-"""A weak model repeats the lines if it reads them last, and names all in English if not told."""
+"""A weak model repeats the lines if it reads them last, and names all in English by default."""
 
 _LANGUAGES = {
     "ar": "Arabic",
@@ -54,7 +54,7 @@ _LANGUAGES = {
 _MARKS = r' "\\,;:.!?_\n' + "\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f\u2026"
 _WORD = f"[^{_MARKS}]{{1,30}}"
 _HEADING = f"^{_WORD}( {_WORD}){{0,5}}$"
-"""As a regular expression that all servers take."""
+"""The form of a name, as a regular expression that all servers accept."""
 
 _LETTERS = re.compile(r"[^\W_]+")
 _BEGINS = re.compile(r"[0-9]{1,2}\b")
@@ -89,7 +89,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What a model said about numbered groups, which count from 1; nothing of it is checked."""
+    """A model's reply about numbered groups, counted from 1; its content is unchecked."""
 
     names: Mapping[int, str]
     title: str = ""  # empty if it gave none
@@ -109,10 +109,10 @@ def question(
     parameters named one line after the other, whichever group it was in.
 
     Args:
-        groups: Of each group the name that was found for it, and a few lines.
-        language: That of the messages, which their lines do not tell; empty if unknown.
+        groups: For each group the name that was found for it, and a few lines.
+        language: The language of the messages, which the lines do not tell; empty if unknown.
         others: The names of the chat's other topics.
-        statements: What the user said that may hold for the whole chat.
+        statements: Statements of the user that may hold for the whole chat.
     """
     keys = [f"{number} {name}" for number, (name, _) in enumerate(groups, 1)]
     blocks = [_block(f"Group {key}", lines) for key, (_, lines) in zip(keys, groups, strict=True)]
@@ -152,7 +152,7 @@ def _schema(texts: Sequence[str], *, has_statements: bool) -> Mapping[str, Any]:
 
 
 def lines_of(messages: Sequence[Message], rows: Matrix) -> list[str]:
-    """A few lines that say best what a group is about, in their order.
+    """The few lines that describe a group best, in their order.
 
     Args:
         messages: The messages of the group; questions come before answers.
@@ -189,7 +189,7 @@ def shortened(text: str) -> str:
 
 
 def parsed_judgement(reply: str, *, groups: int, statements: int = 0) -> Judgement:
-    """What a reply says; numbers that were not shown are left out.
+    """The judgement in a reply; numbers that were not shown are left out.
 
     Fences and text around the JSON are ignored.
 

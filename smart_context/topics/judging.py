@@ -1,6 +1,6 @@
 """Lets a chat model name and judge the topics that were found without it.
 
-Nothing of a reply is taken on trust: what fails a check keeps what was found without the model.
+Every part of a reply is checked. If it fails, the result found without the model stays.
 """
 
 import asyncio
@@ -48,13 +48,14 @@ _GROWN = 2
 
 _MOST_WORDS = 4
 _COPIED_WORDS, _COPIED_CHARACTERS = 4, 7
-"""From this many words on, and beyond this many characters without spaces, a copy is no name."""
+"""A copy of a message is no name if it has this many words, or more characters without spaces."""
 
 _MARGIN = 0.02
-"""The least difference of two cosines that says which of two is nearer."""
+"""The least difference of two cosines that makes one of them nearer."""
 
 _OWN_WORDS = 0.5
-"""Chosen by the names that a model of 1.5 billion parameters gave for ten chats."""
+"""The least share of a name's words that occur in its messages. Chosen from the names that a model
+of 1.5 billion parameters gave for ten chats."""
 
 _ALONE = 0.2
 """The least cosine of a name with the messages of a chat's only topic."""
@@ -63,7 +64,7 @@ _ONE_SUBJECT = 0.45
 """The least cosine of the centres of two topics that may be one."""
 
 MOST_WHOLE_S = 5.0
-"""A whole reading may take so long: a user hardly asks again sooner."""
+"""The longest time for reading a whole chat; users seldom ask again sooner."""
 
 MAX_PROMPT_TOKENS = 24_000
 """Fits into the window of current small models, with room for the reply."""
@@ -97,12 +98,12 @@ class Members:
 
     @cached_property
     def words(self) -> AbstractSet[str]:
-        """Those of all messages."""
+        """The words of all messages that carry meaning."""
         return frozenset().union(*self.words_of_each)
 
     @property
     def texts(self) -> list[str]:
-        """What is read of the messages."""
+        """The part of each message that is read."""
         return [message.text[:MOST_READ] for message in self.messages]
 
     @cached_property
@@ -125,9 +126,9 @@ class Members:
     def say(self, label: str) -> bool:
         """True if enough of a label's words are the messages' own.
 
-        That is half of them, or all of a label in Latin letters for messages in another language
-        than English, in which a weak model names whatever it reads. Of a label without spaces, one
-        pair of letters is enough. Numbers do not count.
+        Half of them are enough. All are needed for an ASCII label of messages in another language
+        than English, since a weak model gives English names for any text. One pair of letters is
+        enough for a label without spaces. Numbers do not count.
         """
         words = [word for word in content_words(label) if not word.isdecimal()]
         own = sum(word in self.words for word in words)
@@ -146,10 +147,10 @@ class _Failure(NamedTuple):
 
 
 class Pace:
-    """How fast models read, and how long one that fails is left alone.
+    """The reading speed of models, and the pauses of models that fail.
 
-    A chat is read as a whole only where nobody waits for it. A model that fails twice is asked
-    again after half a minute, then later and later, up to an hour.
+    A whole chat is read only if that is fast. A model that fails twice is asked again after half a
+    minute; each further failure doubles the pause, up to an hour.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -159,40 +160,40 @@ class Pace:
         self._failures: dict[str, _Failure] = {}
 
     def allows(self, model: str, tokens: int) -> bool:
-        """True if a model surely reads and answers so many tokens soon; not before its first."""
+        """True if a model is known to read this many tokens and answer within `MOST_WHOLE_S`."""
         most = MOST_WHOLE_S * self._tokens_per_s.get(model, 0)
         return model not in self._refused and tokens <= most
 
     def took(self, model: str, tokens: int, seconds: float) -> None:
-        """A model has read and answered so many tokens."""
+        """Record the time that a model took to read this many tokens and answer."""
         self._tokens_per_s[model] = tokens / max(seconds, _SHORTEST_S)
 
     def refuse(self, model: str) -> None:
-        """Ask a model no more for a whole reading: its last one was not usable."""
+        """Stop asking a model to read whole chats: its last reading was not usable."""
         self._refused.add(model)
 
     def failed(self, model: str, reason: str) -> None:
-        """A model gave no usable reply; from the second time on, it is left alone for a while."""
+        """Record that a model gave no usable reply; from the second time on, it gets a pause."""
         times = 1 + (self._failures[model].times if model in self._failures else 0)
         rest = 0 if times == 1 else min(FIRST_REST_S * 2 ** (times - 2), LONGEST_REST_S)
         self._failures[model] = _Failure(times, self._clock() + rest, reason)
 
     def succeeded(self, model: str) -> None:
-        """A model gave a usable reply."""
+        """Record that a model gave a usable reply."""
         self._failures.pop(model, None)
 
     def why_not(self, model: str) -> str:
-        """The reason why a model is not asked now; empty if it may be."""
+        """The reason for not asking a model now; empty if it may be asked."""
         failure = self._failures.get(model)
         return failure.reason if failure and self._clock() < failure.until else ""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelTopicJudge:
-    """Asks a chat model about what is new or has changed; satisfies `TopicJudge`.
+    """Asks a chat model about new and changed topics; satisfies `TopicJudge`.
 
-    A model that is known to be fast reads the whole chat instead. If its reply does not prove
-    itself, it is asked the short question, then and from then on.
+    A model that is known to be fast reads the whole chat instead. If its reply fails the checks,
+    it is asked the short question, this time and from then on.
     """
 
     model: ChatModel
@@ -235,7 +236,7 @@ class ModelTopicJudge:
     async def _whole_reading(
         self, found: Extraction, messages: Sequence[Message], previous: Previous
     ) -> Extraction | None:
-        """The topics by a reading of the whole chat; `None` if it takes long or proves nothing."""
+        """The topics from a reading of the whole chat; `None` if it is slow or fails the checks."""
         count = sum(tokens(message.text) + LINE_TOKENS for message in messages)
         if count > MAX_PROMPT_TOKENS or not self.pace.allows(self.model.name, count):
             return None
@@ -255,7 +256,7 @@ class ModelTopicJudge:
         previous: Previous,
         shown_share: float = 1,
     ) -> Extraction | None:
-        """A reading that covers the chat and keeps together what is together."""
+        """The topics of a reading that covers the chat and splits no topic; otherwise `None`."""
         try:
             read = parsed_reply(reply, messages, shown_share=shown_share)
         except ReplyUnusable:
@@ -276,7 +277,7 @@ class ModelTopicJudge:
         statements: Sequence[Message],
         previous: Previous,
     ) -> Extraction:
-        """The topics with names by the model, of which each is asked for once."""
+        """The topics with names by the model, all asked for in one request."""
         members = await self._members(found.topics, messages)
         asked = [members[topic.id] for topic in wanted]
         lines = await asyncio.to_thread(lambda: [lines_of(one.messages, one.rows) for one in asked])
@@ -326,9 +327,9 @@ class ModelTopicJudge:
 def _unnamed(
     topics: Sequence[Topic], messages: Sequence[Message], previous: Previous
 ) -> list[Topic]:
-    """The largest topics that a model has not named since they were a fraction of their size.
+    """The largest topics that a model has not named, or named at half their size or less.
 
-    What the user has named or picked keeps its name.
+    Topics that the user has named or picked are left out.
     """
     known = {message.id for message in messages}
     wanted = (
@@ -359,7 +360,7 @@ def _statements(
 
 
 def _is_torn(found: Sequence[Topic], read: Sequence[Topic]) -> bool:
-    """True if a reading parts the messages of topics that were found, or puts most into one."""
+    """True if a reading splits a topic that was found, or joins too many of them."""
     owner = {message_id: n for n, topic in enumerate(read) for message_id in topic.message_ids}
     tops = [topic for topic in found if not topic.parent_id]
     owners = [Counter(owner[i] for i in topic.message_ids if i in owner) for topic in tops]
@@ -373,15 +374,15 @@ def _is_torn(found: Sequence[Topic], read: Sequence[Topic]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Verdict:
-    """What is believed of the names that a model gave."""
+    """Decides which of a model's names are accepted."""
 
     order: Mapping[MessageId, int]  # the places of the chat's messages
     asked: Sequence[Topic]  # the topics that were asked about; the model's numbers count from 1
-    members: Mapping[str, Members]  # of each topic with messages, by its id
-    meaning: Mapping[str, Matrix]  # the embedding of each name, cleaned, and of the former ones
+    members: Mapping[str, Members]  # the messages of each topic that has some, by its id
+    meaning: Mapping[str, Matrix]  # the embedding of each name, cleaned, and of the previous ones
 
     def on(self, found: Extraction, said: Judgement, previous: Previous) -> Extraction:
-        """The topics with the names that are believed; two with one name may be one subject."""
+        """The topics with the accepted names; two topics with the same name may be merged."""
         topics = {topic.id: topic for topic in found.topics}
         holders = {label_key(topic.label): topic.id for topic in found.topics}
         holders[label_key(STICKY_LABEL)] = ""
@@ -399,12 +400,15 @@ class _Verdict:
         return replace(found, topics=tuple(topics.values()))
 
     def _fits(self, text: str, label: str, topic: Topic) -> bool:
-        """True for a short name that says what the topic's messages say, and no others.
+        """True for a short name that fits the messages of its topic, and those of no other topic.
 
-        Half of its words are theirs, but it is no piece of them. It is nearer to them than to the
-        messages of others. It keeps a word of the name that was found or is no farther, and at
-        least one that half of them have. It does more than add words, and adds one that means
-        something.
+        - Enough of its words occur in the messages (see `Members.say`), but it does not copy one.
+        - It adds a word with a meaning, and does more than extend a name of several words.
+        - It shares a word with the previous name. If not, it is no farther from the messages;
+          and if half of them have a word of the previous name, half have a word of this one.
+        - It is clearly nearer to the messages than to those of other topics. If it is only about
+          as near, it has a word of the messages, and no other topic has all of its words.
+        - It is no question, no sentence, and no courtesy.
         """
         asks = not _ASKS.isdisjoint(text) or not _is_noun(label)
         if not label or asks or len(text.strip()) > LONGEST_LABEL or is_courtesy(label):
@@ -435,7 +439,11 @@ class _Verdict:
         return float(self.meaning[label] @ members.centre)
 
     def _is_one(self, one: Topic, other: Topic, found: Extraction, previous: Previous) -> bool:
-        """True if two topics with one name may be joined: alike, and nothing the user relies on."""
+        """True if two topics with the same name may be merged.
+
+        They are similar parts of the same wider topic, or both at the top, and have no messages
+        that the user put back; the user has not deleted the other one.
+        """
         wholes = {topic.parent_id for topic in found.topics}
         return (
             one.id not in wholes
@@ -460,7 +468,7 @@ def _is_noun(label: str) -> bool:
 
 
 def _scripts(text: str) -> Counter[str]:
-    """How many letters of each script a text has; those of Japanese count as Chinese."""
+    """The number of letters of each script in a text; Japanese ones count as Chinese."""
     first = (unicodedata.name(letter, "").partition(" ")[0] for letter in text if letter.isalpha())
     return Counter("CJK" if name in _JAPANESE else name for name in first)
 

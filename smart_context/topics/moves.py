@@ -1,4 +1,4 @@
-"""What moved from one topic to another, and why; what went away with a version, and comes back."""
+"""Moves of messages between topics, with reasons; topics of other versions, and their return."""
 
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
@@ -31,7 +31,7 @@ class Move:
 
     @property
     def told(self) -> MoveResult:
-        """The move as clients are told of it."""
+        """The move in the form that clients get."""
         return {
             "message_ids": list(self.message_ids),
             "from": self.origin.label,
@@ -138,7 +138,7 @@ def left_behind(topics: Iterable[Topic], elsewhere: AbstractSet[str]) -> tuple[T
     """The topics with only their messages of other versions; those without any are left out.
 
     Args:
-        topics: The topics, and what was left behind before; those of one id are joined.
+        topics: The topics, and those left behind before; topics with the same id are joined.
         elsewhere: The messages that are in other versions and not in the one that is shown.
     """
     found: dict[str, Topic] = {}
@@ -154,10 +154,10 @@ def left_behind(topics: Iterable[Topic], elsewhere: AbstractSet[str]) -> tuple[T
 def come_back(
     topics: Sequence[Topic], away: Sequence[Topic], messages: Sequence[Message]
 ) -> tuple[Topic, ...]:
-    """The topics of the version that is shown: each with those of its messages that are in it.
+    """The topics of the version that is shown, each with its messages in that version.
 
     Args:
-        away: What `left_behind` gave; a topic that is gone meanwhile comes back with its label.
+        away: The result of `left_behind`; a topic that no longer exists comes back with its label.
         messages: The messages of the version that is shown, oldest first.
     """
     order = {message.id: place for place, message in enumerate(messages)}

@@ -16,7 +16,7 @@ VERSION = 1
 Objects = list[Mapping[str, Any]]
 
 MOST_TOPICS = 500
-"""Of a chat file's topics, the first ones count: no chat needs more, and each is drawn.
+"""The most topics read from a chat file, the first ones: no chat needs more, and each is drawn.
 
 The others stay in the file.
 """

@@ -13,10 +13,10 @@ STICKY_LABEL = "Instructions & Preferences"
 MOST_TOPICS = 8
 
 MOST_GROUPED = 10_000
-"""Of a longer chat, the newest messages are grouped; the others keep the topics that they have."""
+"""The most messages that are grouped, the newest; older ones keep the topics that they have."""
 
 MOST_READ = 100_000
-"""The characters of a message that are read for topics: a longer one hardly says more of them."""
+"""The most characters of a message that are read for topics; more would change little."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ Labels = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """What is fixed about the topics of messages, by the topics' current labels."""
+    """Fixed assignments of messages to topics, by the topics' current labels."""
 
     # messages that were said while topics were picked: each stays in one of these
     said: Mapping[MessageId, Labels] = field(default_factory=lambda: MappingProxyType({}))
@@ -62,7 +62,7 @@ class Held:
 
     @property
     def within(self) -> dict[MessageId, Labels]:
-        """The topics of which each message belongs to one; with none it belongs to no topic."""
+        """For each held message the topics of which it is in one; empty if it is in no topic."""
         return {**self.picked, **self.said, **self.about}
 
     @property
@@ -71,7 +71,7 @@ class Held:
         return frozenset(label for labels in self.within.values() for label in labels)
 
     def with_picked(self, topics: Iterable[Topic], labels: AbstractSet[str]) -> "Held":
-        """What is held while topics are picked: their messages stay, too."""
+        """The same while topics are picked: their messages stay in them, too."""
         picked = {
             message_id: (topic.label,)
             for topic in topics
@@ -84,7 +84,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Previous:
-    """What the last extraction of a chat left, to start from."""
+    """The result of the last extraction of a chat, to start from."""
 
     # the topics, with the ids of their messages where these are known
     topics: tuple[Topic, ...] = ()

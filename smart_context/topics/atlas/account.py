@@ -1,4 +1,4 @@
-"""The atlas as clients get it: themes and topics with their numbers, found by words and meaning."""
+"""The atlas as clients get it: themes and topics with their counts, found by words and meaning."""
 
 import zlib
 from collections import defaultdict
@@ -31,9 +31,9 @@ _ALL_WORDS, _IN_LABEL = 0.5, 0.5
 _PRIOR = 30.0
 _DAY_S = 86_400
 _QUARTER_S = 900
-"""Clocks are put forward and back at whole quarters of an hour."""
+"""Time zones change their offset from UTC only at whole quarters of an hour."""
 _KNOWN_QUARTERS = 4_102_444_800 // _QUARTER_S
-"""Up to the year 2100; other times are those of wrong clocks."""
+"""The quarters up to the year 2100; later times come from wrong clocks."""
 
 
 def hashes_of(found: Iterable[str]) -> Hashes:
@@ -45,8 +45,8 @@ def found_topics(archive: Archive, query: str, vector: Matrix) -> list[str]:
     """The ids of the topics that fit a query by its words or its meaning, best first.
 
     Args:
-        query: The words; a topic fits if one of its chat topics has all of them.
-        vector: Shape (d,): what they mean; zero if it is not known.
+        query: The words; a topic fits if its label or one of its chat topics has all of them.
+        vector: Shape (d,): the embedding of the query; zero if unknown.
     """
     topics = archive.atlas.topics
     wanted = content_words(query) or words(query)
@@ -95,11 +95,11 @@ class Span:
 
     @property
     def is_limited(self) -> bool:
-        """True if messages without a time are left out, as their time is not known."""
+        """True if the span has an end; messages without a time are then left out."""
         return self.since is not None or self.until is not None
 
     def holds(self, times: Seconds) -> NDArray[np.bool_]:
-        """For each time, whether it lies in the span."""
+        """For each time, True if it lies in the span."""
         inside = np.ones(len(times), dtype=bool)
         if self.is_limited:
             inside &= times != NO_TIME
@@ -112,7 +112,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A chat topic with its messages that are counted."""
+    """A chat topic with those of its messages that are counted."""
 
     topic: ChatTopic
     places: Places
@@ -140,9 +140,9 @@ def account(
 
     Args:
         titles: The chats' titles; a chat without one is left out, as it was deleted.
-        zone: Where the reader is, whose days are counted.
+        zone: The reader's time zone, in which days are counted.
         chosen: The ids of the topics to show, in their order; by default all, the largest first.
-        limit: The most topics that are listed; the numbers are of all.
+        limit: The most topics that are listed; the counts include the others.
     """
     topics = {topic.id: topic for topic in archive.atlas.topics}
     parts = {
@@ -242,14 +242,14 @@ def _ends(times: Seconds) -> JsonObject:
 
 
 def _days(times: Seconds, zone: tzinfo) -> list[list[int]]:
-    """The days on which messages were written, each as days since 1970 and how many."""
+    """For each day with messages, the days since 1970 and the number of its messages."""
     known = times[times != NO_TIME]
     days, counts = np.unique((known + _ahead(known, zone)) // _DAY_S, return_counts=True)
     return [[int(day), int(count)] for day, count in zip(days, counts, strict=True)]
 
 
 def _ahead(times: Seconds, zone: tzinfo) -> Seconds:
-    """How many seconds a zone's clocks are ahead of UTC at each time."""
+    """The seconds by which a zone's clocks are ahead of UTC at each time."""
     if zone is UTC:
         return np.zeros_like(times)
     quarters = np.clip(times // _QUARTER_S, 0, _KNOWN_QUARTERS)

@@ -27,7 +27,7 @@ from smart_context.topics.clusters.units import (
 from smart_context.topics.naming.labels import label_key
 
 _MOST_COMPARED = 2_000
-"""The most rows that are compared with each other at once; more come in turns."""
+"""The most rows that are compared with each other at once; the others come in later turns."""
 
 _JOINED_AT_ONCE = 256
 
@@ -35,12 +35,12 @@ Numbers = NDArray[np.intp]
 
 
 def joined(rows: Matrix, standing: Sequence[int], least: float) -> list[int]:
-    """The group of each row: those that stand keep theirs, the others join or found one.
+    """The group of each row: rows with a group keep it, the others join or found one.
 
     Args:
         rows: Shape (n, d), unit rows.
-        standing: For each row its group, counted from 0, or -1.
-        least: The least mean likeness to a group's rows that joins it.
+        standing: The present group of each row, counted from 0; -1 for none.
+        least: The least mean likeness to the rows of a group that a row joins.
     """
     groups = np.array(standing, dtype=np.intp)
     while (free := np.flatnonzero(groups < 0)).size:
@@ -53,7 +53,7 @@ def joined(rows: Matrix, standing: Sequence[int], least: float) -> list[int]:
 
 
 def _join(rows: Matrix, groups: Numbers, free: Numbers, least: float) -> Numbers:
-    """Let rows join the groups that they are most like; returns those that join none."""
+    """Let rows join the most similar group; returns the rows that join none."""
     held = np.flatnonzero(groups >= 0)
     count = int(groups.max()) + 1
     means = np.zeros((count, rows.shape[1]), dtype=np.float32)
@@ -84,15 +84,14 @@ def linked(
 ) -> Numbers:
     """The group of each row, counted from 0 in the order of their first rows.
 
-    The two groups that are most alike on average become one, as long as their likeness is at least
-    `least`.
+    The two most similar groups, by average likeness, are merged until no two reach `least`.
 
     Args:
-        least: The least mean likeness of two groups that become one.
+        least: The least mean likeness of two groups that are merged.
         weights: The weight of each row; 1 by default.
-        most: The most that a group of several rows may weigh.
-        fewest: The number of groups that are not merged further.
-        enough: While there are more groups than that, those below `least` are merged, too.
+        most: The largest weight of a group of several rows.
+        fewest: Merging stops at this number of groups.
+        enough: While there are more groups than this, groups below `least` are merged, too.
     """
     sizes = np.ones(len(rows)) if weights is None else weights
     links = np.asarray(rows @ rows.T, dtype=np.float32)
@@ -116,14 +115,14 @@ _ADDED = re.compile(r"(?: \(.*|, .*| [0-9]+)?")
 def distinct_labels(
     groups: Sequence[Sequence[ChatTopic]], before: Sequence[str], titles: Mapping[ChatId, str]
 ) -> list[str]:
-    """A label for each group of chat topics: the one that most of their messages have.
+    """A label for each group of chat topics: the one with the most messages.
 
-    Where two groups would have the same, the smaller one takes its next one, or both of its two
-    commonest, or names its largest chat, too, or takes a number.
+    If two groups would have the same label, the smaller one takes its next most common one. If
+    that is taken, too, it adds another label, the title of its largest chat, or a number.
 
     Args:
-        before: The label that each had, empty for none. It stays while a member has it, with what
-            told it from others.
+        before: The previous label of each group; empty for none. It stays while a chat topic has
+            it, with the addition that made it distinct.
     """
     sizes = [sum(len(each.places) for each in group) for group in groups]
     chosen = [""] * len(groups)
@@ -153,9 +152,9 @@ def _candidates(group: Sequence[ChatTopic], before: str, titles: Mapping[ChatId,
 
 
 def _is_of(before: str, label: str) -> bool:
-    """True if a label is this one, or this one with what `distinct_labels` adds to it.
+    """True if `before` is the label, or the label with an addition of `distinct_labels`.
 
-    `Bread Baking` is not of `Bread`: so it is called after a person has renamed it.
+    `Bread Baking` is no form of `Bread`: a person has chosen it.
     """
     rest = before.removeprefix(label)
     return before.startswith(label) and bool(_ADDED.fullmatch(rest))
@@ -173,12 +172,12 @@ class _Taken:
         self._keys.add(label_key(label))
 
     def free(self, candidates: Sequence[str]) -> str:
-        """The first that is free, or the first of all with the lowest number that is."""
+        """The first free candidate; if none is, the first one with the lowest free number."""
         for label in candidates:
             if label_key(label) not in self._keys:
                 return label
         first = candidates[0]
-        number = self._numbers.get(first, 2)  # the lower ones are taken
+        number = self._numbers.get(first, 2)  # lower numbers are taken
         while label_key(label := f"{first} {number}") in self._keys:
             number += 1
         self._numbers[first] = number
@@ -199,12 +198,12 @@ def theme_labels(
 ) -> list[str]:
     """A distinct label for each theme, from its topics' labels and sizes, the largest first.
 
-    A theme of several topics is named by its chat, or by the word that most of their labels share,
-    or by its subject, or by its two largest topics.
+    A theme of several topics is named by its only chat, or by the word that most of their labels
+    share, or by its subject, or by its two largest topics.
 
     Args:
-        titles: For each theme the title of the chat that it is all about, empty for none.
-        subjects: For each theme its subject, empty if it is not known.
+        titles: The title of each theme's only chat; empty for themes of several chats.
+        subjects: The subject of each theme; empty if unknown.
     """
     taken = _Taken()
     chosen: list[str] = []
@@ -218,7 +217,7 @@ def theme_labels(
 
 
 def _shared_word(labels: Sequence[str]) -> list[str]:
-    """The word that most labels have, and two at least, as the first of them spells it."""
+    """The word that most labels, and at least two, have; spelled as in the first of them."""
     spelled: dict[str, str] = {}
     counts: Counter[str] = Counter()
     for label in labels:
@@ -232,8 +231,8 @@ def _shared_word(labels: Sequence[str]) -> list[str]:
 
 _WIDTH = 512
 _MEANING_ENGLISH, _MEANING, _MEANING_UNREAD = 0.6, 0.8, 0.25
-"""The weight of meaning; words have the rest. A model that does not know a language tells little
-but which one it is."""
+"""The weight of meaning; words have the rest. The vectors of a model that does not know a language
+tell little more than which language it is."""
 
 _FEW, _LEAST_OF_FEW = 10, 0.3
 _MANY, _LEAST_OF_MANY = 2_000, 0.42
@@ -242,9 +241,9 @@ _BLOCK = 1_024
 
 
 def least_likeness(count: int) -> float:
-    """The least mean likeness of the chat topics of one topic, where there are so many in all.
+    """The least mean likeness of the chat topics of one topic, among `count` chat topics.
 
-    Among few, those that are most alike are on one subject; among many there are near subjects.
+    Among few, the most similar ones share a subject; among many, related subjects are as similar.
     """
     share = math.log(max(count, 1) / _FEW) / math.log(_MANY / _FEW)
     return _LEAST_OF_FEW + (_LEAST_OF_MANY - _LEAST_OF_FEW) * min(max(share, 0.0), 1.0)
@@ -296,9 +295,9 @@ def _projected(topics: Sequence[ChatTopic], words: Hashes, weights: Matrix) -> M
 def stable_ids(
     groups: Sequence[Sequence[Key | str]], before: Mapping[str, Sequence[Key | str]]
 ) -> list[str]:
-    """An id for each group: the former one where most members are the same, else a new one.
+    """An id for each group: the previous one if most members are the same, otherwise a new one.
 
-    A new id follows from the first member, so that the same archive gives the same ids.
+    A new id is a hash of the first member, so that the same archive gives the same ids.
     """
     former = {member: id_ for id_, members in before.items() for member in members}
     present = Counter(former[m] for group in groups for m in group if m in former)
@@ -336,15 +335,15 @@ def _new_id(group: Sequence[Key | str], taken: AbstractSet[str]) -> str:
 SubjectOf = Callable[[Iterable[Key]], str]
 
 MOST_SHARE = 0.3
-"""The most of all messages in a theme of several topics, when it is made."""
+"""The largest share of all messages in a theme of several topics, when it is made."""
 
 _MOST_THEMES = 24
 _AT_A_GLANCE = 12
-"""More themes than that are made fewer; these only where their topics are near to each other."""
+"""More themes than this are merged; fewer are merged only if their topics are close."""
 
 _NEAR = 0.25
-"""The least mean cosine of topics that share a theme without need: unlike ones of the demonstration
-have up to .17."""
+"""The least mean cosine of topics that share a theme while there are few themes. Topics of the
+demonstration on different subjects have up to .17."""
 
 
 def themed(
@@ -357,13 +356,14 @@ def themed(
 ) -> Atlas:
     """The atlas with a theme for each topic.
 
-    Topics keep their theme until all are compared with all again; new ones join the nearest.
+    Topics keep their theme until all are compared with all again. New ones join the nearest theme,
+    or found one: if none is close and there are few themes, or if all would get too large.
 
     Args:
         atlas: Topics without a theme.
         rows: The unit rows of the chat topics, as they are compared.
-        titles: The titles of chats: a theme that is all about one has its name.
-        subject_of: What chat topics are about, as one knows it by their vectors.
+        titles: The titles of chats: a theme that is all from one chat has its title.
+        subject_of: Gives the subject of chat topics; empty if unknown.
     """
     if not atlas.topics:
         return replace(atlas, themes=())
@@ -445,7 +445,7 @@ def _with_themes(
 def _titles_of(
     groups: Sequence[Sequence[int]], atlas: Atlas, titles: Mapping[ChatId, str]
 ) -> list[str]:
-    """For each theme the title of the one chat that all of it is from, if that has no other."""
+    """For each theme the title of its only chat, if that chat has no other theme; else empty."""
     chats = [{key[0] for n in group for key in atlas.topics[n].members} for group in groups]
     themes_of = Counter(chat for found in chats for chat in found)
     return [
@@ -456,7 +456,7 @@ def _titles_of(
 
 
 _GROWTH = 1.5
-"""All are compared with all again when there are so many times as many."""
+"""All are compared with all again when their number has grown or shrunk by this factor."""
 
 
 def merged(
@@ -471,11 +471,12 @@ def merged(
 
     Args:
         chat_topics: The n chat topics, in any order: it makes no difference.
-        before: The atlas before; empty for a new one. Topics that stand keep their members, and
-            what is new joins them or founds others, until there is half as much again.
+        before: The previous atlas; empty for a new one. Its topics keep their members, and new
+            chat topics join them or found others, until the number of chat topics has grown or
+            shrunk by half.
         reads_all: The embedding model knows every language; else only English.
-        titles: The titles of chats, which tell topics of one label apart.
-        subjects: What themes may be about.
+        titles: The titles of chats, added to labels to make them distinct.
+        subjects: The subjects that themes may be named by.
     """
     ordered = sorted(chat_topics, key=lambda each: each.key)
     known = {key: place for place, topic in enumerate(before.topics) for key in topic.members}
@@ -515,7 +516,7 @@ def merged(
 def _is_named_so(
     before: Atlas, chat_topics: Sequence[ChatTopic], titles: Mapping[ChatId, str]
 ) -> bool:
-    """True if topics that stand would have the labels that they have: nobody has renamed one."""
+    """True if `distinct_labels` gives the topics their present labels: no label has changed."""
     by_key = {each.key: each for each in chat_topics}
     groups = [[by_key[key] for key in topic.members] for topic in before.topics]
     labels = [topic.label for topic in before.topics]

@@ -1,4 +1,4 @@
-"""What themes are about in a word or two, where nothing that was said names them."""
+"""The subjects of themes in a word or two, for themes that nothing in the chats names."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,25 +17,25 @@ SUBJECTS = (
     *("Money", "Taxes", "Law", "Politics", "History", "Philosophy", "Religion"),
     *("Writing", "Books", "Films", "Music", "Art", "Design", "Photography", "Games"),
 )
-"""What people chat about, in words that say it on a map."""
+"""Subjects that people chat about, in words short enough for a map."""
 
 _LEAST = 0.22
-"""The least cosine of a theme and its subject. Of the demonstration's themes, those that are about
-one have .25 to .43; the nearest of one that is about none has .17."""
+"""The least cosine of a theme and its subject. The demonstration's themes with one have .25 to
+.43; a theme without one has at most .17."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Subjects:
-    """Subjects that themes may be named by, with what the embedding model makes of them."""
+    """Subjects that themes may be named by, with their embeddings."""
 
     names: Sequence[str]
     rows: Matrix  # shape (len(names), d): unit rows
 
     def of(self, vectors: Sequence[Matrix]) -> str:
-        """The subject of topics by their directions; empty if none is near.
+        """The subject closest to the mean of these directions; empty if none is close.
 
         Args:
-            vectors: The mean direction of each topic; one of another width is not known.
+            vectors: The mean direction of each topic; those of another width are ignored.
         """
         known = [vector for vector in vectors if len(vector) == self.rows.shape[1]]
         if not known:
@@ -46,4 +46,4 @@ class Subjects:
 
 
 NO_SUBJECTS = Subjects((), np.zeros((0, 0), dtype=np.float32))
-"""Where there is no embedding model."""
+"""No subjects, for use without an embedding model."""

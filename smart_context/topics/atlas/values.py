@@ -1,4 +1,4 @@
-"""What the atlas is made of: chat topics, topics that stand for alike ones, and themes."""
+"""The parts of the atlas: chat topics, topics that merge similar chat topics, and themes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,14 +32,14 @@ class ChatTopic:
     label: str  # its label in the chat
     vector: Matrix  # shape (d,): the mean direction of its messages; zero if it is not known
     words: Hashes  # the hashes of its content words, the most frequent first
-    counts: NDArray[np.uint8]  # how often it has each of them, at most 255
+    counts: NDArray[np.uint8]  # the count of each of them, at most 255
     places: Places  # its messages, by their places in the chat
     language: str = ""  # the main language of its messages, such as `en`; empty if it is not known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ChatEntry:
-    """What the atlas knows of a chat."""
+    """The part of the atlas for one chat."""
 
     revision: str  # the state of the chat that it was made from
     is_known: bool  # its topics are known; false while they have to be found
@@ -49,7 +49,7 @@ class ChatEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
-    """Alike chat topics of one or more chats."""
+    """Similar chat topics of one or more chats."""
 
     id: str  # stays as long as most of its chat topics are the same
     label: str  # distinct from those of other topics
@@ -76,10 +76,10 @@ class Atlas:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Archive:
-    """The atlas, with the chats that it was made of."""
+    """The atlas, with the chats that it was made from."""
 
     atlas: Atlas = field(default_factory=Atlas)  # the topics and themes
-    chats: Mapping[ChatId, ChatEntry] = field(default_factory=dict)  # what is known of each chat
+    chats: Mapping[ChatId, ChatEntry] = field(default_factory=dict)  # the entry of each chat
 
     @cached_property
     def chat_topics(self) -> Mapping[Key, ChatTopic]:

@@ -25,7 +25,7 @@ from smart_context.topics.clusters.units import (
 
 
 def without_background(vectors: Matrix, limit: float) -> Matrix:
-    """Subtract what the rows have in common until they differ enough; returns unit rows.
+    """Subtract the rows' common direction until they differ enough; returns unit rows.
 
     In a chat about one field, or in a language that the model hardly knows, all messages are
     similar; what remains then sets them apart.
@@ -61,23 +61,23 @@ _MODELS = frozenset({"all-minilm-l6-v2", "all-minilm", "all-minilm:l6-v2"})
 _PRIOR = 40
 _ALIKE, _BONUS, _POINTING = 0.25, 0.4, 0.2
 _FIRST_UNITS, _BONUS_FIRST, _BESIDE_FIRST = 5, 0.05, 0.2
-"""In a chat of few questions, to be neighbours tells hardly anything unless the later one points
-back: each may begin a subject."""
+"""In a chat of up to five questions, each may begin a subject: neighbours get hardly any bonus,
+unless the later one points back, and short groups need more similarity to join one."""
 _WORDS, _WORDS_UNREAD = 0.8, 1.0
 _ALIKENESS, _ALIKENESS_UNREAD = 0.35, 0.1
 _SHORT, _BESIDE = 4, 0.11
 _MINOR_SHARE, _BESIDE_IF_MINOR = 0.05, 0.05
 _BETWEEN = 0.0
 _INNER = 0.5
-"""Several questions join what they stand beside if they are half as like it as like each other."""
+"""A short group joins a neighbour if their similarity is half of that within the group."""
 
 _ABOVE, _USUAL, _USUAL_PAIRS, _FULL, _LEAST_SHARE = 0.1, 0.08, 10, 0.28, 0.45
-"""In another language than English, a question joins a group from a tenth above the chat's mean
-similarity on, for which ten pairs count as usual: at most what is asked in English, .28, and .45 of
-it at least."""
+"""In other languages than English, a question joins a group if their similarity exceeds the chat's
+mean by .1. The mean includes ten pairs with the usual similarity, .08. The least similarity is .28
+at most, as in English, and .45 of this at least."""
 
 _ABOVE_AFRESH = 0.2
-"""The same where a chat is grouped as a whole."""
+"""The same excess over the chat's mean when a chat is grouped as a whole."""
 
 _LONG, _LARGEST = 60, 0.35
 _MOST_UNITS, _MOST_GROUPS = 2_500, 64
@@ -125,7 +125,7 @@ def _stored(path: Path) -> Vector:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Said:
-    """The n messages of a chat, as far as their subjects show."""
+    """The n messages of a chat, with the features that show their subjects."""
 
     vectors: Matrix  # shape (n, d), the messages' embeddings, unit rows
     lexical: Matrix  # shape (n, e), their words as vectors
@@ -141,33 +141,32 @@ class Said:
     is_mapped: bool = False
 
     def rows(self) -> Matrix:
-        """Unit rows of meaning and words, without what these and everyday messages share.
+        """Unit rows of meaning and words, less the common part of these and everyday messages.
 
-        Those of messages that say nothing are zero.
+        The rows of messages that say nothing are zero.
         """
         rows = _rows(self.vectors, self.lexical, self.ordinary, is_read=self.is_read)
         rows[np.flatnonzero(self.says_nothing)] = 0
         return rows
 
     def bonus(self, directions: Matrix, units: Labels) -> Floats:
-        """Shape (u - 1,): what is added to the similarity of neighbours in time."""
+        """Shape (u - 1,): the bonus added to the similarity of neighbours in time."""
         return _bonus(directions, units, self.refers_back if self.is_read else None)
 
     def are_two_questions(self, units: Labels) -> bool:
         """True if there are two units, of which the second does not point to the first.
 
-        Then being neighbours says nothing: the first two questions of a chat often have two
-        subjects.
+        Neighbours get no bonus then: the first two questions of a chat often have two subjects.
         """
         second = np.flatnonzero(units)[:1]
         is_told = bool(np.isin(second, np.flatnonzero(self.refers_back)).any())
         return self.is_read and int(units[-1]) == 1 and not is_told
 
     def share_asked(self, directions: Matrix, above: float = _ABOVE) -> float:
-        """What is asked of mean similarities, as a share of what is asked in English.
+        """The least mean similarities, as a share of those in English.
 
-        In other languages, questions of one subject are less alike: .23 to .26 in German and Arabic
-        in the mean, .39 in English. The more alike all questions are, the more is asked.
+        In other languages, questions of one subject are less similar: .23 to .26 on average in
+        German and Arabic, .39 in English. The limit rises with the similarity of all questions.
 
         Args:
             directions: Shape (u, d), the unit rows of the units.
@@ -221,7 +220,7 @@ def subjects_of(said: Said, *, most: int) -> list[Subject]:
 
 
 def _rows(vectors: Matrix, lexical: Matrix, ordinary: Vector | None, *, is_read: bool) -> Matrix:
-    """Unit rows of meaning and words, without what these and everyday messages have in common."""
+    """Unit rows of meaning and words, less the common part of these and everyday messages."""
     prior = np.zeros(vectors.shape[1], dtype=np.float32) if ordinary is None else ordinary
     mean = (vectors.sum(axis=0) + _PRIOR * prior) / (len(vectors) + _PRIOR)
     limit, weight = (_ALIKENESS, _WORDS) if is_read else (_ALIKENESS_UNREAD, _WORDS_UNREAD)
@@ -232,8 +231,8 @@ def _rows(vectors: Matrix, lexical: Matrix, ordinary: Vector | None, *, is_read:
 def _bonus(directions: Matrix, units: Labels, refers_back: Sequence[bool] | None) -> Floats:
     """The bonus for the similarity of each unit to the previous one.
 
-    Little or none if the two have nothing in common, which can only be judged in a language that
-    the model knows.
+    The bonus is small or 0 if the two have nothing in common. That can be judged only in a
+    language that the model knows.
     """
     are_few = len(directions) <= _FIRST_UNITS
     usual = _POINTING if are_few else _BONUS
@@ -259,11 +258,11 @@ def _with_offshoots(
 ) -> NDArray[np.intp]:
     """Merge short groups into the most similar group next to or around them.
 
-    In a long chat, a single question with its answer needs less similarity; between two units of
-    the same group, with one of which it has something in common, it needs hardly any.
+    A single question with its answer needs less similarity in a long chat. It needs hardly any
+    between two units of the same group, if it has something in common with one of them.
 
     Args:
-        beside: The similarity that a group needs with another that it stands beside.
+        beside: The least similarity of a group and a neighbouring group that it joins.
     """
     root = root.copy()
     held = np.bincount(root, sizes, len(root))

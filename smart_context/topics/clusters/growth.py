@@ -1,9 +1,9 @@
-"""Groups what is new in a chat, and leaves what is grouped where it is.
+"""Groups the new messages of a chat; grouped messages mostly stay in their groups.
 
-A new unit (a question with its answers) joins a group, or founds one with other units that have
-none. A unit that has a group leaves it only shortly after it came, for a clearly better one, and a
-group of six messages loses at most 30 % of them at once. So a wrong beginning can be put right,
-and a group that has been looked at stays.
+A new unit (a question with its answers) joins a group, or founds one with other units without a
+group. A unit leaves its group only for a clearly better one, and only if it is recent or the group
+is small; a group of six messages or more loses at most 30 % of them at once. So early mistakes can
+be corrected, and a group that the user has seen stays.
 """
 
 import math
@@ -29,24 +29,24 @@ from smart_context.topics.clusters.units import (
 NO_GROUP = -1
 
 _ALIKE = 0.28
-"""The mean similarity from which on a unit joins a group: a bit more than for a whole chat."""
+"""The least mean similarity of a unit and a group to join: a bit more than for a whole chat."""
 
 _TOP, _STANDS_OUT, _CONTRAST = 3, 0.2, 0.1
 _NEAREST, _NEAREST_CONTRAST = 0.25, 0.15
-"""A question belongs to the only group that has something like it: its nearest three, or one."""
+"""A question joins the only group with units like it: its three nearest ones, or the nearest."""
 
 _SHORT, _BESIDE, _BETWEEN, _BESIDE_IF_MINOR, _MINOR_SHARE = 4, 0.15, 0.05, 0.05, 0.05
 _RECENT, _SMALL, _MARGIN = 3, 6, 0.05
-"""Three units before the newest, and those of groups of fewer than six messages, may still move."""
+"""The last three old units, and the units of groups of fewer than six messages, may still move."""
 
 _LARGE, _MOST_LOST = 6, 0.3
 _ALIKE_ALONE, _ALIKE_ELSEWHERE = 0.2, 0.28
-"""Units found a topic if they are alike without their neighbourhood: the more so, if some of them
-leave another one."""
+"""The least mean similarity of units that found a topic, without neighbours' bonus; the second
+one if some of them leave another topic."""
 
 _FEW_UNITS, _FEW_GROUPS, _LONE_FROM = 2, 2, 8
-"""A chat of more than two questions waits for a second opinion on an unlike one; beyond eight, a
-topic takes two."""
+"""In a chat of more than two questions, the last one waits for another before it founds a topic;
+in a chat of more than eight, a topic needs two questions."""
 
 _MOST_FREE, _MOST_SPLIT, _MOST_GROUPS = 500, 2_500, 64
 
@@ -56,13 +56,13 @@ class Units:
     """The u units of a chat, each a question with its answers."""
 
     rows: Matrix  # shape (u, d), unit rows
-    bonus: Floats  # shape (u - 1,), what is added to the similarity of neighbours
+    bonus: Floats  # shape (u - 1,), the bonus added to the similarity of neighbours
     sizes: NDArray[np.intp]  # shape (u,), their numbers of messages
     fixed: NDArray[np.bool_]  # shape (u,), True for those that never leave their group
     points: NDArray[np.bool_]  # shape (u,), True for those whose words point to earlier ones
     new_from: int  # the first unit that is new
     largest: float = math.inf  # the most messages of a group that units may join
-    share: float = 1.0  # what is asked of mean similarities, as a share of what is asked in English
+    share: float = 1.0  # the least mean similarities, as a share of those in English
 
     def links(self, some: Labels, others: Labels) -> Matrix:
         """Shape (len(some), len(others)): the similarities of units."""
@@ -79,7 +79,7 @@ class Units:
 
 
 def grown(units: Units, before: Labels) -> Labels:
-    """The group of each unit now; `NO_GROUP` for units that fit none and are too few for one.
+    """The new group of each unit; `NO_GROUP` for units that fit none and are too few to found one.
 
     Args:
         before: Shape (u,), the group of each unit before; `NO_GROUP` without one. New groups get
@@ -127,7 +127,7 @@ def _joined(units: Units, start: Labels, free: Labels, *, first_new: int) -> Lab
 
 
 def _movable(units: Units, before: Labels) -> NDArray[np.bool_]:
-    """Shape (u,): True for units that came shortly before the new ones, or have a small group."""
+    """Shape (u,): True for units shortly before the new ones, and for units of small groups."""
     places = np.arange(len(before))
     is_recent = (places >= units.new_from - _RECENT) & (places < units.new_from)
     held = np.bincount(before + 1, units.sizes)
@@ -136,7 +136,7 @@ def _movable(units: Units, before: Labels) -> NDArray[np.bool_]:
 
 
 def _part_unlike(units: Units, before: Labels, joined: Labels, *, first_new: int) -> None:
-    """Separate the units of a new group that only their neighbourhood holds together."""
+    """Separate the units of each new group that is held together only by the neighbours' bonus."""
     if len(joined) <= _LONE_FROM:
         return
     number = int(joined.max(initial=NO_GROUP)) + 1
@@ -152,7 +152,7 @@ def _part_unlike(units: Units, before: Labels, joined: Labels, *, first_new: int
 
 
 def _with_old_numbers(units: Units, before: Labels, joined: Labels) -> Labels:
-    """The same groups; a new one that has most of a group that is gone is that group."""
+    """The same groups; a new group with most messages of a vanished one gets its number."""
     gone = np.setdiff1d(before[before != NO_GROUP], joined)
     new = np.setdiff1d(joined[joined != NO_GROUP], before)
     shared = sorted(
@@ -179,7 +179,10 @@ def _founded(units: Units, joined: Labels, *, first_new: int) -> Iterator[tuple[
 
 
 def _place_for(units: Units, joined: Labels, group: int, members: Labels, *, first_new: int) -> int:
-    """The group that a short new one should join; its own number if it may found a topic."""
+    """The group that a short new one joins; its own number if it founds a topic.
+
+    `NO_GROUP` if it has to wait.
+    """
     count, is_lone = len(joined), len(members) == 1
     if is_lone and (found := _standing_out(units, joined, int(members[0]))) != NO_GROUP:
         return found
@@ -208,7 +211,7 @@ def _place_for(units: Units, joined: Labels, group: int, members: Labels, *, fir
 
 
 def _standing_out(units: Units, groups: Labels, unit: int) -> int:
-    """The only group that has units like this one; `NO_GROUP` if several have, or none."""
+    """The only group with units similar to this one; `NO_GROUP` if there are several, or none."""
     known = np.unique(groups[groups != NO_GROUP])
     several: list[tuple[float, int]] = []
     nearest: list[tuple[float, int]] = []
@@ -229,7 +232,7 @@ def _standing_out(units: Units, groups: Labels, unit: int) -> int:
 
 
 def _first_by(alike: list[tuple[float, int]], least: float, margin: float) -> int:
-    """The group that is the most similar one by a margin; `NO_GROUP` if none is."""
+    """The most similar group if it leads by a margin; otherwise `NO_GROUP`."""
     ordered = sorted(alike, reverse=True)
     if not ordered or ordered[0][0] < least:
         return NO_GROUP
@@ -238,7 +241,7 @@ def _first_by(alike: list[tuple[float, int]], least: float, margin: float) -> in
 
 
 def _with_good_reasons(units: Units, before: Labels, after: Labels) -> Labels:
-    """The groups after, without those moves that too little speaks for."""
+    """The new groups, without moves of too little gain, or of too much of a group."""
     kept = after.copy()
     is_moved = (before != NO_GROUP) & (before != after)
     lost: dict[int, int] = {}
@@ -255,7 +258,7 @@ def _with_good_reasons(units: Units, before: Labels, after: Labels) -> Labels:
 
 
 def _gain(units: Units, before: Labels, after: Labels, members: Labels) -> float:
-    """How much closer these units are to their new group than to the rest of the old one."""
+    """The similarity of these units to their new group, less that to the rest of the old one."""
     rest = np.setdiff1d(np.flatnonzero(before == before[members[0]]), members)
     new = after[members[0]]
     others = np.setdiff1d(np.flatnonzero(after == new), members) if new != NO_GROUP else members[:0]
@@ -272,7 +275,7 @@ def _gain(units: Units, before: Labels, after: Labels, members: Labels) -> float
 
 
 def _settle_left_alone(units: Units, before: Labels, groups: Labels) -> None:
-    """Let a unit whose new group came to nothing join what is like it, or wait."""
+    """Let a unit that is alone in its new group join a group like it, or wait."""
     if len(groups) <= _LONE_FROM:
         return
     for group in np.setdiff1d(groups[groups != NO_GROUP], before):
@@ -282,7 +285,7 @@ def _settle_left_alone(units: Units, before: Labels, groups: Labels) -> None:
 
 
 def _without_too_large(units: Units, groups: Labels) -> Labels:
-    """A part of each group that is too large becomes a group; once a turn, until none is."""
+    """Make one part of each group that is too large a group; later turns split it further."""
     found = groups.copy()
     for group in np.unique(groups[groups != NO_GROUP]):
         members = np.flatnonzero(groups == group)[-_MOST_SPLIT:]
@@ -295,7 +298,7 @@ def _without_too_large(units: Units, groups: Labels) -> Labels:
 
 
 def _part_of(units: Units, members: Labels, *, most: float) -> Labels:
-    """The largest of the parts of a group that hang together."""
+    """The largest coherent part of a group, with at most `most` messages."""
     bonus = np.where(np.diff(members) == 1, units.bonus[members[:-1]], 0)
     sizes = units.sizes[members]
     found = merges(units.rows[members], bonus, sizes=sizes.tolist(), most=most)

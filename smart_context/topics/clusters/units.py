@@ -41,7 +41,7 @@ def units_of(is_answer: Sequence[bool]) -> Labels:
 
 
 def coarser(units: Labels, rows: Matrix, most: int) -> Labels:
-    """At most `most` units: those most similar to their previous one are joined to it."""
+    """At most `most` units: the units most similar to their previous one are joined to it."""
     count = int(units[-1]) + 1 if len(units) else 0
     if count <= most:
         return units
@@ -66,7 +66,7 @@ def hold_together(rows: Matrix) -> float:
 
 
 def is_between_alike(rows: Matrix, groups: Labels, unit: int) -> bool:
-    """True if a unit stands between two of one group, and is not unlike both of them.
+    """True if a unit is between two units of one group, and similar to at least one of them.
 
     Else it may be another subject that came up in between.
     """

@@ -49,7 +49,7 @@ def _with_okurigana(part: str, texts: Sequence[str]) -> str:
 
 
 def _with_katakana(part: str, texts: Sequence[str]) -> str:
-    """The phrase, extended by the rest of a loan word that it would cut."""
+    """The phrase, extended to the end of a loan word that it cuts."""
     before = f"[{_KATAKANA}]*" if _KATAKANA_FIRST.match(part) else ""
     after = f"[{_KATAKANA}]*" if _KATAKANA_LAST.search(part) else ""
     if not before and not after:
@@ -86,7 +86,7 @@ def _grown(part: str, texts: Sequence[str]) -> str:
 
 
 def _sides(stretch: str, part: str) -> list[tuple[str, str]]:
-    """For each occurrence of the phrase, the characters on either side that can matter."""
+    """For each occurrence of the phrase, the nearest characters on either side."""
     starts = [match.start() for match in re.finditer(f"(?={re.escape(part)})", stretch)]
     ends = [start + len(part) for start in starts]
     return [
@@ -121,7 +121,7 @@ _HEBREW_VERB = re.compile("לה[\u05d0-\u05ea]{3,}(?<!ות)(?<!ים)")
 """`להכין`, `להשתמש`: infinitives, whose first letters are hardly ever those of a noun."""
 
 _HEBREW_TO = re.compile("ל(?!בן|וח|חם|יד|ילה|ימו|קוח|שון)[\u05d0-\u05ea]{2,}(?<!ות)(?<!ים)")
-"""`לגדל`, `לרופא`: *to* and a verb, or a noun; a noun is often said without it, too."""
+"""`לגדל`, `לרופא`: *to* and a verb or a noun; a noun often occurs without it, too."""
 
 _JOINED = re.compile("[وف](?=ال)|[بلكوف]|[ובלכמש]")
 """*And*, *in*, *to* and the like, which Arabic and Hebrew write together with the next word."""
@@ -131,7 +131,7 @@ _LONGEST_WORDS = 4
 
 
 def accepted(text: str, texts: Sequence[str], speakers: AbstractSet[str]) -> str:
-    """The label made from a name; empty if it is refused.
+    """The label made from a name; empty if the name is refused.
 
     Args:
         text: A phrase of the chat, or two joined by `&`.
@@ -161,7 +161,7 @@ def _noun_phrase(part: str, texts: Sequence[str]) -> str:
 
 
 def _names_nothing(word: str, texts: Sequence[str]) -> bool:
-    """True for an Arabic or Hebrew word that looks like a verb, or serves grammar."""
+    """True for an Arabic or Hebrew word that looks like a verb or is a function word."""
     is_verb = _ARABIC_VERB.fullmatch(word) or _HEBREW_VERB.fullmatch(word)
     may_be_verb = _HEBREW_TO.fullmatch(word) and _without_joined(word, texts) == word
     return bool(is_verb or may_be_verb) or any(word in STOP_WORDS_OF[code] for code in ("ar", "he"))
@@ -170,7 +170,7 @@ def _names_nothing(word: str, texts: Sequence[str]) -> bool:
 def _without_joined(word: str, texts: Sequence[str]) -> str:
     """A word without the *and* or *in* that is joined to it.
 
-    Only if the chat says it alone, too: else the letter may be the word's own.
+    Only if the word occurs alone in the chat, too: otherwise the letter may be part of it.
     """
     rest = _JOINED.sub("", word, count=1) if _JOINED.match(word) else ""
     if len(rest) < _SHORTEST_ALONE:
@@ -207,7 +207,7 @@ def courtesies_among(messages: Sequence[Message]) -> list[bool]:
 
 
 def with_short_answers(messages: Sequence[Message], courteous: Sequence[bool]) -> list[bool]:
-    """For each message, True for one of these, and for a short answer to one that a user sent."""
+    """For each message, True if it is marked, or is a short answer to a marked user message."""
     found: list[bool] = []
     is_answer = False
     for message, is_one in zip(messages, courteous, strict=True):
@@ -225,7 +225,7 @@ def is_said(text: str, texts: Sequence[str]) -> bool:
 _LONGEST_COURTESY = 12
 _SHORT_ANSWER = 300
 _MOST_READ = 1_000
-"""Most characters of a courtesy: a message of megabytes would take a second to look through."""
+"""The most characters of a courtesy: searching a message of megabytes would take a second."""
 
 _LONGEST_UNSPACED, _LITTLE = 24, 1
 _ASKS = re.compile("[?\uff1f吗嗎呢]")
@@ -239,7 +239,7 @@ def _words(text: str) -> list[str]:
 def _is_all_courtesies(text: str) -> bool:
     """True if a text without spaces has nothing left once its courtesies are removed.
 
-    A question has to be one to the letter: the beginning of one may be a courtesy, too.
+    A question counts only if all of it is a courtesy: its beginning may be one, too.
     """
     rest, is_polite = text, False
     for word in _unspaced("courtesies", "polite", "filling"):

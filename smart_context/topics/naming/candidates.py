@@ -23,10 +23,10 @@ _READ, _LONGEST, _SHORTEST = 300_000, 3_000, 200
 _READ_FOR_LANGUAGE = 300
 _SAMPLED = 8
 _TURKISH = re.compile("[ığ]")
-"""Letters that tell Turkish where too few of its words are known."""
+"""Letters that identify Turkish in texts with few known Turkish words."""
 
 _DENSITY = 3
-"""How many English characters carry as much meaning as one Chinese character."""
+"""The number of English characters with as much meaning as one Chinese character."""
 
 
 def phrases_of(
@@ -56,7 +56,7 @@ def phrases_of(
 
 
 def grammar_of_texts(texts: Sequence[str]) -> Grammar:
-    """The grammar of the language of these texts, told by their beginnings."""
+    """The grammar of the language of these texts, detected from their beginnings."""
     beginnings = " ".join(text[:_READ_FOR_LANGUAGE] for text in texts)
     found = grammar_of(beginnings.lower().replace("'", "' ").split())
     is_turkish = not found.code and _TURKISH.search(beginnings)

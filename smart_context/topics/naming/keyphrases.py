@@ -35,7 +35,7 @@ class Phrase:
     is_name: bool = False  # its words are capitalised like names
     is_spaced: bool = True  # its script puts spaces between words
     is_fragment: bool = False  # it is mostly used as part of one longer phrase
-    aspect: float = 0.0  # how much of it is what is asked of many things: 1 for `price`
+    aspect: float = 0.0  # the share of its words for properties of many things: 1 for `price`
     # it is a name only if it is used again: `community coming`, `sense of calm`
     is_loose: bool = False
     is_doubtful: bool = False  # it is one word that is rather a verb or an adjective
@@ -51,7 +51,7 @@ class Phrase:
 
     @property
     def is_plural(self) -> bool:
-        """True if it looks like an English plural."""
+        """True if a word looks like an English plural."""
         text = self.text
         return not self.is_name and text.endswith("s") and not text.endswith(_SINGULARS_IN_S)
 

@@ -20,13 +20,13 @@ _PAIRS = (
     *(re.compile(marks) for marks in (r"(\()|\)", r"(\[)|\]", r"(\{)|\}", "(「)|」", "(『)|』")),
     re.compile(rf"((?<!\S){_QUOTES})|{_QUOTES}(?!\w)"),
 )
-"""Brackets and quotes; the group finds those that open."""
+"""Patterns of brackets and quotes; the group matches opening ones."""
 
 _OPENING, _CLOSING = (
     re.compile(r"(?<!\S)['\u2018](?=[^\W\d])"),
     re.compile(r"(?<=\w)['\u2019](?!\w)"),
 )
-"""Of single quotes the closing one may be an apostrophe."""
+"""Single quotes, whose closing one may be an apostrophe."""
 
 _TURKISH = re.compile("[ığş]")
 _TURKISH_UPPER = {"i": "İ"}
@@ -78,7 +78,7 @@ def _trimmed(text: str) -> str:
 
 
 def _paired(text: str) -> str:
-    """The text without brackets and quotes of which one half was cut off."""
+    """The text without brackets and quotes that lack their partner."""
     if _is_whole(text):
         return text
     for marks in _PAIRS:

@@ -40,14 +40,14 @@ _READ = 120
 _ASKED, _ANSWERED = 1.0, 0.7
 _CONTRAST = 0.3
 _ONE_WORD = 0.12
-"""How much better a name of one word must be than one of several words."""
+"""The lead in score that a name of one word needs over one of several words."""
 
 _ALIKE = 0.1
-"""How much worse than the best a name may be to differ from another topic's."""
+"""The most by which a name may score below the best to differ from another topic's name."""
 
 _PLAIN_WORDS = 3
 _MOST_TRIED = 100
-"""Words of a group without a name that are tried as one; each is looked for in all its texts."""
+"""The most words that are tried as the name of a nameless group; each is searched in its texts."""
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 
 
@@ -55,7 +55,7 @@ _HANGUL = re.compile("[\uac00-\ud7a3]")
 class Talk:
     """The n messages of a chat, to find names in."""
 
-    texts: Sequence[str]  # what names are found in
+    texts: Sequence[str]  # the texts that names are taken from
     vectors: Matrix  # shape (n, d), their embeddings
     # the messages as they were said, which show where words begin and end; `texts` if left out
     spoken: Sequence[str] = ()
@@ -321,7 +321,7 @@ def reused_labels(
 def _word_shares(
     labels: Sequence[str], texts: Sequence[str], groups: Sequence[Sequence[int]]
 ) -> Matrix:
-    """Shape (labels, groups): how a label's words are spread over the groups, as shares."""
+    """Shape (labels, groups): the share of each group in the occurrences of a label's words."""
     words_of = [[frozenset(content_words(texts[place])) for place in group] for group in groups]
     shares = np.zeros((len(labels), len(groups)), dtype=np.float32)
     for row, label in enumerate(labels):

@@ -33,7 +33,7 @@ _WHOLE_NOUNS = frozenset(
     )
 )
 _NEVER_SECOND = frozenset(("에", "를", "는", "이나", "부터", "까지"))
-"""What follows a noun of one syllable, but ends no noun: `월에`, `밤에`."""
+"""Endings that follow a noun of one syllable but are never part of a noun: `월에`, `밤에`."""
 
 _KOREAN_ENDINGS = (
     *("요", "니다", "까", "죠", "려고", "는데", "하면", "으면", "이면", "되면", "하고", "하게"),
@@ -59,8 +59,8 @@ def is_korean(text: str) -> bool:
 def korean_noun(word: str) -> str:
     """The noun of a word; empty for verbs, stop words, and nouns of one syllable.
 
-    A word can't be told from one with a particle in all cases: a few common nouns that end like one
-    are listed, and of any other, its last syllable may be lost.
+    Some words can't be told from words with a particle: a few common nouns that end like one are
+    listed; any other may lose its last syllable.
     """
     if (
         _names_none(word)
@@ -136,7 +136,7 @@ _NUMBERS = frozenset("三四五六七八九十百千万萬")
 _COUNTED = _NUMBERS | frozenset(
     "个個天年月日号號时時点點分块塊元度斤克公米里裡层層间間小周週星只隻次种種位条條份岁歲成倍"
 )
-"""Characters after which a number is an amount, unlike in the name `三文鱼`."""
+"""Characters that make the number before them an amount, unlike in the name `三文鱼`."""
 
 _VERBS = frozenset("带帶住坐走买買找放吃喝选選装裝看做有定订訂留")
 """Verbs at the beginning of a phrase of three characters or more."""
@@ -253,7 +253,7 @@ def unspaced_names(text: str) -> Iterator[str]:
 def _without_verbs(part: str) -> list[str]:
     """The part; one that is too long for a name is cut at its verbs: `西红柿炒鸡蛋`.
 
-    Of one that is still too long, the end is the most telling: `申请日本签证`.
+    If a piece is still too long, its end is used, which says most: `申请日本签证`.
     """
     if is_korean(part) or len(part) <= _LONGEST_NAME:
         return [part]

@@ -26,7 +26,7 @@ def weak_words_of() -> Mapping[str, frozenset[str]]:
 
 @cache
 def aspect_words_of() -> Mapping[str, frozenset[str]]:
-    """The words of each language for what is asked of many things: `price`, `phone number`."""
+    """The words of each language for properties of many things: `price`, `phone number`."""
     return word_lists(Path(__file__).with_name("aspect_words.txt"))
 
 
@@ -41,18 +41,18 @@ class Grammar:
     stop_words: frozenset[str]  # words that are not part of a name, unless they join two nouns
     # stop words with a meaning; they count in a capitalised name
     weak_words: frozenset[str] = frozenset()
-    aspect_words: frozenset[str] = frozenset()  # what is asked of many things: `price`
+    aspect_words: frozenset[str] = frozenset()  # properties of many things: `price`
     articles: frozenset[str] = frozenset()  # words before a noun, and after a verb
     prepositions: frozenset[str] = frozenset()  # words before a noun or an infinitive
     postpositions: frozenset[str] = frozenset()  # words after a noun or an infinitive
     adjectives: frozenset[str] = frozenset()  # words that neither end a name nor are one
     before_verbs: frozenset[str] = frozenset()  # words before a verb or an adjective
-    # those of them that begin a question and precede its noun
+    # the ones among them that begin a question and precede its noun
     auxiliaries: frozenset[str] = frozenset()
     # matches expressions whose nouns mean nothing: `of course`
     expressions: re.Pattern[str] | None = None
     joins: frozenset[str] = frozenset()  # words inside a name, between two nouns
-    # those of them that may lead from one place to another: `von Köln nach Leipzig`
+    # the ones among them that may lead from one place to another: `von Köln nach Leipzig`
     directions: frozenset[str] = frozenset()
     noun_endings: tuple[str, ...] = ()  # endings of probable nouns
     other_endings: tuple[str, ...] = ()  # endings of words that are probably not nouns

@@ -1,1 +1,1 @@
-"""What a model is asked about a chat's topics, and its reply."""
+"""The question to a model about a chat's topics, and its reply."""

@@ -1,4 +1,4 @@
-"""What a model is asked about a chat's topics, shortened to its window. Pure."""
+"""The question to a model about a chat's topics, shortened to its window. Pure."""
 
 import json
 import re
@@ -88,7 +88,7 @@ def described(message: Message) -> str:
 
 
 def _hint(previous: Sequence[Topic], numbers: Mapping[MessageId, int]) -> str:
-    """The labels so far and, where messages are known, the topics that should stay as they are."""
+    """The labels so far and, if their messages are known, the topics that should stay."""
     labels = list(dict.fromkeys(topic.label for topic in previous))
     if not labels:
         return ""
@@ -135,7 +135,7 @@ _LOOKED_AT = 500
 """The approximate number of messages that the average length is taken from."""
 
 _FEWEST = 2
-"""Fewer messages can't be spread evenly."""
+"""The fewest messages that can be spread evenly."""
 
 _ELLIPSIS = " … "
 

@@ -111,7 +111,7 @@ def _plain(text: str) -> str:
 
 
 def _plain_if_short(text: str) -> str:
-    """The plain text; empty if it is too long for a statement, which its beginning tells."""
+    """The plain text; empty if too long for a statement, which its beginning mostly shows."""
     if len(_plain(text[: 2 * _LONGEST])) > _LONGEST:
         return ""
     plain = _plain(text)

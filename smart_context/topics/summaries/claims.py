@@ -1,7 +1,7 @@
 """The claims of a summary that no message supports: numbers, dates, names, paths, quotations.
 
-Only what can be looked up is checked: that a summary names something that is nowhere in what it
-sums up. What it says about it may still be wrong. Pure; figures are in docs/history.md.
+Only names and values that can be looked up are checked: if the messages have them at all. The
+statements about them may still be wrong. Pure; figures are in docs/history.md.
 """
 
 import re
@@ -18,7 +18,7 @@ from smart_context.chat.messages import Message
 from smart_context.topics.summaries.said import TIME, NamedNumber, Said, folded, numbers_in
 
 Span = tuple[int, int]
-"""Where something begins and ends."""
+"""The beginning and the end of a passage, in characters."""
 
 _WORDS = word_lists(Path(__file__).with_name("name_words.txt"))
 _HAN = "\u3400-\u9fff"
@@ -47,7 +47,7 @@ def _one_of(name: str) -> str:
 _ORDINARY = re.compile(f".*(?:{_one_of('endings')})")
 _BETWEEN_WORDS = re.compile(r"\W+")
 _DETERMINING = {"e": 4, "en": 5, "er": 5, "es": 5, "em": 5}
-"""Endings of adjectives, and how long a word with one is at least."""
+"""Endings of adjectives, with the least length of a word that has one."""
 
 _SURNAME = f"[{''.join(sorted(_WORDS['surnames']))}]"
 _KATAKANA = re.compile("[\u30a1-\u30fa\u30fc\u30fb]{2,}")
@@ -70,7 +70,7 @@ _KOREAN = re.compile(rf"([\uac00-\ud7a3]{{2,4}})\s?(?:{_one_of('address_ko')})")
 
 
 def names_in(text: str, said: Said) -> Iterator[Span]:
-    """Where a summary has names that are in no message."""
+    """The spans of names in a summary that are in no message."""
     yield from _with_capitals(text, said)
     for pattern in (_KATAKANA, _DOTTED, _PERSON, _ADDRESSED, _KOREAN):
         for found in pattern.finditer(text):
@@ -103,7 +103,7 @@ def _with_capitals(text: str, said: Said) -> Iterator[Span]:
 
 
 def _span_of(run: list[tuple[re.Match[str], bool]]) -> Iterator[Span]:
-    """From the first to the last unknown word of a name."""
+    """The span from the first to the last unknown word of a name."""
     unknown = [match for match, is_known in run if not is_known]
     if unknown:
         yield unknown[0].start(), unknown[-1].end()
@@ -145,7 +145,7 @@ def _is_determining(before: str) -> bool:
 
 
 def _is_name_at_beginning(text: str, found: Sequence[re.Match[str]], place: int) -> bool:
-    """A first word has a capital anyway: what follows tells if it is a name."""
+    """True if the first word of a sentence, always capitalised, is a name by what follows."""
     word = found[place][0]
     if _ORDINARY.fullmatch(word.casefold()):
         return False
@@ -189,7 +189,7 @@ _IS_WORDS = re.compile(r"[^\W\d_]+/[^\W\d_]+")
 _ELLIPSIS = re.compile(r"\u2026|\.{3}|\[\u2026\]")
 _LISTED = re.compile(r"^[^\S\n]*(?:#+\s|[-*+]\s+|\d{1,3}[.)]\s+)", re.MULTILINE)
 _SMALL = 1
-"""One is in every text, as an article or a pronoun."""
+"""Numbers in words up to this are not checked: *one* is often an article or a pronoun."""
 
 _LONGEST_UNIT = 3
 _LONGEST_TOKEN = 64
@@ -198,17 +198,17 @@ _TOKEN_AFTER = re.compile(r"[A-Za-z0-9_]+")
 
 
 class Claim(NamedTuple):
-    """Something that a summary names."""
+    """A name or value in a summary."""
 
-    start: int  # where it begins in the summary
-    end: int  # where it ends
+    start: int  # its first position in the summary
+    end: int  # the position after it
 
 
 def unsupported(summary: str, messages: Sequence[Message]) -> list[str]:
-    """The numbers, dates, names, paths and quotations that none of the messages has.
+    """The numbers, dates, names, paths and quotations of a summary that are in no message.
 
-    As the summary spells them, in its order, each once. Another spelling of the same counts as the
-    same: `1,000` and "a thousand", `2026-03-05` and "March 5".
+    They are spelled as in the summary, in its order, each once. Other spellings of the same value
+    are equal: `1,000` and "a thousand", `2026-03-05` and "March 5".
 
     Args:
         summary: Its text, in Markdown.
@@ -226,7 +226,7 @@ def unsupported(summary: str, messages: Sequence[Message]) -> list[str]:
 
 
 def _first(claims: Iterable[Claim], text: str) -> Iterator[Claim]:
-    """As many claims as have `MOST_CLAIMS` texts: each one more is looked up in all messages."""
+    """The first claims, up to `MOST_CLAIMS` different texts: each is searched in all messages."""
     seen: set[str] = set()
     for claim in claims:
         yield claim
@@ -250,7 +250,7 @@ def _unsupported(text: str, said: Said) -> Iterator[Claim]:
 
 
 Found = Iterable[tuple[Claim, bool]]
-"""Claims, each with whether a message has it."""
+"""Claims, each with True if a message has it."""
 
 
 def _quotations(text: str, said: Said) -> Found:
@@ -311,7 +311,7 @@ def _numbers(text: str, said: Said) -> Found:
 
 
 def _whole_token(text: str, number: NamedNumber) -> tuple[int, int]:
-    """The letters and digits around a number, as of `970JE5ZN`; a number in words as it is."""
+    """The span of the token around a number, such as `970JE5ZN`; of a number in words, its own."""
     if number.is_word:
         return number.start, number.end
     before = text[max(0, number.start - _LONGEST_TOKEN) : number.start]

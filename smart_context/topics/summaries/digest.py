@@ -148,10 +148,10 @@ PART_TOKENS = 12_000
 
 MAX_PARTS = 12
 _MOST_MARKED = 9
-"""A summary with more claims that no message supports, in half of its lines, is not used."""
+"""A summary is not used if it has more unsupported claims, in half of its lines or more."""
 
 _CHARACTERS_A_TOKEN = 12
-"""More than any language has: a reply that is so much longer than its limit has no end."""
+"""More characters than a token has in any language: a longer reply than this allows is endless."""
 
 SUMMARY_TOKENS = 2_000
 """The maximum tokens of a summary."""
@@ -206,18 +206,19 @@ async def digest(
 ) -> str:
     """A summary in Markdown that says how it was made; if the model fails, sentences are quoted.
 
-    One that claims much that was not said has failed, too; a little is named in its first line. It
-    ends with a list of the attachments, so that a model can still ask for them.
+    A model has failed, too, if its summary has many claims that no message supports; a few are
+    named in the first line. The summary ends with a list of the attachments, so that a model can
+    still ask for them.
 
     Args:
         messages: The messages to summarise, oldest first.
         previous: The summary of what came before; empty if there is none.
         model: Writes the summary; `None` quotes sentences.
-        instructions: What the user wants it to keep; may be empty.
+        instructions: The user's wishes for the summary; may be empty.
         or_quotes: Quote sentences if the model fails.
 
     Raises:
-        ModelFailed: The model fails, and nothing is to be quoted.
+        ModelFailed: If the model fails and `or_quotes` is False.
     """
     limits = limits or DigestLimits()
     previous, listed = split_off(without_head(previous))
@@ -231,7 +232,7 @@ async def digest(
 
 
 def without_head(summary: str) -> str:
-    """A summary without the line that says of what it is, and who wrote it."""
+    """A summary without its first line, which says how it was made."""
     return _HEAD.sub("", summary)
 
 
@@ -261,7 +262,7 @@ async def _written(
 
 
 def _is_believed(notes: str, marked: Sequence[str]) -> bool:
-    """False if many claims, in a good part of the lines, are supported by no message."""
+    """False if many claims, in at least half of the lines, are supported by no message."""
     lines = [line for line in notes.splitlines() if line.strip() and not line.startswith("#")]
     doubtful = sum(any(claim in line for claim in marked) for line in lines)
     return len(marked) <= _MOST_MARKED or 2 * doubtful < len(lines)
@@ -285,7 +286,7 @@ async def _by_model(
     limits: DigestLimits,
     instructions: str,
 ) -> tuple[str, int]:
-    """The notes of a model, and how many messages it was shown."""
+    """The notes of a model, and the number of messages that it was shown."""
     wanted = f"\n\nThe user adds: {instructions.strip()}" if instructions.strip() else ""
     notes = _within(previous, limits.summary_tokens)
     parts, shown = await asyncio.to_thread(_parts, messages, limits.part_tokens)
@@ -313,7 +314,7 @@ def _count(messages: Sequence[Message]) -> str:
 
 
 def _parts(messages: Sequence[Message], part_tokens: int) -> tuple[list[str], int]:
-    """The chat as lines of JSON in at most `MAX_PARTS` parts, and how many messages they show.
+    """The chat as JSON lines in at most `MAX_PARTS` parts, and the number of messages in them.
 
     In a long chat the longest texts are shortened first; if that is not enough, messages are left
     out evenly.

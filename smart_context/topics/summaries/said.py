@@ -1,4 +1,4 @@
-"""What messages say, as the claims of a summary are looked up in it. Pure."""
+"""The content of messages in a form in which a summary's claims are looked up. Pure."""
 
 import re
 import unicodedata
@@ -30,7 +30,7 @@ _HAN = re.compile(r"(?<!\d)[零\u3007一二三四五六七八九两兩十百千�
 _BETWEEN_DIGITS = re.compile(r"\D")
 _BETWEEN_NUMBERS = re.compile(r"[\s-]+(?:(?:and|et|y|e)[\s-]+)?")
 _GLUES = ("und", "en", "ën")
-"""Between the parts of German and Dutch numbers, as in `vierundzwanzig`."""
+"""Links between the parts of German and Dutch numbers, as in `vierundzwanzig`."""
 
 _LONGEST = 2 * max(map(len, _VALUES)) + max(map(len, _GLUES))
 
@@ -38,11 +38,11 @@ _LONGEST = 2 * max(map(len, _VALUES)) + max(map(len, _GLUES))
 class NamedNumber(NamedTuple):
     """A number in a text."""
 
-    start: int  # where it begins
-    end: int  # where it ends
-    # what it may mean: `1.234` is a thousand and something, or little more than one
+    start: int  # its first position
+    end: int  # the position after it
+    # its possible values: `1.234` is a thousand and something, or little more than one
     readings: frozenset[float]
-    is_word: bool = False  # it is in words
+    is_word: bool = False  # it is written in words
 
 
 def numbers_in(text: str) -> Iterator[NamedNumber]:
@@ -126,7 +126,7 @@ def _of_han(word: str) -> float:
 
 
 MOST_READ = 2_000_000
-"""The characters of the messages that are read."""
+"""The most characters of the messages that are read."""
 
 TIME = re.compile(r"(?<![\d:])(\d{1,2})[:.h](\d{2})(?!\d)\s?([ap])?", re.IGNORECASE)
 """A time of day: hour, minute, and the first letter of am or pm."""
@@ -137,7 +137,7 @@ _LANGUAGE_FROM = 20_000
 
 
 class Said:
-    """What messages say, as it is looked up."""
+    """The content of messages, prepared for looking up claims."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
         texts = [text for message in messages for text in _texts_of(message)]
@@ -151,12 +151,12 @@ class Said:
 
     @cached_property
     def run_on(self) -> str:
-        """The same without spaces."""
+        """The folded text without spaces."""
         return self.folded.replace(" ", "")
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Its words, folded."""
+        """The words of the folded text."""
         return frozenset(self.folded.split())
 
     @cached_property
@@ -199,7 +199,7 @@ class Said:
 
 
 def _stands_alone(wanted: str, text: str) -> bool:
-    """True if no Latin letter and no digit is beside it; the text begins and ends with a space."""
+    """True if no Latin letter or digit is next to it; the text begins and ends with a space."""
     at = text.find(wanted)
     while at >= 0:
         around = text[at - 1], text[at + len(wanted)]
