@@ -66,7 +66,7 @@ from smart_context.topics.judging import ModelTopicJudge, Pace
 
 
 async def compose(context: PluginContext) -> "_Parts":
-    """Build the plugin's parts, each when the first that needs it is built."""
+    """Build the plugin's parts; each is built when it is first needed."""
     documents, embedder = context.storage.vault_documents, context.models.embedder
     parts = _Parts(
         context,
@@ -80,9 +80,9 @@ async def compose(context: PluginContext) -> "_Parts":
 
 
 class _Parts:
-    """Each part of the plugin, by the name under which others ask for it.
+    """Each part of the plugin, by the name that other parts use for it.
 
-    What is not a part of the plugin's own is asked of the host's context.
+    Everything else comes from the host's context.
     """
 
     def __init__(self, context: PluginContext, *, scale: Scale | None, judge: Judge | None) -> None:
@@ -109,7 +109,7 @@ class _Parts:
             context.notes, context.storage.vault_documents, on_change=self.changes.notes_changed
         )
 
-    # What is sent: the filter, and what goes with the messages
+    # The content of requests: the filter, and the parts that go with the messages
 
     @cached_property
     def planner(self) -> RequestPlanner:
@@ -203,7 +203,7 @@ class _Parts:
             child=self.context.child,
         )
 
-    # Topics, of a chat and of all chats
+    # Topics of a chat, and of all chats
 
     @cached_property
     def editing(self) -> TopicEditing:
@@ -284,7 +284,7 @@ class _Parts:
             spawn=self.context.spawn,
         )
 
-    # What messages would cost, and what they did
+    # Expected and actual costs of messages
 
     @cached_property
     def forecasts(self) -> Forecasts:
@@ -373,7 +373,7 @@ class _Parts:
 
     @cached_property
     def commands(self) -> Mapping[str, CommandHandler]:
-        """All commands, by the name that clients call each by."""
+        """All commands, by the name that clients call."""
         return {handler.__name__: handler for handler in self._handlers()}
 
     def _handlers(self) -> Iterator[CommandHandler]:
@@ -477,7 +477,7 @@ class _Parts:
 
 
 class SmartContextPlugin:
-    """Turns a chat's topics into a filter on what the model is sent."""
+    """Turns a chat's topics into a filter of the messages that the model is sent."""
 
     async def on_load(self, context: PluginContext) -> None:
         """Register hooks, commands and the panel; the host undoes it when the plugin stops."""
@@ -509,6 +509,6 @@ class SmartContextPlugin:
         """Do nothing: the host shows the panel, and the page asks for its chat."""
 
     async def on_unload(self) -> None:
-        """Write what is pending."""
+        """Write pending vectors, and stop listening for changes of notes."""
         await self._parts.cache.close()
         self._parts.notes.close()

@@ -37,7 +37,7 @@ WARMED_MESSAGES = 500
 WARMED_TOPICS = 16
 
 Latest = Callable[[Hashable, Coroutine[Any, Any, None]], object]
-"""Runs work in the background, in place of earlier work of the same key."""
+"""Runs work in the background, and cancels earlier work of the same key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,17 +64,17 @@ class Hooks:
     compaction: TopicCompaction
 
     async def narrow_history(self, turn: Turn) -> None:
-        """Leave out of the history what the filter leaves out.
+        """Apply the filter to the turn's history.
 
         The turn ends if the person's choices can't be read.
         """
         try:
             view = await self.chat_filter.view_before(turn.chat_id, turn.question.id, turn.history)
-        except StoreFailed as error:  # nothing tells what the person has chosen to leave out
+        except StoreFailed as error:  # the person's hidden messages are unknown
             turn.abort(str(error))
             return
         hidden = frozenset(view.sidecar.state.hidden)
-        # These stay out even if what follows fails.
+        # Hidden messages stay out even if the decision below fails.
         turn.history = [message for message in turn.history if message.id not in hidden]
         decision = await self.selector.decide(view)
         turn.history = list(decision.messages)
@@ -85,10 +85,10 @@ class Hooks:
         await self._note_said(turn, view)
 
     async def _note_said(self, turn: Turn, view: ChatView) -> None:
-        """Keep with the picked topics what is said while they are picked, its answer included.
+        """Note that the question and its answer are said while topics are picked.
 
-        What follows the last answer of another program's chat is said with its question. What is
-        sent off the pick is kept apart from these topics instead.
+        In another program's chat, all user messages after the last answer belong to the question.
+        A question sent off the pick is noted as not about the picked topics instead.
         """
         picked = view.sidecar.state.active_topics
         if not picked:
@@ -102,7 +102,7 @@ class Hooks:
             await self.sidecars.keep_state(turn.chat_id)
             said = [*before, turn.question.id, turn.answer_id]
             await self.sidecars.note_said(turn.chat_id, said, names, is_apart=is_apart)
-        except StoreFailed as error:  # the turn goes on: its question is kept
+        except StoreFailed as error:  # the turn goes on, and its question is stored
             self.logger.warning("chat %s: not noted what was picked: %s", turn.chat_id, error)
 
     async def brief(self, turn: Turn) -> None:
@@ -129,14 +129,15 @@ class Hooks:
             turn.request = replace(turn.request, as_text=self.files.is_fenced)
 
     async def _state_of(self, turn: Turn) -> FilterState:
-        """The choices that a turn goes by: those that decided about its history."""
+        """The choices of a turn: those that decided about its history."""
         decided = self.receipts.state_of(turn)
         return decided or (await self.sidecars.of(turn.chat_id)).state
 
     async def start_extraction(self, turn: Turn) -> None:
-        """Find the chat's topics in the background, once the turn has all it needs.
+        """Find the chat's topics in the background, at the end of a turn.
 
-        Begun with the answer, it made the end of a turn of 10,000 messages a quarter later.
+        Started together with the answer, it delayed the end of a turn of 10,000 messages by a
+        quarter.
         """
         is_aside = turn.client is not None and turn.client.kind == "aside"
         if turn.error or is_aside:
@@ -144,7 +145,7 @@ class Hooks:
         self.latest(("topics", turn.chat_id), self.topics.update(turn.chat_id))
 
     async def extracted_elsewhere(self, payload: JsonObject) -> None:
-        """Give way to another server that wants to find a chat's topics after a newer turn."""
+        """Stop finding a chat's topics if another server finds them after a newer turn."""
         chat_id = ChatId(payload["chat_id"])
         if payload["state"] == "running" and self.topics.is_under_way(chat_id):
             self.latest(("topics", chat_id), asyncio.sleep(0))
@@ -174,23 +175,23 @@ class Hooks:
         self.latest(("announce", chat_id), self.chat_filter.announce(chat_id))
 
     async def sidecar_changed(self, payload: ChatChanged) -> None:
-        """Read what another process has chosen for a chat."""
+        """Read a chat's choices that another process has changed."""
         await self.sidecars.check(ChatId(payload["chat_id"]))
 
     def chosen_elsewhere(self, chat_id: ChatId) -> None:
-        """Tell clients what another process has chosen for a chat."""
+        """Tell clients about choices for a chat that another process has changed."""
         self.latest(("announce", chat_id), self.chat_filter.announce(chat_id))
         self.context_changes.chat_changed(chat_id)
 
     async def version_shown(self, payload: ChatChanged) -> None:
-        """Give the messages of a version that is shown again their topics."""
+        """Give the messages of a version their topics back when it is shown again."""
         chat_id = ChatId(payload["chat_id"])
         self.latest(("topics", chat_id), self.topics.follow_version(chat_id))
 
     async def _warm(self, view: ChatView) -> None:
-        """Embed and load what the first pick needs, while the chat is read.
+        """Embed and load the messages for the first pick, while the user reads the chat.
 
-        Of a long chat only the beginning is embedded: it may have been opened to be read.
+        Of a long chat only the beginning is embedded, since it may only be opened for reading.
         """
         labels = [str(topic.get("label")) for topic in view.topics if not topic.get("sticky")]
         if len(view.messages) > WARMED_MESSAGES:
@@ -199,7 +200,7 @@ class Hooks:
         await self.selector.decide(with_selection(view, labels[:WARMED_TOPICS]))
 
     async def chat_summed(self, payload: ChatSummed) -> None:
-        """Let the summary be undone in its order, before older choices."""
+        """Add the summary to the undo steps, in its order."""
         chat_id, message_id = ChatId(payload["chat_id"]), MessageId(payload["message_id"])
         if not payload["words"]:
             self.undo.drop_summary(chat_id, message_id)
@@ -209,7 +210,7 @@ class Hooks:
         self.undo.push(chat_id, Step(before=now, after=now.state, summary=summary))
 
     async def chat_compacting(self, payload: Compacting) -> None:
-        """With topics picked, sum up what they keep, since nothing else would be sent."""
+        """With topics picked, sum up only their messages, since no others would be sent."""
         chat_id = ChatId(payload["chat_id"])
         state = (await self.sidecars.of(chat_id)).state
         if not (state.active_topics and self.selector.is_searching(state)):
@@ -226,13 +227,13 @@ class Hooks:
         payload["done"] = {"chat_id": chat_id, "summarised": len(done["summed_up"]), **told}
 
     async def chat_copied(self, payload: ChatCopied) -> None:
-        """Give a copied chat the topics, marks and vectors of its messages, and pick topics."""
+        """Give a copied chat the topics, marks and vectors of its messages, and pick its topics."""
         source, target = ChatId(payload["source"]), ChatId(payload["chat_id"])
         ids = {message.id: message.id for message in await self.chats.messages(target)}
         await self.belongings.bring(source, target, ids, picked=payload["topics"])
 
     async def chat_opened(self, payload: ChatChanged) -> None:
-        """Get ready for a pick, and find topics where there are none; no chat model is asked."""
+        """Prepare for a pick, and find topics if there are none; asks no chat model."""
         chat_id = ChatId(payload["chat_id"])
         view = await self.chat_filter.shown(chat_id)
         if view.topics:

@@ -19,13 +19,13 @@ class FilterSettings:
     # a score equal to it is kept; on the calibrated scale
     similarity_threshold: float = DEFAULT_THRESHOLD
     embedding_search: bool = True  # new chats begin with the similarity switch on
-    # `plain` compares bare label and message; `enriched` also keywords and neighbours
+    # `plain` compares label and message alone; `enriched` also keywords and neighbours
     relevance: Literal["plain", "enriched"] = "enriched"
     recent_messages: int = 2  # the number of newest messages that are always kept
     keep_pairs: bool = True  # a kept answer brings its question
     context_budget_tokens: int = 8000  # the maximum tokens of a chat's contexts; 0 is no limit
     ask_above_tokens: int = 32000  # the page asks before it sends or copies more; 0 is never
-    # what finds the topics of chats that nobody has opened: the `embedded` extractor, or the `fast`
+    # the extractor of topics of chats that nobody has opened: the `embedded` one, or the `fast`
     # model
     atlas_extraction: Literal["embedded", "fast"] = "embedded"
     # how the model asks for files: `auto` by tool calls where it takes them
@@ -44,16 +44,16 @@ _MAY_CUT = (
 )
 
 _USUAL_SHARE = 0.1
-"""The price of a cached token where none is known, as a share of the full one."""
+"""The assumed price of a cached token if it is unknown, as a share of the full price."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cache:
-    """What the provider of a model keeps of requests."""
+    """The provider's prompt cache for a model."""
 
     model: str
-    ttl_s: float  # seconds that it keeps the beginning of a request
-    share: float  # the price of a cached token, as a share of the full one
+    ttl_s: float  # seconds for which it keeps the beginning of a request
+    share: float  # the price of a cached token, as a share of the full price
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,19 +86,19 @@ class ModelInUse:
         return Cache(model=name, ttl_s=self.context.cache_ttl_s, share=share)
 
     async def ask_its_server(self) -> None:
-        """Let its server be asked for its window, if it has not been yet."""
+        """Ask the model's server for its window, unless it has been asked already."""
         await self.context.requests.ask_server()
 
     def window(self) -> Window | None:
-        """Its context window; `None` when unknown."""
+        """The chat model's context window; `None` if unknown."""
         return self.context.requests.window
 
     def window_note(self) -> str:
-        """What people should know of its window before they send; mostly empty."""
+        """A note for people about the chat model's window before they send; usually empty."""
         return _MAY_CUT if self.context.requests.may_be_cut else ""
 
     def counter(self, model: str | None = None) -> TokenCounter:
-        """The token counter of a model, by default the chat model; as of now, since it learns."""
+        """The current token counter of a model, by default the chat model; changes as it learns."""
         window = self.window()
         return self.context.requests.counter(model or (window.model if window else self.name()))
 

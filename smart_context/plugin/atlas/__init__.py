@@ -1,1 +1,1 @@
-"""The atlas: keeps it in step with a person's chats, and shows it."""
+"""The atlas: the parts that keep it up to date with a person's chats, and show it."""

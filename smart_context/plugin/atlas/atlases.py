@@ -1,4 +1,4 @@
-"""Each person's atlas, kept in step with their chats: only what has changed is read and merged."""
+"""Each person's atlas, kept up to date with their chats: only changed chats are read and merged."""
 
 import asyncio
 import hashlib
@@ -83,7 +83,7 @@ class KeptEntries:
     def write(
         self, person: PersonId, changed: Mapping[ChatId, ChatEntry], gone: Iterable[ChatId]
     ) -> None:
-        """Keep entries in place of former ones; a disk that refuses is only logged."""
+        """Keep entries in place of the previous ones; a failed write is only logged."""
         kept = ((person, id_, entry.revision, _encoded(entry)) for id_, entry in changed.items())
         self._rows.write(
             ("DELETE FROM chats WHERE person = ? AND chat = ?", ((person, id_) for id_ in gone)),
@@ -143,7 +143,7 @@ def _decoded(chat_id: ChatId, revision: str, value: bytes) -> ChatEntry:
 
 
 ATLAS_CHANGED = "smart_context.atlas_changed"
-"""Event: a person's atlas has changed; the numbers of its topics and of pending chats."""
+"""Event: a person's atlas has changed; carries the numbers of its topics and of pending chats."""
 
 _DOCUMENT = "atlas"
 _CHATS_IN_MEMORY = 8
@@ -153,24 +153,24 @@ Emit = Callable[[str, JsonObject, Audience], None]
 
 @dataclass(slots=True, kw_only=True)
 class PersonsAtlas:
-    """One person's atlas, as far as it was built."""
+    """One person's atlas, as far as it is built."""
 
     rows: Sequence[ChatRow] = ()
-    # the atlas, and what is known of each chat; not to be changed
+    # the atlas, and the entry of each chat; not to be changed
     archive: Archive = field(default_factory=Archive)
     built_at: str = ""  # when it last changed; ISO 8601 in UTC, empty for never
     states: Mapping[ChatId, str] = field(default_factory=dict)  # the revisions that `rows` are of
-    unread: int = 0  # the number of chats that have changed and were not read yet
+    unread: int = 0  # the number of changed chats that are not read yet
     is_loaded: bool = False
     merged_of: Mapping[ChatId, ChatEntry] | None = None
     told: tuple[int, int] | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    # the account of all, with what it was made of; most calls find it as it was
+    # the account of all topics, with what it was made from; most calls can reuse it
     accounted: tuple[Archive, Sequence[ChatRow], tzinfo, JsonObject] | None = None
 
     @property
     def pending(self) -> int:
-        """The number of chats whose topics are not known, or not merged, yet."""
+        """The number of chats whose topics are not yet known or not yet merged."""
         merged_of = self.merged_of or {}
         waiting = (not e.is_known or id_ not in merged_of for id_, e in self.archive.chats.items())
         return self.unread + sum(waiting)
@@ -210,7 +210,7 @@ class Atlases:
 
     @property
     def persons(self) -> Sequence[PersonId]:
-        """Those whose atlas is in memory."""
+        """The persons whose atlas is in memory."""
         return list(self._persons)
 
     def known(self, person: PersonId) -> PersonsAtlas:
@@ -218,7 +218,7 @@ class Atlases:
         return self._persons.setdefault(person, PersonsAtlas())
 
     async def refreshed(self, person: PersonId) -> PersonsAtlas:
-        """A person's atlas, in step with the chats; reads only those that have changed.
+        """A person's atlas, brought up to date; reads only chats that have changed.
 
         Raises:
             StoreFailed: The chats can't be listed.
@@ -286,7 +286,7 @@ class Atlases:
             mine.archive = Archive(atlas=mine.archive.atlas, chats=entries)
             await asyncio.to_thread(self._kept.write, person, found, removed)
             removed = ()
-            if len(entries) >= due and mine.unread:  # a large archive is seen early
+            if len(entries) >= due and mine.unread:  # show a large archive before all of it is read
                 await self._merge(person, mine)
                 due = 2 * len(entries)
         if removed:
@@ -315,7 +315,7 @@ class Atlases:
         return {chat_id: each.entry for chat_id, each in read.items()}
 
     async def _embedded(self, texts: Sequence[str]) -> Matrix:
-        """The vectors of texts as rows; none if the embedder fails: words decide then."""
+        """The vectors of texts as rows; none if the embedder fails, so only words are compared."""
         places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
         distinct = list(places)
         try:
@@ -331,7 +331,7 @@ class Atlases:
         return np.concatenate(parts)[[places[text] for text in texts]]
 
     async def _subjects(self) -> Subjects:
-        """What themes may be about; nothing if the embedder fails."""
+        """The subjects that themes may be about; none if the embedder fails."""
         if self._known_subjects is None:
             rows = await self._embedded(SUBJECTS)
             if not len(rows):
@@ -340,7 +340,7 @@ class Atlases:
         return self._known_subjects
 
     async def _read(self, person: PersonId, row: ChatRow, state: str) -> ReadChat:
-        """What is to be known of a chat; nothing of one that was deleted or damaged meanwhile."""
+        """A chat as the atlas needs it; without content if it can't be read."""
         nothing = replace(NOTHING_READ, entry=replace(NOTHING_READ.entry, revision=state))
         if not row.message_count:
             return nothing

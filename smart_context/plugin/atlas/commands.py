@@ -1,4 +1,4 @@
-"""Commands that show the atlas and its messages, and pause what is done for it."""
+"""Commands that show the atlas and its messages, and pause the background extraction for it."""
 
 import asyncio
 import logging
@@ -36,11 +36,11 @@ from smart_context.topics.atlas.account import Span, account, found_topics, plac
 from smart_context.topics.atlas.values import Topic
 
 FIRST_AFTER_S = 5.0
-"""So long after the start; a command that ends before leaves all of this to a server."""
+"""Delay of background work after the start; a command that ends sooner leaves it to a server."""
 
 _QUIET_S = 1.0
 _LOOK_AGAIN_EVERY = 16
-"""The atlas is brought up to date after so many chats, and at the end."""
+"""The number of chats after which the atlas is brought up to date; also done at the end."""
 
 Latest = Callable[[Hashable, Coroutine[Any, Any, None]], "asyncio.Task[None]"]
 
@@ -65,7 +65,7 @@ class BackgroundExtraction:
         self._free.set()
 
     def pause(self, person: PersonId, *, paused: bool) -> None:
-        """Leave a person's chats as they are, or go on with them."""
+        """Stop finding topics of a person's chats, or go on."""
         if paused:
             self._paused.add(person)
             self._give_way()
@@ -74,24 +74,24 @@ class BackgroundExtraction:
         self._changed.set()
 
     def is_paused(self, person: PersonId) -> bool:
-        """True if a person's chats are left as they are."""
+        """True if no topics are found for a person's chats until they go on."""
         return person in self._paused
 
     async def turn_begun(self, turn: Turn) -> None:
-        """Give way: leave the current chat for later."""
+        """Give way to a turn: leave the current chat for later."""
         self._turns.add(turn.id)
         self._free.clear()
         self._give_way()
 
     async def turn_over(self, turn: Turn) -> None:
-        """Go on when no turn runs any more."""
+        """Go on once no turn is running."""
         self._turns.discard(turn.id)
         if not self._turns:
             self._free.set()
         self._changed.set()
 
     async def look(self, _changed: object = None) -> None:
-        """Look for chats without topics soon."""
+        """Wake the search for chats without topics."""
         self._changed.set()
 
     async def run(self) -> None:
@@ -135,7 +135,7 @@ class BackgroundExtraction:
         ]
 
     async def _find(self, chat_id: ChatId, revision: str) -> None:
-        """Find one chat's topics; one that can't be read is tried again when it has changed."""
+        """Find one chat's topics; after a failure it is tried again once the chat has changed."""
 
         async def work() -> None:
             try:
@@ -155,7 +155,7 @@ class BackgroundExtraction:
 
 
 PATIENCE_S = 5.0
-"""How long a call waits for chats to be read; then it shows what there is."""
+"""Time that a call waits for chats to be read; then it shows the atlas as far as it is built."""
 
 _MOST_LISTED = 1_000
 _BEGINNING = 600
@@ -215,7 +215,7 @@ class AtlasCommands:
 
         return {**await asyncio.to_thread(work), **state}
 
-    async def atlas_messages(  # noqa: PLR0913, PLR0917 - what narrows the atlas, and a page of it
+    async def atlas_messages(  # noqa: PLR0913, PLR0917 - the filters of the atlas, and a page of it
         self,
         topic_id: str,
         caller: Caller,
@@ -276,13 +276,13 @@ class AtlasCommands:
         return {"paused": self.background.is_paused(caller.person), "pending": mine.pending}
 
     async def _current(self, person: PersonId, *, wait: bool) -> PersonsAtlas:
-        """The atlas as it is now, or after some seconds as far as it was built."""
+        """The current atlas; after `PATIENCE_S`, as far as it is built."""
         refreshing = self.spawn(self.atlases.refreshed(person))
         done, _ = await asyncio.wait([refreshing], timeout=None if wait else PATIENCE_S)
         return refreshing.result() if done else self.atlases.known(person)
 
     async def _vector(self, query: str) -> Matrix:
-        """What a query means; of no length if there is none, or the model fails."""
+        """The vector of a query; a zero if the query is blank or the model fails."""
         if query.strip():
             try:
                 return np.asarray((await self.cache.queries([query]))[0])
@@ -291,7 +291,7 @@ class AtlasCommands:
         return np.zeros(1, dtype=np.float32)
 
     async def _messages(self, places: Sequence[tuple[ChatId, int]]) -> list[tuple[ChatId, Message]]:
-        """The messages at these places; those that are gone meanwhile are left out."""
+        """The messages at these places, without those deleted meanwhile."""
         read: dict[ChatId, Sequence[Message]] = {}
         for chat_id in dict.fromkeys(chat_id for chat_id, _ in places):
             try:
@@ -307,7 +307,7 @@ class AtlasCommands:
     async def _best_first(
         self, query: str, messages: Sequence[tuple[ChatId, Message]]
     ) -> list[int]:
-        """The order of messages by their words and, as far as vectors are kept, by meaning."""
+        """The order of messages, best first: by words and, where vectors are kept, by meaning."""
         vector = await self._vector(query)
         keys: dict[ChatId, list[str]] = defaultdict(list)
         places: dict[ChatId, list[int]] = defaultdict(list)
@@ -317,7 +317,7 @@ class AtlasCommands:
         likeness = np.zeros(len(messages))
         for chat_id, wanted in keys.items() if vector.any() else ():
             rows = await self.cache.kept(chat_id, wanted)
-            if rows.shape[1] == len(vector):  # else none is kept
+            if rows.shape[1] == len(vector):  # otherwise no vector is kept
                 likeness[places[chat_id]] = rows @ vector
 
         def order() -> list[int]:
@@ -330,15 +330,15 @@ class AtlasCommands:
 
 
 def span_of(since: str, until: str, zone: tzinfo = UTC) -> Span:
-    """The span of time between two ISO dates or times, by the second; a date means its whole day.
+    """The time span between two ISO dates or times, in seconds; a date means its whole day.
 
     Args:
-        since: Its beginning; empty for no limit.
-        until: Its end, likewise.
-        zone: Whose days dates mean, and times that name no zone.
+        since: The beginning; empty for no limit.
+        until: The end; empty for no limit.
+        zone: The time zone of dates, and of times that name none.
 
     Raises:
-        InvalidParams: One of them is neither.
+        InvalidParams: If `since` or `until` is neither a date nor a time.
     """
     ends: list[int | None] = []
     for name, text in (("since", since), ("until", until)):
@@ -350,13 +350,13 @@ def span_of(since: str, until: str, zone: tzinfo = UTC) -> Span:
             )
         if moment is not None and name == "until" and len(plain) <= _DATE_LENGTH:
             moment = _end_of_day(moment.astimezone(zone))
-        # messages' times are kept in whole seconds, too
+        # messages' times are also kept in whole seconds
         ends.append(None if moment is None else math.floor(moment.timestamp()))
     return Span(since=ends[0], until=ends[1])
 
 
 def _end_of_day(moment: datetime) -> datetime:
-    """Its last second: a day has 23 or 25 hours where clocks are changed."""
+    """The last second of a day, which has 23 or 25 hours when clocks are changed."""
     return moment.replace(hour=23, minute=59, second=59, fold=1)
 
 
@@ -370,7 +370,7 @@ def _topic(mine: PersonsAtlas, topic_id: str) -> Topic:
 
 
 def _newest_first(mine: PersonsAtlas, topic: Topic, span: Span) -> list[tuple[ChatId, int]]:
-    """The messages of a topic as chats and places in them; those without a time come last."""
+    """The messages of a topic, each as its chat and place there; those without a time come last."""
     titles = mine.titles()
     found: dict[ChatId, set[int]] = defaultdict(set)
     for key in topic.members:

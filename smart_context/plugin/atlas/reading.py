@@ -1,6 +1,6 @@
 """Reads a chat for the atlas: its topics with their messages, words, times and vectors.
 
-After a turn only what the turn has changed is read: the rest stays as it was read before.
+After a turn, only the topics that it changed are read again.
 """
 
 import math
@@ -28,32 +28,32 @@ from smart_context.topics.stored import stored_topics
 from smart_context.topics.values import Topic
 
 READ_KEYS = ("topics", IMPORTED)
-"""The keys of a chat's document that are read."""
+"""The keys of a chat's document that the atlas reads."""
 
 _READ_MESSAGES, _READ_CHARACTERS = 40, 2_000
-"""What is read for a topic's words: some of its messages, and the beginning of each."""
+"""The most messages read for a topic's words, and the most characters of each."""
 
-_MOST_MEANT = 1_000  # messages that a topic's direction is the mean of
+_MOST_MEANT = 1_000  # about the most messages whose mean is a topic's direction
 
 _MOST_WORDS = 200
 _EMBEDDED_MESSAGES, _EMBEDDED_CHARACTERS = 4, 800
-"""What is embedded of a topic of whose messages no vector is kept."""
+"""The most messages embedded of a topic without kept vectors, and the most characters of each."""
 
 _SPEAKERS = frozenset({"user", "assistant"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReadChat:
-    """A chat as it was read, of which some topics may still need a vector."""
+    """A chat as it was read; some of its topics may still need a vector."""
 
     entry: ChatEntry
     messages: tuple[Message, ...] = ()
-    # for a topic's place in the entry, the keys of the messages whose vectors are wanted
+    # the keys of the messages whose vectors are wanted, by the topic's place in the entry
     keys: Mapping[int, Sequence[str]] = field(default_factory=dict)
 
     @property
     def missing(self) -> dict[int, list[str]]:
-        """For the place of each topic without a vector, texts that say what it is about."""
+        """Texts that describe each topic without a vector, by the topic's place."""
         return {
             place: [
                 message.text[:_EMBEDDED_CHARACTERS]
@@ -67,7 +67,7 @@ class ReadChat:
 NOTHING_READ = ReadChat(
     entry=ChatEntry(revision="", is_known=True, times=np.zeros(0, dtype=np.int64))
 )
-"""A chat that was not read before."""
+"""The value for a chat that was not read before."""
 
 
 def read_chat(
@@ -77,11 +77,11 @@ def read_chat(
     sidecar: ChatSidecar,
     before: ReadChat,
 ) -> ReadChat:
-    """What the atlas needs to know of a chat, but for the vectors of new and grown topics.
+    """A chat as the atlas needs it, except for the vectors of new and grown topics.
 
     Args:
-        revision: The state that it was read in, or an earlier one.
-        chat: Its messages, and its document's `READ_KEYS`.
+        revision: The chat's revision when it was read, or an earlier one.
+        chat: The messages of the chat, and the `READ_KEYS` of its document.
     """
     messages, others = chat
     same = common_length(messages, before.messages)
@@ -92,7 +92,7 @@ def read_chat(
     for topic, places in _members(messages, others, sidecar, place_of):
         earlier, number = known.get((chat_id, topic.id), (None, -1))
         if earlier is not None and np.array_equal(earlier.places, places):
-            if number in before.keys:  # those that had no vector may have one now
+            if number in before.keys:  # messages without a vector may have one now
                 keys[len(topics)] = before.keys[number]
             topics.append(replace(earlier, label=topic.label))
             continue
@@ -130,10 +130,10 @@ def _topic(key: Key, label: str, said: Sequence[Message], places: Sequence[int])
 
 
 def with_kept(read: ReadChat, rows: Matrix) -> ReadChat:
-    """The chat with the mean direction of each topic's messages as far as their vectors are kept.
+    """The chat with each topic's vector: the mean direction of its messages with kept vectors.
 
     Args:
-        rows: The rows of its `keys`, one after the other; zero where no vector is kept.
+        rows: The vectors of the messages in `read.keys`, in order; zero where none is kept.
     """
     vectors: dict[int, Matrix] = {}
     lacking: dict[int, Sequence[str]] = {}
@@ -148,7 +148,7 @@ def with_kept(read: ReadChat, rows: Matrix) -> ReadChat:
 
 
 def with_vectors(read: ReadChat, vectors: Mapping[int, Matrix]) -> ReadChat:
-    """The chat with the mean direction of rows as the vector of topics, by the topics' places."""
+    """The chat with the mean direction of these rows as the topics' vectors, by topics' places."""
     topics = [
         replace(topic, vector=at_unit_length(vectors[place].mean(axis=0)))
         if place in vectors
@@ -164,7 +164,7 @@ def _members(
     sidecar: ChatSidecar,
     place_of: Mapping[str, int],
 ) -> Iterable[tuple[Topic, list[int]]]:
-    """The topics with the places of their messages; a message of a part is not one of the whole."""
+    """The topics with the places of their messages; a message in a part counts only there."""
     topics = stored_topics(others.get("topics"), sidecar.topics)
     in_parts: dict[str, set[str]] = {}
     for topic in topics:
@@ -188,7 +188,7 @@ def _counts(message: Message) -> bool:
 
 
 def _were_placed(others: JsonObject, sidecar: ChatSidecar) -> bool:
-    """True if messages were looked for that the topics of the chat's file are about."""
+    """True if messages were searched for all topics of the chat's file."""
     labels = {topic.label for topic in stored_topics(others.get("topics"))}
     return bool(labels) and labels <= {topic.label for topic in sidecar.topics}
 
@@ -196,7 +196,7 @@ def _were_placed(others: JsonObject, sidecar: ChatSidecar) -> bool:
 def _is_known(
     messages: Sequence[Message], others: JsonObject, sidecar: ChatSidecar, *, has_topics: bool
 ) -> bool:
-    """False while topics have to be found: there are none, or an import has brought more."""
+    """False while topics must be found: there are none yet, or an import has added messages."""
     if (has_topics or sidecar.seen) and IMPORTED not in others:
         return True
     ids = [message.id for message in messages if _speaks(message)]
@@ -208,7 +208,7 @@ def _speaks(message: Message) -> bool:
 
 
 def _some(said: Sequence[Message], most: int) -> Sequence[Message]:
-    """Some of the messages, from beginning to end; questions rather than answers."""
+    """At most `most` of the messages, spread over the whole topic; questions are preferred."""
     asked = [message for message in said if message.role == "user"] or said
     if len(asked) <= most:
         return asked if len(said) > most else said

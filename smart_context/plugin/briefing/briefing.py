@@ -1,8 +1,8 @@
-"""What a turn sends besides the chat itself: role, named contexts, recalls, the role's template.
+"""The briefing of a turn: instructions, role, named contexts, recalls and the role's template.
 
-Turns, previews and replays all use it, so that what is shown is what is sent. What changes least
-comes first (system prompt, role, contexts, recalls), so that providers can reuse their prompt
-caches.
+Turns, previews and replays all use it, so that previews show exactly what is sent. The parts that
+change least come first (system prompt, instructions, role, contexts, recalls), so that providers
+can reuse their prompt caches.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ from smart_context.plugin.settings import ModelInUse
 from smart_context.storage.ports import Chats
 
 PATIENCE_S = 20.0
-"""How long a turn waits for its notes before it goes on without them."""
+"""Time that a turn waits for its notes before it goes on without them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Assembled:
     tokens: int = 0
 
     def left_out(self) -> "Assembled":
-        """The result when none of the contexts fits."""
+        """The result without any context in it, since none fits."""
         shares = tuple(
             replace(
                 share, tokens=0, sent=(), costs=(), cut=(), left_out=(*share.sent, *share.left_out)
@@ -76,7 +76,7 @@ class ChatContexts:
     sidecars: Sidecars
     changes: ContextChanges
     budget: int  # the maximum tokens of all contexts of one chat; 0 is no limit
-    within: Callable[[int], int]  # caps a budget by the model's window
+    within: Callable[[int], int]  # caps a budget of tokens by the model's window
     model: ModelInUse
     logger: logging.Logger
     steps: UndoSteps
@@ -146,9 +146,9 @@ class ChatContexts:
         """The part of the system prompt that holds a chat's contexts; never fails.
 
         Args:
-            keys: Override the attached ones.
-            budget: Overrides the settings.
-            count_tokens: Counts for another model than the chat model.
+            keys: The contexts to use instead of the attached ones.
+            budget: The maximum tokens, instead of the setting.
+            count_tokens: The token counter, instead of the chat model's.
         """
         if keys is None:
             keys = (await self.sidecars.of(chat_id)).state.contexts
@@ -216,7 +216,7 @@ TEMPLATE_PATIENCE_S = 15.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instructions:
-    """What the user wants the model to be told in a chat."""
+    """The user's instructions to the model in a chat."""
 
     text: str = ""  # that of the vault, then that of the chat; empty for none
     tokens: int = 0
@@ -231,15 +231,16 @@ def _instructions(text: str, count_tokens: CountTokens) -> Instructions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Briefing:
-    """What goes with one message."""
+    """The instructions, role, contexts and recalls that go with one message."""
 
     message: str = ""  # the message, as the role's template words it
     instructions: Instructions = NO_INSTRUCTIONS
     role: RolePart = NO_ROLE
     contexts: Assembled = field(default_factory=Assembled)
     recalls: RecallsPrompt = field(default_factory=RecallsPrompt)
-    problem: str = ""  # why the template was not used; empty when it was, or there is none
-    chat_id: ChatId | Literal[""] = ""  # whose instructions it has; empty for other ones
+    problem: str = ""  # why the template was not used; empty if it was used or there is none
+    # the chat whose stored instructions it has; empty for other instructions
+    chat_id: ChatId | Literal[""] = ""
 
     @property
     def problems(self) -> str:
@@ -248,23 +249,23 @@ class Briefing:
 
     @property
     def attached(self) -> str:
-        """The text of contexts and recalls, which goes if a request is too long."""
+        """The text of contexts and recalls, which is left out if a request is too long."""
         return appended(self.contexts.prompt.text, self.recalls.text)
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Its parts of the system prompt, in order; empty ones are not sent."""
+        """The briefing's parts of the system prompt, in order; empty ones are not sent."""
         parts = self.instructions.text, self.role.text
         return *parts, self.contexts.prompt.text, self.recalls.text
 
     def parts(
         self, count_tokens: CountTokens, before: str = "", after: str = ""
     ) -> tuple[tuple[str, int], ...]:
-        """The system prompt in its parts, each with the tokens that it adds; these sum up to all.
+        """The parts of the system prompt, each with the tokens that it adds; they sum up to all.
 
         Args:
             before: The system prompt before the first of `texts`.
-            after: What follows the last of them.
+            after: The system prompt after the last of them.
         """
         texts = (before, *self.texts, after)
         return tuple((text, system_tokens(text, count_tokens)) for text in texts)
@@ -278,7 +279,7 @@ class Briefing:
         )
 
     def without_attached(self) -> "Briefing":
-        """The briefing when contexts and recalls do not fit."""
+        """The briefing without contexts and recalls, which do not fit."""
         return replace(self, contexts=self.contexts.left_out(), recalls=self.recalls.left_out())
 
     def system_prompt(self, before: str) -> str:
@@ -309,12 +310,12 @@ class Briefings:
         budget: int | None = None,
         model: str | None = None,
     ) -> Briefing:
-        """What goes with a chat's next message; never fails.
+        """The briefing of a chat's next message; never fails.
 
         Args:
-            told: Overrides the instructions.
-            budget: Overrides the settings: the maximum tokens of the contexts.
-            model: Another model than the chat model.
+            told: The instructions to use instead of the stored ones.
+            budget: The maximum tokens of the contexts, instead of the setting.
+            model: The model to count tokens for, instead of the chat model.
         """
         count = self.model.counter(model)
         text = await self._instructions(chat_id) if told is None else told
@@ -333,7 +334,7 @@ class Briefings:
         return await self._worded(briefing, message)
 
     async def _instructions(self, chat_id: ChatId) -> str:
-        """The instructions of the vault and of a chat; none if the chat can't be read."""
+        """The vault's instructions, followed by the chat's if they can be read."""
         try:
             own = instructions_in({INSTRUCTIONS: await self.chats.value(chat_id, INSTRUCTIONS)})
         except SmartContextError:

@@ -1,4 +1,4 @@
-"""Commands that attach what was said in other chats, and its part of the system prompt."""
+"""Commands that attach messages of other chats, and their part of the system prompt."""
 
 import asyncio
 import logging
@@ -28,7 +28,7 @@ from smart_context.plugin.settings import ModelInUse
 DEFAULT_TOKENS = 2_000
 MOST_TOKENS = 200_000
 PATIENCE_S = 20.0
-"""How long a turn waits for other chats before it goes on without them."""
+"""Time that a turn waits for other chats before it goes on without them."""
 
 _LONGEST_QUERY = 2_000
 
@@ -48,7 +48,7 @@ NamesMessages = Names(_chats_of)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatRecalls:
-    """What goes with a chat's messages from other chats."""
+    """Attaches messages of other chats to a chat, and gives their part of the system prompt."""
 
     sources: RecallSources
     messages: RecalledMessages
@@ -101,7 +101,7 @@ class ChatRecalls:
         self.changes.chat_changed(chat_id)
         shares = (await self.assemble(chat_id)).shares
         mine = (share for share in shares if share.content.recall_id == made.id)
-        share = next(mine, _lost(made, ""))  # it may be forgotten again already
+        share = next(mine, _lost(made, ""))  # it may have been removed already
         return {
             "recall_id": made.id,
             "label": made.label,
@@ -136,7 +136,7 @@ class ChatRecalls:
         *,
         count_tokens: CountTokens | None = None,
     ) -> RecallsPrompt:
-        """The part of the system prompt with what a chat recalls; never fails."""
+        """The part of the system prompt that holds a chat's recalls; never fails."""
         if recalls is None:
             recalls = (await self.sidecars.of(chat_id)).state.recalls
         if not recalls:
@@ -174,10 +174,10 @@ class ChatRecalls:
 
 
 def _check(chat_id: ChatId, source: Mapping[str, Any], max_tokens: int) -> None:
-    """Refuse what names no source, or several.
+    """Refuse a recall without exactly one source, or with a value out of bounds.
 
     Raises:
-        InvalidParams: It does, or a value is out of its bounds.
+        InvalidParams: Says which parameter is wrong.
     """
     sources = [name for name in source if name != "topics"]
     if len(sources) != 1:
@@ -199,7 +199,7 @@ def _check(chat_id: ChatId, source: Mapping[str, Any], max_tokens: int) -> None:
 
 
 def _is_same(one: Recall, other: Recall) -> bool:
-    """True if both ask for the same, so that the later one takes the place of the earlier."""
+    """True if both have the same source, so that the later one replaces the earlier."""
     return one.source == other.source and (bool(one.source) or one.references == other.references)
 
 

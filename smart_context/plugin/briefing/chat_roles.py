@@ -1,4 +1,4 @@
-"""Roles of chats: the list, the chosen one, and what it adds to a turn."""
+"""Roles of chats: the list, the chosen role, and its part of a turn."""
 
 import asyncio
 import hashlib
@@ -40,14 +40,14 @@ class RoleSection:
 
     heading: str
     tokens: int  # the tokens of its text, even if it is left out
-    why_not: str  # why it is not sent; empty when it is
+    why_not: str  # why it is not sent; empty if it is
     sent: tuple[str, ...]
     left_out: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolePart:
-    """What the role of a chat adds to a turn."""
+    """The part that a chat's role adds to a turn."""
 
     name: str = ""  # the role; empty if the chat has none
     text: str = ""
@@ -151,7 +151,7 @@ MAX_PACKED = 8
 _DIFFS = (STAGED_DIFF, UNSTAGED_DIFF)
 
 State = tuple[object, ...]
-"""What a packed role depends on; if it differs, the role is packed again."""
+"""The state that a packed role depends on; the role is packed again when it differs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,12 +171,12 @@ class _Walked:
 class RolePacking:
     """The packed roles of one vault; used in worker threads.
 
-    Each turn checks the stamps of the vault's files, and reads only what has changed. In a vault
-    so large that this takes long, only files that are in the text are checked at each turn.
+    Each turn checks the stamps of the vault's files, and packs a role again only if one has
+    changed. In a vault so large that this takes long, each turn checks only files in the text.
     """
 
     root: Path
-    without: InitVar[Sequence[str]]  # folders to leave out, relative to it
+    without: InitVar[Sequence[str]]  # folders to leave out, relative to `root`
     sources: RoleSources
     _: KW_ONLY
     clock: Callable[[], float] = time.monotonic  # a monotonic clock, in seconds
@@ -195,7 +195,7 @@ class RolePacking:
         budget: Callable[[int], int],
         count_tokens: CountTokens,
     ) -> RolePart:
-        """What a role adds to a turn; a faulty role adds only a problem.
+        """The part that a role adds to a turn; a faulty role adds only a problem.
 
         Args:
             name: The role; empty is none.
@@ -281,7 +281,7 @@ def _stamps(root: Path, paths: Iterable[str]) -> Iterable[tuple[int, int, int] |
 
 
 PATIENCE_S = 20.0
-"""How long a turn waits for the files of its role before it goes on without them."""
+"""Time that a turn waits for the files of its role before it goes on without them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -326,7 +326,7 @@ class ChatRoles:
             await in_daemon_thread(lambda: _check(self.sources, role), name="roles")
 
     async def part(self, state: FilterState, count_tokens: CountTokens) -> RolePart:
-        """What a chat's role adds to a turn; never fails."""
+        """The part that a chat's role adds to a turn; never fails."""
         if not state.role:
             return NO_ROLE
         try:
@@ -357,7 +357,7 @@ class ChatRoles:
 
 
 async def role_problem(sources: RoleSources, state: FilterState) -> str:
-    """Why a chat's role can't be used in full, for people; empty if it can."""
+    """The reason why a chat's role can't be used in full, for people; empty if it can."""
     if not state.role:
         return ""
     try:

@@ -1,4 +1,4 @@
-"""Messages of other chats as a part of the system prompt: quoted, named, within a budget. Pure.
+"""The part of the system prompt with messages of other chats: quoted, named, in a budget. Pure.
 
 Each text stands between two marks that no recalled text contains, with its chat's title, its date
 and its role, so that it can't pass as an instruction. The best messages are taken until the budget
@@ -22,7 +22,7 @@ _IN_A_MARK = str.maketrans({"<": "(", ">": ")", '"': "'"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecalledMessage:
-    """A message of another chat, a tool call together with its results."""
+    """A message of another chat; a tool call is one with its results."""
 
     reference: Reference
     title: str
@@ -35,7 +35,7 @@ class RecalledMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallContent:
-    """What a recall refers to, as it is now."""
+    """The current content of a recall."""
 
     recall_id: str
     label: str
@@ -44,7 +44,7 @@ class RecallContent:
     left_out: int = 0  # the number of messages beyond these
     # chats that may no longer be sent: deleted, private, unreadable
     missing: tuple[ChatId, ...] = ()
-    problem: str = ""  # why nothing of it can be sent, for people; empty if something can
+    problem: str = ""  # why none of it can be sent, for people; empty if some can
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class RecallShare:
     content: RecallContent
     tokens: int = 0
     sent: tuple[RecalledMessage, ...] = ()  # its messages in the prompt, chronological
-    is_cut: bool = False  # the only message was too long, so its end is left out
+    is_cut: bool = False  # its only message here is too long, so the end is left out
 
     @property
     def left_out(self) -> int:
@@ -76,7 +76,7 @@ class RecallsPrompt:
     tokens: int = 0
 
     def left_out(self) -> "RecallsPrompt":
-        """The result when none of it fits."""
+        """The result without any recall in it, since none fits."""
         return RecallsPrompt(
             shares=tuple(RecallShare(content=share.content) for share in self.shares)
         )
@@ -93,8 +93,8 @@ def recalls_prompt(
     """The part of the system prompt that holds these recalls, in their order.
 
     Args:
-        contents: The recalls. A message of several is sent once, with the first.
-        most: The maximum tokens of all, besides their own budgets; 0 is no limit.
+        contents: The recalls. A message in several of them is sent once, with the first.
+        most: The maximum tokens of all recalls, on top of their own budgets; 0 is no limit.
     """
     mark = unused_mark(MARK, _texts(contents))
     introduction = _introduction(mark)
@@ -121,7 +121,7 @@ def recalls_prompt(
 def _share(
     content: RecallContent, head: Sequence[str], mark: str, room: Room
 ) -> tuple[RecallShare, list[str]]:
-    """What fits of one recall, and its paragraphs; none if no message fits."""
+    """The messages of one recall that fit, and their paragraphs; none if no message fits."""
     tokens = room.take("\n\n".join(head))
     if tokens is None:
         return RecallShare(content=content), []
@@ -151,12 +151,12 @@ def _block(message: RecalledMessage, mark: str) -> str:
 
 
 def _named(title: str) -> str:
-    """A title that stays in its line and opens or closes no mark."""
+    """A title on one line, without characters that could open or close a mark."""
     return one_line(title).translate(_IN_A_MARK)[:LONGEST_TITLE]
 
 
 def _beginning_of(message: RecalledMessage, mark: str, room: Room) -> str:
-    """As much of a message as fits; empty if nothing does."""
+    """The beginning of a message that fits; empty if nothing fits."""
     around = f"{_block(replace(message, text='…'), mark)}\n\n…"
     head = room.head_of(f"{around}{message.text.strip()}")[len(around) :]
     return _block(replace(message, text=f"{head}…"), mark) if head else ""

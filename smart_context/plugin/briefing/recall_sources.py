@@ -1,4 +1,4 @@
-"""Finds the messages that a recall refers to, best first, and reads them as they are now."""
+"""Finds the messages for a recall, best first, and reads the current text of recalled ones."""
 
 import asyncio
 import logging
@@ -29,7 +29,7 @@ from smart_context.relevance.archive.archive import ChatArchive
 from smart_context.storage.ports import Chats
 
 MAX_CHATS = 64
-"""The maximum number of chats whose messages are remembered as they are quoted."""
+"""The maximum number of chats whose quoted messages are remembered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,17 +37,17 @@ class RecalledChat:
     """The messages of a chat that other chats may recall."""
 
     title: str
-    # each message by its id; those of one tool call and its results are one
+    # each message by its id; a tool call and its results are one
     units: dict[MessageId, RecalledMessage]
 
     @property
     def messages(self) -> tuple[RecalledMessage, ...]:
-        """Each once, oldest first."""
+        """The messages, each once, oldest first."""
         return tuple({unit.reference: unit for unit in self.units.values()}.values())
 
 
 class _Source(NamedTuple):
-    """What a chat's recalled messages were made from."""
+    """The source of a chat's recalled messages, to tell if they have changed."""
 
     messages: tuple[Message, ...]
     title: str
@@ -56,7 +56,7 @@ class _Source(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecalledMessages:
-    """Reads what recalls refer to."""
+    """Reads the messages of recalls."""
 
     chats: Chats
     sidecars: Sidecars
@@ -67,10 +67,10 @@ class RecalledMessages:
     )
 
     async def content(self, chat_id: ChatId, recall: Recall) -> RecallContent:
-        """What a recall of a chat refers to now; never fails.
+        """The current content of a chat's recall; never fails.
 
         Args:
-            chat_id: The chat that recalls; its own messages are never sent twice.
+            chat_id: The chat that has the recall; its own messages are never sent twice.
         """
         found: dict[ChatId, RecalledChat | None] = {}
         for named in dict.fromkeys(reference.chat_id for reference in recall.references):
@@ -137,7 +137,7 @@ def _units(chat_id: ChatId, source: _Source) -> dict[MessageId, RecalledMessage]
 
 
 def _together(messages: Sequence[Message]) -> Iterable[tuple[int, list[Message]]]:
-    """Each message with the results of its calls, and its place; results without a call go."""
+    """Each message with its calls' results, by its place; results without a call are left out."""
     callers = find_tool_pairs(messages).caller_of
     units: dict[int, list[Message]] = {}
     for place, message in enumerate(messages):
@@ -154,7 +154,7 @@ def _is_out(message: Message, hidden: AbstractSet[MessageId]) -> bool:
 
 
 def _text(members: Sequence[Message]) -> str:
-    """What was said and done, tool calls and results in plain text."""
+    """The messages in plain text, with tool calls and results."""
     if len(members) == 1 and isinstance(members[0].content, str):
         return members[0].content
     said = in_plain_text(prompt_messages("", members, "")[:-1])
@@ -162,22 +162,22 @@ def _text(members: Sequence[Message]) -> str:
 
 
 _SPARE = 1.5
-"""How much more is referred to than fits: messages can be deleted, or grow."""
+"""Factor of tokens referred to over tokens that fit, since messages can be deleted or grow."""
 
 _PER_MESSAGE = 16
-"""Tokens of the marks around a recalled message, about."""
+"""The approximate number of tokens of the marks around a recalled message."""
 
 
 class Found(NamedTuple):
-    """What a source holds."""
+    """The messages of a source."""
 
     label: str
     references: tuple[Reference, ...]  # the messages, best first
-    total: int  # the number of all that there are
+    total: int  # the number of all messages of the source
 
 
 TopicOfAll = Callable[[str, PersonId], Awaitable[tuple[str, Sequence[tuple[ChatId, MessageId]]]]]
-"""Gives the label and the messages, newest first, of a topic of all a person's chats, by its id."""
+"""Gives the label and messages, newest first, of a topic of all chats; from its id and person."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,7 +212,7 @@ class RecallSources:
     async def of_messages(
         self, named: Sequence[Mapping[str, Any]], person: PersonId, max_tokens: int
     ) -> Found:
-        """Messages that were named one by one, in that order.
+        """Messages that were named one by one, in the order named.
 
         Raises:
             InvalidParams: `named` has another form.
@@ -239,10 +239,10 @@ class RecallSources:
     async def of_query(
         self, query: str, person: PersonId, max_tokens: int, *, into: ChatId
     ) -> Found:
-        """What was said about something in all other chats.
+        """The messages of all other chats about a query.
 
         Raises:
-            CommandFailed: Nothing was.
+            CommandFailed: If there are none.
         """
         ranking = await self.archive.find(query, person, without=into)
         return await self._best_of(query, ranking.messages, person, max_tokens)
@@ -264,7 +264,7 @@ class RecallSources:
     async def _best_of(
         self, label: str, ranked: Sequence[tuple[ChatId, MessageId]], person: PersonId, most: int
     ) -> Found:
-        """The messages that can be recalled of those that were found, as many as may fit."""
+        """The found messages that can be recalled, as many as may fit."""
         chats: dict[ChatId, RecalledChat | None] = {}
         units: dict[RecalledMessage, None] = {}
         left, gone = most * _SPARE, 0

@@ -1,4 +1,4 @@
-"""What a person has said of single messages: under which topics, what about, what not about."""
+"""A person's facts about single messages: topics picked meanwhile, assigned, and ruled out."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,14 +15,14 @@ MOST_NAMES = 64
 
 
 class TopicName(NamedTuple):
-    """A topic as it was named when a person chose it: its id holds while it is renamed."""
+    """A topic that a person chose, with its label at that time; its id survives renames."""
 
     id: str  # empty for a typed topic, which the chat does not have
-    label: str  # its label at that time, by which it is known once it is merged
+    label: str  # its label at that time, which finds it after a merge
 
 
 NameOf = Callable[[TopicName], str]
-"""Gives the label that a topic has now; empty if it is deleted."""
+"""Gives the current label of a topic; empty if it is deleted."""
 
 Names = tuple[TopicName, ...]
 Facts = Mapping[MessageId, Names]
@@ -32,7 +32,7 @@ _NONE: Facts = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageTopics:
-    """What a person has said of single messages of one chat."""
+    """A person's facts about the topics of single messages of one chat."""
 
     # questions and answers, with the topics that were picked when they were said
     said: Facts = field(default_factory=lambda: _NONE)
@@ -49,17 +49,17 @@ class MessageTopics:
         return cls(**{name: _facts(document.get(name)) for name in _FACTS})
 
     def to_dict(self) -> JsonObject:
-        """The JSON object to store: messages of equal facts together."""
+        """The JSON object to store; messages with equal facts are grouped."""
         return {name: _grouped(facts) for name in _FACTS if (facts := getattr(self, name))}
 
     def say(self, ids: Iterable[MessageId], topics: Iterable[TopicName]) -> "MessageTopics":
-        """Note that messages were said while topics were picked, beside what is known of them."""
+        """Note that messages were said while topics were picked; earlier facts stay."""
         names = tuple(topics)
         said = {i: _joined(self.said.get(i, ()), names) for i in ids}
         return replace(self, said={**self.said, **said})
 
     def assign(self, ids: Iterable[MessageId], topic: TopicName | None) -> "MessageTopics":
-        """Note that messages are about a topic, or about none; that they were said is forgotten."""
+        """Note that messages are about a topic, or about none; drop the topics picked meanwhile."""
         chosen = dict.fromkeys(ids, () if topic is None else (topic,))
         not_about = self.not_about
         if topic is not None:
@@ -86,7 +86,7 @@ class MessageTopics:
         )
 
     def renamed(self, ids: Mapping[MessageId, MessageId]) -> "MessageTopics":
-        """The facts of the messages that went into another chat, with their ids there."""
+        """The facts of messages copied into another chat, with their ids there."""
         return MessageTopics(
             **{
                 name: {ids[i]: names for i, names in getattr(self, name).items() if i in ids}
@@ -95,7 +95,7 @@ class MessageTopics:
         )
 
     def held(self, label_of: NameOf) -> Held:
-        """The facts by the labels that the topics have now; what is deleted holds nothing."""
+        """The facts by the topics' current labels; deleted topics are left out."""
 
         def now(facts: Facts) -> Iterator[tuple[MessageId, tuple[str, ...]]]:
             labels = {names: _labels(names, label_of) for names in set(facts.values())}
@@ -116,7 +116,7 @@ _FACTS = ("said", "about", "not_about")
 
 
 def merged_topics(base: MessageTopics, theirs: MessageTopics, ours: MessageTopics) -> MessageTopics:
-    """The facts with the changes of both sides, message by message; ours where both changed one."""
+    """The facts with the changes of both sides; ours for a message that both changed."""
 
     def merged(before: Facts, others: Facts, own: Facts) -> Facts:
         if own == before:

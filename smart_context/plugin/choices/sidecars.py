@@ -1,11 +1,11 @@
 """The side-cars of chats: documents beside a chat with the filter's state and topics' members.
 
-They are the only source of truth, since other processes change them too: a command, a second
-server. So each reader checks if one has changed, and each writer starts from what is stored now.
+They are the only source of truth, since other processes (a command, a second server) change them
+too. So each reader checks for changes, and each writer starts from the stored content.
 
-Choices keep messages from being sent, so ones that can't be read are not taken for none: what was
-last read holds, and without that nothing is sent until the person chooses again. Damaged topics
-read as empty: extraction finds them again.
+Choices keep messages from being sent, so unreadable choices do not count as no choices: the last
+ones that were read stay in force. Without those, nothing is sent until the person chooses again.
+Damaged topics read as empty, since extraction finds them again.
 """
 
 import asyncio
@@ -55,13 +55,13 @@ class StoredSidecar:
     sidecar: ChatSidecar
     filter: Document  # a person's choices
     members: Document  # the topics' members
-    # the choices whose edits of the topics count, those being the chat's; for the owner of the
-    # installation, the same as `filter`
+    # the choices with the chat's edits of its topics; for the owner of the installation, the same
+    # as `filter`
     edits: Document
 
     @property
     def documents(self) -> tuple[Document, ...]:
-        """All of them, in the order of `document_names`."""
+        """All documents, in the order of `document_names`."""
         own = () if self.edits is self.filter else (self.edits,)
         return self.filter, self.members, *own
 
@@ -73,7 +73,7 @@ def document_names(person: PersonId) -> tuple[str, ...]:
 
 
 def read_sidecar(documents: Sequence[Document], last: StoredSidecar | None = None) -> StoredSidecar:
-    """The side-car in these documents; the same object as last time if they have not changed."""
+    """The side-car in these documents; `last` itself if they have not changed."""
     if last is not None and all(map(operator.is_, documents, last.documents)):
         return last
     filter_, members, edits = documents[0], documents[1], documents[-1]
@@ -95,7 +95,7 @@ def read_sidecar(documents: Sequence[Document], last: StoredSidecar | None = Non
 
 
 def _relabelled(state: FilterState) -> FilterState:
-    """The state of somebody whose picked topics another may have renamed."""
+    """The state with the current labels of its picked topics, which others may have renamed."""
     active = (state.edits.label_of(label) or label for label in state.active_topics)
     return replace(state, active_topics=tuple(dict.fromkeys(active)))
 
@@ -135,9 +135,8 @@ OnChange = Callable[[ChatId, ChatSidecar, FilterState], None]
 class Sidecars:
     """Reads and changes the side-cars of chats.
 
-    A chat that is not stored has no side-cars: what is chosen for it stays in memory until
-    `keep_state`. Each person has their own choices in a chat, whoever shares it; the edits of its
-    topics are the chat's.
+    A chat that is not stored has no side-cars: choices for it stay in memory until `keep_state`.
+    In a shared chat, each person has their own choices; the edits of its topics are common to all.
 
     Args:
         on_change: Called after each change of a filter's state, except by `restore`.
@@ -162,7 +161,7 @@ class Sidecars:
         self._locks: WeakValueDictionary[ChatId, asyncio.Lock] = WeakValueDictionary()
 
     def on_changed_elsewhere(self, listener: Callable[[ChatId], None]) -> None:
-        """Call a function when another process has changed what `of` returned."""
+        """Call a function when another process has changed a side-car that `of` returned."""
         self._changed_elsewhere.append(listener)
 
     async def of(self, chat_id: ChatId) -> ChatSidecar:
@@ -179,7 +178,7 @@ class Sidecars:
         return sidecar
 
     async def shown(self, chat_id: ChatId) -> ChatSidecar:
-        """As `of`, to be shown; `problem` says why the choices can't be read."""
+        """The side-car for display: like `of`, but `problem` says why the choices can't be read."""
         key = _key(chat_id)
         if key in self._unstored:
             return self._unstored[key]
@@ -195,12 +194,12 @@ class Sidecars:
         return known.sidecar
 
     def people(self, chat_id: ChatId) -> Sequence[PersonId]:
-        """Those whose choices for a chat were last in use."""
+        """The people whose choices for a chat are in memory."""
         found = [person for chat, person in [*self._known, *self._unstored] if chat == chat_id]
         return list(dict.fromkeys(found))
 
     async def picked(self, chat_id: ChatId) -> frozenset[str]:
-        """The topics that those have picked whose choices for a chat were last in use."""
+        """The topics picked by the person who asks and by `people`."""
         labels: set[str] = set()
         for person in {whoever_asks(), *self.people(chat_id)}:
             with asking(person):
@@ -208,7 +207,7 @@ class Sidecars:
         return frozenset(labels)
 
     async def check(self, chat_id: ChatId) -> None:
-        """Read the side-car again if it was read before, to notice changes by other processes."""
+        """Read a side-car that was read before again, to notice changes by other processes."""
         for person in [person for chat, person in [*self._known] if chat == chat_id]:
             with asking(person):
                 await self.shown(chat_id)
@@ -254,7 +253,7 @@ class Sidecars:
         """Note that messages of a stored chat are said while topics are picked; no step to undo.
 
         Args:
-            is_apart: The person said that they belong to none of these topics.
+            is_apart: The person has stated that they belong to none of these topics.
 
         Raises:
             StoreFailed: If the disk refuses.
@@ -280,7 +279,7 @@ class Sidecars:
             await self._change(chat_id, lambda now: merged(instead_of, now, state), stored=stored)
 
     async def keep_state(self, chat_id: ChatId) -> None:
-        """Write the state that was chosen before the chat had a file, if any.
+        """Write the state that was chosen before the chat had a file, if there is one.
 
         Raises:
             StoreFailed: If the disk refuses; the state stays in memory.
@@ -302,8 +301,8 @@ class Sidecars:
         of a deleted topic don't go into others.
 
         Args:
-            seen: The last message that was read for them; `None` leaves it as it was.
-            away: The topics of messages of other versions; `None` leaves them as they were.
+            seen: The last message that was read for them; `None` leaves the stored one.
+            away: The topics of messages of other versions; `None` leaves the stored ones.
 
         Raises:
             StoreFailed: If the disk refuses; the topics are unchanged.
@@ -337,7 +336,7 @@ class Sidecars:
             await self._written(chat_id, write)
 
     def _lock(self, chat_id: ChatId) -> asyncio.Lock:
-        """Held by whoever writes beside a chat; others write beside other chats meanwhile."""
+        """The lock for writing a chat's side-cars; each chat has its own."""
         return self._locks.setdefault(chat_id, asyncio.Lock())
 
     async def _change(
@@ -354,7 +353,7 @@ class Sidecars:
         return before, after
 
     async def _store_chosen(self, chat_id: ChatId) -> None:
-        """Write what was chosen before the chat had a file."""
+        """Write the choices that were made before the chat had a file."""
         chosen = self._unstored.get(_key(chat_id))
         if chosen is not None:
             start = FilterState()
@@ -422,7 +421,7 @@ class Sidecars:
         )
 
     async def _read(self, chat_id: ChatId) -> StoredSidecar:
-        """What is stored now.
+        """The side-car as it is stored now.
 
         Raises:
             StoreFailed: If the disk refuses.
@@ -432,7 +431,7 @@ class Sidecars:
         names = document_names(key[1])
         read = await self._documents.read(chat_id, *names, known=last.documents if last else ())
         known = read_sidecar(read, last)
-        if self._known.get(key) is last:  # else a newer state was written meanwhile
+        if self._known.get(key) is last:  # otherwise a newer state was written meanwhile
             self._remember(chat_id, known)
             self._is_current.keep(key, value=True)
             if last is not None and known.sidecar != last.sidecar:

@@ -17,7 +17,7 @@ from smart_context.plugin.choices.message_topics import MessageTopics, merged_to
 from smart_context.plugin.choices.topic_edits import MAX_LABEL_LENGTH, TopicEdits
 
 MOST_REFERENCES = 2_000
-"""The most messages that one recall refers to."""
+"""The maximum number of messages that one recall refers to."""
 
 LONGEST_LABEL = 120
 
@@ -31,16 +31,17 @@ class Reference(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recall:
-    """What was said elsewhere about something, attached to a chat."""
+    """Messages of other chats about something, attached to a chat."""
 
     id: str
     label: str
     max_tokens: int
-    references: tuple[Reference, ...]  # the messages, best first; as many as could fit one day
-    found: int  # the number of messages that there were
+    # the messages, best first; more than fit, since some may be deleted later
+    references: tuple[Reference, ...]
+    found: int  # the number of messages that the source had
     # where they came from, as the command got it
     source: Mapping[str, Any] = field(default_factory=dict)
-    person: PersonId = OWNER  # who attached it: only what they may see is sent
+    person: PersonId = OWNER  # the person who attached it: only messages that they may see are sent
 
     def to_dict(self) -> JsonObject:
         """The JSON object to store."""
@@ -107,17 +108,17 @@ class FilterState:
     active_topics: tuple[str, ...] = ()
     embedding_search: bool | None = None  # the similarity switch; `None` until the user touches it
     pinned: tuple[MessageId, ...] = ()  # messages that are always in
-    hidden: tuple[MessageId, ...] = ()  # messages that are always out. No message is in both.
+    hidden: tuple[MessageId, ...] = ()  # messages that are always out; never pinned, too
     # names of the contexts that go with each message, in the order of attaching
     contexts: tuple[str, ...] = ()
     # what is recalled from other chats with each message, in the order of attaching
     recalls: tuple[Recall, ...] = ()
-    threshold: float | None = None  # the chat's own; `None` until the user moves it
+    threshold: float | None = None  # the chat's own threshold; `None` until the user sets it
     edits: TopicEdits = field(default_factory=TopicEdits)
-    role: str = ""  # the role that shapes the chat's turns; empty if none does
+    role: str = ""  # the role that shapes the chat's turns; empty for none
     role_targets: tuple[str, ...] = ()  # files and folders of the vault that its turns are about
-    # the model may look into notes, where the settings allow it; `None` until the user says: then
-    # it may if there are any
+    # True if the model may look into notes where the settings allow it; `None` until the user
+    # chooses: then it may if there are any
     file_tools: bool | None = None
 
     @classmethod
@@ -166,7 +167,7 @@ class FilterState:
     def select(self, labels: Iterable[str]) -> "FilterState":
         """Select these topics and no others; an empty list clears the filter.
 
-        Those that are selected already, in another order, are the same choice.
+        The same topics in another order are the same choice, and keep their order.
 
         Raises:
             ValueError: If a label is empty or too long, or there are too many.
@@ -189,21 +190,21 @@ class FilterState:
         return replace(self, embedding_search=enabled, active_topics=kept)
 
     def pin(self, ids: Iterable[MessageId]) -> "FilterState":
-        """Keep these messages in, whatever the filter says."""
+        """Always keep these messages in, regardless of the filter."""
         if set(ids := tuple(ids)) <= set(self.pinned):
             return self
         released = self.release(ids)
         return replace(released, pinned=tuple(dict.fromkeys((*released.pinned, *ids))))
 
     def hide(self, ids: Iterable[MessageId]) -> "FilterState":
-        """Keep these messages out, whatever the filter says."""
+        """Always keep these messages out, regardless of the filter."""
         if set(ids := tuple(ids)) <= set(self.hidden):
             return self
         released = self.release(ids)
         return replace(released, hidden=tuple(dict.fromkeys((*released.hidden, *ids))))
 
     def release(self, ids: Iterable[MessageId]) -> "FilterState":
-        """Neither pin nor hide these messages."""
+        """Unpin these messages, and no longer hide them."""
         gone = frozenset(ids)
         return replace(
             self,
@@ -265,7 +266,7 @@ class FilterState:
         return replace(self, role=name, role_targets=unique if name else ())
 
     def with_role(self, name: str | None) -> "FilterState":
-        """The state with another role for once; with `None` or its own, the same."""
+        """A copy of the state with another role; the state itself for `None` or its own role."""
         return self if name in {None, self.role} else self.take_role(name or "")
 
     def with_messages(self, messages: MessageTopics) -> "FilterState":
@@ -273,7 +274,7 @@ class FilterState:
         return replace(self, edits=replace(self.edits, messages=messages))
 
     def offer_files(self, *, on: bool) -> "FilterState":
-        """Let the model read files of the vault, or don't."""
+        """Allow or forbid the model to read files of the vault."""
         return replace(self, file_tools=on)
 
 
@@ -281,7 +282,7 @@ def merged(base: FilterState, theirs: FilterState, ours: FilterState) -> FilterS
     """A state with the changes of both sides, part by part; ours where both changed a part.
 
     Args:
-        base: What both sides started from.
+        base: The state that both sides started from.
     """
     if base == theirs:
         return ours
@@ -335,7 +336,7 @@ def _added(before: Iterable[T], after: Iterable[T]) -> list[T]:
 
 
 def check_threshold(threshold: float | None) -> None:
-    """Refuse a threshold that a chat could not have.
+    """Refuse an invalid threshold.
 
     Raises:
         InvalidParams: If it is not from -1 to 1.
@@ -358,6 +359,6 @@ def _recalls(value: object) -> tuple[Recall, ...]:
 
 
 def _strings(value: object) -> tuple[str, ...]:
-    """The texts of a list, each once; as many entries count as a chat has messages at most."""
+    """The texts among the first `MOST_MESSAGES` entries of a list, each once; none if no list."""
     entries = value[:MOST_MESSAGES] if isinstance(value, list) else []
     return tuple(dict.fromkeys(entry for entry in entries if isinstance(entry, str) and entry))

@@ -25,9 +25,10 @@ class TopicEdits:
     renamed: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     deleted: tuple[str, ...] = ()  # labels that are never shown
     added: tuple[str, ...] = ()  # labels that are always shown
-    # messages that stay in their topic, since the user has put them back
+    # messages that stay in their topic, since the user put them back
     settled: tuple[MessageId, ...] = ()
-    messages: MessageTopics = field(default_factory=MessageTopics)  # what was said of single ones
+    # the user's facts about single messages
+    messages: MessageTopics = field(default_factory=MessageTopics)
 
     @classmethod
     def from_dict(cls, document: object) -> "TopicEdits":
@@ -104,19 +105,19 @@ class TopicEdits:
         )
 
     def settle(self, ids: Iterable[MessageId]) -> "TopicEdits":
-        """Let messages stay in the topic that they are in; the newest ones if there are many."""
+        """Let messages stay in their current topic; only the newest `MAX_SETTLED` are kept."""
         settled = tuple(dict.fromkeys((*self.settled, *ids)))
         return replace(self, settled=settled[-MAX_SETTLED:])
 
     def label_of(self, found: str) -> str:
-        """The label of a topic that extraction calls `found`; empty if it is deleted."""
+        """The edited label of a topic that extraction calls `found`; empty if it is deleted."""
         names = {_folded(old): new for old, new in self.renamed.items()}
         label = names.get(_folded(found), found)
         is_gone = _folded(label) in {_folded(deleted) for deleted in self.deleted}
         return "" if is_gone else label
 
     def held(self, topics: Iterable[Topic]) -> Held:
-        """What is fixed about the topics of single messages, by the labels that these have."""
+        """The user's facts about single messages, by the current labels of these topics."""
         labels = {topic.id: topic.label for topic in topics if topic.id}
 
         def label_now(name: TopicName) -> str:
@@ -125,7 +126,7 @@ class TopicEdits:
         return self.messages.held(label_now)
 
     def apply(self, topics: Sequence[Topic], order: Sequence[MessageId]) -> tuple[Topic, ...]:
-        """The edited topics; added ones that were not found have a count of 0."""
+        """The topics with the edits; added topics that were not found have a count of 0."""
         places = {message_id: place for place, message_id in enumerate(order)}
         groups: dict[str, list[Topic]] = {}
         key_of: dict[str, str] = {}
@@ -159,13 +160,13 @@ def checked_label(label: str) -> str:
 
 
 def _in_whole(part: Topic, whole: Topic | None) -> Topic:
-    """A topic as a part of a wider one, which may have another name or id than before."""
+    """A topic as a part of a wider one, by the current id or label of that one."""
     parent_id = "" if whole is None or whole is part else whole.id or whole.label
     return part if parent_id == part.parent_id else replace(part, parent_id=parent_id)
 
 
 def _merged(group: Sequence[Topic], places: Mapping[MessageId, int]) -> Topic:
-    """One topic in place of several; its id, so its place and colour, are those of the largest."""
+    """One topic merged from several; it has the id of the largest, so its place and colour, too."""
     first, *others = group
     if not others:
         return first
@@ -183,7 +184,7 @@ def _merged(group: Sequence[Topic], places: Mapping[MessageId, int]) -> Topic:
 
 
 def _without_renames_of(renamed: Mapping[str, str], label: str) -> dict[str, str]:
-    """The renames, except those of `label`; a new label equal to it is spelled like it."""
+    """The renames except those of `label`; new labels equal to it but for case become `label`."""
     return {
         old: label if _folded(new) == _folded(label) else new
         for old, new in renamed.items()

@@ -20,7 +20,7 @@ MAX_STEPS = 100
 MAX_CHATS = 64
 
 UNKNOWN = "Last choice"
-"""A step that has no words of its own."""
+"""The words for a step whose own can't be made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class TopicEdit:
     after: tuple[Topic, ...]
 
     def undone(self, now: Sequence[Topic]) -> tuple[Topic, ...]:
-        """The topics without the edit; those that were found since then stay."""
+        """The topics without the edit; topics found since then stay."""
         if list(map(_shown, now)) == list(map(_shown, self.after)):
             return self.before
         old = {topic.label for topic in self.before}
@@ -60,7 +60,7 @@ class TopicMoves:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """Messages of which the user has said what they are about."""
+    """Messages that the user assigned to a topic, or to none."""
 
     before: tuple[Topic, ...]
     ids: frozenset[MessageId]
@@ -73,7 +73,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """A summary, or a clearing, that took the place of a chat's messages."""
+    """A summary or clearing that replaced messages of a chat."""
 
     message_id: MessageId
     words: str
@@ -87,12 +87,12 @@ class Step:
     after: FilterState
     # its edit of the topics; `None` if it was not about topics
     topics: TopicEdit | TopicMoves | Assignment | None = None
-    summary: Summary | None = None  # what it put in the place of messages; `None` if nothing
+    summary: Summary | None = None  # the summary that it made; `None` if it made none
     notes: tuple[str, ...] = ()  # the notes that it added to the chat's own context
 
     @property
     def words(self) -> str:
-        """What was done, for users, such as `Cats renamed to Pets`."""
+        """A description of the step for users, such as `Cats renamed to Pets`."""
         return said(self._words, UNKNOWN)
 
     def _words(self) -> str:
@@ -110,10 +110,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undoable:
-    """What a chat's undo takes back."""
+    """The steps of a chat that can be undone."""
 
     count: int = 0
-    words: str = ""  # what the last step did; empty if there is none
+    words: str = ""  # a description of the last step; empty if there is none
     moves: tuple[Move, ...] = ()  # the moves between topics, if these are the last step
 
 
@@ -160,7 +160,7 @@ class UndoSteps:
             self._steps[_key(chat_id)] = kept
 
     def undoable(self, chat_id: ChatId) -> Undoable:
-        """What can be undone."""
+        """The steps of a chat that can be undone."""
         steps = self._steps.get(_key(chat_id))
         if not steps:
             return Undoable()
@@ -178,7 +178,7 @@ def _key(chat_id: ChatId) -> tuple[ChatId, PersonId]:
 
 
 def difference_in_words(now: FilterState, before: FilterState) -> str:
-    """What undoing a step from `before` to `now` changes; `nothing` if they are equal."""
+    """The first part that undoing a step from `before` to `now` changes, or `nothing`."""
     changes = {
         "the topics": now.edits != before.edits,
         "the filter": now.active_topics != before.active_topics
@@ -207,7 +207,7 @@ def _moves_in_words(moves: Sequence[Move]) -> str:
 
 
 def _edit_in_words(edit: TopicEdit | TopicMoves) -> str:
-    """What an edit did to the topics; empty if their names are the same."""
+    """The change of an edit to the topics, in words; empty if their names are the same."""
     if isinstance(edit, TopicMoves):
         return ""
     before = {topic.label: topic.id for topic in edit.before}
@@ -226,7 +226,7 @@ def _edit_in_words(edit: TopicEdit | TopicMoves) -> str:
 
 
 def _change_in_words(before: FilterState, after: FilterState) -> str:
-    """What a step from `before` to `after` did."""
+    """The change of a step from `before` to `after`, in words."""
     if before.active_topics != after.active_topics:
         picked = [label for label in after.active_topics if label not in before.active_topics]
         left = [label for label in before.active_topics if label not in after.active_topics]

@@ -1,1 +1,1 @@
-"""What the next message would send, and what it would cost."""
+"""Forecasts of the next request of a chat, and of its cost."""

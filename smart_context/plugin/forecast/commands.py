@@ -1,4 +1,4 @@
-"""Commands that show what the next message would send, before it is sent."""
+"""Commands that show the next request of a chat before it is sent."""
 
 import asyncio
 import time
@@ -41,14 +41,14 @@ from smart_context.plugin.selection.last_request import (
 from smart_context.plugin.settings import ModelInUse
 
 NOTES_AGE_S = 60.0
-"""The oldest notes and files that the cost of a click counts with, so that it need not wait."""
+"""The maximum age of notes and files for the cost after a click, so that it is fast."""
 
 _NOTHING = Message(id=MessageId("draft"), role="user", content="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestCosts:
-    """Tells what chats' next requests cost."""
+    """Computes the cost of chats' next requests."""
 
     forecasts: Forecasts
     planner: RequestPlanner
@@ -73,13 +73,13 @@ class RequestCosts:
     async def told(
         self, forecast: Forecast, plan: TurnPlan, sent: int, fields: JsonObject
     ) -> tuple[CostResult, str]:
-        """The cost of a request, as clients get it, and why what was read is read again.
+        """The cost of a request, as clients get it, and why messages are read again.
 
-        The latter is empty if nothing is.
+        The reason is empty if none are.
 
         Args:
-            sent: Its tokens.
-            fields: All fields but the messages of another program's request.
+            sent: The tokens of the request.
+            fields: All fields of another program's request except its messages.
         """
         cache = self.model.cache(str(fields.get("model") or ""))
         last = await self.last_request(forecast.view.chat_id)
@@ -116,7 +116,7 @@ class RequestCosts:
         now = next((m for m in forecast.decision.candidates if m.id in ours), question)
         if before is None or before.role != now.role:
             return shared
-        if before == now:  # it was edited, so what was sent of it is not known
+        if before == now:  # an edited message: its text as it was sent is unknown
             return shared
         first, other = [texts_as_sent(message)[:1] for message in (before, now)]
         begun = shared_beginning(*first, *other) if first and other else ""
@@ -137,7 +137,7 @@ SAMPLE_CHARS = 160
 
 
 def topic_card(forecast: Forecast) -> JsonObject:
-    """Dates, tokens and samples of the messages that the picked topic keeps.
+    """The dates, tokens and samples of the messages that the picked topic keeps.
 
     Args:
         forecast: The chat's forecast with one topic picked.
@@ -170,7 +170,7 @@ def _closest(forecast: Forecast, positions: NDArray[np.intp]) -> list[int]:
 DraftOf = Callable[
     [str, Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]]], Awaitable[Message]
 ]
-"""Makes a message from its text, files and links, as a turn would send it."""
+"""Makes the message that a turn would send from its text, files and links."""
 
 MAX_ASKED = 2_000
 """The maximum number of messages whose reasons are given at once."""
@@ -180,20 +180,20 @@ _NEAR = 0.7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreviewCommands:
-    """Shows what would be sent; changes nothing."""
+    """Shows the next request; changes nothing."""
 
     forecasts: Forecasts
     costs: RequestCosts
     briefings: Briefings
     model: ModelInUse
-    ask_above: int  # the tokens above which the page asks before it sends; 0 is never
+    ask_above: int  # the page asks before it sends more tokens than this; 0 is never
     draft_of: DraftOf
     planner: RequestPlanner
     text_of: Callable[[str], Awaitable[str]]  # gives the whole text of an attached file, by its key
     # gives what another program sends besides the messages of its chat
     client_fields_of: Callable[[ChatId], Awaitable[JsonObject]]
 
-    async def preview(  # noqa: PLR0913, PLR0917 - a parameter for each thing that may differ
+    async def preview(  # noqa: PLR0913, PLR0917 - a parameter for each part that may differ
         self,
         chat_id: ChatId,
         message: str = "",
@@ -264,7 +264,7 @@ class PreviewCommands:
         return topic_card(forecast) | {"cost": cost}
 
     async def _cut(self, cut: CutText) -> JsonObject:
-        """An attached text that goes in part, with the tokens that it would take as a whole."""
+        """An attached text of which only a part is sent, with the tokens of the whole text."""
         text = await self.text_of(cut.key)
         tokens = await asyncio.to_thread(self.model.count_tokens, text)
         return {
@@ -284,7 +284,7 @@ class PreviewCommands:
         brief: bool,
         stream: bool = True,
     ) -> TurnPlan:
-        """The plan with what is added; complete, unless the costs of its parts are enough."""
+        """The plan with tools and images; complete unless a brief preview needs no body."""
         plan = await self.planner.with_added(plan, fields)
         if brief and not self._needs_completing(forecast, plan, fields):
             return plan
@@ -315,12 +315,12 @@ class PreviewCommands:
         else:
             await self.briefings.roles.check(role or "")
             found = await self.briefings.of(chat_id, message, state.with_role(role))
-        if forecast.view.is_of_client:  # a role's template words messages of the page only
+        if forecast.view.is_of_client:  # a role's template only rewords messages of the page
             return replace(found, message=message)
         return found
 
     async def _to_the_letter(self, forecast: Forecast, plan: TurnPlan) -> JsonObject:
-        """The reasons for each message, and the body."""
+        """The request word for word: its body, and each message with its reason and tokens."""
         body = await asyncio.to_thread(body_without_image_data, plan.body)
         rows = await asyncio.to_thread(all_rows, forecast, self.model.count_tokens)
         tokens = await asyncio.to_thread(
@@ -334,7 +334,7 @@ class PreviewCommands:
         }
 
     def _needs_completing(self, forecast: Forecast, plan: TurnPlan, fields: JsonObject) -> bool:
-        """True if the costs of the parts may not tell what is sent."""
+        """True if messages are joined or may not fit, so the costs of the parts are not enough."""
         window = self.planner.window(plan, fields)
         if self.planner.joins_messages(plan, fields):
             return True
@@ -344,7 +344,7 @@ class PreviewCommands:
         return parts.total + forecast.around > window.tokens * _NEAR
 
     async def _parts(self, forecast: Forecast, plan: TurnPlan) -> dict[str, int]:
-        """The tokens by part, which sum up to those of the body, if there is one."""
+        """The tokens by part; if there is a body, they sum up to its tokens."""
         count = self.model.count_tokens
         tokens = forecast.tokens_of(plan, count)
         if not plan.body:
@@ -387,7 +387,7 @@ def body_without_image_data(body: JsonObject) -> JsonObject:
 
 
 def without_image_data(prompt: Iterable[PromptMessage]) -> list[PromptMessage]:
-    """The prompt with each image as its type and size only; nobody reads image data as text."""
+    """The prompt with only the type and size of each image, since image data is unreadable."""
     return [
         {**entry, "content": [_without_data(part) for part in entry["content"]]}
         if isinstance(entry["content"], list)

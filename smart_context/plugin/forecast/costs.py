@@ -1,6 +1,7 @@
-"""What a request costs: the tokens of each message, counted once, and the tokens by part.
+"""The costs of a request: the tokens of each message, counted once, and the tokens by part.
 
-A preview is asked for at each keystroke, and a long chat has ten thousand messages.
+Counted once since the page asks for a preview at each keystroke, and long chats have ten thousand
+messages.
 """
 
 import threading
@@ -37,7 +38,7 @@ PART_NAMES: Mapping[str, str] = {
     "message": "This message",
     "results": "Tool results",
 }
-"""The names that people read for the parts of a request, in the order in which they are sent."""
+"""The names of the parts of a request for people, in the order in which the parts are sent."""
 
 MAX_CHATS = 8
 
@@ -51,12 +52,12 @@ class TokensByPart:
     role: int = 0  # the chat's role with its files
     contexts: int = 0
     recalls: int = 0  # messages of other chats
-    tools: int = 0  # what the model may call
+    tools: int = 0  # the tools that the model may call
     attachments: int = 0  # files and links of messages
     summary: int = 0
     history: int = 0  # all other messages
     message: int = 0  # the question
-    results: int = 0  # what the model called in this turn, with the results
+    results: int = 0  # the model's tool calls in this turn, with their results
 
     @property
     def total(self) -> int:
@@ -72,9 +73,9 @@ NO_TOKENS = TokensByPart()
 
 
 def settled(parts: Mapping[str, int], total: int) -> dict[str, int]:
-    """The parts of a request whose texts are joined here and there, so that they sum up to all.
+    """The parts with tokens adjusted to sum up to `total`, since some texts are joined when sent.
 
-    What joining adds, or saves, goes to the largest part.
+    The tokens that joining adds or saves go to the largest part.
     """
     largest = max(parts, key=lambda name: parts[name], default="history")
     difference = total - sum(parts.values())
@@ -87,7 +88,7 @@ class Costs:
 
     tokens: NDArray[np.int64]  # shape (n,). The tokens of each message as it is sent.
     parts: NDArray[np.int8]  # shape (n,). Indices into `HISTORY_PARTS`.
-    # text that people don't see, by the position of its message
+    # hidden text, by the position of its message
     hidden_text: dict[int, tuple[HiddenText, ...]]
 
     def extended(self, same: int, counted: Sequence["_Counted"]) -> "Costs":
@@ -116,14 +117,15 @@ class _Counted:
 
 
 _Key = tuple[ChatId, bool, CountTokens]
-"""A chat, whether its model is given calls and results in plain text, and what counts tokens."""
+"""A chat; True if its model is given calls and results in plain text; and the token counter."""
 
 
 class TokenLedger:
     """Remembers the costs of the messages of the last chats.
 
     Args:
-        counter: Gives the counter of now: another one when the model is another, or has learned.
+        counter: Gives the current token counter: a new one when the model changes, or its counter
+            has learned.
     """
 
     def __init__(self, counter: Callable[[], CountTokens]) -> None:
@@ -135,7 +137,7 @@ class TokenLedger:
     def uncounted(
         self, chat_id: ChatId, messages: Sequence[Message], *, as_text: bool = False
     ) -> int:
-        """The number of characters that `costs` would have to count."""
+        """The number of characters whose tokens `costs` would have to count."""
         key = chat_id, as_text, self._counter()
         with self._lock:
             known = self._chats.get(key, {})
@@ -146,7 +148,7 @@ class TokenLedger:
     def costs(
         self, chat_id: ChatId, messages: Sequence[Message], *, as_text: bool = False
     ) -> Costs:
-        """The costs of these messages; counts those that are new or have changed.
+        """The costs of these messages; counts only new and changed ones.
 
         Args:
             as_text: The model is given calls and results in plain text.
@@ -180,7 +182,7 @@ def _counted(message: Message, count_tokens: CountTokens, as_text: bool) -> _Cou
 
 
 def history_tokens(decision: Decision, costs: Costs, attached: Mapping[int, int]) -> TokensByPart:
-    """The tokens of the history in a request: no role, no contexts and no question yet.
+    """The tokens of the history in a request, without role, contexts and question.
 
     Args:
         costs: The costs of the decision's candidates.
@@ -203,7 +205,7 @@ def history_tokens(decision: Decision, costs: Costs, attached: Mapping[int, int]
 def attached_tokens(
     view: ChatView, decision: Decision, costs: Costs, count_tokens: CountTokens
 ) -> dict[int, int]:
-    """The tokens that files and links add to the user's messages that carry them, by position."""
+    """The tokens that files and links add to each of the user's messages, by its position."""
     is_in = decision.selection.reasons.is_in
     carriers = {
         message.id: position

@@ -1,4 +1,4 @@
-"""Forecasts of what a chat's next message would send, kept until something changes.
+"""Forecasts of a chat's next request, kept until something changes.
 
 The page asks at each keystroke; typing changes neither the history nor the notes.
 """
@@ -45,16 +45,16 @@ from smart_context.storage.ports import Chats
 
 MAX_FORECASTS = 48
 MAX_IDS = 500
-"""The maximum number of messages that a difference names, each way."""
+"""The maximum number of added, and of removed, messages that a difference names."""
 
 MAX_PLACES = 50
 """The maximum number of places with hidden text that are listed."""
 
 BRIEFING_AGE_S = 2.0
-"""How old the notes and files of a preview may be."""
+"""The maximum age of the notes and files of a preview."""
 
 COUNTED_AT_ONCE = 20_000
-"""Characters that are counted without leaving the event loop."""
+"""The most characters whose tokens are counted in the event loop; more are in a thread."""
 
 ForecastKey = tuple[tuple[str, ...] | None, float | None]
 """Topics and threshold instead of the chat's own."""
@@ -95,7 +95,7 @@ class Forecast:
 
     @cached_property
     def unpicked_topics(self) -> dict[MessageId, str]:
-        """The topic of each message that is about none of the picked ones."""
+        """The topic of each message that is in no picked topic, by the message's id."""
         picked = set(self.view.sidecar.state.active_topics)
         topics = self.view.sidecar.topics
         chosen = {topic.id or topic.label for topic in topics if topic.label in picked}
@@ -126,7 +126,7 @@ class Forecast:
         return self.chosen_topics.get(message_id, "") if kind is ReasonKind.APART else ""
 
     def reason_at(self, position: int) -> Reason:
-        """Why a candidate is in or out; of one that is about another topic, about which."""
+        """The reason why a candidate is in or out, with the other topic that it is about."""
         reason = self.decision.selection.reasons.at(position)
         message = self.decision.candidates[position]
         return reason._replace(detail=self.other_topic(message.id, reason.kind))
@@ -149,7 +149,7 @@ class Forecast:
         return plan.briefing.parts(count_tokens, before, plan.added.tools_prompt)
 
     def head(self, plan: TurnPlan, count_tokens: CountTokens) -> Head:
-        """What comes before the messages of the request."""
+        """The head of the request: its parts before the messages."""
         added = plan.added
         _, *parts = self._system_parts(plan, count_tokens)
         tools = added.tools, _counted(added.tools, count_tokens)
@@ -167,7 +167,7 @@ class Forecast:
         return int(self.costs.tokens[~self.decision.selection.reasons.is_in].sum())
 
     def of(self, plan: TurnPlan, count_tokens: CountTokens) -> "Forecast":
-        """The forecast of what a plan leaves of the messages that were decided on."""
+        """The forecast with the decision of a plan, which may leave out more messages."""
         if plan.decision is self.decision:
             return self
         attached = attached_tokens(self.view, plan.decision, self.costs, count_tokens)
@@ -180,7 +180,7 @@ class Forecast:
         message = count_tokens(text) if text.strip() else 0
         files = count_tokens(plan.attached) if plan.attached and plan.attached in text else 0
         theirs = self._own_system
-        known = system_tokens(theirs, count_tokens)  # it is a message of the history
+        known = system_tokens(theirs, count_tokens)  # already counted as a message of the history
         parts = self._system_parts(plan, count_tokens)
         before, instructions, role, contexts, recalls, tools = [tokens for _, tokens in parts]
         return replace(
@@ -197,7 +197,7 @@ class Forecast:
         )
 
     def hidden_places(self, system_prompt: str, message: str) -> list[HiddenPlace]:
-        """Where the request holds hidden text, in the order in which it is sent."""
+        """The places in the request with hidden text, in the order in which they are sent."""
         is_in = self.decision.selection.reasons.is_in
         found = hidden_places_in(system_prompt)
         for position, hidden in self.costs.hidden_text.items():
@@ -228,7 +228,7 @@ class _KeptBriefing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecasts:
-    """Makes forecasts, and remembers the last ones."""
+    """Makes forecasts, and remembers the latest ones."""
 
     chats: Chats
     sidecars: Sidecars
@@ -237,7 +237,7 @@ class Forecasts:
     briefings: Briefings
     ledger: TokenLedger
     count_tokens: CountTokens
-    as_text: Callable[[], bool]  # True if it is given calls and results in plain text
+    as_text: Callable[[], bool]  # True if the model is given calls and results in plain text
     clock: Callable[[], float] = time.monotonic  # a monotonic clock, in seconds
     _kept: LRUCache[tuple[ChatId, ForecastKey, bool], _Kept] = field(
         init=False,
@@ -268,17 +268,17 @@ class Forecasts:
         if kept and is_same and kept.topics == public:
             return kept.forecast
         forecast = await self._decide(chat_id, wanted)
-        if not forecast.decision.problem:  # else the next try may succeed
+        if not forecast.decision.problem:  # otherwise the next try may succeed
             self._kept[key] = _Kept(forecast, stored, public, sidecar)
         return forecast
 
     async def briefing(
         self, chat_id: ChatId, message: str, state: FilterState, age_s: float = BRIEFING_AGE_S
     ) -> Briefing:
-        """What goes with a message, from notes and files read at most `age_s` seconds ago.
+        """The briefing of a message, from notes and files read at most `age_s` seconds ago.
 
-        They are read again after that time rather than at each keystroke: `git add` sends no event,
-        and some vaults can't be watched.
+        After that time they are read again, since `git add` sends no event, and some vaults can't
+        be watched. Each keystroke would be too often.
         """
         chosen = (state.contexts, state.recalls, state.role, state.role_targets)
         key = chat_id, person_asking()  # each person has contexts of their own
@@ -291,7 +291,7 @@ class Forecasts:
         return briefing
 
     def forget_briefings(self) -> None:
-        """Read notes and contexts again the next time, since some have changed."""
+        """Read notes and contexts again for the next briefing, since some have changed."""
         self._kept_briefings.clear()
 
     async def with_costs(self, view: ChatView, decision: Decision) -> Forecast:
@@ -302,7 +302,7 @@ class Forecasts:
     def plan(
         self, forecast: Forecast, question: Message, briefing: Briefing, attached: str = ""
     ) -> TurnPlan:
-        """What a turn with this question would send.
+        """The plan of a turn with this question.
 
         Args:
             attached: The part of the question that holds attached texts.

@@ -1,7 +1,7 @@
 """Text that people don't see but a model reads: invisible characters and HTML comments.
 
-In notes and messages of strangers it can carry instructions. It is reported, not removed: what was
-written is sent unchanged.
+In notes and messages of strangers it can carry instructions. It is reported but not removed: texts
+are sent unchanged.
 """
 
 import re
@@ -52,7 +52,7 @@ class HiddenText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HiddenPlace:
-    """Where a request holds hidden text."""
+    """A place in a request with hidden text."""
 
     where: str  # in words, or the path of a note
     hidden: HiddenText
@@ -70,9 +70,9 @@ class HiddenPlace:
 
 
 def find_hidden_text(text: str) -> tuple[HiddenText, ...]:
-    """The hidden text in a text, by kind; fast for the many texts that have none.
+    """The hidden text in a text, by kind; fast for the many texts without any.
 
-    Characters that join, shape or order visible ones don't count where they do so.
+    Characters that join, shape or order visible ones don't count where they have that effect.
     """
     if text.isascii() and _COMMENT not in text:
         return ()
@@ -119,7 +119,7 @@ def _name(character: str) -> str:
 def _by_source(text: str) -> Iterator[tuple[str, str]]:
     """The pieces of a system prompt, each with the note or chat that it comes from.
 
-    The search continues after an end mark, so that what is quoted can't fake another's heading.
+    The search continues after an end mark, so that a quoted text can't fake another's heading.
     """
     if text.isascii() and _COMMENT not in text:
         return

@@ -1,6 +1,6 @@
-"""The plan of a turn: what it sends and why, made as turns do, with the current tools and window.
+"""The plan of a turn: its request with the reasons for it, for the current tools and window.
 
-A turn of the page, one of another program, a preview and a replay each make one.
+Turns of the page and of other programs, previews and replays each make one.
 """
 
 import asyncio
@@ -37,24 +37,24 @@ _NO_FIELDS: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnPlan:
-    """What one turn sends, and why; carried to its request, preview and receipt."""
+    """The request of one turn with the reasons for it; its preview and receipt use it, too."""
 
     view: ChatView  # the chat as the turn finds it
-    decision: Decision  # which of its messages go
-    settings: FilterSettings  # those by which that was decided
-    question: Message  # as it is stored, or would be
-    # what goes besides, and the question as it is sent
+    decision: Decision  # which of its messages are sent
+    settings: FilterSettings  # the settings of that decision
+    question: Message  # as it is or would be stored
+    # role, contexts and so on, and the question as it is sent
     briefing: Briefing = field(default_factory=Briefing)
     system: str = ""  # the system prompt before role and contexts
     attached: str = ""  # the part of the question that holds attached texts
-    added: AddedTexts = NOTHING_ADDED  # what tools and images add
+    added: AddedTexts = NOTHING_ADDED  # the texts that tools and images add
     body: JsonObject = field(default_factory=dict)  # the whole request; empty until it is complete
-    problem: str = ""  # why that can't be sent, for people; empty if it can
-    asked_at: float = 0.0  # when, in seconds since 1970; 0 if it is not
+    problem: str = ""  # why the request can't be sent, for people; empty if it can
+    asked_at: float = 0.0  # the time of the request in seconds since 1970; 0 if it was not made
 
     @property
     def state(self) -> FilterState:
-        """The choices by which it goes."""
+        """The user's choices behind the plan."""
         return self.view.sidecar.state
 
     @property
@@ -97,14 +97,14 @@ class RequestPlanner:
         return self.files.is_fenced or not self.context.requests.takes_tools
 
     def window(self, plan: TurnPlan, fields: Mapping[str, Any]) -> Window | None:
-        """The window of its model; `None` if it is unknown, or does not shorten the request."""
+        """The window of the plan's model; `None` if unknown or if it does not limit the request."""
         requests = self.context.requests
         return (
             requests.window_of_client(_model(fields)) if plan.view.is_of_client else requests.window
         )
 
     def joins_messages(self, plan: TurnPlan, fields: Mapping[str, Any]) -> bool:
-        """True if messages of one role in a row go as one, since its model demands it."""
+        """True if the plan's model needs consecutive messages of one role joined into one."""
         requests = self.context.requests
         if plan.view.is_of_client:
             return requests.order_of_client(_model(fields)) is not SpeakingOrder.ANY
@@ -119,7 +119,7 @@ class RequestPlanner:
     async def request(self, plan: TurnPlan) -> Request:
         """The request with the tools that a turn would offer; a client's has its own.
 
-        Its images are empty: what they cost is known without reading them.
+        Its images are empty, since their tokens are known without reading them.
         """
         request, requests = plan.request, self.context.requests
         if request.is_of_client:
@@ -133,7 +133,7 @@ class RequestPlanner:
         )
 
     async def with_added(self, plan: TurnPlan, fields: Mapping[str, Any]) -> TurnPlan:
-        """The plan with what tools and images add to its request; see `completed`."""
+        """The plan with the texts that tools and images add to its request; see `completed`."""
         if plan.view.is_of_client:
             return replace(plan, added=added_by_client(fields))
         return replace(plan, added=added_texts(await self.request(plan)))
@@ -141,11 +141,11 @@ class RequestPlanner:
     async def completed(
         self, plan: TurnPlan, *, streamed: bool = True, fields: Mapping[str, Any] = _NO_FIELDS
     ) -> TurnPlan:
-        """The plan with the body that a turn would send, without what does not fit.
+        """The plan with the body that a turn would send, without the parts that do not fit.
 
         Args:
-            streamed: The answer would come piece by piece.
-            fields: All fields but the messages of another program's request.
+            streamed: True if the answer would come piece by piece.
+            fields: All fields of another program's request except its messages.
         """
         if plan.view.is_of_client:
             return await self._of_client(plan, fields)
@@ -158,14 +158,14 @@ class RequestPlanner:
         return replace(_as_made(plan, made), added=added_texts(made), body=body, problem=problem)
 
     async def _of_client(self, plan: TurnPlan, fields: Mapping[str, Any]) -> TurnPlan:
-        """Another program's request: we add no tools, no limit and no images."""
+        """The completed plan of another program's request; we add no tools, limit or images."""
         window, added = self.window(plan, fields), added_by_client(fields)
         beside = added.tokens_beside(window.count) if window else 0
         order = self.context.requests.order_of_client(_model(fields))
         whole = replace(plan.request, order=order, beside=beside)
         try:
             made = await within(window, whole)
-        except RequestTooLong:  # then all of it goes, and its provider has the last word
+        except RequestTooLong:  # then all of it is sent, and the provider decides
             made = whole
         body = request_body(fields, await asyncio.to_thread(made.messages))
         return replace(_as_made(plan, made), added=added, body=body)
@@ -177,7 +177,7 @@ def _model(fields: Mapping[str, Any]) -> str:
 
 
 def _as_made(plan: TurnPlan, made: Request) -> TurnPlan:
-    """The plan without what its request was shortened by."""
+    """The plan without the parts that were left out of its request."""
     left_out = {m.id for m in plan.decision.messages} - {m.id for m in made.history}
     lacks_attached = made.optional_prompt != plan.briefing.attached
     return plan.without(frozenset(left_out), lacks_attached=lacks_attached)

@@ -1,4 +1,4 @@
-"""The messages of a forecast as clients get them: in or out, why, at what cost."""
+"""The messages of a forecast as clients get them: in or out, with reason and tokens."""
 
 from collections.abc import Collection, Iterator
 
@@ -20,7 +20,7 @@ def candidate_rows(forecast: Forecast) -> list[JsonObject]:
 
 
 def all_rows(forecast: Forecast, count_tokens: CountTokens) -> list[JsonObject]:
-    """All messages in the order of the chat, those behind a summary among them."""
+    """All messages in the order of the chat, including those behind a summary."""
     decided = candidate_rows(forecast)
     absent = {row["id"]: row for row in _absent_rows(forecast, count_tokens)}
     if not absent:

@@ -1,4 +1,4 @@
-"""Named contexts as clients get them: what goes in at each depth, why the rest is left out."""
+"""Named contexts as clients get them: their content at each depth, and why texts are left out."""
 
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
@@ -116,12 +116,12 @@ def chat_of(key: str) -> str:
 
 
 def owner_of(key: str) -> Owned:
-    """What a context belongs to: its chat, if it is a chat's own, or itself."""
+    """The owned thing of a context: its chat if it is a chat's own context, else the context."""
     return Owned("chat", chat) if (chat := chat_of(key)) else Owned("context", key)
 
 
 def _owners(*keys: str) -> Iterable[Owned]:
-    """What belongs to whom under these names, and under those that they are stored by."""
+    """The owned things of contexts, by these names and by the names that they are stored under."""
     return [owner_of(name) for key in keys for name in {key, " ".join(key.split())}]
 
 
@@ -129,10 +129,10 @@ NamesContext = Names(_owners)
 """Marks a parameter that is a context's key."""
 
 NamesOwnContext = Names(lambda key: [o._replace(only_theirs=True) for o in _owners(key)])
-"""Marks such a key for a command that only the context's own person may give."""
+"""Marks a context's key for a command that only the context's own person may give."""
 
 NamesContexts = Names(lambda keys: _owners(*keys))
-"""Marks a parameter that is a list of such keys."""
+"""Marks a parameter that is a list of contexts' keys."""
 
 
 def share_document(share: ContextShare, problem: str = "") -> JsonObject:
@@ -151,7 +151,7 @@ def share_document(share: ContextShare, problem: str = "") -> JsonObject:
 
 
 def why_missing(contexts: SmartContexts, name: str) -> str:
-    """Why a listed name leads to no text, for people."""
+    """The reason why no text was found for a listed name, for people."""
     try:
         for spelled in (name, f"{name}.md"):
             if confine(contexts.root, spelled).is_file() and isinstance(
@@ -173,7 +173,7 @@ def why_missing(contexts: SmartContexts, name: str) -> str:
 
 
 def _links_among(contexts: SmartContexts, snapshot: Snapshot) -> list[list[str]]:
-    """The links between the notes that go in, each as source and target."""
+    """The links between the notes in a snapshot, each as source and target."""
     keys = (key for texts in snapshot.items.values() for key in texts)
     paths = list(dict.fromkeys(path_of(key) for key in islice(keys, DRAWN_NOTES)))
     known = set(paths)
@@ -211,7 +211,7 @@ def _depth_document(
 
 
 def _bounded_counter(count_tokens: CountTokens) -> CountTokens:
-    """A counter that is exact up to a limit, then estimates."""
+    """A token counter that is exact up to `_COUNTED_EXACTLY` characters, then estimates."""
     counted = 0
 
     def count(text: str) -> int:
@@ -238,7 +238,7 @@ class ContextChanges:
         self._listeners.append(listener)
 
     def chat_changed(self, chat_id: str) -> None:
-        """Announce that a chat uses other contexts, or its own has other notes."""
+        """Announce that a chat uses other contexts, or that its own context has other notes."""
         self._announce({"chat_id": chat_id}, None)
 
     def context_changed(self, key: str) -> None:

@@ -1,7 +1,7 @@
 """Tools with which a model reads files of the vault while it answers.
 
-It sees no hidden files, nothing that an ignore file names, and nothing outside the vault. What it
-gets is enclosed in marks that the content can't contain; see docs/contexts.md.
+Hidden files, files that an ignore file names, and files outside the vault can't be read. The text
+of a file is enclosed in marks that it can't contain; see docs/contexts.md.
 """
 
 import difflib
@@ -64,11 +64,11 @@ class FileTools:
     models: Callable[[], Models]  # gives the models in use; the embedded chat model takes no tools
 
     async def offered(self, state: FilterState, request: Request) -> Sequence[Tool]:
-        """The tools for one turn of a chat, which share its limits; none if files are off."""
+        """The tools for one turn of a chat, which share its limits; none if not offered."""
         return self.for_turn() if await self.are_offered(state, request) else ()
 
     async def are_offered(self, state: FilterState, request: Request) -> bool:
-        """True if the user wants it; without a word from them, if there is a file to look into.
+        """True if the user allows the tools, or has not chosen and there are files to read.
 
         Tools take hundreds of tokens, and small models answer worse with them.
         """
@@ -91,8 +91,8 @@ class FileTools:
         return self.mode != "off" and not self.models().chat_is_embedded
 
     def for_turn(self) -> list[Tool]:
-        """The tools of one turn, with a shared count of what it reads."""
-        base = os.path.abspath(self.root)  # noqa: PTH100 - by letters, as the reader
+        """The tools of one turn, which count together what it reads."""
+        base = os.path.abspath(self.root)  # noqa: PTH100 - links stay, as for the reader
         reading = _Reading(self, base)
         return [
             Tool(
@@ -205,7 +205,7 @@ class _Reading:
         return left
 
     async def _text_of(self, request: str) -> tuple[str, str]:
-        """The absolute path to show, and the text."""
+        """The absolute path of a file, to be shown, and its text."""
         if text := await self.tools.attached(request):
             return str(self.root / request), text
         path = _relative(self.root, request)
@@ -231,7 +231,7 @@ class _Reading:
         return key, text
 
     def _absent(self, path: str) -> str:
-        if os.path.isdir(self.root / path):  # noqa: PTH112 - never raises, whatever the name
+        if os.path.isdir(self.root / path):  # noqa: PTH112 - never raises, for any name
             return f"{path!r} is a folder; call list_files."
         paths = list(readable_files(self.root, without=self.tools.without))
         close = ", ".join(map(repr, _like(path, paths)))

@@ -147,7 +147,7 @@ class NamedContexts:
             raise CommandFailed(NOBODY_ELSE)
         name = checked_key(key)
         if not shared:
-            self.changes.context_changed(name)  # while those it was shared with can still hear it
+            self.changes.context_changed(name)  # while the people it was shared with are still told
         await self.notes.ask(lambda _: sharing.share(name, shared=shared))
         self.changes.context_changed(name)
         return {"key": name, "shared": shared}
@@ -243,16 +243,16 @@ def _listed(contexts: SmartContexts, key: str) -> ContextResult:
 
 SUGGESTED_NOTES = 6
 SHORTLIST = 200
-"""Notes that share words with the topics and get their vectors first."""
+"""The number of notes that share words with a topic and get their vectors first."""
 
 PATIENCE_S = 0.7
-"""How long an answer waits for missing vectors."""
+"""Time that an answer waits for missing vectors."""
 
 CLOSE_ENOUGH = 0.25
-"""Least similarity of a suggested note: unrelated notes seldom reach it."""
+"""Minimum similarity of a suggested note; unrelated notes seldom reach it."""
 
 BESIDE_THE_BEST = 0.4
-"""Least similarity as a share of the best note's."""
+"""Minimum similarity of a suggested note, as a share of the best note's."""
 
 WORDS_ONLY = "The embedding model did not answer, so these notes were found by shared words only."
 
@@ -294,7 +294,7 @@ class Suggestions:
         }
 
     async def _closest(self, queries: Sequence[str]) -> tuple[Close, str]:
-        """The notes that are close to at least one query, and a remark for people."""
+        """The notes close to at least one query, and a remark for people."""
         hits = [await self._vault.sharing_words(query, SHORTLIST) for query in queries]
         shares: list[Close] = [{stamp[0]: share for stamp, share in found} for found in hits]
         try:
@@ -336,7 +336,7 @@ class Suggestions:
 
 
 def _queries(view: ChatView) -> list[str]:
-    """The selected topics with their keywords, else all topics, else the questions."""
+    """The selected topics with their keywords, else all topics, else the newest questions."""
     active, others = queries_of(view)
     topics = [" ".join((topic.label, *topic.keywords)) for topic in active or others]
     asked = (message.text for message in reversed(view.messages) if message.role == "user")
@@ -344,7 +344,7 @@ def _queries(view: ChatView) -> list[str]:
 
 
 def _in_turn(hits: Sequence[Sequence[tuple[FileStamp, float]]]) -> list[FileStamp]:
-    """The best hit of each query, then the second best of each, and so on; each once."""
+    """The best hit of each query, then the second best of each, and so on, without repeats."""
     longest = max(map(len, hits), default=0)
     ranked = (found[rank][0] for rank in range(longest) for found in hits if rank < len(found))
     return list(dict.fromkeys(ranked))

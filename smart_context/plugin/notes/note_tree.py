@@ -20,7 +20,7 @@ NOT_TEXT = re.compile(
 """Endings of files that are not text, so contexts can't take them."""
 
 _ATTACHABLE = re.compile(r"\.(?:png|jpe?g|gif|webp|pdf|docx)\Z", re.IGNORECASE)
-"""Endings of other files that can be attached to a message."""
+"""Endings of non-text files that can be attached to a message."""
 
 
 _Rank = tuple[int, int, str]
@@ -30,7 +30,7 @@ _Rank = tuple[int, int, str]
 class TreeRow:
     """A row of the tree."""
 
-    path: str  # its name in contexts; a folder's ends in `/`
+    path: str  # its name in contexts; ends in `/` for a folder
     name: str  # its last part, without `.md`
     # a folder, a note with an outline, or another text file
     kind: Literal["folder", "note", "file"]
@@ -169,7 +169,7 @@ class Excerpt:
     """Some lines of a text."""
 
     text: str  # the lines; the first and the last may be incomplete
-    note: str  # which lines these are, and how to get the next; empty for a whole text
+    note: str  # the numbers of the lines, and how to get the next; empty for a whole text
 
 
 def excerpt(

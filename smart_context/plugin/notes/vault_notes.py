@@ -16,7 +16,7 @@ from smart_context.vault.index.vault_index import VaultIndex
 from smart_context.vault.markdown.front_matter import front_matter_end
 
 LISTING_FRESH_S = 3.0
-"""How long a list of files is reused in a vault that can't be watched."""
+"""Time for which a list of files is reused in a vault that can't be watched."""
 
 T = TypeVar("T")
 
@@ -25,7 +25,7 @@ class VaultNotes:
     """Answers questions about the notes.
 
     Args:
-        on_change: Called with what changed, once the vault is in use.
+        on_change: Called with the changes of the vault once it is in use.
     """
 
     def __init__(

@@ -1,1 +1,1 @@
-"""Receipts: what was sent, what was not, and why."""
+"""Receipts: the messages that were sent and left out in each turn, and why."""

@@ -1,4 +1,4 @@
-"""Commands that list, show, compare and replay receipts, and sum up what they cost."""
+"""Commands that list, show, compare and replay receipts, and sum up their costs."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -62,12 +62,12 @@ class Replays:
     async def replay(
         self, chat_id: ChatId, receipt: Receipt, changes: Mapping[str, Any], model: str
     ) -> Receipt:
-        """What a turn would have sent with other settings, from the current chat and notes.
+        """The receipt of a turn if it had other settings, from the current chat and notes.
 
         Args:
-            receipt: The turn, and the settings that are not changed.
-            changes: Settings by their receipt keys.
-            model: Counts its tokens.
+            receipt: The receipt of the turn, with the settings that are not changed.
+            changes: The changed settings, by their receipt keys.
+            model: The model to count tokens for.
 
         Raises:
             CommandFailed: If the turn's question is no longer in the chat.
@@ -118,9 +118,9 @@ class Replays:
         """The plan of a question.
 
         Args:
-            question: As it is stored.
-            sent: As it is sent, with what is attached; a role's template words messages of the
-                page only.
+            question: The question as it is stored.
+            sent: The question as it is sent, with attached texts; a role's template only rewords
+                messages of the page.
             system: The system prompt before role and contexts.
         """
         if view.is_of_client:
@@ -138,7 +138,7 @@ class Replays:
     async def _as_it_was(
         self, chat_id: ChatId, receipt: Receipt
     ) -> tuple[ChatView, Message, Message]:
-        """The chat, the question as it is stored, and as it was sent."""
+        """The chat at the turn, the question as it is stored, and as it was sent."""
         question = MessageId(receipt.question)
         stored, others = await self.chats.snapshot(chat_id, SOURCE)
         asked = _without_later_summaries(_up_to(stored, question), receipt)
@@ -151,14 +151,14 @@ class Replays:
 
 
 def under(view: ChatView, wanted: Mapping[str, Any]) -> tuple[ChatView, FilterSettings]:
-    """A chat under the choices in a receipt's settings, and the plugin's settings among them."""
+    """A chat with the choices of a receipt's settings, and the plugin's settings in them."""
     state = FilterState.from_dict({**wanted, "active_topics": wanted.get("topics")})
     known = {name: wanted[key] for key, name in _OF_SETTINGS.items() if key in wanted}
     return replace(view, sidecar=replace(view.sidecar, state=state)), FilterSettings(**known)
 
 
 def changes_of(**given: Any) -> dict[str, Any]:
-    """The settings that are given; topics count for nothing without the search for them."""
+    """The settings that are given; topics also switch the similarity search on."""
     changes = {name: value for name, value in given.items() if value is not None}
     if changes.get("topics"):
         changes.setdefault("embedding_search", True)
@@ -166,7 +166,7 @@ def changes_of(**given: Any) -> dict[str, Any]:
 
 
 def _without_later_summaries(messages: Sequence[Message], receipt: Receipt) -> Sequence[Message]:
-    """The messages without summaries that were made after the turn, which are put before it."""
+    """The messages without later summaries, since those are stored before the turn."""
     known = {row.id for row in receipt.rows}
     return [message for message in messages if not message.is_summary or message.id in known]
 
@@ -322,7 +322,7 @@ class ReceiptCommands:
         return await asyncio.to_thread(tokens_by_message, prompt or (), self.count_tokens)
 
     async def _rebuilt_prompt(self, chat_id: ChatId, receipt: Receipt) -> list[JsonObject] | None:
-        """A request that was too long to store, if chat and notes still produce the same one."""
+        """The messages of a request too long to store; `None` if they can't be rebuilt."""
         try:
             made = await self.replays.replay(chat_id, receipt, {}, receipt.models.get("chat", ""))
         except SmartContextError:
@@ -333,7 +333,7 @@ class ReceiptCommands:
 
 
 def named_receipt(receipts: Sequence[Receipt], name: str | None) -> Receipt:
-    """The newest receipt, or the one of that turn, question or answer.
+    """The newest receipt, or the one with this turn, question or answer.
 
     Raises:
         CommandFailed: If there is none.

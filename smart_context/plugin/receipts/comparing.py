@@ -56,15 +56,15 @@ MakePlan = Callable[[], Awaitable[TurnPlan]]
 class Answer:
     """One side of a comparison."""
 
-    text: str = ""  # as far as it has arrived
-    receipt: Receipt | None = None  # what was sent for it; `None` if nothing was
-    turn: Turn | None = None  # the turn that no chat has; `None` for an answer that the chat has
-    error: str = ""  # why it failed, for people; empty if it did not
+    text: str = ""  # the part that has arrived
+    receipt: Receipt | None = None  # the receipt of its request; `None` if nothing was sent
+    turn: Turn | None = None  # a turn outside of the chat; `None` for an answer in the chat
+    error: str = ""  # why it failed, for people; empty if it has not failed
     is_stopped: bool = False
 
     @property
     def can_be_kept(self) -> bool:
-        """True if the chat has it, or some of it has arrived."""
+        """True if the chat has the answer already, or if some of it has arrived."""
         return self.turn is None or bool(self.text)
 
 
@@ -74,14 +74,14 @@ class Comparison:
 
     chat_id: ChatId
     person: PersonId
-    question: Message  # as it is stored, or would be
-    is_new: bool  # the chat does not have it
+    question: Message  # as it is or would be stored
+    is_new: bool  # True if the chat does not have the question
     answers: Mapping[Side, Answer]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparisons:
-    """Asks questions twice."""
+    """Asks the model a question twice, and keeps one of the answers."""
 
     replays: Replays
     recorder: ReceiptRecorder
@@ -165,7 +165,7 @@ class Comparisons:
         return {"chat_id": found.chat_id, "message_ids": [found.question.id, receipt.answer]}
 
     async def _check_chat(self, chat_id: ChatId) -> None:
-        """Refuse a chat that does not exist, or no longer."""
+        """Refuse a chat that does not exist, for example since it was deleted."""
         if not await self.replays.chats.exists(chat_id):
             raise unknown_chat(chat_id)
 
@@ -183,7 +183,7 @@ class Comparisons:
     async def _draft(
         self, message: str, files: list[dict[str, Any]], links: list[dict[str, Any]]
     ) -> tuple[Message, Message]:
-        """The question as it would be stored, and as it would be sent."""
+        """The new question as it would be stored, and as it would be sent."""
         if not message.strip():
             raise InvalidParams("message: expected some text, found none")
         sent = await self.draft_of(storable(message), files, links)
@@ -246,7 +246,7 @@ class Comparisons:
     async def _asked(
         self, chat_id: ChatId, question: Message, sent: Message, changes: Changes
     ) -> TurnPlan:
-        """A new question under the chat's own choices, or others; no selection waits."""
+        """The plan of a new question under the chat's own choices, or with changes."""
         view = await self.replays.chat_filter.view(chat_id)
         state = view.sidecar.state
         own_or_other = state.with_role(changes.get("role"))
@@ -266,7 +266,7 @@ class Comparisons:
         """Ask both sides at once; `left` is `None` if its answer is stored.
 
         Args:
-            made: Its answers are filled in.
+            made: The comparison whose answers are filled in.
             left: Makes the request of the left side, under the chat's own model.
             choice: The model of the right side, as `chat.set_model` takes it; empty for the chat's.
         """
@@ -293,7 +293,7 @@ class Comparisons:
         asked: MakePlan,
         choice: str,
     ) -> None:
-        """Ask one side; what has arrived is kept if it fails or is stopped."""
+        """Ask one side; after a failure or a stop, the text so far is kept."""
         answer = made.answers[side]
         told = {"chat_id": made.chat_id, "comparison_id": comparison_id, "side": side}
 
@@ -311,7 +311,7 @@ class Comparisons:
             try:
                 await self._answer(answer.turn, arrived)
             finally:
-                answer.text = answer.turn.response or answer.text  # without what was thought
+                answer.text = answer.turn.response or answer.text  # without the model's thoughts
                 answer.turn.response = answer.text or None
                 if answer.turn.sent:
                     answer.receipt = (await self.recorder.made(answer.turn, plan)).receipt
@@ -380,7 +380,7 @@ def _has(document: JsonObject, message_id: str) -> bool:
 def _keep(
     document: JsonObject, found: Comparison, answer: Answer, answer_id: str, now: str
 ) -> None:
-    """Put an answer into its chat, as a version of the one that is there."""
+    """Put an answer into its chat, as another version of the chat's answer."""
     if is_of_client(document):
         raise CommandFailed(
             "Another program keeps the history of this chat; continue in a copy to keep an answer."
@@ -388,7 +388,7 @@ def _keep(
     if any(entry.get("generating") for entry in document.get("messages", ())):
         raise ChatBusy("this chat is still being answered; stop that first, or wait")
     if _has(document, answer_id):
-        return  # it is there, or was kept before
+        return  # it is in the chat already
     if answer.turn is None:
         show_version(document, answer_id, new_id=new_message_id, now=now)
         return

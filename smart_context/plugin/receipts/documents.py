@@ -73,7 +73,7 @@ def receipt_document(
 
 
 def cost_of(receipt: Receipt, prices: Prices) -> CostResult:
-    """What a turn's request cost, and would have cost with all messages, without the answer."""
+    """The cost of a turn's request, and of the same with all messages, without the answer."""
     known = {"unchanged": 0, "reread": 0, "unchanged_of_all": 0, **receipt.cost}
     return cost_document(
         sent=known.get("sent", receipt.tokens),
@@ -86,7 +86,7 @@ def cost_of(receipt: Receipt, prices: Prices) -> CostResult:
 
 
 def spent_of(receipt: Receipt, prices: Prices) -> JsonObject | None:
-    """What all requests of a turn and its answer took; `None` if nothing was answered."""
+    """The tokens and price of a turn's requests and answer; `None` if nothing was answered."""
     spent = Spent.of(receipt)
     if spent is None:
         return None
@@ -159,7 +159,7 @@ def tool_results(rows: Sequence[ReceiptRow]) -> JsonObject | None:
 
 
 def one_line_texts(messages: Sequence[Message]) -> dict[str, str]:
-    """The beginning of each message on one line; the tools' names if it only calls tools."""
+    """The beginning of each message on one line, by id; the tools' names if it only calls tools."""
     return {message.id: _one_line(message) for message in messages}
 
 
@@ -184,7 +184,7 @@ def _is_in(rows: Mapping[str, ReceiptRow], message_id: str) -> bool:
 
 
 def _why(reason: Reason) -> tuple[object, ...]:
-    """What people read of a reason, without the cut, which differs a little in each turn."""
+    """The parts of a reason that people read, without the cut, which differs slightly each turn."""
     return reason.kind, reason.topic, reason.detail, reason.threshold, reason.short
 
 

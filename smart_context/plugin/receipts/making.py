@@ -1,4 +1,4 @@
-"""Makes receipts from what a turn decided and how it ended."""
+"""Makes receipts from a turn's plan and outcome."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -182,7 +182,7 @@ def settings_document(
 
 
 def _recalled(state: FilterState, briefing: Briefing | None) -> list[JsonObject]:
-    """What was recalled; of what was sent, only these messages, since receipts are many."""
+    """The recalls to store, with only the messages that were sent; all if none were."""
     sent = {
         share.content.recall_id: {message.reference for message in share.sent}
         for share in (briefing.recalls.shares if briefing else ())
@@ -206,7 +206,7 @@ def receipt_of_turn(
     before: Before,
     count_tokens: CountTokens,
 ) -> tuple[Receipt, LastRequest | None]:
-    """The receipt of a turn that is over, and what it tells about the next request.
+    """The receipt of a finished turn, and its request as the next one's cost needs it.
 
     Args:
         requests: The chat's previous request, empty if unknown, and this one.
@@ -226,7 +226,7 @@ def receipt_of_turn(
 
 
 def _named(turn: Turn, before: Before, models: Mapping[str, str]) -> dict[str, Any]:
-    """Which turn a receipt is of."""
+    """The fields of a receipt that identify its turn, with outcome and models."""
     return {
         "turn": turn.id,
         "question": turn.question.id,
@@ -238,7 +238,7 @@ def _named(turn: Turn, before: Before, models: Mapping[str, str]) -> dict[str, A
 
 
 def _with_topics(made: Receipt, topics: Sequence[Topic]) -> Receipt:
-    """The receipt with a topic for each tool result, since their tokens are summed by topic."""
+    """The receipt with the topics of tool results, whose tokens are summed by topic."""
     results = {row.id for row in made.rows if row.role == TOOL and not row.topic}
     if not results:
         return made
@@ -251,7 +251,7 @@ def _with_topics(made: Receipt, topics: Sequence[Topic]) -> Receipt:
 
 
 def _with_current(made: Receipt, current: Sequence[ReceiptRow]) -> Receipt:
-    """The receipt with what followed the question in another program's request."""
+    """The receipt with the messages after the question in another program's request."""
     if not current:
         return made
     tokens = sum(row.tokens for row in current)
@@ -260,7 +260,7 @@ def _with_current(made: Receipt, current: Sequence[ReceiptRow]) -> Receipt:
 
 
 LEFT_OUT = "The oldest messages are left out: they don't fit into the model's window."
-"""Of a request whose messages a receipt does not list."""
+"""The note about left-out messages in a receipt that lists no messages."""
 
 
 def receipt_of_passed_on(
@@ -273,7 +273,7 @@ def receipt_of_passed_on(
 ) -> tuple[Receipt, None]:
     """The receipt of another program's request that was passed on unchanged.
 
-    It tells nothing about the next one.
+    Nothing is known about the next request.
     """
     made = Receipt(
         **_named(turn, before, models),
@@ -295,7 +295,7 @@ def _ended(
     before: Before,
     count_tokens: CountTokens,
 ) -> Receipt:
-    """A receipt completed with how the turn ended."""
+    """A receipt completed with the turn's requests, answer and outcome."""
     usage, client = turn.usage, turn.client
     previous, sent = requests
     name = list_name(turn.bodies[-1]) if turn.bodies else ""
@@ -325,10 +325,10 @@ def _ended(
 
 
 def _settled(made: Receipt, texts: int, added: AddedTexts, count_tokens: CountTokens) -> Receipt:
-    """The receipt whose parts sum up to the request that was sent.
+    """The receipt with parts that sum up to the tokens of the request that was sent.
 
     Args:
-        texts: The tokens of its messages.
+        texts: The tokens of the request's messages.
     """
     return replace(made, parts=settled(made.parts, texts + added.tokens_beside(count_tokens)))
 
@@ -341,7 +341,7 @@ def _usage(usage: Usage | None) -> dict[str, int]:
 
 
 def _asked_again(turn: Turn) -> str:
-    """Why the model was asked a second time; empty if it was not."""
+    """The reason why the model was asked a second time; empty if it was not."""
     if turn.refused_above is None:
         return ""
     if turn.window is not None and turn.window.is_guess:
@@ -359,7 +359,7 @@ def _estimates(
     turn: Turn, made: Receipt, last: SentRequest, unchanged: int, count_tokens: CountTokens
 ) -> list[tuple[int, int]]:
     """The tokens of each request of a turn, and those that it shares with the one before."""
-    if len(turn.bodies) < 2:  # noqa: PLR2004 - nearly all turns
+    if len(turn.bodies) < 2:  # noqa: PLR2004 - one request, as in nearly all turns
         return [(made.tokens, unchanged) for _ in turn.bodies]
     rounds: list[SentRequest] = []
     for body in turn.bodies[:-1]:
@@ -461,14 +461,14 @@ def _rows(
 def _fields_of(
     others: Sequence[tuple[Message, Reason]], count_tokens: CountTokens
 ) -> Iterator[tuple[Any, ...]]:
-    """The fields of messages that were not decided about: of a long chat, nearly all."""
+    """The row fields of messages that the filter did not decide about; many in a long chat."""
     tokens = [tokens_as_sent(message, count_tokens) for message, _ in others]
     for (message, why), size in zip(others, tokens, strict=True):
         yield message.id, message.role, why.kind, why.score, size, why.topic, why.detail
 
 
 def _decided_rows(forecast: Forecast, sent: AbstractSet[MessageId]) -> list[ReceiptRow]:
-    """The messages that were decided about, which can be ten thousand."""
+    """The rows of messages that the filter decided about; there can be ten thousand."""
     candidates, reasons = forecast.decision.candidates, forecast.decision.selection.reasons
     kinds, scores, topics = reasons.columns()
     roles = [message.role for message in candidates]
@@ -491,7 +491,7 @@ def _row(message: Message, reason: Reason, tokens: int) -> ReceiptRow:
 
 
 def _as_sent(reason: Reason, *, is_sent: bool) -> Reason:
-    """The reason, unless another plugin added or removed the message afterwards."""
+    """The reason, replaced if another plugin added or removed the message afterwards."""
     if reason.is_in == is_sent:
         return reason
     return Reason(kind=ReasonKind.ADDED if is_sent else ReasonKind.TAKEN_OUT)

@@ -1,4 +1,4 @@
-"""The receipt of a turn: what went in, what stayed out, why, at what cost."""
+"""The receipt of a turn: the messages that were sent and left out, why, and the cost."""
 
 import hashlib
 import json
@@ -41,8 +41,8 @@ class ReceiptRow(NamedTuple):
     id: str
     role: str
     kind: ReasonKind  # the rule that decided about it
-    score: float | None  # the best over the selected topics; `None` if no filter was active
-    tokens: int  # what it cost, or would have cost
+    score: float | None  # the best score over the selected topics; `None` if no filter was active
+    tokens: int  # the tokens that it took, or would have taken
     topic: str = ""
     detail: str = ""
 
@@ -53,7 +53,7 @@ class ReceiptRow(NamedTuple):
 
 
 def rows_of(fields: Iterable[tuple[Any, ...]]) -> Iterator[ReceiptRow]:
-    """Rows from all their fields; of ten thousand twice as fast as by their class."""
+    """Rows from all their fields; twice as fast as their constructor for ten thousand."""
     return map(partial(tuple.__new__, ReceiptRow), fields)
 
 
@@ -64,7 +64,7 @@ class WrittenRows(NamedTuple):
     texts: Sequence[str] = ()
 
     def followed_by(self, rows: Sequence[ReceiptRow]) -> "WrittenRows":
-        """The rows of the next receipt; those that both begin with are not written again."""
+        """The rows of the next receipt; those at the beginning of both are not encoded again."""
         shorter = min(len(self.rows), len(rows))
         same = next(compress(count(), map(ne, self.rows, rows)), shorter)
         return WrittenRows(rows, [*self.texts[:same], *_texts_of(rows[same:])])
@@ -96,26 +96,26 @@ class ReceiptSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """What one turn sent, and why."""
+    """The content of one turn's request, with the reasons and the cost."""
 
     turn: str
-    question: str  # the message that was asked
-    answer: str  # the answer's message
-    at: str  # when, ISO 8601 in UTC
+    question: str  # the id of the question
+    answer: str  # the id of the answer
+    at: str  # the time at the end of the turn, ISO 8601 in UTC
     outcome: str  # `finished`, `stopped`, `failed`, `aborted`, or `replayed`
-    # the settings that decided: threshold, relevance, topics, pins and so on
+    # the settings of the decision: threshold, relevance, topics, pins and so on
     settings: Mapping[str, Any]
     models: Mapping[str, str]  # the models' names, by use
-    # tokens as the endpoint counted them; empty if it did not
+    # tokens as the endpoint counted them; empty if it did not count
     usage: Mapping[str, int] = field(default_factory=dict)
     parts: Mapping[str, int] = field(default_factory=dict)
     rows: tuple[ReceiptRow, ...] = ()  # every message of the chat that came before the question
     sections: tuple[ReceiptSection, ...] = ()  # the system prompt, the role and the contexts
-    fell_back: bool = False  # no message reached the cut, so all stayed
-    # the score from which messages were kept; `None` without a filter, or if unknown
+    fell_back: bool = False  # True if no message reached the cut, so all were kept
+    # the minimum score of kept messages; `None` without a filter, or if unknown
     cut: float | None = None
     has_probabilities: bool = False
-    problem: str = ""  # why the filter could not be applied; empty when it was
+    problem: str = ""  # why the filter could not be applied; empty if it was applied
     system: str = ""  # the system prompt before instructions, role and contexts
     instructions: str = ""
     # digest, number and size of the request's messages; empty if none was sent
@@ -126,21 +126,21 @@ class Receipt:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     # the field that held the messages; empty if they were a text among `parameters`
     list_name: str = "messages"
-    # the requests before it, by how they differ; see `stored_rounds`
+    # the turn's requests before the last, as differences from it; see `stored_rounds`
     rounds: tuple[Mapping[str, Any], ...] = ()
-    # where it held text that people don't see, as stored
+    # the places of hidden text in the request, as stored
     hidden_places: tuple[JsonObject, ...] = ()
-    # tokens at its beginning that it shares with the chat's previous request; `None` if that
-    # request is unknown
+    # the tokens at the beginning that are the same as in the chat's previous request; `None` if
+    # that request is unknown
     repeated_tokens: int | None = None
     client: str = ""  # the program whose request it was; empty for a turn of the page
     endpoint: str = ""  # the address that was asked for it
     seconds: float | None = None  # from the request to the end of the answer; `None` if unknown
-    # what it cost, in tokens; see `cost_of`. Empty if unknown.
+    # the cost of the request in tokens; empty if unknown; see `cost_of`
     cost: Mapping[str, int] = field(default_factory=dict)
-    # what all requests of the turn took; see `spent_tokens`
+    # the tokens of all requests of the turn and of its answer; see `spent_tokens`
     spent: Mapping[str, int] = field(default_factory=dict)
-    # what the cost of the next request is computed from; see `last_request_of`
+    # the values for the cost of the next request; see `last_request_of`
     for_next: Mapping[str, Any] = field(default_factory=dict)
     # `turn`, `aside` or `held by the provider`: the filter applies to turns alone
     kind: str = "turn"
@@ -161,7 +161,7 @@ class Receipt:
         return sum(row.is_in for row in self.rows)
 
     def reason_of(self, row: ReceiptRow) -> Reason:
-        """Why one of its rows was in or out."""
+        """The reason why one of its rows was in or out."""
         threshold = float(self.settings.get("threshold", _USUAL.similarity_threshold))
         cut = None if self.cut is None else float(self.cut)
         if not self.has_probabilities:  # such scores are compared with the cut as they are
@@ -197,10 +197,10 @@ class Receipt:
 
     @classmethod
     def from_line(cls, line: str | bytes) -> "Receipt":
-        """The receipt of a stored line; a value that is missing or damaged is left out.
+        """The receipt of a stored line; missing and damaged values get their defaults.
 
         Raises:
-            ValueError: If it does not say of what turn it is, or is of another version.
+            ValueError: If it has another version, or lacks the id of turn, question or answer.
         """
         document = json.loads(line, parse_constant=lambda _: None)
         if not isinstance(document, dict) or document.get("version") != 1:
@@ -236,7 +236,7 @@ _PLAIN: Mapping[str, Callable[[object], Any]] = {
     "for_next": sound.an_object,
     "kind": sound.text,
 }
-"""The fields that are stored by their own names and as they are, and what reads each."""
+"""The fields that are stored under their own names and unchanged, each with its reader."""
 
 _NAMES = frozenset({"turn", "question", "answer"})
 _UNKNOWN: JsonObject = {"at": "", "outcome": "finished", "settings": {}, "models": {}}
@@ -263,7 +263,7 @@ def _end(topic: str, detail: str) -> str:
 
 
 class Digest:
-    """The digest of a request's messages so far, which a longer request goes on from."""
+    """The digest of a request's messages so far; a longer request can continue it."""
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256(b"[")
@@ -335,7 +335,7 @@ def _stored_round(entry: Mapping[str, Any]) -> JsonObject | None:
 
 
 def _all_of(read: Callable[[Any], JsonObject | None], value: object) -> tuple[JsonObject, ...]:
-    """The entries of a list if all are sound; else none, since they make one request."""
+    """The entries of a list if all are sound, else none, since they belong to one request."""
     found = sound.each(read, value)
     return tuple(found) if isinstance(value, list) and len(found) == len(value) else ()
 
@@ -355,15 +355,15 @@ def list_name(body: JsonObject) -> str:
 
 
 def parameters_of(body: JsonObject) -> JsonObject:
-    """All fields of a body but its list of messages; empty if too large to store."""
+    """All fields of a body except its list of messages; empty if too large to store."""
     parameters = {name: value for name, value in body.items() if name != list_name(body)}
     return parameters if len(json.dumps(parameters)) <= MAX_PARAMETERS_CHARACTERS else {}
 
 
 def client_fields(newest: Receipt) -> JsonObject:
-    """What another program is expected to send with its next messages: what it sent last.
+    """The fields that another program is expected to send next: those that it sent last.
 
-    Instructions of responses are left out if our role or contexts were put into them.
+    `instructions` of the Responses API are left out if our role or contexts were put into them.
     """
     if newest.kind != "turn" or not newest.client:
         return {}
@@ -375,10 +375,10 @@ def client_fields(newest: Receipt) -> JsonObject:
 
 
 def stored_rounds(bodies: Sequence[JsonObject]) -> tuple[JsonObject, ...]:
-    """The requests of a turn before the last, each by how it differs from the last.
+    """The requests of a turn before the last, each as the difference from the last.
 
-    `same` is the number of messages that both begin with; `messages` are the others. None if that
-    is too much to store.
+    `same` is the number of equal messages at the beginning; `messages` are the others. Empty if
+    that is too much to store.
     """
     if len(bodies) < 2:  # noqa: PLR2004 - one request has no rounds
         return ()
@@ -397,14 +397,14 @@ def stored_rounds(bodies: Sequence[JsonObject]) -> tuple[JsonObject, ...]:
 
 
 def shown_body(receipt: Receipt, prompt: Sequence[JsonObject] | None) -> JsonObject | None:
-    """The last request's whole body; `None` if it is not known any more."""
+    """The last request's whole body; `None` if it is unknown."""
     if prompt is None or not receipt.parameters:
         return None
     return _body(receipt.parameters, prompt, receipt.list_name)
 
 
 def shown_rounds(receipt: Receipt) -> list[JsonObject]:
-    """The whole bodies of a turn's requests, the last one included; empty if it made one."""
+    """The whole bodies of a turn's requests, including the last; empty if it made only one."""
     last = shown_body(receipt, receipt.prompt)
     if last is None or not receipt.rounds:
         return []
@@ -428,12 +428,12 @@ class SentRequest:
     messages: Sequence[PromptMessage] = ()  # its messages, or items of the Responses API
     texts: Sequence[str] = ()  # each message in its canonical form
     tokens: Sequence[int] = ()  # the tokens of the texts in each message
-    tools: str | None = None  # the schemas that come before them; `None` if unknown
+    tools: str | None = None  # the schemas of the tools; `None` if unknown
     read: Digest = field(default_factory=Digest)
 
     @cached_property
     def digest(self) -> dict[str, Any]:
-        """Its digest, and its size; empty if nothing was sent."""
+        """The digest and size of its messages; empty if nothing was sent."""
         return self.read.to_dict() if self.messages else {}
 
     @property
@@ -453,7 +453,7 @@ def sent_request(
 ) -> SentRequest:
     """A request; messages that were in the previous one are not read again."""
     same = _same_beginning(before.messages, messages)
-    # A text that is in both requests is mostly one object, so it is found without being read.
+    # A text in both requests is usually one object, so it is found without being read.
     known = {id(m.get("content")): place for place, m in enumerate(before.messages[same:], same)}
     texts, tokens = [*before.texts[:same]], [*before.tokens[:same]]
     for message in messages[same:]:
@@ -470,7 +470,7 @@ def sent_request(
 
 
 def stored_request(receipt: Receipt | None, count_tokens: CountTokens) -> SentRequest:
-    """The last request of a turn as its receipt tells it; empty if it is not known any more."""
+    """The last request of a turn, from its receipt; empty if it was not stored."""
     if receipt is None:
         return SentRequest()
     tools = tools_in(receipt.parameters)
@@ -478,7 +478,7 @@ def stored_request(receipt: Receipt | None, count_tokens: CountTokens) -> SentRe
 
 
 def _same_beginning(before: Sequence[PromptMessage], messages: Sequence[PromptMessage]) -> int:
-    """The number of equal messages at the beginning; texts that are one object cost nothing."""
+    """The number of equal messages at the beginning; fast where texts are the same object."""
     pairs = enumerate(zip(before, messages, strict=False))
     shorter = min(len(before), len(messages))
     return next((n for n, (old, new) in pairs if old != new), shorter)
@@ -496,7 +496,7 @@ def shared_prefix_tokens(
     Tools come first; unknown ones are taken to be the same.
 
     Args:
-        tools_are_behind: They come after the first message, which is the system prompt.
+        tools_are_behind: True if tools come after the first message, the system prompt.
 
     Returns:
         `None` if there is nothing to compare.

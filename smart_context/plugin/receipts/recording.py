@@ -1,4 +1,4 @@
-"""Records what each turn decides, and stores its receipt when the turn is over."""
+"""Records the decisions of each turn, and stores its receipt when the turn is over."""
 
 import asyncio
 import logging
@@ -41,26 +41,26 @@ MAX_RUNNING = 256
 """The maximum number of running turns whose decisions are remembered."""
 
 MAX_CHARACTERS = 8 << 20
-"""The maximum size of all last requests kept; each can be as long as a model's window."""
+"""The maximum characters of all remembered requests; each can be as long as a model's window."""
 
 
 class FinishedTurn(NamedTuple):
-    """What is known of a turn that is over."""
+    """The request and receipt of a finished turn."""
 
     sent: SentRequest
     receipt: Receipt
-    last: LastRequest | None  # what the receipt tells of the next request
+    last: LastRequest | None  # the request as the next one's cost needs it
     line: str  # the receipt as it is stored
     written: WrittenRows  # its rows, as stored
 
 
 def _characters(sent: SentRequest) -> int:
-    """How much of the limit a request takes; a very long one takes all of it."""
+    """The size of a request in the cache; at most the whole limit."""
     return min(1 + int(sent.digest.get("characters", 0)), MAX_CHARACTERS)
 
 
 def _rows_in(written: WrittenRows) -> int:
-    """What rows count; the most leave room for no others."""
+    """The size of rows in the cache; at most the whole limit."""
     return min(1 + len(written.rows), MAX_MESSAGES)
 
 
@@ -89,7 +89,7 @@ class ReceiptRecorder:
     def decided(
         self, turn: Turn, view: ChatView, decision: Decision, settings: FilterSettings
     ) -> None:
-        """Record what was decided at `pipeline.context`."""
+        """Record the decision made at `pipeline.context`."""
         self._plans[turn.id] = TurnPlan(
             view=view,
             decision=decision,
@@ -104,21 +104,21 @@ class ReceiptRecorder:
         return plan.state if plan else None
 
     def briefed(self, turn: Turn, system_prompt: str, briefing: Briefing) -> None:
-        """Record what is added at `pipeline.prompt`, and the system prompt before it."""
+        """Record the briefing added at `pipeline.prompt`, and the system prompt before it."""
         plan = self._plans.get(turn.id)
         if plan is not None:
             self._plans[turn.id] = replace(plan, system=system_prompt, briefing=briefing)
 
     async def count(self, turn: Turn) -> None:
-        """Count tokens while the model answers, so that nobody waits for them at the end."""
+        """Count tokens while the model answers, so that the end of the turn need not wait."""
         plan = self._plans.get(turn.id)
         if plan is not None:
             await self.forecasts.with_costs(plan.view, plan.decision)
 
     async def store(self, turn: Turn) -> None:
-        """Store the receipt of a turn that is over; a disk that refuses is only logged.
+        """Store the receipt of a finished turn; a failed write is only logged.
 
-        A turn that sent nothing has no receipt.
+        A turn that was aborted before it sent anything has no receipt.
         """
         plan = self._plans.pop(turn.id, None)
         is_passed_on = plan is None and turn.client is not None
@@ -128,14 +128,14 @@ class ReceiptRecorder:
         if made.sent.messages:
             self._last_requests[turn.chat_id] = made.sent
             self._written[turn.chat_id] = made.written
-        # An aside often comes before the first turn, which makes the chat.
+        # An aside often comes before the first turn, which creates the chat.
         if is_passed_on or await self.chats.exists(turn.chat_id):
             await self.keep(turn.chat_id, made.receipt, made.last, made.line)
 
     async def keep(
         self, chat_id: ChatId, receipt: Receipt, last: LastRequest | None, line: str = ""
     ) -> None:
-        """Store a receipt; see `StoredReceipts.add`. A disk that refuses is only logged."""
+        """Store a receipt; see `StoredReceipts.add`. A failed write is only logged."""
         try:
             await self.stored.add(chat_id, receipt, last, line)
             self.emit(RECEIPT_KEPT, {"chat_id": chat_id, "turn": receipt.turn})
@@ -143,10 +143,10 @@ class ReceiptRecorder:
             self.logger.warning("the receipt of turn %s is not stored: %s", receipt.turn, error)
 
     async def made(self, turn: Turn, plan: TurnPlan | None) -> FinishedTurn:
-        """The request of a turn that is over, and its receipt.
+        """The request and receipt of a finished turn.
 
         Args:
-            plan: What it decided; `None` if another program's request was passed on.
+            plan: The turn's plan; `None` if another program's request was passed on.
         """
         models = self.model.models()
         name = models.chat.name

@@ -1,4 +1,4 @@
-"""The sound values of a stored receipt: what is missing or damaged takes nothing else with it.
+"""Reads the sound values of a stored receipt; a missing or damaged value affects no other.
 
 Another version, or another program, may have written the line. Each function gives `None` for a
 value of the wrong kind.
@@ -12,7 +12,7 @@ from smart_context.base.values import JsonObject
 T = TypeVar("T")
 
 _MOST = 1e15
-"""No sound number is as large."""
+"""An upper bound of sound numbers."""
 
 
 def text(value: object) -> str | None:
@@ -27,7 +27,7 @@ def flag(value: object) -> bool | None:
 
 def number(value: object) -> float | None:
     """A finite number."""
-    return value if type(value) in {int, float} and abs(value) < _MOST else None  # type: ignore[arg-type, return-value] # its type was just asked
+    return value if type(value) in {int, float} and abs(value) < _MOST else None  # type: ignore[arg-type, return-value] # its type was just checked
 
 
 def whole(value: object) -> int | None:
@@ -58,7 +58,7 @@ def by_name(read: Callable[[object], T | None]) -> Callable[[object], dict[str, 
 
 
 def each(read: Callable[[Any], T | None], value: object) -> list[T]:
-    """The sound entries of a list; none if it is no list."""
+    """The sound entries of a list; none if the value is not a list."""
     return list(_each(read, value))
 
 
@@ -82,7 +82,7 @@ _SETTINGS: Mapping[str, Callable[[object], object]] = {
 
 
 def settings(value: object) -> JsonObject | None:
-    """The settings that decided; those that this version does not know stay as they are."""
+    """The settings of the decision; settings unknown to this version stay unchanged."""
     found = an_object(value)
     if found is None:
         return None

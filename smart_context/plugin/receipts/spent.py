@@ -1,4 +1,4 @@
-"""The tokens of a turn, what they cost, and what the next request will. Pure."""
+"""The tokens and price of a turn, and the expected cost of the next request. Pure."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,24 +25,24 @@ By = Literal["day", "model", "chat", "client"]
 
 
 class Spent(NamedTuple):
-    """What a turn took."""
+    """The tokens of one turn."""
 
     day: str  # such as `2026-11-25`, in UTC
     model: str
     client: str  # the program that asked; empty for the page
     sent: int  # tokens of all its requests: as the endpoint counted them, else as we do
-    # those that the provider had read before, as it said, or else those at the beginning of a
-    # request that the chat's previous request began with, too
+    # tokens of these that the provider had cached, by its own count; else those at the beginning
+    # of a request that are the same as in the chat's previous request
     unchanged: int
-    answered: int  # tokens of the answer; 0 if the endpoint did not count
+    answered: int  # tokens of the answer; 0 if the endpoint did not count them
     saved: int  # tokens of the messages that the filter left out
     is_counted: bool
 
     @classmethod
     def of(cls, receipt: Receipt) -> "Spent | None":
-        """What a receipt tells; `None` if it is damaged, nothing was sent or no answer began.
+        """The tokens of a receipt; `None` if it is damaged, nothing was sent or no answer began.
 
-        Without a model nothing is sent: passages are quoted.
+        Without a model, passages are quoted and nothing is sent.
         """
         try:
             took = receipt.spent or _of_last_request(receipt)
@@ -63,7 +63,7 @@ class Spent(NamedTuple):
             return None  # a file that another program wrote
 
     def price(self, prices: Prices) -> float | None:
-        """What it cost; `None` if the model's price is unknown."""
+        """The price of the tokens; `None` if the model's price is unknown."""
         price = prices.of(self.model)
         if price is None:
             return None
@@ -73,11 +73,11 @@ class Spent(NamedTuple):
 def spent_tokens(
     usages: Sequence[Usage | None], estimates: Sequence[tuple[int, int]]
 ) -> Mapping[str, int]:
-    """What all requests of a turn took, as its receipt stores it; empty if none was answered.
+    """The tokens of all requests of a turn, for its receipt; empty if none was answered.
 
     Args:
-        usages: What the endpoint counted of each request; `None` where it did not.
-        estimates: The tokens of each, and those that it shares with the one before.
+        usages: The endpoint's count for each request; `None` if it did not count.
+        estimates: The tokens of each request, and those that it shares with the one before.
     """
     took = Counter(sent=0, unchanged=0, answered=0)
     asked = [pair for pair in zip(usages, estimates, strict=True) if pair[0] != NOTHING_USED]
@@ -97,7 +97,7 @@ def spent_tokens(
 
 
 def _of_last_request(receipt: Receipt) -> Mapping[str, int]:
-    """The same as far as receipts of earlier versions know it: of the turn's last request."""
+    """The same from receipts of earlier versions, which only know the turn's last request."""
     counted = receipt.usage.get("prompt")
     if counted is None and (receipt.outcome == "failed" or not receipt.sent):
         return {}
@@ -115,11 +115,12 @@ class Sum:
 
     turns: int = 0
     sent: int = 0
-    unchanged: int = 0  # those that a provider can have cached
+    unchanged: int = 0  # the tokens that a provider can have cached
     answered: int = 0
     saved: int = 0
     estimated: int = 0  # the number of turns that no endpoint counted
-    price: float | None = None  # of those with a known price; `None` if there is none
+    # the price of the turns with a known price; `None` if there are none
+    price: float | None = None
     unpriced: int = 0  # the number of turns without a known price
 
     def add(self, spent: Spent, prices: Prices) -> None:
@@ -137,7 +138,7 @@ class Sum:
             self.price = (self.price or 0.0) + price
 
     def to_dict(self) -> JsonObject:
-        """As clients get it; money to a millionth."""
+        """The sum as clients get it; the price is rounded to a millionth."""
         return asdict(self) | {"price": None if self.price is None else round(self.price, 6)}
 
 
@@ -160,17 +161,17 @@ _IN = frozenset(ReasonKind) - OUT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Before:
-    """What came before a turn's request."""
+    """The chat's last request before a turn, with the times and the cache of the turn."""
 
     last: LastRequest | None  # the chat's last request; `None` if there is none
     cache: Cache
-    asked_at: float  # when the turn's request began, in seconds since 1970
-    at: str  # when the turn was over, ISO 8601
-    seconds: float | None = None  # from then to the end of the answer
+    asked_at: float  # the time when the turn's request began, in seconds since 1970
+    at: str  # the time when the turn was over, ISO 8601
+    seconds: float | None = None  # from `asked_at` to the end of the answer
 
     @property
     def cached(self) -> LastRequest | None:
-        """The last request, if the provider still has it."""
+        """The last request if the provider still has it in its cache, else `None`."""
         last, cache = self.last, self.cache
         if last and last.is_cached(now=self.asked_at, ttl_s=cache.ttl_s, model=cache.model):
             return last
@@ -180,12 +181,12 @@ class Before:
 def with_costs(
     made: Receipt, turn: Turn, head: Head, saved: int, before: Before, count_tokens: CountTokens
 ) -> tuple[Receipt, LastRequest | None]:
-    """A receipt with its cost, and with what the cost of the next one is computed from.
+    """A receipt with its cost and the values for the cost of the next request.
 
-    The latter comes besides as `last_request_of` would read it from the receipt.
+    These values also come as the `LastRequest` that `last_request_of` reads from the receipt.
 
     Args:
-        head: What came before the messages of the request.
+        head: The parts of the request before its messages.
         saved: The tokens of the messages that the filter left out.
     """
     told = {
@@ -213,7 +214,7 @@ def with_costs(
 
 
 def last_request_of(receipt: Receipt) -> LastRequest | None:
-    """What the provider read; `None` if it got nothing of the chat, or the receipt is damaged."""
+    """The request that the provider read; `None` if it read none, or the receipt is damaged."""
     is_unanswered = receipt.outcome == "failed" and not receipt.usage
     is_unanswered |= receipt.models.get("chat") == WITHOUT_MODEL
     if receipt.kind != "turn" or not receipt.sent or is_unanswered or not receipt.for_next:
@@ -237,7 +238,7 @@ def _last_request(receipt: Receipt, told: Mapping[str, Any]) -> LastRequest:
 
 
 def _request(receipt: Receipt, head: Head, kinds: frozenset[ReasonKind]) -> Next:
-    """The request without its question, if it sent the rows of these kinds."""
+    """The request without its question, as if it had sent the rows of these kinds."""
     rows = _earlier(receipt, kinds)
     return Next(head=head, ids=[row.id for row in rows], tokens=[row.tokens for row in rows])
 

@@ -1,4 +1,4 @@
-"""Stores the receipts of chats, and remembers what was last read of them."""
+"""Stores the receipts of chats, and caches values read from them."""
 
 import asyncio
 import json
@@ -24,38 +24,38 @@ from smart_context.storage.ports import Limits, Log, Logs, Revision
 
 MAX_TURNS = 200
 MAX_CHATS = 8
-"""The maximum number of chats whose newest fields are remembered."""
+"""The maximum number of chats whose last client fields are remembered."""
 
 MAX_MESSAGES = 80_000
 """The maximum number of messages in all last requests that are remembered."""
 
 MAX_ASIDES = 20
-"""The maximum number of newer receipts among which the last request is searched."""
+"""The maximum number of newest receipts in which the last request is searched."""
 
 MAX_SPENT = 4_096
-"""The maximum number of chats whose requests' sums are remembered."""
+"""The maximum number of chats whose spent tokens are remembered."""
 
 LIMITS = Limits(lines=MAX_TURNS, slack=50, bytes=32 << 20)
 
 MOST_LINES = 1_000
-"""How many of a log's newest lines are read: four times as many as this program leaves there."""
+"""The number of a log's newest lines that are read: four times as many as this program keeps."""
 
 T = TypeVar("T")
 _Kept = LRUCache[ChatId, tuple[Revision | None, T]]
-"""What was last read of chats' logs, and the state of the log then."""
+"""Values read from chats' logs, each with the log's revision at that time."""
 
 _TEXT = r'("(?:[^"\\]|\\.)*")'
 _NAMES = re.compile(
     rf'\{{"version":1,"turn":{_TEXT},"question":{_TEXT},"answer":{_TEXT},'.encode(), re.DOTALL
 )
-"""How each line begins; see `Receipt.to_line`."""
+"""The beginning of each line; see `Receipt.to_line`."""
 
 
 class StoredReceipts:
     """Stores the receipts of chats.
 
-    If storage refuses, methods that give receipts raise `StoreFailed`, and the earlier receipts are
-    intact. Figures derived from receipts count as unknown then; that is logged.
+    If storage fails, methods that return or add receipts raise `StoreFailed`, and stored receipts
+    stay intact. Values derived from receipts count as unknown then, which is logged.
     """
 
     def __init__(self, logs: Logs, logger: logging.Logger) -> None:
@@ -68,7 +68,7 @@ class StoredReceipts:
         self._unreadable: set[ChatId] = set()
 
     async def spent(self, chat_id: ChatId) -> tuple[Spent, ...]:
-        """What each turn took, newest first; read again only when the log has changed."""
+        """The tokens of each turn, newest first; read again only if the log has changed."""
         return await self._current(
             self._spent,
             chat_id,
@@ -94,9 +94,9 @@ class StoredReceipts:
             self._client_fields[chat_id] = revision, client_fields(receipt)
 
     async def last_request(self, chat_id: ChatId) -> LastRequest | None:
-        """What a provider read last of a chat; read again only when the log has changed.
+        """The chat's request that a provider read last; read again only if the log has changed.
 
-        A request looks once a second at most if it has.
+        A request checks for changes at most once a second.
         """
         if (known := self._last.get(chat_id)) and self._is_current.get(chat_id):
             return known[1]
@@ -141,7 +141,7 @@ class StoredReceipts:
         return list(islice(_named(await self._newest_lines(chat_id)), MAX_TURNS))
 
     async def newest_client_fields(self, chat_id: ChatId) -> JsonObject:
-        """See `client_fields`, of the newest turn; read again only when the log has changed."""
+        """The `client_fields` of the newest turn; read again only if the log has changed."""
         return await self._current(
             self._client_fields,
             chat_id,
@@ -154,7 +154,7 @@ class StoredReceipts:
     async def _current(
         self, kept: _Kept[T], chat_id: ChatId, read: Callable[[Iterator[Receipt]], T], *, unknown: T
     ) -> T:
-        """What `read` makes of a chat's receipts, newest first; again when the log has changed."""
+        """The value that `read` makes of the receipts, newest first; kept until the log changes."""
         log = self._of(chat_id)
         known = kept.get(chat_id)
         try:
@@ -183,7 +183,7 @@ class StoredReceipts:
         return lines[: -MOST_LINES - 1 : -1]
 
     def _parsed(self, lines: Iterable[bytes]) -> Iterator[Receipt]:
-        """The receipts of lines; the first of those that are damaged is logged."""
+        """The receipts of lines; damaged ones are skipped, and the first is logged."""
         is_logged = False
         for line in lines:
             try:
@@ -197,7 +197,7 @@ class StoredReceipts:
 
 
 def _messages_in(kept: tuple[Revision | None, LastRequest | None]) -> int:
-    """How much of the limit a last request takes; a very long one takes all of it."""
+    """The size of a last request in the cache, in messages; at most the whole limit."""
     return 1 if kept[1] is None else min(1 + len(kept[1].tokens), MAX_MESSAGES)
 
 

@@ -26,10 +26,10 @@ from smart_context.topics.stored import counting, not_counting, public_topics
 
 ANNOUNCE_AFTER_S = 0.05
 FILTER_CHANGED: Event[Any] = Event("smart_context.filter_changed", each_finds=True)
-"""What is in context of a chat now, as `set_filter` returns it."""
+"""Event: the messages of a chat that are in context have changed; as `set_filter` returns them."""
 
 _ATTEMPTS = 5
-"""How often to decide while changes keep coming; the last change then announces the filter."""
+"""Maximum attempts to decide while changes keep coming; the last change announces the filter."""
 
 _READ = ("topics", SOURCE, HELD, MODEL)
 """The keys of a chat's document that the filter depends on."""
@@ -39,10 +39,10 @@ _TOPICS_READ_AT_ONCE = 5_000
 _NEXT_MESSAGE = Message(id=MessageId("draft"), role="user", content="…")
 
 CostOf = Callable[[ChatView, Decision], Awaitable[CostResult]]
-"""Gives what the next request costs."""
+"""Gives the cost of the next request."""
 
 BuildHistory = Callable[[Sequence[Message]], Awaitable[list[Message]]]
-"""Builds what a turn would send from stored messages, the last of which is its question."""
+"""Builds the history that a turn would send from stored messages, the last being its question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,16 +55,16 @@ class ChatFilter:
     build_history: BuildHistory
     emit: Callable[[Event[Any], JsonObject, PersonId], None]
     undoable: Callable[[ChatId], Undoable]
-    # gives why the chosen role can't be used; empty if it can
+    # gives the reason why the chosen role can't be used; empty if it can
     role_problem: Callable[[FilterState], Awaitable[str]]
     _costs: list[CostOf] = field(init=False, default_factory=list)
 
     def tell_costs(self, cost_of: CostOf) -> None:
-        """Tell clients after each change what the next request costs."""
+        """Add the cost of the next request to each announcement of a change."""
         self._costs.append(cost_of)
 
     async def view(self, chat_id: ChatId) -> ChatView:
-        """The chat as its next message would find it.
+        """The chat in its current state, as the next turn would find it.
 
         Raises:
             StoreFailed: If the person's choices for it can't be read.
@@ -72,13 +72,13 @@ class ChatFilter:
         return await self._view(chat_id, await self.sidecars.of(chat_id))
 
     async def shown(self, chat_id: ChatId) -> ChatView:
-        """As `view`, to be shown, also if the person's choices can't be read."""
+        """The chat like `view`, but for display: even if the person's choices can't be read."""
         return await self._view(chat_id, await self.sidecars.shown(chat_id))
 
     async def _view(self, chat_id: ChatId, sidecar: ChatSidecar) -> ChatView:
         stored, others = await self.chats.snapshot(chat_id, *_READ)
         messages, model = _finished(stored), choice_in(others)
-        with chosen(model):  # whose window its history fits
+        with chosen(model):  # its window limits the history
             history = await self.history(messages, of_client=is_of_client(others))
         topics, more_topics = await _topics_of(others)
         await give_way()
@@ -95,7 +95,7 @@ class ChatFilter:
         )
 
     async def history(self, messages: Sequence[Message], *, of_client: bool) -> tuple[Message, ...]:
-        """What the next message would send of these stored ones without a filter."""
+        """The stored messages that the next request would send without a filter."""
         if of_client:
             return await client_history(messages)
         built = await self.build_history((*messages, _NEXT_MESSAGE))
@@ -104,10 +104,10 @@ class ChatFilter:
     async def view_before(
         self, chat_id: ChatId, question: MessageId, history: Sequence[Message]
     ) -> ChatView:
-        """The chat as a running turn finds it: what is stored before its question.
+        """The chat as a running turn finds it: the messages stored before its question.
 
         Args:
-            history: What the turn would send so far.
+            history: The history that the turn would send so far.
 
         Raises:
             StoreFailed: If the person's choices for it can't be read.
@@ -138,7 +138,7 @@ class ChatFilter:
     async def change(
         self, chat_id: ChatId, change: Callable[[FilterState], FilterState]
     ) -> FilterResult:
-        """Change a person's state in a chat and tell their clients what is in context now.
+        """Change a person's state in a chat, and tell their clients the new filter result.
 
         Raises:
             InvalidParams: If the change refuses a value.
@@ -161,9 +161,10 @@ class ChatFilter:
             raise InvalidParams(str(error)) from error
 
     async def announce(self, chat_id: ChatId) -> None:
-        """Tell the clients of all people who use the chat what is in their context, a bit later.
+        """Tell all people's clients, after a short delay, which of their messages are in context.
 
-        Changes come in bursts of which only the last counts, and a turn's own filter goes first.
+        The delay is for bursts of changes, of which only the last counts, and for a turn's own
+        filter, which goes first.
         """
         await asyncio.sleep(ANNOUNCE_AFTER_S)
         for person in self.sidecars.people(chat_id):
@@ -179,7 +180,7 @@ class ChatFilter:
         )
 
     async def _announce_now(self, chat_id: ChatId) -> FilterResult:
-        """Tell the person's clients what is in context; returns the result that they get.
+        """Tell the person's clients which messages are in context; returns the same result.
 
         Deciding can take seconds. If something has changed meanwhile, decide again, so that no
         event is older than the previous one.
@@ -189,7 +190,7 @@ class ChatFilter:
             attempts += 1
             revision = self.sidecars.revision(chat_id)
             view = await self.shown(chat_id)
-            with chosen(view.model):  # which the turn before may not have asked
+            with chosen(view.model):  # the previous turn may have asked another model
                 decision = await self.selector.decide(view)
                 result = await self._result(view, decision)
                 for cost_of in self._costs:
@@ -271,14 +272,14 @@ def with_selection(view: ChatView, labels: Iterable[str]) -> ChatView:
 
 
 def _finished(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """The messages that are not still being written."""
-    if True in [message.generating for message in messages]:  # rare; else no copy is made
+    """The messages without those that are still being written."""
+    if True in [message.generating for message in messages]:  # rare, so usually nothing is copied
         return tuple(message for message in messages if not message.generating)
     return messages
 
 
 async def _topics_of(document: Mapping[str, Any]) -> tuple[tuple[Mapping[str, Any], ...], int]:
-    """The topics of a document that count, and how many don't; very many are read in a thread."""
+    """The topics of a document that count, and the number of others; very many: in a thread."""
     stored = document.get("topics")
 
     def read() -> tuple[tuple[Mapping[str, Any], ...], int]:

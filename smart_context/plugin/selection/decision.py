@@ -1,4 +1,4 @@
-"""A chat as a turn finds it, and which of its messages go."""
+"""A chat as a turn finds it, and the decision which of its messages are sent."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -26,11 +26,11 @@ class ChatView:
     history: tuple[Message, ...]  # the messages that would be sent without a filter, oldest first
     topics: tuple[Mapping[str, Any], ...]  # the public topics of the chat file that count
     sidecar: ChatSidecar
-    more_topics: int = 0  # the number of those that don't
+    more_topics: int = 0  # the number of topics that don't count
     more_follow: bool = False  # True if the message being sent is stored already
-    # another program keeps the chat, and sees to the model's window itself
+    # True if another program keeps the chat; it keeps to the model's window itself
     is_of_client: bool = False
-    # the provider held the history of the last request, so nothing was left out
+    # True if the provider held the history of the last request, so nothing was left out
     is_held: bool = False
     model: str = ""  # the chat's own model; empty for that of the settings
     sticky_ids: frozenset[MessageId] = field(init=False)  # messages with standing instructions
@@ -41,13 +41,13 @@ class ChatView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """The messages that a turn sends of a chat, and why."""
+    """The messages of a chat that a turn sends, and why."""
 
     messages: tuple[Message, ...]  # in context, chronological
     selection: Selection
     candidates: tuple[Message, ...]  # the messages that were decided about, chronological
-    problem: str = ""  # why the filter could not be applied, for people; empty when it was
-    is_cut: bool = False  # messages were left out because they don't fit into the model's window
+    problem: str = ""  # why the filter could not be applied, for people; empty if it was
+    is_cut: bool = False  # True if messages were left out that don't fit into the window
 
     def without(self, left_out: Collection[MessageId]) -> "Decision":
         """The decision without messages that do not fit into the model's window."""
@@ -64,7 +64,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meant:
-    """What a text that is being written is clearly about."""
+    """The topics that a text being written is clearly about."""
 
     topics: tuple[str, ...] = ()  # the labels: none, one, or two
-    elsewhere: Topic | None = None  # its topic, if that is clearly none of the picked ones
+    elsewhere: Topic | None = None  # its topic if that is clearly not a picked one, else `None`

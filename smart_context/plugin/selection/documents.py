@@ -73,7 +73,7 @@ def filter_result(
 
 
 def _summed_up(view: ChatView, absent: Mapping[MessageId, Absence]) -> dict[str, int]:
-    """How many messages of each topic a summary or clearing stands for, by the topic's id."""
+    """The number of each topic's messages that a summary or clearing replaces, by topic id."""
     if not any(message.is_summary for message in view.messages):
         return {}
     gone = {
@@ -93,7 +93,7 @@ _SILENT = "silent: none of its messages can be sent, also when it is picked"
 def _silent(
     view: ChatView, decision: Decision, absent: Mapping[MessageId, Absence]
 ) -> dict[str, str]:
-    """Why none of a topic's messages can be sent, by the topic's id; only topics that are so."""
+    """The reasons why topics have no message that can be sent, by the id of each such topic."""
     reasons = decision.selection.reasons
     hidden = set(view.sidecar.state.hidden)
     if hidden:
@@ -131,25 +131,25 @@ _OVER_BUDGET = KINDS.index(ReasonKind.OVER_BUDGET)
 
 
 class Status(NamedTuple):
-    """How many messages the next turn sends, for people."""
+    """The number of messages that the next turn sends, in words."""
 
-    line: str  # with what besides the filter keeps some out: `5 of 14 messages in context · …`
+    line: str  # with other reasons than the filter: `5 of 14 messages in context · …`
     short: str  # for narrow places: `5 of 14`
 
 
 def status(
     view: ChatView, decision: Decision, absent: Mapping[MessageId, Absence] | None = None
 ) -> Status:
-    """How many messages the next turn sends, and what besides the filter keeps some out.
+    """The number of messages that the next turn sends, and other reasons than the filter for it.
 
-    If that can't be said, the count alone: a choice does not depend on these words.
+    If the reasons can't be put into words, only the count is given, so that choices still work.
 
-    Notices of the program are not counted, since no model could get them. What the filter leaves
-    out has no ending of its own, since the count shows it. A failed answer and the result of an
-    old tool call have none either, since their messages show it.
+    Notices of the program are not counted, since they are never sent. The line gives no reason for
+    messages that the filter leaves out, since the count shows them, nor for failed answers and
+    results of old tool calls, since those messages show it themselves.
 
     Args:
-        absent: Their `absences`, if they are known.
+        absent: The `absences` of the messages, if they are known.
     """
     sent = f"{len(decision.messages)} of {len(view.messages)}"
     return said(

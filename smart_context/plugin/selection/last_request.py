@@ -1,4 +1,4 @@
-"""A chat's last request, and what the next one shares with it. Pure.
+"""A chat's last request, and the part that the next one shares with it. Pure.
 
 Providers charge less for the beginning that a request shares with one that they have just read.
 """
@@ -16,29 +16,29 @@ from smart_context.base.config.endpoints import Price
 from smart_context.base.results import CostResult
 
 Head = tuple[tuple[str, int], ...]
-"""What comes before the messages in order, each as a digest and its tokens.
+"""The parts of a request before its messages, in order, each as a digest and its tokens.
 
-The tools come first, then the parts of the system prompt; the other way round where the model reads
-them so.
+The tools come first, then the parts of the system prompt; in reverse if the model reads the tools
+after the system prompt.
 """
 
 
 class Shared(NamedTuple):
     """Tokens that a request has in common with the previous one."""
 
-    unchanged: int = 0  # at the beginning of both
-    reread: int = 0  # of the previous request's messages, sent again after that beginning
-    place: int = 0  # index of the first message that is not unchanged
+    unchanged: int = 0  # tokens at the beginning of both
+    reread: int = 0  # tokens of the previous request, sent again after that beginning
+    place: int = 0  # the index of the first changed message
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LastRequest:
-    """What a provider read last of a chat."""
+    """The last request of a chat that a provider read."""
 
-    asked_at: float  # when, in seconds since 1970
+    asked_at: float  # the time in seconds since 1970
     model: str
     head: Head
-    sent: tuple[str, ...]  # the ids of its messages in order, with its question and what followed
+    sent: tuple[str, ...]  # the ids of its messages in order: history, question and later ones
     tokens: Mapping[str, int]
 
     @cached_property
@@ -47,7 +47,7 @@ class LastRequest:
         return frozenset(self.sent)
 
     def is_cached(self, *, now: float, ttl_s: float, model: str) -> bool:
-        """True if the provider still has it."""
+        """True if the provider still has it in its cache for this model."""
         return model == self.model and now - self.asked_at < ttl_s
 
 
@@ -56,14 +56,14 @@ class Next:
     """A request that is about to be sent."""
 
     head: Head
-    ids: Sequence[str]  # its messages in order, without the question
+    ids: Sequence[str]  # the ids of its messages in order, without the question
     tokens: Sequence[int]
 
     def unchanged(self, last: LastRequest) -> tuple[int, int]:
-        """The tokens at its beginning that the last request began with, too.
+        """The tokens at the beginning that are the same as in the last request.
 
         Returns:
-            The tokens, and the number of its messages among them.
+            The tokens, and the number of messages among them.
         """
         same = _same(last.head, self.head)
         found = sum(tokens for _, tokens in self.head[:same])
@@ -71,18 +71,18 @@ class Next:
             return found, 0
         place = _same(last.sent, self.ids)
         known = list(map(last.tokens.get, self.ids[:place]))
-        place = _same(known, self.tokens[:place])  # an edited message is another one
+        place = _same(known, self.tokens[:place])  # an edited message differs
         return found + sum(self.tokens[:place]), place
 
     def reread_because(self, last: LastRequest) -> str:
-        """Why a server reads messages again that it has read, in words; empty if it need not."""
+        """The reason why the server must read messages again, in words; empty if it need not."""
         if self.head != last.head:
             new = {digest for digest, _ in self.head} - {digest for digest, _ in last.head}
             return f"what stands before them {'has changed' if new else 'is shorter'}"
         place = self.unchanged(last)[1]
         before, now = last.sent[place : place + 1], tuple(self.ids[place : place + 1])
         if not (before and now):
-            return ""  # it only goes on, or ends earlier
+            return ""  # one request is the beginning of the other
         if before == now:
             return "an earlier message has changed"
         if before[0] not in set(self.ids):
@@ -90,7 +90,7 @@ class Next:
         return "an earlier message is sent that was not"
 
     def shared(self, last: LastRequest) -> Shared:
-        """What it has in common with the last request."""
+        """The tokens that it has in common with the last request."""
         unchanged, place = self.unchanged(last)
         rest = zip(self.tokens[place:], map(last.ids.__contains__, self.ids[place:]), strict=True)
         reread = sum([tokens for tokens, was_sent in rest if was_sent])
@@ -100,10 +100,10 @@ class Next:
 
 
 def head_of(parts: Iterable[tuple[str, int]]) -> Head:
-    """The head of a request from what comes before its messages, without empty parts.
+    """The head of a request from its parts before the messages; empty parts are left out.
 
     Args:
-        parts: Each as its text and its tokens.
+        parts: The text and the tokens of each part.
     """
     return tuple(
         (hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16], tokens)
@@ -113,11 +113,11 @@ def head_of(parts: Iterable[tuple[str, int]]) -> Head:
 
 
 def head_from(stored: Any) -> Head:
-    """The head of a stored one.
+    """The head of a request from its stored form.
 
     Raises:
         ValueError: If it is damaged.
-        TypeError: Likewise.
+        TypeError: If it is damaged.
     """
     return tuple((str(digest), int(tokens)) for digest, tokens in stored)
 
@@ -131,11 +131,12 @@ def cost_document(
     price: Price | None,
     currency: str,
 ) -> CostResult:
-    """What a request costs, as clients get it.
+    """The cost of a request, as clients get it.
 
     Args:
-        unchanged_of_all: Tokens that the request with all messages would share with that.
-        price: That of its model; `None` if unknown.
+        unchanged_of_all: The tokens that a request with all messages would share with the last
+            request.
+        price: The price of the model; `None` if unknown.
     """
     unchanged = min(shared.unchanged, sent)
     cost: CostResult = {
@@ -155,7 +156,7 @@ def cost_document(
 
 
 def shared_beginning(before: str, after: str) -> str:
-    """The beginning that both texts share, found by bisection, since they can be very long."""
+    """The common beginning of both texts, found by bisection since they can be very long."""
     lengths = range(1, min(len(before), len(after)) + 1)
     return after[: bisect_left(lengths, 1, key=lambda n: not after.startswith(before[:n]))]
 

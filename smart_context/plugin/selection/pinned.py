@@ -1,4 +1,4 @@
-"""Pinned messages that other plugins have taken from the history. Pure."""
+"""Restores pinned messages that other plugins have taken from the history. Pure."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 

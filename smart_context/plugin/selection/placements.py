@@ -1,4 +1,4 @@
-"""What a person has said of single messages, as far as the picked topics are concerned."""
+"""A person's facts about single messages, as far as they concern the picked topics."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from smart_context.topics.values import Held, Topic
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Placements:
-    """Where a person has put messages, before any score counts."""
+    """The messages that a person has placed in or out of the picked topics, before any score."""
 
     # messages that were said while a picked topic was picked, with its label
     said: Mapping[MessageId, str] = field(default_factory=dict)
@@ -30,7 +30,7 @@ NO_PLACEMENTS = Placements()
 def placements_of(
     state: FilterState, topics: Sequence[Topic], candidates: Sequence[Message]
 ) -> Placements:
-    """What the person has said of the candidates of a chat; at least one topic is picked."""
+    """The person's placements of the candidates of a chat; at least one topic is picked."""
     active, held = state.active_topics, state.edits.held(topics)
     inside = [_labels_inside(label, topics) for label in active]
     elsewhere = np.zeros((len(active), len(candidates)), dtype=np.bool_)
@@ -55,7 +55,7 @@ def placements_of(
 
 
 def _labels_inside(label: str, topics: Sequence[Topic]) -> frozenset[str]:
-    """The label of a topic, and those of its parts."""
+    """The label of a topic and the labels of its parts."""
     ids = {topic.id for topic in topics if topic.label == label and topic.id}
     return frozenset([label, *(topic.label for topic in topics if topic.parent_id in ids)])
 

@@ -1,6 +1,6 @@
 """Decides which messages of a chat are in context; see docs/filter.md.
 
-Page, command line and turns all ask this one function, so what is shown is what is sent.
+Page, command line and turns all use `ContextSelector`, so the page shows exactly what is sent.
 """
 
 import asyncio
@@ -39,13 +39,13 @@ from smart_context.topics.naming.acceptance import courtesies_among
 from smart_context.topics.values import MOST_GROUPED
 
 PATIENCE_S = 20.0
-"""How long a turn waits for the embedder before it uses the full history."""
+"""Time that a turn waits for the embedder before it uses the full history."""
 
 MAX_KEPT = 16
-"""The most choices of the filter that are kept."""
+"""The maximum number of the filter's choices that are kept in memory."""
 
 MAX_KEPT_MESSAGES = 100_000
-"""The most messages of all that is kept of chats in one place: some 60 MB, and their texts."""
+"""The maximum messages of all chats in one cache: some 60 MB, and their texts."""
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -62,17 +62,17 @@ def kept_of_chats(most: int, messages_in: Callable[[V], int]) -> "LRUCache[K, V]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Chosen:
-    """What the filter chose of a chat; kept until chat or choices change."""
+    """The filter's choice of a chat's messages; kept until chat or user's choices change."""
 
     view: ChatView
     candidates: tuple[Message, ...]
     selection: Selection
     problem: str
-    # what of it is sent, for each model and most tokens of the history
+    # the messages of it that are sent, for each model and maximum tokens of the history
     decisions: dict[tuple[str, int] | None, Decision] = field(default_factory=dict)
 
     def is_for(self, view: ChatView) -> bool:
-        """True if the filter sees the same in a chat; messages are mostly the same objects."""
+        """True if nothing has changed for the filter; fast where messages are the same objects."""
         known = self.view
         return (
             known.sidecar == view.sidecar
@@ -92,7 +92,7 @@ class ContextSelector:
     logger: logging.Logger
     budget: WindowBudget = field(default_factory=WindowBudget)  # the history's share of the window
     _: KW_ONLY
-    patience_s: float | None = PATIENCE_S  # how long the embedder may take; `None` sets no limit
+    patience_s: float | None = PATIENCE_S  # the most time the embedder may take; `None` is no limit
     _kept: LRUCache[tuple[ChatId, float, FilterSettings], _Chosen] = field(
         default_factory=lambda: kept_of_chats(MAX_KEPT, lambda c: len(c.view.messages)), init=False
     )
@@ -104,7 +104,7 @@ class ContextSelector:
         return state.embedding_search
 
     def settings_of(self, state: FilterState) -> FilterSettings:
-        """The settings of a chat: the vault's, with what the user chose for it."""
+        """The settings of a chat: the vault's, with the user's choices for the chat."""
         return replace(
             self.settings,
             embedding_search=self.is_searching(state),
@@ -120,7 +120,7 @@ class ContextSelector:
         threshold: float | None = None,
         settings: FilterSettings | None = None,
     ) -> Decision:
-        """What the chat's next turn sends, and why; a failing model keeps all messages in."""
+        """The decision what the chat's next turn sends; all messages if the model fails."""
         settings = settings or self.settings_of(view.sidecar.state)
         limit = settings.similarity_threshold if threshold is None else threshold
         chosen = await self._chosen(view, settings, limit)
@@ -147,12 +147,12 @@ class ContextSelector:
         )
 
     def forget(self, chat_id: ChatId) -> None:
-        """Forget what was chosen of a deleted chat."""
+        """Forget the filter's choices for a deleted chat."""
         for key in [key for key in self._kept if key[0] == chat_id]:
             del self._kept[key]
 
     async def _chosen(self, view: ChatView, settings: FilterSettings, limit: float) -> _Chosen:
-        """What the filter chooses, decided once for each state of the chat and of its choices."""
+        """The filter's choice, made once for each state of the chat and of the user's choices."""
         key = view.chat_id, limit, settings
         known = self._kept.get(key)
         if known is not None and known.is_for(view):
@@ -191,14 +191,14 @@ class ContextSelector:
 
         selection = await beside(selected, is_long=len(candidates) > MANY_MESSAGES)
         chosen = _Chosen(view=view, candidates=candidates, selection=selection, problem=problem)
-        if not problem:  # else the next try may succeed
+        if not problem:  # otherwise the next try may succeed
             self._kept[key] = chosen
         return chosen
 
     def _fitting(
         self, view: ChatView, selection: Selection, candidates: tuple[Message, ...]
     ) -> Selection:
-        """The selection within the window; another program sees to that itself."""
+        """The selection within the window; another program keeps to the window itself."""
         if view.is_of_client:
             return selection
         keep = protected_ids(view)
@@ -206,7 +206,7 @@ class ContextSelector:
         return self.budget.applied(selection, candidates, keep=keep, state=state)
 
     async def topics_about(self, view: ChatView, text: str) -> Meant:
-        """The topics on top that a text is clearly about; none if that fails, or one is muted."""
+        """The top-level topics that a text is clearly about; none on failure or if one is muted."""
         places = {message.id: place for place, message in enumerate(view.messages)}
         inside = {topic.label: topic for topic in view.sidecar.topics}
         known: dict[str, list[int]] = {}
@@ -231,7 +231,7 @@ class ContextSelector:
         topics = [inside[labels[place]] for place in clearly_nearest(near)]
         elsewhere = None if other is None else inside[labels[other]]
         hidden = frozenset(view.sidecar.state.hidden)
-        # Nothing of a muted topic can be sent, so there is nothing to ask with.
+        # No message of a muted topic can be sent, so a question about it would get none.
         is_muted = [hidden.issuperset(topic.message_ids) for topic in topics]
         return Meant(
             topics=() if any(is_muted) else tuple(topic.label for topic in topics),
@@ -241,7 +241,7 @@ class ContextSelector:
         )
 
     async def count_about(self, chat_id: ChatId, messages: Sequence[Message], label: str) -> int:
-        """The number of messages that a topic would keep by similarity; 0 if that fails."""
+        """The number of messages that a topic would keep by similarity; 0 after a failure."""
         try:
             async with asyncio.timeout(self.patience_s):
                 scores = await self.scorer.scores(chat_id, messages, [TopicQuery(label=label)])
@@ -281,7 +281,7 @@ class ContextSelector:
 
 
 def _with_wholes(sidecar: ChatSidecar) -> frozenset[str]:
-    """The picked topics, and the wider ones of which a part is picked."""
+    """The labels of the picked topics, and of the wider topics that contain them."""
     picked = frozenset(sidecar.state.active_topics)
     wholes = {topic.parent_id for topic in sidecar.topics if topic.label in picked}
     return picked | {topic.label for topic in sidecar.topics if topic.id and topic.id in wholes}
@@ -290,7 +290,7 @@ def _with_wholes(sidecar: ChatSidecar) -> frozenset[str]:
 def queries_of(view: ChatView) -> tuple[list[TopicQuery], list[TopicQuery]]:
     """The selected topics and the others, each with its keywords and messages.
 
-    The summary of a topic counts as one of its messages.
+    A summary of a topic's messages counts as one of them.
     """
     known = {topic.label: topic for topic in view.sidecar.topics}
     public = [
@@ -315,7 +315,7 @@ def queries_of(view: ChatView) -> tuple[list[TopicQuery], list[TopicQuery]]:
 
 
 def _in_no_topic(view: ChatView, candidates: Sequence[Message]) -> frozenset[MessageId]:
-    """What the last extraction has grouped, and put into no topic."""
+    """The messages that the last extraction grouped without putting them into a topic."""
     sidecar = view.sidecar
     read = next((n + 1 for n, m in enumerate(view.messages) if m.id == sidecar.seen), 0)
     placed = {message_id for topic in sidecar.topics for message_id in topic.message_ids}
@@ -350,7 +350,7 @@ def _added_by_plugins(view: ChatView, candidates: tuple[Message, ...]) -> Iterab
 
 
 def _standing(candidates: Sequence[Message]) -> list[MessageId]:
-    """Messages that matter to the whole chat: a leading system message, a summary of all."""
+    """Messages for the whole chat: a leading system message, summaries of all, marked ones."""
     leading = [m.id for m in candidates[:1] if m.role == "system" and not summarized_by(m)]
     return leading + [
         m.id

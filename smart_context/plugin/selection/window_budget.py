@@ -39,10 +39,10 @@ class WindowBudget:
         return budget if window is None else window.for_role(budget)
 
     def limit(self, state: FilterState) -> tuple[str, int] | None:
-        """The model that is asked, and the most tokens of the history; `None` if unknown.
+        """The model that is asked, and the maximum tokens of the history; `None` if unknown.
 
         Args:
-            state: What else the user chose, which takes room too.
+            state: The user's choices; contexts, recalls and role take room, too.
         """
         window = self.window()
         return None if window is None else (window.model, self._limit(window, state))
@@ -64,9 +64,9 @@ class WindowBudget:
         """The selection without the oldest messages that exceed the window.
 
         Args:
-            candidates: The messages that it is about, chronological.
-            keep: Standing instructions and what the user pinned: never left out.
-            state: What else the user chose, which takes room too.
+            candidates: The messages that the filter decided about, chronological.
+            keep: Standing instructions and pinned messages, which are never left out.
+            state: The user's choices; contexts, recalls and role take room, too.
         """
         window = self.window()
         if window is None:
@@ -83,7 +83,7 @@ class WindowBudget:
 
 
 def _surely_fits(messages: Sequence[Message], limit: int) -> bool:
-    """True if messages fit by their length alone; stops as soon as they may not."""
+    """True if messages fit by their bytes, without counting tokens; False if they may not fit."""
     left = limit
     for message in reversed(messages):
         left -= utf8_bytes(sent_text(message)) + PER_MESSAGE
@@ -110,10 +110,10 @@ def over_budget(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Absence:
-    """Why messages are not candidates; one object for all that it applies to, so cheap to count."""
+    """The reason why messages are not candidates; one object for all of them, to count fast."""
 
     reason: Reason
-    is_cleared: bool = False  # the user cleared the chat after them, so there is no summary of them
+    is_cleared: bool = False  # True if the user cleared the chat after them, without a summary
 
 
 FAILED = Absence(Reason(kind=ReasonKind.FAILED))
@@ -160,7 +160,7 @@ def absences(
 
 
 def _absence_of(message: Message) -> Absence:
-    """Why a message that no summary covers is not sent."""
+    """The reason why a message without a summary is not sent."""
     is_blank = not message.text.strip()
     if message.extra.get(CUT):
         return OVER_WINDOW

@@ -1,4 +1,4 @@
-"""The command that sums up topics of a chat: what it would do first, then with `apply` the deed."""
+"""The command that sums up topics of a chat; shows the result first, and stores it with `apply`."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -43,17 +43,17 @@ class Kept(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What summing up topics does to a chat."""
+    """The effect of summing up topics on a chat's messages."""
 
     summed_up: tuple[Message, ...]  # the messages that the summary replaces, oldest first
     kept: tuple[Kept, ...]  # the others of these topics, oldest first
 
 
 def plan_of(view: ChatView, named: NamedTopics, *, recent: int) -> Plan:
-    """What a summary of topics replaces.
+    """The messages that a summary of topics replaces, and those that stay.
 
-    Messages that are not sent anyway, such as failed answers and those behind another summary,
-    are in neither list.
+    Messages that are never sent, such as failed answers and those behind another summary, are in
+    neither list.
 
     Args:
         recent: The number of newest messages that stay.
@@ -82,7 +82,7 @@ def plan_of(view: ChatView, named: NamedTopics, *, recent: int) -> Plan:
 
 
 def _reasons(view: ChatView, named: NamedTopics, recent: int) -> Iterator[tuple[MessageId, str]]:
-    """Why messages may not be summed up; of several reasons the last one counts."""
+    """The reasons why messages may not be summed up; the last one of a message counts."""
     for message_id, label in named.elsewhere.items():
         yield message_id, f"also about {label}"
     for message_id in _half_calls(view.messages):
@@ -96,7 +96,7 @@ def _reasons(view: ChatView, named: NamedTopics, recent: int) -> Iterator[tuple[
 
 
 def _groups(messages: Sequence[Message]) -> Mapping[int, Sequence[int]]:
-    """For each message of a tool exchange, the places of all its messages."""
+    """The places of all messages of a tool exchange, by the place of each of them."""
     groups: dict[int, list[int]] = {}
     for result, caller in find_tool_pairs(messages).caller_of.items():
         if caller != NO_CALLER:
@@ -105,7 +105,7 @@ def _groups(messages: Sequence[Message]) -> Mapping[int, Sequence[int]]:
 
 
 def _half_calls(messages: Sequence[Message]) -> Iterator[MessageId]:
-    """Messages with a call whose result is nowhere, and results without a call."""
+    """Messages with a call without a result, and results without a call."""
     pairs = find_tool_pairs(messages)
     answered = set(pairs.call_id_of.values())
     yield from (messages[at].id for at, caller in pairs.caller_of.items() if caller == NO_CALLER)
@@ -196,7 +196,7 @@ class TopicCompaction:
     async def _account(
         self, view: ChatView, plan: Plan, made: Message | None, text: str
     ) -> JsonObject:
-        """What the user is shown before the deed."""
+        """The preview of the summary for the user."""
         before = after = await self._tokens(view)
         if made is not None:
             shortened = _with(view.messages, plan, made)
@@ -215,11 +215,11 @@ class TopicCompaction:
         }
 
     async def _tokens(self, view: ChatView) -> int:
-        """What the next message would send, before anything is written."""
+        """The tokens that the next message of this chat would send."""
         return int((await self.costs.of(view, await self.selector.decide(view)))["sent"])
 
     async def _put(self, chat_id: ChatId, plan: Plan, made: Message, labels: Sequence[str]) -> None:
-        """Store a summary, if what it replaces is as it was."""
+        """Store a summary if the messages that it replaces are unchanged."""
 
         def put(document: JsonObject) -> None:
             messages = messages_of(document)

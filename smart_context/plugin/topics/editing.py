@@ -63,7 +63,7 @@ class TopicEditing:
         self, chat_id: ChatId, labels: list[str], new_label: str | None = None
     ) -> PanelResult:
         """Merge topics, now and in later extractions, under the first one's name or another."""
-        if len(set(labels)) < 2:  # noqa: PLR2004 - to merge takes two
+        if len(set(labels)) < 2:  # noqa: PLR2004 - a merge needs two
             raise InvalidParams("labels: expected at least two topics to merge")
         return await self._rename(chat_id, labels, new_label or labels[0])
 
@@ -226,7 +226,7 @@ class TopicEditing:
             raise
 
     async def _remove_summary(self, chat_id: ChatId, summary: Summary, step: Step) -> None:
-        """Let the messages that a summary stands for be sent again."""
+        """Remove a summary, so that the messages that it replaced are sent again."""
 
         def remove(document: JsonObject) -> None:
             without_summary(document, summary.message_id)
@@ -254,7 +254,7 @@ class TopicEditing:
     async def _counted(
         self, chat_id: ChatId, topics: Sequence[Topic], messages: Sequence[Message]
     ) -> tuple[Topic, ...]:
-        """The topics; added ones with the number of messages that they would keep."""
+        """The topics; those without messages get the number that they would keep by similarity."""
         said = without_notices(messages)
         counted: list[Topic] = []
         for topic in topics:

@@ -1,4 +1,4 @@
-"""The command that gives topics of a chat a chat of their own, and what goes along with them."""
+"""The command that copies topics of a chat into a new chat, with all that belongs to them."""
 
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,8 +36,8 @@ class NamedTopics:
 
     labels: tuple[str, ...]  # their labels, each once, in the order in which they were named
     ids: frozenset[MessageId]
-    # the messages of all other topics, each with the label of one of them. A wider topic that holds
-    # a named one is no other topic.
+    # the messages of all other topics, each with the label of one of them. Wider topics that hold
+    # a named one don't count as other topics.
     elsewhere: Mapping[MessageId, str]
 
 
@@ -46,7 +46,7 @@ async def named_topics(
 ) -> NamedTopics:
     """The topics of these labels or ids.
 
-    What was said while one of them was picked is theirs, also before an extraction has placed it.
+    Messages that were said while one of them was picked belong to it, even before an extraction.
 
     Raises:
         InvalidParams: If none is named, or the chat has no topic of a name.
@@ -78,7 +78,7 @@ def topic_named(name: str, topics: Sequence[Topic], parameter: str = "topics") -
     """The topic of this label or id.
 
     Raises:
-        InvalidParams: If there is none; it names the parameter.
+        InvalidParams: If there is none; names `parameter`.
     """
     wanted = name.strip()
     for is_it in (
@@ -108,13 +108,13 @@ def _with_parts(named: Iterable[Topic], topics: Sequence[Topic]) -> list[Topic]:
 async def keep_similar(
     chat_id: ChatId, chat_filter: ChatFilter, selector: ContextSelector, sidecars: Sidecars
 ) -> JsonObject | None:
-    """Give the topics of a chat's file the messages that each keeps, where none are known.
+    """Give the topics of a chat's file the messages that each keeps by similarity, if unknown.
 
-    The file stays as it is, even if they keep none: its topics stand until the chat's next
-    extraction, which reads the whole chat, as it would have without this.
+    The file is unchanged, even if they keep none: its topics stay until the chat's next extraction,
+    which still reads the whole chat.
 
     Returns:
-        The payload of `TOPICS_UPDATED`; `None` if topics have to be found.
+        The payload of `TOPICS_UPDATED`; `None` if topics must be found instead.
     """
     view = await chat_filter.view(chat_id)
     topics = stored_topics(list(view.topics), view.sidecar.topics)
@@ -131,9 +131,9 @@ async def keep_similar(
 
 
 async def placed_topics(view: ChatView, selector: ContextSelector) -> Sequence[Topic]:
-    """The topics of a chat with their messages: similar ones where the extraction named none.
+    """The topics of a chat with their messages: similar ones if the extraction named none.
 
-    A topic has none if those can't be found, or before the first extraction.
+    They have none if the comparison fails, or before the first extraction.
     """
     topics = stored_topics(list(view.topics), view.sidecar.topics)
     if not view.sidecar.seen or not topics or any(topic.message_ids for topic in topics):
@@ -157,7 +157,7 @@ async def _similar(view: ChatView, selector: ContextSelector, label: str) -> set
 async def _kept(
     view: ChatView, selector: ContextSelector, labels: Sequence[str]
 ) -> dict[MessageId, str]:
-    """The messages that topics keep by similarity, in order, each with one topic's label."""
+    """The messages that topics keep by similarity, in order, each with the label of one topic."""
     picked = with_selection(view, labels)
     settings = selector.settings_of(picked.sidecar.state)
     settings = replace(settings, recent_messages=0, keep_pairs=False)
@@ -169,12 +169,12 @@ async def _kept(
 
 
 Renamed = Mapping[MessageId, MessageId]
-"""The messages that went into another chat, each with its id there."""
+"""The messages copied into another chat, each with its id there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Belongings:
-    """Gives a new chat what belongs to the messages that were copied into it."""
+    """Copies the topics, choices and vectors of copied messages to their new chat."""
 
     chats: Chats
     sidecars: Sidecars
@@ -185,8 +185,8 @@ class Belongings:
     ) -> None:
         """Give a stored chat the topics, marks and vectors of the messages that it was made of.
 
-        Pins and hidden messages, the role, contexts and names of topics come along; no topic is
-        picked but those named. Nothing is embedded again.
+        Pins and hidden messages, the role, contexts and names of topics are copied; only the topics
+        in `picked` are picked. Nothing is embedded again.
         """
         public = await self.chats.value(source, "topics")
         sidecar = await self.sidecars.of(source)
@@ -208,7 +208,7 @@ class Belongings:
 
 
 def _of_those(topic: Topic, ids: Renamed) -> Topic:
-    """A topic with those of its messages that came along; one without known messages stays."""
+    """A topic with only its copied messages; a topic without known messages is unchanged."""
     if not topic.message_ids:
         return topic
     mine = tuple(ids[each] for each in topic.message_ids if each in ids)
@@ -287,7 +287,7 @@ class Splitting:
         origin: JsonObject,
     ) -> JsonObject:
         stored = await self.chats.load(chat_id, reader=NEVER_SAVES)
-        give_ids(stored)  # which depend on a message's place
+        give_ids(stored)  # fields that depend on a message's place
         entries = [e for e in stored["messages"] if isinstance(e, dict) and e["id"] in ids]
         return {**copy_of(stored, entries, ids), "title": title, SPLIT_FROM: origin}
 
@@ -302,7 +302,7 @@ class Splitting:
 def _chosen(view: ChatView, named: NamedTopics) -> list[Message]:
     """The messages that go into the new chat, in their order.
 
-    A summary goes along if all that it stands for does.
+    A summary is copied if all messages that it replaces are.
     """
     said = [m for m in view.messages if not (m.is_summary or m.is_extracted)]
     standing = {m.id for m in said[:1] if m.role == "system"} | view.sticky_ids
@@ -314,6 +314,6 @@ def _chosen(view: ChatView, named: NamedTopics) -> list[Message]:
 
 
 def _own(view: ChatView, named: NamedTopics, chosen: Sequence[Message]) -> list[MessageId]:
-    """The messages that were moved: of no other topic, and no standing instructions."""
+    """The messages that were moved: without those of other topics and standing instructions."""
     standing = {m.id for m in view.messages[:1] if m.role == "system"} | view.sticky_ids
     return [m.id for m in chosen if m.id not in named.elsewhere and m.id not in standing]

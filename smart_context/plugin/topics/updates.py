@@ -34,17 +34,17 @@ from smart_context.topics.stored import (
 from smart_context.topics.values import MOST_GROUPED, STICKY_LABEL, Extraction, Previous, Topic
 
 EXTRACTION = "smart_context.extraction"
-"""Event: how far the extraction of a chat's topics is."""
+"""Event: the state of the extraction of a chat's topics has changed."""
 
 TOPICS_UPDATED = "smart_context.topics_updated"
 """Event: a chat's topics are stored; see `store_topics`.
 
-`moved` is there only if messages of a topic moved that the user relies on.
+`moved` is present only if messages moved into or out of a topic that the user relies on.
 """
 
 Emit = Callable[[str, JsonObject], None]
 Edited = Callable[[ChatId, Extraction, Sequence[Message], AbstractSet[str]], Awaitable[Extraction]]
-"""Applies the user's edits to an extraction; the topics of these labels keep their messages."""
+"""Applies the user's edits to an extraction; topics with these labels keep their messages."""
 
 
 class OutOfDate(Exception):
@@ -103,7 +103,7 @@ class TopicUpdates:
     steps: UndoSteps
     # the labels that were picked when a message of the chat was sent
     sent_topics: Callable[[ChatId], Awaitable[AbstractSet[str]]]
-    leases: Leases  # keep two servers from extracting the topics of one chat at once
+    leases: Leases  # so that only one server at a time extracts the topics of a chat
     _newest: dict[ChatId, object] = field(init=False, default_factory=dict)
     _under_way: set[ChatId] = field(init=False, default_factory=set)
     _to_regroup: set[ChatId] = field(init=False, default_factory=set)
@@ -113,12 +113,12 @@ class TopicUpdates:
         return chat_id in self._newest
 
     async def find_unseen(self, chat_id: ChatId, *, offline: bool) -> None:
-        """Find the topics of a chat that nobody is looking at.
+        """Find the topics of a chat that nobody is looking at; tells no client its progress.
 
-        `offline` asks no language model, whatever is set for other chats.
+        `offline` asks no language model, regardless of the settings for other chats.
 
         Raises:
-            SmartContextError: They can't be found or stored.
+            SmartContextError: If they can't be found or stored.
         """
         token = self._newest[chat_id] = object()
         try:
@@ -136,8 +136,8 @@ class TopicUpdates:
         """Extract the topics of a chat, store them and tell the clients.
 
         Args:
-            regroup: Group the whole chat again. A newer extraction that takes the place of this
-                one does so, too.
+            regroup: Group the whole chat again. A newer extraction that replaces this one does so,
+                too.
             asks_model: Let a model name and judge the groups, if one is set.
 
         Ends with exactly one `smart_context.extraction` event: `done`, `failed` or `superseded`.
@@ -168,16 +168,16 @@ class TopicUpdates:
                 del self._newest[chat_id]
 
     def is_under_way(self, chat_id: ChatId) -> bool:
-        """True while this server extracts the topics of a chat, and no longer waits to."""
+        """True while this server extracts the topics of a chat, not while it waits to."""
         return chat_id in self._under_way
 
     @asynccontextmanager
     async def _alone(self, chat_id: ChatId) -> AsyncIterator[None]:
-        """Wait until no other server extracts the topics of a chat, and keep it so."""
+        """Wait until no other server extracts the topics of a chat, then keep others waiting."""
         async with self.leases.held(f"topics {chat_id}"):
             self._under_way.add(chat_id)
             try:
-                with one_request():  # what others stored while this one waited counts
+                with one_request():  # so that data stored meanwhile by others is read
                     yield
             finally:
                 self._under_way.discard(chat_id)
@@ -185,7 +185,7 @@ class TopicUpdates:
     async def follow_version(self, chat_id: ChatId) -> None:
         """Give messages their topics back when another version of the chat is shown.
 
-        No model is asked. Messages that had no topic yet get theirs after the next answer.
+        No model is asked. Messages without a topic get one after the next answer.
         """
         messages, others = await self.chats.snapshot(chat_id)
         sidecar = await self.sidecars.of(chat_id)
@@ -223,7 +223,7 @@ class TopicUpdates:
             return
         topics = with_ids(found.topics, (*before, *sidecar.topics))
         grouped = replace(found, topics=topics, title="")
-        if sidecar.seen or not previous.topics:  # topics from elsewhere stay until there are better
+        if sidecar.seen or not previous.topics:  # other topics stay until the model has judged
             grouped = await self._store(chat_id, token, grouped, regroup=regroup)
             await self.announce(chat_id)
         now = await self.sidecars.of(chat_id)
@@ -246,7 +246,7 @@ class TopicUpdates:
         *,
         regroup: bool,
     ) -> Extraction:
-        """The topics of the newest messages, with those that older ones have."""
+        """The topics of the newest messages, joined with the known topics of older ones."""
         newest, older = messages[-MOST_GROUPED:], messages[:-MOST_GROUPED]
         found = await self.extractor(embedder).extract(newest, previous=previous, regroup=regroup)
         if not older:
@@ -261,7 +261,7 @@ class TopicUpdates:
         """Store the topics, with what the user has edited, and tell the clients.
 
         Returns:
-            What is stored now.
+            The extraction as it is stored.
 
         Raises:
             OutOfDate: If a newer extraction has begun.
@@ -301,7 +301,7 @@ class TopicUpdates:
         return extraction
 
     async def _staying(self, chat_id: ChatId, *, regroup: bool) -> AbstractSet[str]:
-        """The labels of topics that keep their messages: the picked ones, unless a person asks."""
+        """The labels of topics that keep their messages: the picked ones, or none to regroup."""
         return frozenset() if regroup else await self.sidecars.picked(chat_id)
 
     async def _give_title(self, chat_id: ChatId, title: str) -> None:
@@ -317,7 +317,7 @@ class TopicUpdates:
     async def _not_in_silence(
         self, chat_id: ChatId, state: FilterState, moves: Sequence[Move]
     ) -> list[Move]:
-        """The moves out of or into topics that the user relies on, which can be undone."""
+        """The moves out of or into topics that the user relies on; recorded as a step to undo."""
         if not moves:
             return []
         chosen = {*state.active_topics, *state.edits.renamed.values(), *state.edits.added}
@@ -353,12 +353,12 @@ async def store_topics(
     *,
     keeps_rest: bool = False,
 ) -> JsonObject:
-    """Store the topics of a chat, whose messages are not copied or read again.
+    """Store the topics of a chat without copying or reading its messages again.
 
     Args:
         stored: Makes the stored topics from the ids of standing instructions so far and the
             chat's messages.
-        keeps_rest: Keep the topics that are too many to count, since none takes their place.
+        keeps_rest: Keep stored topics beyond the number that counts, since none replaces them.
 
     Returns:
         The payload of `TOPICS_UPDATED`.
@@ -381,7 +381,7 @@ async def store_topics(
 
 
 def _with_sticky(topics: Sequence[Topic], others: JsonObject) -> tuple[Topic, ...]:
-    """The topics, with the standing instructions as one of them."""
+    """The topics, with the standing instructions as one of them if there are any."""
     sticky = tuple(stored_sticky_ids(others.get("topics")))
     entry = Topic(label=STICKY_LABEL, id=STICKY_LABEL, count=len(sticky), message_ids=sticky)
     return (*topics, entry) if sticky else tuple(topics)
@@ -396,9 +396,9 @@ def _left_behind(
 
 
 def _previous(sidecar: ChatSidecar, shown: Sequence[Topic], staying: AbstractSet[str]) -> Previous:
-    """What the extraction starts from: the topics shown, and the deleted ones."""
+    """The start of the extraction: the topics shown, the deleted ones, and the user's facts."""
     edits = sidecar.state.edits
-    if not sidecar.seen:  # no extraction has read these messages: they only resemble the labels
+    if not sidecar.seen:  # not from an extraction: these messages only resemble the labels
         shown = [replace(topic, message_ids=()) for topic in shown]
     labels = {topic.label for topic in shown}
     deleted = [
