@@ -1,1 +1,1 @@
-"""Models: OpenAI-compatible, and those that are there offline."""
+"""Models: OpenAI-compatible ones, and the ones that work offline."""

@@ -1,7 +1,7 @@
-"""The connections in use, and the endpoint that a chat's choice of a model means. Pure.
+"""The connections in use, and the endpoint for a chat's choice of a model. Pure.
 
-A choice is kept as text: `ID/MODEL` names a connection and one of its models. Choices of earlier
-versions go on working: a category (`fast`), and a model at a category's endpoint (`chat/gpt-4o`,
+A choice is stored as text: `ID/MODEL` names a connection and one of its models. Choices of earlier
+versions still work: a category (`fast`), and a model at a category's endpoint (`chat/gpt-4o`,
 `http://127.0.0.1:11434/v1/llama3`).
 """
 
@@ -20,9 +20,9 @@ _NAMES = {provider.base_url: provider.name for provider in (*PROVIDERS, *LOCAL_S
 
 
 def connections_of(config: VaultConfig) -> tuple[Connection, ...]:
-    """The connections whose models a chat may choose, that of the default model first.
+    """The connections whose models a chat may choose; the default model's one comes first.
 
-    Endpoints that the settings name without a connection are connections, too.
+    Endpoints in the settings outside of connections count as connections, too.
     """
     named = [endpoint for endpoint in (config.chat, config.fast) if endpoint is not None]
     found = _with_endpoints([*config.connections.values()], named)
@@ -32,7 +32,7 @@ def connections_of(config: VaultConfig) -> tuple[Connection, ...]:
 
 
 def all_connections(config: VaultConfig) -> tuple[Connection, ...]:
-    """The connections in use, those included that no chat may choose."""
+    """The connections in use, including the ones that no chat may choose."""
     found = connections_of(config)
     return (*_with_endpoints([*found], [config.embedding] if config.embedding else []),)
 
@@ -53,7 +53,7 @@ def _with_endpoints(
 
 
 def is_at(one: EndpointSettings, other: EndpointSettings) -> bool:
-    """True if both are reached in the same way, whatever their models."""
+    """True if both are reached in the same way; their models may differ."""
     return (one.base_url, one.api_key_env) == (other.base_url, other.api_key_env)
 
 
@@ -63,7 +63,7 @@ def name_of(base_url: str) -> str:
 
 
 def free_id(name: str, taken: Collection[str]) -> str:
-    """An id for a connection of this name that no other has."""
+    """A free id for a connection of this name."""
     plain = _NOT_OF_IDS.sub("-", name.lower()).strip("-")[:_LONGEST_ID] or "server"
     candidates = (plain, *(f"{plain}-{number}" for number in range(2, len(taken) + 4)))
     return next(one for one in candidates if one not in taken and is_connection_id(one))
@@ -72,7 +72,7 @@ def free_id(name: str, taken: Collection[str]) -> str:
 def endpoint_of_choice(config: VaultConfig, choice: str) -> EndpointSettings | None:
     """The endpoint and model of a choice; `None` for the default, or if the settings have none.
 
-    Only endpoints that are in use can be chosen: what a vault brings must have been trusted.
+    Only endpoints in use can be chosen; the user has trusted the ones that a vault brings.
     """
     if not choice:
         return None
@@ -87,7 +87,7 @@ def endpoint_of_choice(config: VaultConfig, choice: str) -> EndpointSettings | N
 
 
 def _prefixes(config: VaultConfig) -> Iterator[tuple[str, EndpointSettings]]:
-    """The beginnings of choices, and where each leads."""
+    """The prefixes of choices, each with its endpoint."""
     connections = connections_of(config)
     for connection in connections:
         yield f"{connection.id}/", connection.endpoint
@@ -105,16 +105,16 @@ def _choosable(config: VaultConfig) -> Iterator[EndpointSettings]:
 
 
 def model_at(config: VaultConfig, endpoint: EndpointSettings, model: str) -> EndpointSettings:
-    """A model of an endpoint, with what the settings say of it."""
+    """A model of an endpoint, with the settings for it."""
     for named in _choosable(config):
         if named.model == model and is_at(named, endpoint):
             return named
-    # The window that was set is that of the endpoint's own model.
+    # The window in the settings belongs to the endpoint's own model.
     return replace(endpoint, model=model, context_window=None)
 
 
 def models_named(config: VaultConfig, connection: Connection) -> list[str]:
-    """The models of a connection that the settings name, whether or not its server lists them."""
+    """The models of a connection in the settings, even if its server does not list them."""
     known = (config.chat, config.fast, connection.endpoint)
     named = (one.model for one in known if one and is_at(one, connection.endpoint))
     return [*dict.fromkeys(filter(None, named))]

@@ -1,7 +1,7 @@
-"""Removes our keys from what a model says, before it is stored or shown.
+"""Removes our keys from a model's answer before it is stored or shown.
 
-Unlike an error's words, an answer may be any text, so only the whole key counts, in the spellings
-that programs give a text: as it is, or escaped for JSON, web addresses or HTML, or encoded.
+Unlike an error message, an answer may be any text, so only whole keys are removed. They are found
+in the usual spellings: unchanged, escaped for JSON, web addresses or HTML, or encoded.
 """
 
 import html
@@ -18,7 +18,7 @@ _LEAST_WITHOUT_DIGITS = 12
 
 _AT_ONCE = 256 << 10
 _LONGEST = 16 << 10
-"""Characters that are searched in one call, which nothing interrupts, and of a spelled key."""
+"""The most characters of a spelled key, and of a text searched in one uninterruptible call."""
 
 _LONGEST_LETTER = 16
 """Characters of a spelled letter: eight backslashes and `u0041`, or `&#x00041;`."""
@@ -38,7 +38,7 @@ class Echoes:
     """Finds keys in texts.
 
     Args:
-        keys: Keys that were sent; those that are just words don't count.
+        keys: Keys that were sent; plain words among them are ignored.
     """
 
     def __init__(self, keys: Iterable[str | None]) -> None:
@@ -71,11 +71,11 @@ class Echoes:
         return any(self._pattern.search(text, at, at + _AT_ONCE + _LONGEST) for at in starts)
 
     def _may_be_in(self, text: str, start: int) -> bool:
-        """Looks for what nearly every text lacks, a hundred times as fast."""
+        """Search for marks that nearly every text lacks; a hundred times as fast."""
         return any(text.find(mark, start) >= 0 for mark in self._marks)
 
     def value(self, value: Any) -> Any:
-        """As `text`, for all texts of a JSON value, with the names of its fields."""
+        """A JSON value after `text` on all of its texts and field names."""
         if self._pattern is None:
             return value
         if isinstance(value, str):
@@ -87,7 +87,7 @@ class Echoes:
         return value
 
     def split(self, text: str) -> tuple[str, str]:
-        """The text without keys up to where a key may have begun, and the rest."""
+        """The text without keys up to the possible beginning of a key, and the rest."""
         if self._pattern is None:
             return text, ""
         last = 0
@@ -111,12 +111,12 @@ class EchoStream:
         self._rest = ""
 
     def feed(self, piece: str) -> str:
-        """The text that can be shown by now."""
+        """The text that can be shown now."""
         shown, self._rest = self._echoes.split(self._rest + piece)
         return shown
 
     def last(self) -> str:
-        """What is left at the end."""
+        """The text that is left at the end."""
         rest, self._rest = self._rest, ""
         return self._echoes.text(rest)
 
@@ -148,7 +148,7 @@ def _pattern(keys: tuple[str, ...]) -> re.Pattern[str]:
 
 @lru_cache(16)
 def _first(keys: tuple[str, ...]) -> re.Pattern[str]:
-    """A place at which a spelled key may begin."""
+    """The pattern of a place at which a spelled key may begin."""
     letters = (_any_of(form[0]) for key in keys for form in _spellings(key))
     return re.compile(f"(?={'|'.join((*letters, _HALF_ESCAPE.pattern))})", re.IGNORECASE)
 
@@ -196,4 +196,4 @@ def _digits(text: str) -> str:
 
 
 NO_KEYS = Echoes(())
-"""For texts that no provider has seen."""
+"""Removes nothing; for texts that no provider has seen."""

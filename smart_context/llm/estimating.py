@@ -1,11 +1,11 @@
-"""Estimates tokens by what a text is made of, where the model's tokenizer is unknown. Pure.
+"""Estimates tokens from the parts of a text if the model's tokenizer is unknown. Pure.
 
-Characters in a token differ by the kind of text: four and more in prose, one in columns of numbers.
-So pieces are counted as tokenizers form them: words, single digits, marks, white space. Words that
-a tokenizer hardly knows, such as names and those of other languages, are several pieces. The
-weights are those of cl100k, which makes more of most languages than newer tokenizers, and of those
-that take each digit by itself: a count that is too low makes requests too long. What is known of a
-model's tokenizer corrects each part by itself.
+The number of characters in a token depends on the text: four or more in prose, one in columns of
+numbers. So pieces are counted as tokenizers form them: words, single digits, marks, white space.
+Words that a tokenizer does not know, such as names and foreign words, are several pieces. The
+weights are high, since too low a count makes requests too long: those of cl100k, which has more
+tokens for most languages than newer tokenizers, and of tokenizers with a token for each digit.
+Known facts about a model's tokenizer correct each part separately.
 """
 
 import re
@@ -38,7 +38,7 @@ _CODE = re.compile(r"[A-Za-z\d]{20,}", re.ASCII)
 
 _SCRIPTS: tuple[tuple[int, str, float], ...] = (
     (0x80, "others", 1.0),
-    (0xC0, "latin", 0.55),  # beside the pieces of its word
+    (0xC0, "latin", 0.55),  # in addition to the pieces of its word
     (0x250, "latin", 2.4),  # phonetic letters, and accents by themselves
     (0x370, "other_scripts", 0.95),  # Greek
     (0x400, "cyrillic", 0.47),
@@ -83,7 +83,7 @@ _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 class Parts(NamedTuple):
-    """The tokens of a text by what they are made of; or a factor for each of these."""
+    """The tokens of each part of a text, or a factor for each part."""
 
     words: float = 0.0
     digits: float = 0.0
@@ -130,7 +130,7 @@ def parts_of(text: str) -> Parts:
 
 @lru_cache(_REMEMBERED_WORDS)
 def _tokens_of_word(word: str) -> float:
-    """The tokens of a word with what is before it."""
+    """The tokens of a word and the text before it."""
     word = word.lstrip(_BEFORE_WORDS)
     if len(word) > 1 and word.isupper():
         return _PER_PIECE * ceil(len(word) / _CAPITALS)
@@ -160,7 +160,7 @@ def estimate(text: str) -> int:
 
 
 def estimated(text: str, parts: Parts) -> int:
-    """The tokens of a text of which these are the parts; at least one for five of ASCII."""
+    """The tokens of a text with these parts; at least one for five ASCII characters."""
     beyond = 0 if text.isascii() else len(_BEYOND_ASCII.findall(text))
     beyond_ascii = sum(parts[Parts._fields.index("latin") :])
     ascii_tokens = (len(text) - beyond) / _CHARACTERS_PER_TOKEN
@@ -249,15 +249,15 @@ date,place,reading,share
         "어제 저녁에 친구와 시장에 가서 과일과 빵을 샀어요. 내일 아침에는 산책을 하려고 합니다."
     ),
 }
-"""For each part a text in which there is much of it; in its order, since a text has parts of those
-before it, too."""
+"""For each part a text that is rich in it. The order matters: a text also has parts of the texts
+before it."""
 
 _MORE = 1.15
-"""Other texts than the samples take up to a seventh more."""
+"""The factor on samples: other texts take up to a seventh more."""
 
 
 def factors_by(counts: Sequence[int]) -> Parts:
-    """The factors of a model whose tokenizer counts so many tokens in each of `SAMPLES`."""
+    """The factors of a model from its tokenizer's counts for each of `SAMPLES`."""
     factors = AS_ESTIMATED
     for (name, text), count in zip(SAMPLES.items(), counts, strict=True):
         parts = parts_of(text)
@@ -270,15 +270,15 @@ def factors_by(counts: Sequence[int]) -> Parts:
 _AT_LEAST = 0.3
 _NEAR = 1.15
 _ENOUGH = 1.05
-"""Later texts of the same kind may take a twentieth more."""
+"""The factor on counted requests: later texts of the same kind may take a twentieth more."""
 
 
 def factors_after(factors: Parts, parts: Parts, counted: int) -> Parts:
-    """The factors after an endpoint has counted a request that is made of these parts.
+    """The factors after an endpoint has counted the tokens of a request with these parts.
 
-    What they were off is shared among the parts, the larger ones first. Factors that are near
-    enough stay, so that numbers do not move at each answer. A count that is far off is about
-    something else: what a server put in, or did not count again.
+    The error is distributed over the parts; larger parts change more. Nearly correct factors
+    stay, so that numbers do not move at each answer. A count that is far off is ignored: the server
+    has added something, or did not count everything again.
     """
     size = sum(part**2 for part in parts)
     expected = tokens_in(parts, factors)

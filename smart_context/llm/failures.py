@@ -34,12 +34,12 @@ _MOST_WORDS = 300
 _MOST_READ = 10_000
 _PLACES_OF_WORDS = ("error", "message", "detail")
 _NUMBERS_BESIDE_WORDS = ("n_prompt_tokens", "n_ctx")
-"""What llama.cpp says in fields of an error whose message names no numbers."""
+"""Fields of llama.cpp's error with the numbers that its message lacks."""
 
 _REFUSES_LENGTH = frozenset({200, 400, 413, 422, 500})
 _BODY_TOO_LARGE = 413
 _OF_QUOTAS = frozenset({402, 429})
-"""Of these the provider's own sentence says best what to do, so it comes first."""
+"""Statuses for which the provider's own sentence comes first, since it says best what to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,12 +54,12 @@ class EndpointFailure:
     # the message of the vendor or the system, of any length; of a redirect, its target
     words: str = ""
     status: int | None = None  # the HTTP status, if any
-    retry_after_s: float | None = None  # how long the endpoint asks to wait, if it does
-    waited_s: float | None = None  # how long was waited, if not for `timeout_s`
+    retry_after_s: float | None = None  # the wait that the endpoint asks for, if any
+    waited_s: float | None = None  # the time waited, if other than `timeout_s`
 
     @property
     def too_long(self) -> TooLong | None:
-        """How much too long the input was for the model; `None` if that is not what it says."""
+        """The excess of the input over the model's limit; `None` if the failure is another one."""
         if self.status not in _REFUSES_LENGTH:
             return None
         found = too_long(self.words[:_MOST_READ])
@@ -124,7 +124,7 @@ def is_address(base_url: str) -> bool:
 
 
 def explained(failure: EndpointFailure, endpoint: EndpointSettings, kind: ModelKind) -> ModelFailed:
-    """The error for the user: which model, where, what it said, and what to do next."""
+    """The error for the user: the model, its address, its message, and the next step."""
     words = shortened(failure.words, secret=endpoint.api_key)
     said = f": {words}" if words else ""
     who = f"{kind} {endpoint.model}" if endpoint.model else "server"
@@ -146,7 +146,7 @@ def explained(failure: EndpointFailure, endpoint: EndpointSettings, kind: ModelK
 
 
 def _how_long(too_long: TooLong) -> str:
-    """What people read first of a request that was too long."""
+    """The first sentence about a request that was too long."""
     what = "Too long for this model"
     if too_long.asked and too_long.window:
         return f"{what}: {too_long.asked:,} of {too_long.window:,} tokens."
@@ -207,21 +207,21 @@ def _after_refusal(failure: EndpointFailure, endpoint: EndpointSettings) -> str:
 
 
 def _base_url(endpoint: EndpointSettings) -> str:
-    """Where the address of an endpoint is set; ends the sentence."""
+    """The setting of an endpoint's address, to end a sentence."""
     if endpoint.connection:
         return f"the address under Settings{_OR_BY_COMMAND}"
     return "base_url in the [llm] table of .vault.toml."
 
 
 def _timeout(endpoint: EndpointSettings) -> str:
-    """Where the time that an endpoint may take is set; ends the sentence."""
+    """The setting of an endpoint's time limit, to end a sentence."""
     if endpoint.connection:
         return "the longest wait under Settings."
     return "timeout_s in the [llm] table of .vault.toml."
 
 
 def _model(endpoint: EndpointSettings) -> str:
-    """Where the model of an endpoint is chosen."""
+    """The setting of an endpoint's model."""
     if endpoint.connection:
         return "the model's name"
     return "the model's name in the [llm.categories] table of .vault.toml"
@@ -288,7 +288,7 @@ _CONNECTION_WORDS: Mapping[type[OSError], str] = {
     ConnectionResetError: "Connection reset by peer",
     ConnectionAbortedError: "Connection aborted",
 }
-"""The same on every system: Windows has sentences for them, in the user's language."""
+"""Words for errors, the same on every system: Windows has sentences in the user's language."""
 
 
 def parsed_error(body: Any) -> str:

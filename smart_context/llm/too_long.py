@@ -1,4 +1,4 @@
-"""Reads from an endpoint's error whether a request was too long, and by how much. Pure."""
+"""Recognises errors of endpoints about too long requests, with the excess. Pure."""
 
 import re
 
@@ -70,17 +70,17 @@ _WORDINGS: tuple[tuple[str, str], ...] = (
         ),
     ),
 )
-"""Who says so, and how; in a wording, the numbers are those of the request and of the window.
+"""Vendors and their wordings; the numbers in a wording are the request's and the window's.
 
-Ollama names neither of them, but their difference. Groq's limit is one of tokens in a minute, which
-no longer request can keep.
+Ollama names only their difference. Groq's limit is a number of tokens in a minute, which longer
+requests can never meet.
 """
 
 _PATTERNS = tuple(re.compile(wording, re.IGNORECASE | re.DOTALL) for _, wording in _WORDINGS)
 
 
 def too_long(words: str) -> TooLong | None:
-    """How much too long a request was, in an endpoint's words; `None` if they say no such thing."""
+    """The excess of a request by an endpoint's words; `None` if they are about something else."""
     for pattern in _PATTERNS:
         if found := pattern.search(words):
             numbers = found.groupdict()

@@ -1,7 +1,7 @@
-"""Lets a person's requests to a server of models go before those of the background.
+"""Gives a person's requests to a model server priority over those of the background.
 
-A server at home often answers one request at a time. A question would wait there until the names
-of topics are found, which takes a slow machine minutes.
+A server at home often answers one request at a time. A question would wait there until topics are
+named, which takes a slow machine minutes.
 """
 
 import asyncio
@@ -19,19 +19,19 @@ from smart_context.base.config.endpoints import is_loopback
 T = TypeVar("T")
 
 QUIET_S = 4.0
-"""The background asks when nobody has asked for so long, so that a second question is not met."""
+"""The background waits for this time without a person's request: a second question may follow."""
 
 LONGEST_WAIT_S = 300.0
-"""A background request that has waited for so long begins as soon as nobody asks.
+"""A background request that has waited this long begins as soon as no person asks.
 
-At a server elsewhere, which answers several at once, it then begins beside persons' requests, and
-none of them ends it: there may always be somebody who asks.
+A server on another machine answers several at once: the request then begins even during persons'
+requests, and none of them ends it, since there may be requests all the time.
 """
 
 _LEAST_QUIET_S = 1.0
 _MOST_QUIET_S = 30.0
 _CLOSING_S = 2.0
-"""A connection is closed at once; one that can't be closed holds nobody up for longer."""
+"""The longest wait for a connection to close, which usually takes no time."""
 
 
 @dataclass(eq=False)
@@ -40,16 +40,16 @@ class _Server:
 
     is_elsewhere: bool  # not on this machine
     asking: int = 0  # the requests of persons that are under way
-    ended_at: float = -math.inf  # when the last of them ended
-    person_s: float = 0.0  # how long they took of late
-    background_s: float = 0.0  # how long the last request of the background took
+    ended_at: float = -math.inf  # the time at which the last of them ended
+    person_s: float = 0.0  # the time that recent ones took
+    background_s: float = 0.0  # the time that the background's last request took
     background: "asyncio.Task[Any] | None" = None
     alone: asyncio.Lock = field(default_factory=asyncio.Lock)  # one background request at a time
     is_free: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def quiet_s(self) -> float:
-        """How long nobody must have asked: short if it answers at once, long if it is slow."""
+        """The time without requests before the background asks; longer for a slow server."""
         usual = min(QUIET_S, max(_LEAST_QUIET_S, 4 * self.person_s))
         return min(max(usual, self.background_s), _MOST_QUIET_S)
 
@@ -79,12 +79,12 @@ class Traffic:
         self._written_at = -math.inf
 
     def person_writes(self) -> None:
-        """A person writes a message, so a question comes soon."""
+        """Record that a person writes a message, so that a question comes soon."""
         self._written_at = self._clock()
 
     @asynccontextmanager
     async def of_person(self, base_url: str) -> AsyncIterator[None]:
-        """A block in which a person waits for a server; what the background asked it has ended."""
+        """A block in which a person waits for a server; ends the background's request first."""
         server = self._server(base_url)
         begun = self._clock()
         server.asking += 1
@@ -95,7 +95,7 @@ class Traffic:
         finally:
             server.asking -= 1
             server.ended_at = self._clock()
-            # Halved, since what is embedded takes no time where an answer takes long.
+            # Halved only, since an embedding takes no time on a server that answers slowly.
             server.person_s = max(server.ended_at - begun, server.person_s / 2)
             if not server.asking:
                 server.is_free.set()
@@ -103,8 +103,8 @@ class Traffic:
     async def in_order(self, base_url: str, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """The result of a request to a server: at once if somebody waits for it.
 
-        Else it begins when the server has been quiet for a while, nobody writes a message, and no
-        other request of the background runs there. A person's request ends it, and it begins again
+        Otherwise it begins when the server has been quiet for a while, no person writes a message,
+        and no other background request runs there. A person's request ends it, and it begins again
         later; see also `LONGEST_WAIT_S`.
         """
         if is_waited_for():
@@ -130,7 +130,7 @@ class Traffic:
                     server.background = None
                     took_s = self._clock() - begun
                     server.background_s = max(least_s, took_s)
-                    due_at += took_s  # it was under way, and did not wait
+                    due_at += took_s  # running time is no waiting time
 
     async def _quiet(self, server: _Server, due_at: float) -> None:
         """Wait until nobody has asked a server or written for a while, or a request is due."""
@@ -148,7 +148,7 @@ class Traffic:
                 await self._sleep(left)
 
     async def _free(self, server: _Server, seconds: float) -> None:
-        """Wait until nobody asks a server, at most for some seconds."""
+        """Wait until no person asks a server, at most for some seconds."""
         waits = [asyncio.ensure_future(server.is_free.wait())]
         waits.append(asyncio.ensure_future(self._sleep(seconds)))  # type: ignore[arg-type] # another result
         try:
@@ -170,7 +170,7 @@ def _is_cancelled() -> bool:
 
 
 def _place(base_url: str) -> str:
-    """The server behind an address: two paths, or two names of this machine, may be one's."""
+    """A name for the server behind an address, the same for all paths and names of this machine."""
     try:
         parts = urlsplit(base_url)
         host, port = parts.hostname or "", parts.port

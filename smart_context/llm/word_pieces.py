@@ -13,7 +13,7 @@ from smart_context.base.resources import text_beside
 _CONTINUES = "##"
 _LONGEST = 24
 _REPEATED = 8
-"""Letters in a piece of one that is repeated: tokenizers join these."""
+"""The letters in a piece of one repeated letter: tokenizers join these."""
 _REMEMBERED = 50_000
 
 LATIN = ((0xC0, 0x250), (0x1E00, 0x1F00))
@@ -24,7 +24,7 @@ _WITHOUT_ACCENT = dict(zip("øØłŁđĐßæÆœŒıðÞþ", "oOlLdDsaAoOidTt", 
 
 @cache
 def _vocabulary() -> tuple[frozenset[str], frozenset[str]]:
-    """Words and beginnings of words, and what can follow these; in lower case."""
+    """Words and beginnings of words, and the pieces that can follow these; in lower case."""
     entries = text_beside(__file__, "minilm/vocab.txt").split("\n")
     whole = frozenset(entry for entry in entries if entry.isascii() and entry.isalpha())
     return whole, frozenset(e.removeprefix(_CONTINUES) for e in entries if e.startswith(_CONTINUES))
@@ -50,7 +50,7 @@ def pieces_of(word: str) -> int:
 
 @cache
 def without_accents() -> dict[int, str]:
-    """The letters of ASCII in place of Latin ones, as `str.translate` takes them."""
+    """The ASCII letters for Latin ones, as a table for `str.translate`."""
     letters = (chr(code) for first, end in LATIN for code in range(first, end))
     bare = {c: _WITHOUT_ACCENT.get(c, unicodedata.normalize("NFD", c)[0]) for c in letters}
     return {ord(c): base for c, base in bare.items() if base.isascii() and base.isalpha()}

@@ -119,7 +119,7 @@ class _Graph:
     def _columns(self, name: str) -> str:
         """The transpose of a weight, restored when the session folds its constants.
 
-        In the model it stays as small as it was stored: three copies of that are made on the way.
+        In the model it stays packed as stored, since three copies of the model are made on the way.
         """
         columns = self._constant(name, self._tensors[name].T)
         scale = self._tensors.get(name + SCALE)
@@ -207,7 +207,7 @@ def _field(number: int, content: bytes) -> bytes:
 
 
 def _head(number: int, size: int) -> bytes:
-    """What comes before the bytes of such a field."""
+    """The bytes before the content of such a field."""
     return bytes([*_varint(number << 3 | 2), *_varint(size)])
 
 

@@ -117,7 +117,7 @@ def gelu(rows: Floats) -> Floats:
 
 
 class Words(Protocol):
-    """The embeddings of word pieces, most of a model; they stay packed."""
+    """The embeddings of word pieces, the largest part of a model; they stay packed."""
 
     def rows(self, places: Ids) -> Floats:
         """Shape (*places.shape, 384): the rows at these places, restored."""

@@ -35,10 +35,10 @@ BIAS = 0.3
 """The last number of each vector before the map."""
 
 PREFIX = "query: "
-"""What E5 was trained to read before a text that is compared with others of its kind."""
+"""The prefix that E5 was trained on for texts that are compared with texts of the same kind."""
 
 OTHER = "other"
-"""The key of what is typical of languages on average."""
+"""The key of the average over languages."""
 
 _PARTS = ("usual", "weights", "centre", "spread", "english")
 _LONGEST = 4_000
@@ -113,11 +113,11 @@ class IntoEnglish:
     """Maps vectors of the multilingual model to those of the English one."""
 
     usual: Floats  # shape (d,), the mean vector of English texts
-    # of each language, by its ISO 639-1 code, its mean less that of the same texts in English, or
-    # texts of one language are alike whatever they are about; also of `OTHER` languages
+    # for each language, by its ISO 639-1 code, and for `OTHER`, its mean less that of the same
+    # texts in English; without it, texts of one language are similar on any subject
     typical: dict[str, Floats]
     weights: Matrix  # shape (d + 1, 384), the linear map
-    centre: Floats  # shape (384,), the mean of what the map makes of English texts
+    centre: Floats  # shape (384,), the mean of English texts after the map
     # shape (384, 384), brings their covariance half way to that of the English model, so that
     # cosines of both mean about the same
     spread: Matrix

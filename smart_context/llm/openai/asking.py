@@ -1,8 +1,8 @@
-"""Asks a server what it can tell of a model: its window, and how its tokenizer counts.
+"""Asks a server about a model: its window, and the counts of its tokenizer.
 
-`/models` belongs to the API and is asked anywhere. What else llama.cpp, vLLM, LM Studio and Ollama
-tell is asked on this machine alone, at the endpoint's own origin, and of a server that looks like
-that program.
+`/models` belongs to the API and every server is asked for it. Other questions, to llama.cpp, vLLM,
+LM Studio and Ollama, go only to servers on this machine that look like the program, at the
+endpoint's own origin.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from smart_context.llm.told import (
 )
 
 LONGEST_S = 15.0
-"""Longest wait for one answer: nobody waits for these."""
+"""The longest wait for one answer; no user waits for these."""
 
 _LARGEST = 8 << 20
 _WITH_TOKENIZER = frozenset({"llama.cpp", "vLLM"})
@@ -40,7 +40,7 @@ class ServerInformant:
         self._client = client
 
     async def told(self, endpoint: EndpointSettings, /) -> Told:
-        """What a server tells of a model; raises `RequestFailed` if it does not answer."""
+        """The facts about a model from its server; raises `RequestFailed` if it does not answer."""
         hurried = replace(endpoint, timeout_s=min(endpoint.timeout_s, LONGEST_S))
         listing = await self._asked(hurried, "/models")
         told = from_listing(listing, endpoint.model, endpoint.base_url)
@@ -56,7 +56,7 @@ class ServerInformant:
         return replace(found, factors=await self._factors(server, found))
 
     async def _more(self, server: EndpointSettings, told: Told) -> Told:
-        """What the program itself says beyond the API."""
+        """The facts from the program's own routes beyond the API."""
         model = server.model
         if told.program == "llama.cpp" and not told.is_in_use:
             return from_props(await self._asked(server, "/props"))
@@ -69,7 +69,7 @@ class ServerInformant:
         return told
 
     async def _factors(self, server: EndpointSettings, told: Told) -> Parts | None:
-        """How the tokenizer of llama.cpp or vLLM counts."""
+        """The factors for the tokenizer of llama.cpp or vLLM."""
         if told.program not in _WITH_TOKENIZER and (told.program or not told.is_in_use):
             return None
         counts: list[int] = []

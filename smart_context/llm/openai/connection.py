@@ -2,7 +2,7 @@
 
 Models are asked by the official SDK, `openai`, over this client; the gateway, which passes bytes
 on unread, uses the client alone. No redirect is followed, no header from the environment is sent,
-and answers are bounded in size and time.
+and answers are limited in size and time.
 
 The SDK gets a body as bytes, and its answer is read by `models.py`: building a typed request of
 10,000 messages takes it 5 s, and it reads answers more strictly than local servers write them
@@ -58,18 +58,18 @@ _LONGEST_ERROR_S = 5.0
 _SLICE = 8 << 10
 _MOST_S_AT_A_STRETCH = 0.005
 _ENCODINGS = frozenset({"", "identity", "gzip", "deflate"})
-"""These are decoded in steps; others, and nested ones, can blow up in a single step."""
+"""Encodings that are decoded in steps; others, and nested ones, may explode in a single step."""
 
 _EITHER_HEADER = 16
 """Tells zlib to expect the header of gzip."""
 
 _ROUTES = ("/chat/completions", "/embeddings")
 _READ_FIRST = ("/chat/completions", "/responses")
-"""The routes where a slow machine may read for minutes before it answers."""
+"""The routes on which a slow machine may read for minutes before it answers."""
 
 _AGENT = f"smart-context/{__version__}"
 _NO_KEY = "not-needed"
-"""Sent where there is no key: some local servers want one."""
+"""The key sent if there is none: some local servers require one."""
 
 _HEADERS = {
     "accept": "application/json",
@@ -90,10 +90,10 @@ class EndpointClient:
     Its connections are pooled for each way in which endpoints are reached.
 
     Attributes:
-        withheld: The addresses that nothing more is sent to, whatever is under way.
+        withheld: The addresses to which nothing more is sent, even by requests under way.
         traffic: Lets persons' requests go before those of the background.
-        programs: What servers are, by the address of their endpoint, as far as they told.
-        answered: When a server last answered, by the address of its endpoint, as ISO 8601.
+        programs: The programs of servers, if known, by the address of their endpoint.
+        answered: The times of servers' last answers, as ISO 8601, by the address of the endpoint.
     """
 
     def __init__(
@@ -278,12 +278,12 @@ def _timeout(settings: EndpointSettings, path: str) -> Any:
 
 
 def _wait_s(settings: EndpointSettings, path: str) -> float:
-    """How long an endpoint may be silent before it answers."""
+    """The longest silence of an endpoint before it answers, in seconds."""
     return settings.patience_s if path.startswith(_READ_FIRST) else settings.timeout_s
 
 
 async def _strip(request: "httpx2.Request") -> None:
-    """Leave out what the SDK says of this machine, and what it takes from the environment."""
+    """Remove the SDK's facts about this machine, and values that it took from the environment."""
     if _OF_SDK in request.headers:
         for name in {*request.headers} - _SENT:
             del request.headers[name]
@@ -293,7 +293,7 @@ async def _strip(request: "httpx2.Request") -> None:
 async def _refuse(response: "httpx2.Response") -> None:
     """Stop at a redirect before its target, which can be hostile, is read.
 
-    Of the SDK's requests stop at each failure: it would read all of a refusal, however long.
+    For the SDK's requests, stop at each failure: it would read a refusal of any length.
     """
     asked = response.request.extensions
     if response.is_redirect or _OF_SDK in asked:
@@ -302,7 +302,7 @@ async def _refuse(response: "httpx2.Response") -> None:
 
 @contextmanager
 def _explained(wait_s: float) -> Iterator[None]:
-    """Turn whatever the libraries raise before an answer begins into a failed request."""
+    """Turn any error of the libraries before an answer begins into a failed request."""
     try:
         yield
     except RequestFailed:
@@ -408,7 +408,7 @@ def interrupted(error: Exception, *, has_begun: bool) -> EndpointFailure:
 
 
 def failure_of(response: "httpx2.Response") -> EndpointFailure | None:
-    """Why an answer counts as failed, by its head alone; `None` if it does not.
+    """The failure that an answer's head shows; `None` if it shows success.
 
     The words are a redirect's target; the body of a refusal says more.
     """
@@ -422,7 +422,7 @@ def failure_of(response: "httpx2.Response") -> EndpointFailure | None:
 
 
 async def _check_success(response: "httpx2.Response", timeout_s: float) -> None:
-    """Read what a refusal says, as far as it arrives in time.
+    """Read the message of a refusal, as far as it arrives in time.
 
     Raises:
         RequestFailed: If the answer counts as failed, or is compressed in a way that is not safe.

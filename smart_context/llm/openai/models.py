@@ -62,7 +62,7 @@ Route = Literal["/chat/completions", "/embeddings", "/models"]
 Body = Mapping[str, Any]
 
 LARGEST_BODY = 2 << 20
-"""The most bytes of an answer that is read whole; parsing them takes at most 0.1 s."""
+"""The most bytes of an answer that is not streamed; parsing them takes at most 0.1 s."""
 
 _LARGEST_STREAM = 256 << 20
 """The most bytes of a stream; its text is limited further where it is read."""
@@ -77,14 +77,14 @@ _OPTIONAL: Mapping[str, tuple[str, ...]] = {
     "encoding_format": ("encoding_format", "base64"),
     "return_progress": ("return_progress",),
 }
-"""Optional fields of a request, and how a refusal names them."""
+"""Optional fields of a request, with their names in refusals."""
 
 _INSTEAD: Body = {"encoding_format": "float"}
 """Sent in place of a refused field."""
 
 _SCHEMA = "json_schema"
 _ANY_OBJECT: Body = {"type": "json_object"}
-"""Asked for where a schema is refused."""
+"""The reply format that is asked for if a schema is refused."""
 
 
 class Endpoint:
@@ -143,15 +143,15 @@ class Endpoint:
 
     @property
     def tells_progress(self) -> bool:
-        """True if the server is known to say how far it has read, when it is asked to."""
+        """True if the server is known to report its reading progress on request."""
         return self._client.programs.get(self.settings.base_url) == "llama.cpp"
 
     def ahead(self) -> AbstractAsyncContextManager[None]:
-        """A block that goes before what is asked in the background."""
+        """A block whose requests go before those of the background."""
         return self._client.traffic.of_person(self.settings.base_url)
 
     async def in_order(self, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """The result of a request; unless somebody waits for it, it gives way to those of persons.
+        """The result of a request; background requests give way to those of persons.
 
         See `Traffic.in_order`.
         """
@@ -235,11 +235,11 @@ def _encoded(body: Body) -> bytes:
 
 
 class Silence:
-    """How long a stream has been silent.
+    """Limits the silence of a stream.
 
     Args:
-        patience_s: How long it may stay open without new text; a slow machine reads first.
-        timeout_s: How long nothing at all may come, once there was text.
+        patience_s: The longest time without new text; a slow machine reads first.
+        timeout_s: The longest time without any bytes, once there was text.
         clock: The time in seconds.
     """
 
@@ -250,7 +250,7 @@ class Silence:
         self._reading: Reading | None = None
 
     async def next(self, chunks: AsyncIterator[bytes]) -> bytes | None:
-        """What comes next; `None` at the end.
+        """The next bytes; `None` at the end.
 
         Raises:
             RequestFailed: If nothing comes for too long.
@@ -265,7 +265,7 @@ class Silence:
             raise self._failed("nothing came", longest_s) from None
 
     def check(self, characters: int, reading: Reading | None = None) -> None:
-        """Record the number of characters so far, and how far the request is read.
+        """Record the number of characters so far, and the progress of reading the request.
 
         Raises:
             RequestFailed: If neither has grown for too long.
@@ -288,11 +288,11 @@ class Silence:
 _BATCH_TEXTS = 128
 _BATCH_CHARACTERS = 200_000
 _LARGEST_VECTOR = 96 << 10
-"""Bytes of one embedding: 4,096 numbers, written out with all their digits."""
+"""The most bytes of one embedding: 4,096 numbers with all their digits."""
 
 _TEXT_TOKENS = 1_440
 _SHORT_TEXT_TOKENS = 320
-"""As estimated by cl100k; models that embed know some 30,000 tokens, and make more of a text."""
+"""Estimated by cl100k; embedding models know some 30,000 tokens and need more for a text."""
 
 
 class OpenAIChatModel:
@@ -399,13 +399,13 @@ class OpenAIChatModel:
         messages: Sequence[PromptMessage],
         ask: Callable[[], Coroutine[Any, Any, Completion]],
     ) -> Completion:
-        """What a request gives, once the server has read it in parts."""
+        """The answer to a request, after the server has read it in parts."""
 
         async def read(beginning: Sequence[PromptMessage]) -> Usage | None:
             fields = self.parameters(streamed=False) | {"max_tokens": 1}
             return (await self._whole(self._body(beginning, fields))).usage
 
-        with suppress(ModelFailed):  # the request itself will tell
+        with suppress(ModelFailed):  # the request itself reports failures
             await read_in_parts(messages, read, asyncio.get_running_loop().time)
         return await ask()
 
@@ -462,7 +462,7 @@ class _CleanPieces:
         self._text, self._reasoning = EchoStream(echoes), EchoStream(echoes)
 
     def of(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
-        """The pieces as far as they can be shown."""
+        """The pieces, as far as they can be shown."""
         for piece in pieces:
             if piece.takes_back and (rest := self._text.last()):
                 yield Piece(text=rest)
@@ -476,7 +476,7 @@ class _CleanPieces:
                 yield clean
 
     def last(self) -> Iterator[Piece]:
-        """What was held back."""
+        """The text that was held back."""
         rest = Piece(text=self._text.last(), reasoning=self._reasoning.last())
         if rest != Piece():
             yield rest

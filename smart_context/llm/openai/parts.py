@@ -1,8 +1,8 @@
-"""Lets a server read a request bit by bit, so that it can be stopped in between.
+"""Lets a server read a request in parts, so that it can be stopped in between.
 
-llama.cpp looks whether its client has left after each 2,048 tokens, which a slow machine reads in a
-minute. A person's question would wait for so long though the background's request was closed. It
-keeps what it has read, so each part costs little more than its own tokens.
+llama.cpp checks after every 2,048 tokens if its client has left; a slow machine takes a minute for
+these. A person's question would wait for that long, although the background's request was closed.
+The server keeps what it has read, so each part costs little more than its own tokens.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -10,11 +10,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from smart_context.llm.models import PromptMessage, Usage, text_of
 
 PART_S = 1.0
-"""A part is as long as the server reads in so many seconds."""
+"""The length of a part: the time that the server takes to read it."""
 
 _FIRST_PART, _LEAST_PART = 200, 100  # characters
 _LEAST_READ = 16
-"""Fewer tokens do not tell how fast a server reads."""
+"""The fewest tokens that show the speed of a server."""
 
 _MOST_GROWTH = 4.0
 _KEPT = 0.5
@@ -25,7 +25,7 @@ async def read_in_parts(
     read: Callable[[Sequence[PromptMessage]], Awaitable[Usage | None]],
     clock: Callable[[], float],
 ) -> None:
-    """Have all but the end of a request read.
+    """Let the server read all of a request except its end.
 
     Ends early at a server that does not keep what it has read.
 
@@ -48,7 +48,7 @@ async def read_in_parts(
 
 
 def beginning_of(messages: Sequence[PromptMessage], characters: int) -> list[PromptMessage]:
-    """The messages up to so many characters, the last of the user's: some templates demand one."""
+    """The messages up to this many characters; the last is the user's, as some templates demand."""
     begun: list[PromptMessage] = []
     for message in messages:
         text = text_of(message)

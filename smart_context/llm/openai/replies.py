@@ -1,6 +1,6 @@
 """Parses the answers of OpenAI-compatible endpoints.
 
-Endpoints differ in small ways, so parsing is lenient. What can't be parsed raises
+Endpoints differ in small ways, so parsing is lenient. An answer that can't be parsed raises
 `AnswerNotUnderstood`, which quotes its beginning.
 """
 
@@ -27,7 +27,7 @@ from smart_context.llm.thoughts import Thinking, Told, joined, split_thoughts
 _MOST_CALLS = 128
 _LONGEST_NAME = 200
 _LONGEST_ID = 10_000
-"""Some gateways store state for the next request in it."""
+"""The most characters of an id; some gateways store state for the next request in it."""
 
 
 @dataclass(slots=True)
@@ -85,7 +85,7 @@ def _arguments(value: object) -> str:
 _SHOWN = 200
 _LONGEST_LINE = 2 << 20
 _MANY_LINES = 32
-"""More lines at once are passed on as one piece: each piece costs a frame and a write."""
+"""The most lines passed on as separate pieces; more become one: each costs a frame and a write."""
 
 _MOST_NUMBERS = 16_384
 _MARKS_OF_A_VECTOR = 40
@@ -97,7 +97,7 @@ MOST_CHARACTERS = 4_000_000
 _NOTHING = Told()
 _AT_ITS_LIMIT = "length"
 _FILTERED = "content_filter"
-"""Why an answer ended that is as long as it may be; as OpenAI's API says it."""
+"""Reasons for the end of an answer, as in OpenAI's API: the length limit, and a filter."""
 
 
 class VendorError(RequestFailed):
@@ -144,7 +144,7 @@ class ObjectEnd:
         self._start, self._depth, self._is_quoted = 0, 0, False
 
     def reached(self, text: str) -> bool:
-        """True once an object that is not empty is complete; what is around it does not count."""
+        """True once a non-empty object is complete; the text around it is ignored."""
         self._text += text
         for mark in _MARKS.finditer(self._text, self._read):
             self._read = mark.end()
@@ -153,7 +153,7 @@ class ObjectEnd:
         return False
 
     def _takes(self, mark: str, place: int) -> bool:
-        """Follow one mark; true if it closes what was opened first."""
+        """Follow one mark; True if it closes the outermost object."""
         if mark == '"':
             self._is_quoted = self._depth > 0 and not self._is_quoted
         elif mark == "{" and not self._is_quoted:
@@ -204,7 +204,7 @@ class StreamReader:
     Attributes:
         ended: True if the endpoint marked the end; otherwise the answer was cut off.
         characters: The characters of text, reasoning and tool calls so far.
-        reading: How far the server has read the request, as it said last.
+        reading: The server's last report of its progress in reading the request.
     """
 
     def __init__(self) -> None:
@@ -279,7 +279,7 @@ class StreamReader:
         return _piece(self._thinking.rest())
 
     def _said(self, lines: Sequence[bytes]) -> tuple[list[Told], Exception | None]:
-        """What is told per line, or of all if they are many; and the error, if any."""
+        """The content of each line, or of all as one if they are many; and the error, if any."""
         said: list[Told] = []
         failure = None
         for line in lines:
@@ -293,7 +293,7 @@ class StreamReader:
         return said, failure
 
     def _line(self, line: bytes) -> Told:
-        """What is told in one line."""
+        """The content of one line."""
         if not line.startswith(b"data:"):
             if not self._saw_event:
                 self._strays += line[: max(0, _LONGEST_LINE - len(self._strays))]
@@ -327,7 +327,7 @@ class StreamReader:
 
 
 def _usage(answer: Mapping[str, Any]) -> Usage | None:
-    """What an answer, or the last event of one, says of its tokens."""
+    """The tokens that an answer, or its last event, reports."""
     usage, timings = Usage.from_dict(answer.get("usage")), answer.get("timings")
     if usage is None or usage.cached_tokens is not None or not isinstance(timings, Mapping):
         return usage

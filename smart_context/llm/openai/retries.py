@@ -1,4 +1,4 @@
-"""When a request that failed is worth another try, and how long to wait before it."""
+"""Decides if a failed request is retried, and after which wait."""
 
 import logging
 import math
@@ -14,7 +14,7 @@ from smart_context.llm.failures import (
 T = TypeVar("T")
 
 LONGEST_WAIT_S = 60.0
-"""No retry for an endpoint that asks for more: the user is told how long to wait instead."""
+"""The longest wait before a retry. If an endpoint asks for more, the user is told the time."""
 
 _FIRST_WAIT_S = 0.5
 _LONGEST_BACKOFF_S = 8.0

@@ -1,4 +1,4 @@
-"""Tries an endpoint out: which models it has, whether one answers, and what it can do."""
+"""Tries out an endpoint: its models, if one answers, and its abilities."""
 
 import asyncio
 import json
@@ -46,11 +46,11 @@ _SEES: PromptMessage = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """How a chat model did."""
+    """The result of trying a model."""
 
     ok: bool  # it answered
     model: str
-    base_url: str  # where
+    base_url: str  # its address
     text: str = ""  # the first words of its answer
     first_s: float | None = None  # seconds to the first word; `None` without an answer
     total_s: float | None = None  # seconds to the last one; `None` without an answer
@@ -59,7 +59,7 @@ class Trial:
     images: bool | None = None  # it took an image; `None` if that was not tried
     window: int | None = None  # its window in tokens; `None` if it is not known
     dimensions: int | None = None  # of an embedding model: the length of its vectors
-    problem: str = ""  # what went wrong, and what to do next; empty if it answered
+    problem: str = ""  # the problem and the next step; empty if it answered
 
     def row(self) -> dict[str, Any]:
         """The trial as JSON."""
