@@ -190,7 +190,7 @@ The list must be complete: a process that imports more later has to be replaced.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class VaultParts:
     """The parts that a vault's settings require."""
 
     config: VaultConfig
@@ -331,7 +331,7 @@ async def models_of(
 
 
 @asynccontextmanager
-async def composed(config: VaultConfig) -> AsyncIterator[Parts]:
+async def composed(config: VaultConfig) -> AsyncIterator[VaultParts]:
     """Storage and models of a vault; no plugin runs."""
     children = _children()
     stored = storage_of(config, reading_in(children.files))
@@ -341,7 +341,7 @@ async def composed(config: VaultConfig) -> AsyncIterator[Parts]:
     client = EndpointClient()
     async with models_of(config, notes, client) as models:
         try:
-            yield Parts(
+            yield VaultParts(
                 config=config,
                 storage=storage,
                 people=people,
@@ -377,7 +377,7 @@ async def running_host(root: Path) -> AsyncIterator[Host]:
             await host.stop()
 
 
-def make_host(parts: Parts, *, repairs: bool = False) -> Host:
+def make_host(parts: VaultParts, *, repairs: bool = False) -> Host:
     """The host of a vault, not started yet; a server's also `repairs` chats after crashes."""
 
     def window(endpoint: EndpointSettings | None) -> Window | None:

@@ -22,7 +22,7 @@ from smart_context.host.commands.registry import Caller, check_owner
 from smart_context.host.events.events import Event
 from smart_context.host.host import Host
 from smart_context.importing.programs import FORMATS
-from smart_context.importing.taking_in import Account, Importer, Wishes
+from smart_context.importing.taking_in import Importer, ImportOutcome, Wishes
 from smart_context.web.gate.gate import admitted
 from smart_context.web.gate.refusals import error_response
 from smart_context.web.limits import MAX_DROPPED_BYTES
@@ -54,7 +54,7 @@ class Imports:
         self._reading: defaultdict[PersonId, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._at_once = asyncio.Semaphore(_MOST_AT_ONCE)
         self._told_at = 0.0
-        self._running: set[asyncio.Future[Account]] = set()
+        self._running: set[asyncio.Future[ImportOutcome]] = set()
         self._is_closed = False
 
     def register(self) -> None:
@@ -147,7 +147,7 @@ class Imports:
                 self._names.pop(file.name, None)
                 await asyncio.to_thread(file.unlink, missing_ok=True)
 
-    async def _until_closed(self, run: Coroutine[Any, Any, Account]) -> Account:
+    async def _until_closed(self, run: Coroutine[Any, Any, ImportOutcome]) -> ImportOutcome:
         """The result of an import, which is cancelled when the server stops.
 
         Raises:

@@ -36,7 +36,7 @@ from smart_context.mcp_server.endpoint import McpEndpoint
 from smart_context.mcp_server.toolbox import Toolbox
 from smart_context.storage.ports import SharedRecords, Storage
 from smart_context.web.application import create_web_app
-from smart_context.web.gate.access import Access
+from smart_context.web.gate.access import GateSecrets
 from smart_context.web.gate.door import AnyDoor, ClientDoor, Door, ProxyDoor
 from smart_context.web.gate.gate import admitted
 from smart_context.web.gate.request_facts import Hosts, check_exposure
@@ -80,7 +80,9 @@ def check_access_settings(config: VaultConfig) -> None:
         )
 
 
-def door_of(settings: AccessSettings, access: Access, storage: Storage, hosts: Hosts) -> AnyDoor:
+def door_of(
+    settings: AccessSettings, access: GateSecrets, storage: Storage, hosts: Hosts
+) -> AnyDoor:
     """The door that lets people in, of the kind that the settings choose.
 
     Args:
@@ -96,14 +98,14 @@ def door_of(settings: AccessSettings, access: Access, storage: Storage, hosts: H
         return Door(access, throttle, keys)
     # authlib is an extra, and takes a tenth of a second to import.
     from smart_context.web.gate.oidc.oidc_door import OidcDoor  # noqa: PLC0415
-    from smart_context.web.gate.oidc.provider import Provider  # noqa: PLC0415
+    from smart_context.web.gate.oidc.provider import LoginProvider  # noqa: PLC0415
     from smart_context.web.gate.oidc.signed_sessions import SignedSessions  # noqa: PLC0415
 
     secret = environment().get(settings.client_secret_env, "")
     pepper = f"{settings.issuer}\0{settings.client_id}\0{secret}"
     return OidcDoor(
         settings,
-        Provider(settings, secret),
+        LoginProvider(settings, secret),
         SignedSessions(storage.vault_documents, pepper),
         clients=ClientDoor(None, throttle, keys),
         hosts=hosts,
@@ -155,7 +157,7 @@ async def serve_vault(
 
 
 def vault_app(
-    host: Host, follower: Follower, access: Access, address: str, client: EndpointClient
+    host: Host, follower: Follower, access: GateSecrets, address: str, client: EndpointClient
 ) -> Starlette:
     """The application that serves a vault, with every command and route of the product.
 
@@ -196,18 +198,18 @@ def vault_app(
     return app
 
 
-async def _access(root: Path, token: str | None, records: SharedRecords | None) -> Access:
+async def _access(root: Path, token: str | None, records: SharedRecords | None) -> GateSecrets:
     """The server's access; servers that share records share the browsers they let in."""
     if records is None:
         book = SessionBook(str(root), session_file(), outlives_server=bool(token))
-        return Access(token, book)
+        return GateSecrets(token, book)
     sessions = records.of("sessions", RECORD_OF_SESSIONS, SessionRecord())
     secret = records.of("secret", TypeAdapter(str), "")
     made = await in_daemon_thread(
         lambda: secret.update(lambda known: known or secrets.token_urlsafe(32)), name="secret"
     )
     book = SessionBook("team", session_file(), shared=sessions, outlives_server=True)
-    return Access(token, book, secret=made[1])
+    return GateSecrets(token, book, secret=made[1])
 
 
 EMBEDDED_EXTRACTOR = "embedded topic extractor"

@@ -31,7 +31,7 @@ from smart_context.base.config.document import MAX_BYTES, TomlUnreadable, parse_
 from smart_context.base.config.endpoints import CACHE_TTL_S, AddressRefused, plain_address
 from smart_context.base.config.files import MOST_INSTRUCTIONS
 from smart_context.base.config.provider_keys import provider_keys
-from smart_context.base.disk.files import Conflict, read_file, replace_unless_changed
+from smart_context.base.disk.files import FileReplaced, read_file, replace_unless_changed
 from smart_context.base.disk.places import Place, place_of
 from smart_context.base.environment import environment
 from smart_context.base.errors import (
@@ -280,7 +280,7 @@ def change_settings(root: Path, values: Mapping[str, Any], scope: Scope, revisio
     if text != texts[scope]:
         try:
             replace_unless_changed(place, text.encode(), found[0] if found else None)
-        except Conflict as conflict:
+        except FileReplaced as conflict:
             raise CommandFailed(
                 "Another program changed your settings just now. Try again; nothing was saved."
             ) from conflict

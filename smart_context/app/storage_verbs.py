@@ -8,7 +8,7 @@ from smart_context.base.config import read_memory_dir
 from smart_context.base.config.storage import is_database
 from smart_context.base.disk.places import place_below
 from smart_context.storage.files.contents import FolderContents
-from smart_context.storage.layout import Account, Contents, copy_all
+from smart_context.storage.layout import Contents, CopyOutcome, copy_all
 from smart_context.storage.postgres.contents import DatabaseContents
 from smart_context.storage.postgres.database import Database
 from smart_context.storage.postgres.schema import (
@@ -53,7 +53,7 @@ def examined(url: str) -> DatabaseReport:
     return DatabaseReport(where=database.where, version=row[0] if row else "", state=state)
 
 
-def copied(source: str, target: str, progress: Callable[[int, int], None]) -> Account:
+def copied(source: str, target: str, progress: Callable[[int, int], None]) -> CopyOutcome:
     """Copy all data at one address to another; see `copy_all`."""
     ends: list[Contents] = []
     try:

@@ -12,7 +12,7 @@ from itertools import accumulate
 from operator import itemgetter
 from typing import Final, NamedTuple
 
-from smart_context.contexts.snapshot import Texts
+from smart_context.contexts.snapshot import VaultTexts
 from smart_context.vault.markdown.blocks import NOWHERE, Heading, Range
 from smart_context.vault.markdown.links import Resolution
 from smart_context.vault.markdown.notes import Block, Link, Outline
@@ -54,7 +54,7 @@ class _Expanded:
 
 
 class EmbeddedTexts:
-    """Expands the embeds of the vault's texts; satisfies `Texts`. For one snapshot.
+    """Expands the embeds of the vault's texts; satisfies `VaultTexts`. For one snapshot.
 
     Args:
         texts: The vault's texts.
@@ -65,7 +65,7 @@ class EmbeddedTexts:
     itself, or exceeds the limits stays as written and counts as a link; an expanded one does not.
     """
 
-    def __init__(self, texts: Texts, patterns: Patterns = ()) -> None:
+    def __init__(self, texts: VaultTexts, patterns: Patterns = ()) -> None:
         self._texts = texts
         self._patterns = patterns
         self._known: dict[str, _Expanded] = {}
@@ -203,7 +203,7 @@ class _Files:
         return self._excluded[path]
 
 
-def runs_of(path: str, texts: Texts, files: _Files) -> list[Run]:
+def runs_of(path: str, texts: VaultTexts, files: _Files) -> list[Run]:
     """The runs of a note's expanded text, in order."""
     own = files.outline(path)
     if own is None:
@@ -214,7 +214,7 @@ def runs_of(path: str, texts: Texts, files: _Files) -> list[Run]:
 class _Expansion:
     """Expands the embeds of one note, within the limits."""
 
-    def __init__(self, texts: Texts, files: _Files) -> None:
+    def __init__(self, texts: VaultTexts, files: _Files) -> None:
         self._texts = texts
         self._files = files
         self._outline_of = files.outline

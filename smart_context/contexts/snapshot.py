@@ -1,6 +1,6 @@
 """Selects the content of a context by depth, and reports what is left out.
 
-Works on outlines, so that a text that is left out is never read. Reads only through `Texts`.
+Works on outlines, so that a text that is left out is never read. Reads only through `VaultTexts`.
 """
 
 import posixpath
@@ -123,7 +123,7 @@ AmbiguousLink = tuple[str, str, list[str]]
 """The note, the name in its link, and the files that it could mean, the chosen one first."""
 
 
-class Texts(Protocol):
+class VaultTexts(Protocol):
     """The vault as snapshots read it; `None` for a file that is missing or not text."""
 
     def outline(self, path: str) -> Outline | None:
@@ -181,7 +181,7 @@ def patterns_of(options: ContextOptions) -> Patterns:
     return [(pattern, build_matcher(fold(pattern))) for pattern in patterns]
 
 
-def take_snapshot(selected: Selected, options: ContextOptions, texts: Texts) -> Snapshot:
+def take_snapshot(selected: Selected, options: ContextOptions, texts: VaultTexts) -> Snapshot:
     """Collect the selected items and what they link to, within the limit."""
     collector = _Collector(options, texts)
     collector.snapshot.missing_items.extend(selected.missing)
@@ -195,7 +195,7 @@ def take_snapshot(selected: Selected, options: ContextOptions, texts: Texts) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _KeptPart:
     """An item and its kept parts; `reach` is the end of the stored text in the file."""
 
     item: Item
@@ -204,7 +204,7 @@ class _Part:
 
 
 class _Collector:
-    def __init__(self, options: ContextOptions, texts: Texts) -> None:
+    def __init__(self, options: ContextOptions, texts: VaultTexts) -> None:
         self.snapshot = Snapshot()
         self._options = options
         self._texts = texts
@@ -216,7 +216,7 @@ class _Collector:
         self._patterns = patterns_of(options)
         self._names_of_patterns = tuple(pattern for pattern, _ in self._patterns)
 
-    def store(self, depth: int, candidates: Sequence[Item]) -> list[_Part]:
+    def store(self, depth: int, candidates: Sequence[Item]) -> list[_KeptPart]:
         self._seen.update(item.path for item in candidates)
         found = self._fitting(candidates) if self._options.max_len else self._all(candidates)
         if found:
@@ -226,7 +226,7 @@ class _Collector:
                 self.snapshot.exclusions.update(part.kept.exclusions)
         return [part for part, _text in found]
 
-    def linked(self, stored: Iterable[_Part]) -> list[Item]:
+    def linked(self, stored: Iterable[_KeptPart]) -> list[Item]:
         cap = self._options.max_links_per_item
         linked: list[str] = []
         for part in stored:
@@ -239,15 +239,15 @@ class _Collector:
         paths = self._those_of_texts(linked)
         return list(map(Item, paths, paths, repeat(""), paths))
 
-    def _all(self, candidates: Sequence[Item]) -> list[tuple[_Part, str]]:
+    def _all(self, candidates: Sequence[Item]) -> list[tuple[_KeptPart, str]]:
         found = [read for item in candidates if (read := self._read(item))]
         if self._is_sorted:
             found.sort(key=lambda read: len(read[1]))
         return found
 
-    def _fitting(self, candidates: Sequence[Item]) -> list[tuple[_Part, str]]:
+    def _fitting(self, candidates: Sequence[Item]) -> list[tuple[_KeptPart, str]]:
         """Texts within the limit; one that is too long by its outline is not read."""
-        found: list[tuple[_Part, str]] = []
+        found: list[tuple[_KeptPart, str]] = []
         skipped = self.snapshot.skipped_items
         measured = self._measured(candidates)
         room = self._options.max_len - self._used
@@ -266,7 +266,7 @@ class _Collector:
                 room = self._options.max_len - self._used
         return found
 
-    def _cut(self, part: _Part, text: str, room: int) -> tuple[_Part, str]:
+    def _cut(self, part: _KeptPart, text: str, room: int) -> tuple[_KeptPart, str]:
         if len(text) <= room:
             return part, text
         self.snapshot.truncated_items.append(part.item.key)
@@ -303,7 +303,7 @@ class _Collector:
     def _length_kept(self, outline: Outline) -> int:
         return kept_of(outline, (0, outline.length), self._patterns).length
 
-    def _read(self, item: Item) -> tuple[_Part, str] | None:
+    def _read(self, item: Item) -> tuple[_KeptPart, str] | None:
         read = self._texts.read(item.path)
         kept = None if read is None else self._kept(item, read[1])
         if read is None or kept is None:
@@ -312,7 +312,7 @@ class _Collector:
             return None
         text = kept.of(read[0])
         self.snapshot.lengths[item.key] = len(text)
-        return _Part(item, kept, kept.whole[1]), text
+        return _KeptPart(item, kept, kept.whole[1]), text
 
     def _kept(self, item: Item, outline: Outline) -> KeptRanges | None:
         whole: Range | None = (0, outline.length)
@@ -320,7 +320,7 @@ class _Collector:
             whole = section_of(outline, item.fragment)
         return None if whole is None else kept_of(outline, whole, self._patterns)
 
-    def _targets(self, part: _Part) -> list[str]:
+    def _targets(self, part: _KeptPart) -> list[str]:
         """The link targets of a stored part, then the notes that link to its note; each once."""
         source = part.item.path
         targets: dict[str, None] = {}
@@ -341,7 +341,7 @@ class _Collector:
             return paths
         return [path for path, length in zip(paths, lengths, strict=True) if length is not None]
 
-    def _is_followed(self, link: Link, part: _Part) -> bool:
+    def _is_followed(self, link: Link, part: _KeptPart) -> bool:
         if link.start < part.kept.whole[0] or link.end > part.reach:
             return False
         return self._options.follow_links_in_excluded or part.kept.holds(link.start, link.end)

@@ -17,7 +17,7 @@ from smart_context.contexts.options import ContextOptions, stored_options
 from smart_context.contexts.render import Compiled, path_of, render
 from smart_context.contexts.snapshot import (
     Snapshot,
-    Texts,
+    VaultTexts,
     patterns_of,
     select_items,
     take_snapshot,
@@ -127,7 +127,7 @@ class SmartContexts:
         selected = select_items(self.root, items, self.index.files_below)
         if options.link_depth or options.expand_embeds:
             self.index.catch_up()
-        texts: Texts = self.index
+        texts: VaultTexts = self.index
         if options.expand_embeds:
             texts = EmbeddedTexts(self.index, patterns_of(options))
         return take_snapshot(selected, options, texts)

@@ -73,7 +73,7 @@ _TALK = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class RequestFrame:
     """What a client sends around a chat's messages, as far as it tells turns from asides."""
 
     system: frozenset[str]  # digests of the sentences of its system prompt
@@ -81,7 +81,7 @@ class Frame:
     is_stream: bool
     has_schema: bool  # the answer has to be JSON, or a call of one tool
 
-    def is_other_program(self, turn: "Frame") -> bool:
+    def is_other_program(self, turn: "RequestFrame") -> bool:
         """True if the system prompt shares little with that of the chat's turns."""
         if not self.system or not turn.system:
             return self.system != turn.system
@@ -89,7 +89,7 @@ class Frame:
         return len(self.system & turn.system) * _SHARED < fewer
 
     @classmethod
-    def from_row(cls, row: Mapping[str, Any]) -> "Frame":
+    def from_row(cls, row: Mapping[str, Any]) -> "RequestFrame":
         """A stored frame.
 
         Raises:
@@ -112,12 +112,12 @@ class Frame:
             "schema": self.has_schema,
         }
 
-    def is_like(self, turn: "Frame") -> bool:
+    def is_like(self, turn: "RequestFrame") -> bool:
         """True if it tells no more than the known frame of the chat's turns."""
         kinds = [(bool(f.tools), f.is_stream, f.has_schema) for f in (self, turn)]
         return kinds[0] == kinds[1] and not self.differences(turn)
 
-    def differences(self, turn: "Frame") -> int:
+    def differences(self, turn: "RequestFrame") -> int:
         """The number of ways in which it differs from the frame of the chat's turns."""
         return sum(
             (
@@ -136,13 +136,13 @@ _MOST_SENTENCES = 128
 _LEAST_SENTENCE = 12
 
 
-def frame_of(units: Sequence[Unit], body: Body) -> Frame:
+def frame_of(units: Sequence[Unit], body: Body) -> RequestFrame:
     """The frame of a request."""
     said = _SENTENCE_END.split("\n".join(_systems(units, body))[:_MOST_SYSTEM])
     sentences = {text for each in said if len(text := " ".join(each.split())) >= _LEAST_SENTENCE}
     wanted = body.get("response_format") or _text_format(body)
     kind = wanted.get("type") if isinstance(wanted, Mapping) else None
-    return Frame(
+    return RequestFrame(
         system=frozenset(sorted(map(_digest, sentences))[:_MOST_SENTENCES]),
         tools=frozenset(map(_digest, _tool_names(body.get("tools")))),
         is_stream=body.get("stream") is True,
@@ -184,7 +184,7 @@ def says_aside(units: Sequence[Unit], body: Body, *, is_named: bool) -> bool:
     return any(_asks_for_title(text) for text in _systems(units, body))
 
 
-def is_beside(units: Sequence[Unit], body: Body, frame: Frame, turn: Frame) -> bool:
+def is_beside(units: Sequence[Unit], body: Body, frame: RequestFrame, turn: RequestFrame) -> bool:
     """True if a request over a chat's history is an aside, by how the chat's turns look.
 
     Args:

@@ -198,7 +198,7 @@ async def check_access(access: Access, person: PersonId, named: Iterable[Owned])
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class NamesOwned:
     """Marks the annotation of a command's parameter that names something owned."""
 
     owned: Callable[[Any], Iterable[Owned]]  # what a value of the parameter names; gets no `None`
@@ -225,14 +225,14 @@ def _files(value: object) -> Iterable[Owned]:
                 yield Owned("file", key)
 
 
-FilesNamed = Names(_files)
+FilesNamed = NamesOwned(_files)
 """Marks a parameter with results of `POST /api/files`, or with messages that name such files."""
 
-OwnChat = Annotated[ChatId, Names(_own_chats)]
+OwnChat = Annotated[ChatId, NamesOwned(_own_chats)]
 """A chat's id, for a command that only the chat's own person may give."""
 
-OwnChats = Annotated[list[ChatId], Names(_own_chats)]
+OwnChats = Annotated[list[ChatId], NamesOwned(_own_chats)]
 """The ids of chats, for a command that only their own person may give."""
 
-CHATS_BY_NAME = {"chat_id": Names(_chats), "chat_ids": Names(_chats)}
+CHATS_BY_NAME = {"chat_id": NamesOwned(_chats), "chat_ids": NamesOwned(_chats)}
 """Parameters of these names are chats, whatever their annotation."""

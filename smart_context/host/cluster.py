@@ -58,7 +58,7 @@ class _Arriving:
         return whole
 
 
-class _Pieces:
+class _JoinedPieces:
     """Pieces of answers for the other servers, joined, for each costs every server some work."""
 
     def __init__(self, send: Callable[[JsonObject], None]) -> None:
@@ -107,7 +107,7 @@ class Cluster:
         self._arriving: dict[ChatId, _Arriving] = {}
         self._ends: dict[ChatId, list[asyncio.Event]] = {}
         self._hears = asyncio.Event()
-        self._pieces = _Pieces(self._events.send)
+        self._pieces = _JoinedPieces(self._events.send)
         if self.is_shared:
             relay.forward_to(self._forward)
 

@@ -220,7 +220,7 @@ class _Remote(io.RawIOBase):
         return len(content)
 
 
-class _Lines(io.RawIOBase):
+class _ZipLines(io.RawIOBase):
     """ZIP entries as one stream, with one line for each entry."""
 
     def __init__(self, archive: zipfile.ZipFile, entries: Sequence[zipfile.ZipInfo]) -> None:
@@ -252,7 +252,7 @@ class _Lines(io.RawIOBase):
 def _opened(archive: zipfile.ZipFile, entries: Sequence[zipfile.ZipInfo]) -> Any:
     if len(entries) == 1:
         return archive.open(entries[0])
-    return io.BufferedReader(_Lines(archive, entries), _READ_AT_ONCE)
+    return io.BufferedReader(_ZipLines(archive, entries), _READ_AT_ONCE)
 
 
 def _stream(given: Given) -> io.BufferedReader:

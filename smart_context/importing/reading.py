@@ -128,7 +128,7 @@ class ChatFile:
     size: int  # its size in bytes
     assets: "Assets"  # the files that its messages may attach
     path: Path  # the file on disk, which may be the ZIP that contains it
-    reader: "Reader"
+    reader: "ImportReader"
     road: _Road
     is_alone: bool = False  # True if the user named the file itself, not its folder or archive
     entries: Sequence[int] = ()  # its number in the ZIP, and those of the rest of its session
@@ -397,7 +397,7 @@ def _gathered(found: Sequence[Path]) -> dict[Path, Sequence[Path]]:
     return {first: further for sessions in gathered for first, further in sessions.items()}
 
 
-class Reader:
+class ImportReader:
     """Reads the files that a user names, in child processes that they share."""
 
     def __init__(self) -> None:

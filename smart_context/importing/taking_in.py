@@ -44,7 +44,7 @@ from smart_context.importing.found import (
     message_id,
     paths_of,
 )
-from smart_context.importing.reading import ChatFile, Reader
+from smart_context.importing.reading import ChatFile, ImportReader
 from smart_context.importing.recognised import Broken, Found
 from smart_context.storage.chosen import choose
 from smart_context.storage.ports import Storage
@@ -70,7 +70,7 @@ _MOST_AT_ONCE, _MOST_CHARACTERS = 16, 4 << 20
 
 
 @dataclass(slots=True, kw_only=True)
-class Account:
+class ImportOutcome:
     """The result of an import."""
 
     new: int = 0  # new chats
@@ -145,20 +145,22 @@ class Importer:
     storage: Storage  # the vault's storage
     wishes: InitVar[Wishes | None] = None  # the options; `None` for the defaults
     progress: Progress = lambda *_: None  # called while files are read
-    account: Account = field(default_factory=Account, init=False)
+    account: ImportOutcome = field(default_factory=ImportOutcome, init=False)
 
     def __post_init__(self, wishes: Wishes | None) -> None:
         self._wishes = wishes or Wishes()
         self._in_trash: AbstractSet[str] = frozenset()
 
-    async def run(self, paths: Sequence[Path], names: Mapping[Path, str] | None = None) -> Account:
+    async def run(
+        self, paths: Sequence[Path], names: Mapping[Path, str] | None = None
+    ) -> ImportOutcome:
         """Import files, folders and archives; a broken one does not stop the others.
 
         Args:
             names: The names of files that are stored under other names.
         """
         self._in_trash = await self.storage.chats.trash.ids(whoever_asks())
-        with Reader() as reader:
+        with ImportReader() as reader:
             for path in paths:
                 name = (names or {}).get(path) or str(path)
                 before = (self.account.taken, self.account.unreadable, self.account.failures)

@@ -34,7 +34,7 @@ _Letter = tuple[re.Pattern[str], ...]
 _Spelling = tuple[_Letter, ...]
 
 
-class Echoes:
+class RepeatedKeys:
     """Finds keys in texts.
 
     Args:
@@ -103,10 +103,10 @@ class Echoes:
                 yield found.start()
 
 
-class EchoStream:
+class RepeatedKeysStream:
     """Removes keys from a text that arrives in pieces."""
 
-    def __init__(self, echoes: Echoes) -> None:
+    def __init__(self, echoes: RepeatedKeys) -> None:
         self._echoes = echoes
         self._rest = ""
 
@@ -195,5 +195,5 @@ def _digits(text: str) -> str:
     return "".join(f"[{d}{d.upper()}]" if d.isalpha() else d for d in text)
 
 
-NO_KEYS = Echoes(())
+NO_KEYS = RepeatedKeys(())
 """Removes nothing; for texts that no provider has seen."""

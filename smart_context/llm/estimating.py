@@ -82,7 +82,7 @@ _STARTS = [first for first, _, _ in _SCRIPTS]
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
-class Parts(NamedTuple):
+class TokenParts(NamedTuple):
     """The tokens of each part of a text, or a factor for each part."""
 
     words: float = 0.0
@@ -101,13 +101,13 @@ class Parts(NamedTuple):
     others: float = 0.0
 
 
-AS_ESTIMATED = Parts(*[1.0] * len(Parts._fields))
+AS_ESTIMATED = TokenParts(*[1.0] * len(TokenParts._fields))
 """The factors of a model whose tokenizer is unknown."""
 
 LEAST_FACTOR, MOST_FACTOR = 0.2, 3.0
 
 
-def parts_of(text: str) -> Parts:
+def parts_of(text: str) -> TokenParts:
     """The parts of a text, each on the high side."""
     rest, codes = text, 0
     for run in _CODE.findall(text) if len(text) >= _LONGEST_PIECE else ():
@@ -125,7 +125,7 @@ def parts_of(text: str) -> Parts:
     words = _WORD.findall(rest)
     digits = sum(map(rest.count, "0123456789"))
     marks = _PER_PIECE * max(len(_PIECE.findall(rest)) - len(words) - digits, 0)
-    return Parts(sum(map(_tokens_of_word, words)), digits, marks, codes, **others)
+    return TokenParts(sum(map(_tokens_of_word, words)), digits, marks, codes, **others)
 
 
 @lru_cache(_REMEMBERED_WORDS)
@@ -149,7 +149,7 @@ def _beyond_ascii(text: str) -> dict[str, float]:
     return found
 
 
-def tokens_in(parts: Parts, factors: Parts = AS_ESTIMATED) -> float:
+def tokens_in(parts: TokenParts, factors: TokenParts = AS_ESTIMATED) -> float:
     """The tokens of all parts."""
     return sum(map(float.__mul__, map(float, parts), map(float, factors)))
 
@@ -159,10 +159,10 @@ def estimate(text: str) -> int:
     return estimated(text, parts_of(text))
 
 
-def estimated(text: str, parts: Parts) -> int:
+def estimated(text: str, parts: TokenParts) -> int:
     """The tokens of a text with these parts; at least one for five ASCII characters."""
     beyond = 0 if text.isascii() else len(_BEYOND_ASCII.findall(text))
-    beyond_ascii = sum(parts[Parts._fields.index("latin") :])
+    beyond_ascii = sum(parts[TokenParts._fields.index("latin") :])
     ascii_tokens = (len(text) - beyond) / _CHARACTERS_PER_TOKEN
     return whole_tokens(text, max(tokens_in(parts), ascii_tokens + beyond_ascii))
 
@@ -256,7 +256,7 @@ _MORE = 1.15
 """The factor on samples: other texts take up to a seventh more."""
 
 
-def factors_by(counts: Sequence[int]) -> Parts:
+def factors_by(counts: Sequence[int]) -> TokenParts:
     """The factors of a model from its tokenizer's counts for each of `SAMPLES`."""
     factors = AS_ESTIMATED
     for (name, text), count in zip(SAMPLES.items(), counts, strict=True):
@@ -273,7 +273,7 @@ _ENOUGH = 1.05
 """The factor on counted requests: later texts of the same kind may take a twentieth more."""
 
 
-def factors_after(factors: Parts, parts: Parts, counted: int) -> Parts:
+def factors_after(factors: TokenParts, parts: TokenParts, counted: int) -> TokenParts:
     """The factors after an endpoint has counted the tokens of a request with these parts.
 
     The error is distributed over the parts; larger parts change more. Nearly correct factors
@@ -287,7 +287,7 @@ def factors_after(factors: Parts, parts: Parts, counted: int) -> Parts:
         return factors
     off = _ENOUGH * counted - expected
     learned = (f + off * part / size for f, part in zip(factors, parts, strict=True))
-    return Parts(*map(_bounded, learned))
+    return TokenParts(*map(_bounded, learned))
 
 
 def _bounded(factor: float) -> float:

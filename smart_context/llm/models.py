@@ -68,14 +68,14 @@ NOTHING_USED = Usage(prompt_tokens=0, completion_tokens=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ReadingProgress:
     """The progress of a server in reading a request."""
 
     tokens: int  # the tokens that it has to read, without those that it already knew
     percent: int | None = None  # the share of them that it has read, in 0 to 100; `None` if unknown
 
     @classmethod
-    def from_dict(cls, progress: object) -> "Reading | None":
+    def from_dict(cls, progress: object) -> "ReadingProgress | None":
         """llama.cpp's `prompt_progress`; `None` if it is none."""
         if not isinstance(progress, Mapping):
             return None
@@ -114,7 +114,7 @@ class Piece:
     text: str = ""
     reasoning: str = ""
     takes_back: bool = False
-    reading: Reading | None = None
+    reading: ReadingProgress | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     usage: Usage | None = None
     is_cut_off: bool = False

@@ -62,24 +62,26 @@ _ENDS_SENTENCE = frozenset(".!?…。！？")  # noqa: RUF001 - these end senten
 _QUOTES = frozenset("`'\"“‘«„([{")  # noqa: RUF001 - people quote with these
 
 
-class Told(NamedTuple):
+class SplitPiece(NamedTuple):
     """The next piece of an answer, separated into thoughts and the rest."""
 
     thoughts: str = ""
     said: str = ""
     takes_back: bool = False  # all text said before this piece was thought
 
-    def then(self, later: "Told") -> "Told":
+    def then(self, later: "SplitPiece") -> "SplitPiece":
         """This piece and the one after it as one."""
         if later.takes_back:
-            return Told(self.thoughts + self.said + later.thoughts, later.said, takes_back=True)
+            return SplitPiece(
+                self.thoughts + self.said + later.thoughts, later.said, takes_back=True
+            )
         thoughts, said = self.thoughts + later.thoughts, self.said + later.said
-        return Told(thoughts, said, self.takes_back)
+        return SplitPiece(thoughts, said, self.takes_back)
 
 
-def joined(pieces: list[Told]) -> Told:
+def joined(pieces: list[SplitPiece]) -> SplitPiece:
     """Pieces that follow each other as one."""
-    return reduce(Told.then, pieces, Told())
+    return reduce(SplitPiece.then, pieces, SplitPiece())
 
 
 @dataclass(slots=True)
@@ -102,7 +104,7 @@ class Thinking:
     _is_blank: bool = field(default=True, init=False)
     _fence: str = field(default="", init=False)
 
-    def split(self, text: str) -> Told:
+    def split(self, text: str) -> SplitPiece:
         """The next piece, separated; a possible beginning of a mark is held back."""
         match self._state:
             case "begins":
@@ -110,26 +112,26 @@ class Thinking:
             case "thinks":
                 return self._think(text)
             case "ends":
-                return Told(said=self._answer(text))
+                return SplitPiece(said=self._answer(text))
             case "may have thought":
                 return self._look_back(text)
             case "answers":
-                return Told(said=self._without_end(text))
+                return SplitPiece(said=self._without_end(text))
 
-    def rest(self) -> Told:
+    def rest(self) -> SplitPiece:
         """The text still held back at the end."""
         held, self._held = self._held, ""
         if self._state == "thinks":
-            return Told(thoughts=held)
-        return Told(said="" if held.strip() in self._marks.ends else held)
+            return SplitPiece(thoughts=held)
+        return SplitPiece(said="" if held.strip() in self._marks.ends else held)
 
-    def _begin(self, text: str) -> Told:
+    def _begin(self, text: str) -> SplitPiece:
         self._held += text
         begun = self._held.lstrip()
         if len(self._held) <= _MOST_HELD and any(
             len(begun) < len(opens) and opens.startswith(begun) for opens in _OPENS
         ):
-            return Told()
+            return SplitPiece()
         held, self._held = self._held, ""
         for opens, marks in _OPENS.items():
             if begun.startswith(opens):
@@ -138,7 +140,7 @@ class Thinking:
         self._state = "may have thought"
         return self._look_back(held)
 
-    def _think(self, text: str) -> Told:
+    def _think(self, text: str) -> SplitPiece:
         text, closes, noise = self._held + text, self._marks.closes, self._marks.noise
         thoughts: list[str] = []
         while found := [(n, m) for m in (*closes, *noise) if (n := text.find(m)) >= 0]:
@@ -147,12 +149,12 @@ class Thinking:
             text = text[place + len(mark) :]
             if mark in closes:
                 self._held, self._state = "", "ends"
-                return Told("".join(thoughts), self._answer(text))
+                return SplitPiece("".join(thoughts), self._answer(text))
         whole = len(text) - _length_of_beginning((*closes, *noise), text)
         self._held = text[whole:]
-        return Told(thoughts="".join([*thoughts, text[:whole]]))
+        return SplitPiece(thoughts="".join([*thoughts, text[:whole]]))
 
-    def _look_back(self, text: str) -> Told:
+    def _look_back(self, text: str) -> SplitPiece:
         """The text of the answer, up to a mark that makes all text before it thoughts."""
         text, self._held = self._held + text, ""
         seen, blank = 0, len(text) - len(text.lstrip())
@@ -160,24 +162,24 @@ class Thinking:
             mark, place, seen = found.group(), found.start(), found.end()
             if mark[0] in "`~":
                 if seen == len(text) and len(mark) < _LONGEST_FENCE:
-                    return Told(said=self._passed_on(text, place))  # it may go on
+                    return SplitPiece(said=self._passed_on(text, place))  # it may go on
                 self._note_fence(mark, text[max(place - 1, 0) : place] or self._last)
             elif mark in _OPENS:
                 self._state = "answers"
-                return Told(said=text)
+                return SplitPiece(said=text)
             elif not self._fence:
                 last, after = text[max(place - 1, 0) : place], text[seen : seen + 1]
                 closes = self._ends_thoughts(_CLOSES[mark], last, after, is_blank=place <= blank)
                 if closes is None:
-                    return Told(said=self._passed_on(text, place))
+                    return SplitPiece(said=self._passed_on(text, place))
                 if closes:
                     self._state, self._marks = "ends", _CLOSES[mark]
-                    return Told(text[:place], self._answer(text[seen:]), takes_back=True)
+                    return SplitPiece(text[:place], self._answer(text[seen:]), takes_back=True)
         end = text[-_LONGEST_FENCE:]
         fence = max(len(end) - len(end.rstrip(mark)) for mark in "`~")
         begun = max(_length_of_beginning(_NOTABLE, text), fence)
         hold = min(begun, len(text) - seen)
-        return Told(said=self._passed_on(text, len(text) - hold))
+        return SplitPiece(said=self._passed_on(text, len(text) - hold))
 
     def _note_fence(self, mark: str, before: str) -> None:
         """Begin or end a block of code; a fence at least as long as the first one ends it."""

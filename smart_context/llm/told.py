@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from smart_context.llm.estimating import Parts
+from smart_context.llm.estimating import TokenParts
 
 Program = Literal["", "llama.cpp", "vLLM", "LM Studio", "Ollama"]
 """A server for one's own machine; empty if it is none of them."""
@@ -26,14 +26,14 @@ _PORTS: Mapping[int, Program] = {11434: "Ollama", 1234: "LM Studio"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ToldByServer:
     """The facts about a model from its server."""
 
     window: int | None = None  # the tokens of a request and its answer; `None` if it does not say
     # the window is the one in use, not the largest that the model was made for
     is_in_use: bool = False
     program: Program = ""
-    factors: Parts | None = None  # by its tokenizer; `None` if it has none that can be asked
+    factors: TokenParts | None = None  # by its tokenizer; `None` if it has none that can be asked
 
     @property
     def may_cut_silently(self) -> bool:
@@ -41,7 +41,7 @@ class Told:
         return self.program == "Ollama" and not self.is_in_use
 
 
-def from_listing(listing: object, model: str, base_url: str) -> Told:
+def from_listing(listing: object, model: str, base_url: str) -> ToldByServer:
     """The facts from `/models` about a model, under any of the names that servers use.
 
     Args:
@@ -53,25 +53,25 @@ def from_listing(listing: object, model: str, base_url: str) -> Told:
     owner: Any = row.get("owned_by")
     program = _OWNERS.get(owner, "") if isinstance(owner, str) else ""
     found = _window_in(row)
-    return Told(
+    return ToldByServer(
         window=found.window,
         is_in_use=found.is_in_use,
         program=program or _PORTS.get(_port_of(base_url), ""),
     )
 
 
-def from_props(props: object) -> Told:
+def from_props(props: object) -> ToldByServer:
     """The facts from llama.cpp's `/props`."""
     defaults = _mapping(props).get("default_generation_settings")
-    return Told(window=_tokens(_mapping(defaults).get("n_ctx")), is_in_use=True)
+    return ToldByServer(window=_tokens(_mapping(defaults).get("n_ctx")), is_in_use=True)
 
 
-def from_lm_studio(listing: object, model: str) -> Told:
+def from_lm_studio(listing: object, model: str) -> ToldByServer:
     """The facts from LM Studio's `/api/v0/models` about a model."""
     return _window_in(_row_of(listing, model))
 
 
-def from_ollama(running: object, shown: object, model: str) -> Told:
+def from_ollama(running: object, shown: object, model: str) -> ToldByServer:
     """The facts from Ollama about a model.
 
     Args:
@@ -84,12 +84,12 @@ def from_ollama(running: object, shown: object, model: str) -> Told:
     for row in _mappings(rows):
         loaded = _tokens(row.get("context_length"))
         if loaded and (row.get("name") in named or row.get("model") in named):
-            return Told(window=loaded, is_in_use=True)
+            return ToldByServer(window=loaded, is_in_use=True)
     if set_to := _parameter(_mapping(shown).get("parameters"), "num_ctx"):
-        return Told(window=set_to, is_in_use=True)
+        return ToldByServer(window=set_to, is_in_use=True)
     known = _mapping(_mapping(shown).get("model_info"))
     most = [_tokens(known[name]) for name in known if str(name).endswith(".context_length")]
-    return Told(window=next(filter(None, most), None))
+    return ToldByServer(window=next(filter(None, most), None))
 
 
 def from_tokenizer(answer: object) -> int | None:
@@ -121,13 +121,13 @@ def _row_of(listing: object, model: str) -> Mapping[str, Any]:
     return known[0] if len(known) == 1 else {}
 
 
-def _window_in(row: Mapping[str, Any]) -> Told:
+def _window_in(row: Mapping[str, Any]) -> ToldByServer:
     places = [row, *(_mapping(row.get(name)) for name in _NESTED)]
     for names, is_in_use in ((_IN_USE, True), (_AT_MOST, False)):
         stated = [_tokens(place.get(name)) for place in places for name in names]
         if found := [tokens for tokens in stated if tokens]:
-            return Told(window=min(found), is_in_use=is_in_use)
-    return Told()
+            return ToldByServer(window=min(found), is_in_use=is_in_use)
+    return ToldByServer()
 
 
 def _tokens(value: object) -> int | None:

@@ -35,7 +35,7 @@ _CLOSING_S = 2.0
 
 
 @dataclass(eq=False)
-class _Server:
+class _ServerRequests:
     """The requests to one server."""
 
     is_elsewhere: bool  # not on this machine
@@ -75,7 +75,7 @@ class Traffic:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._clock, self._sleep = clock, sleep
-        self._servers: dict[str, _Server] = {}
+        self._servers: dict[str, _ServerRequests] = {}
         self._written_at = -math.inf
 
     def person_writes(self) -> None:
@@ -132,7 +132,7 @@ class Traffic:
                     server.background_s = max(least_s, took_s)
                     due_at += took_s  # running time is no waiting time
 
-    async def _quiet(self, server: _Server, due_at: float) -> None:
+    async def _quiet(self, server: _ServerRequests, due_at: float) -> None:
         """Wait until nobody has asked a server or written for a while, or a request is due."""
         while True:
             now = self._clock()
@@ -147,7 +147,7 @@ class Traffic:
                     return
                 await self._sleep(left)
 
-    async def _free(self, server: _Server, seconds: float) -> None:
+    async def _free(self, server: _ServerRequests, seconds: float) -> None:
         """Wait until no person asks a server, at most for some seconds."""
         waits = [asyncio.ensure_future(server.is_free.wait())]
         waits.append(asyncio.ensure_future(self._sleep(seconds)))  # type: ignore[arg-type] # another result
@@ -157,10 +157,10 @@ class Traffic:
             for wait in waits:
                 wait.cancel()
 
-    def _server(self, base_url: str) -> _Server:
+    def _server(self, base_url: str) -> _ServerRequests:
         place = _place(base_url)
         is_elsewhere = not place.startswith(_HERE)
-        return self._servers.setdefault(place, _Server(is_elsewhere=is_elsewhere))
+        return self._servers.setdefault(place, _ServerRequests(is_elsewhere=is_elsewhere))
 
 
 def _is_cancelled() -> bool:

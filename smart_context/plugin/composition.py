@@ -50,7 +50,7 @@ from smart_context.plugin.selection.window_budget import WindowBudget
 from smart_context.plugin.settings import FilterSettings, ModelInUse
 from smart_context.plugin.topics.compacting import TopicCompaction
 from smart_context.plugin.topics.editing import ExtractionCommands, TopicEditing
-from smart_context.plugin.topics.splitting import Belongings, Splitting, keep_similar
+from smart_context.plugin.topics.splitting import CopiedChoices, Splitting, keep_similar
 from smart_context.plugin.topics.updates import EXTRACTION, TOPICS_UPDATED, TopicUpdates
 from smart_context.relevance.archive.archive import ChatArchive
 from smart_context.relevance.judge.calibrate import Scale
@@ -65,10 +65,10 @@ from smart_context.topics.extraction import TopicJudge
 from smart_context.topics.judging import ModelTopicJudge, Pace
 
 
-async def compose(context: PluginContext) -> "_Parts":
+async def compose(context: PluginContext) -> "_PluginParts":
     """Build the plugin's parts; each is built when it is first needed."""
     documents, embedder = context.storage.vault_documents, context.models.embedder
-    parts = _Parts(
+    parts = _PluginParts(
         context,
         scale=await asyncio.to_thread(stored_scale, documents, embedder.name),
         judge=await asyncio.to_thread(stored_judge, documents, embedder.name),
@@ -79,7 +79,7 @@ async def compose(context: PluginContext) -> "_Parts":
     return parts
 
 
-class _Parts:
+class _PluginParts:
     """Each part of the plugin, by the name that other parts use for it.
 
     Everything else comes from the host's context.
@@ -241,8 +241,8 @@ class _Parts:
         )
 
     @cached_property
-    def belongings(self) -> Belongings:
-        return Belongings(chats=self.context.chats, sidecars=self.sidecars, cache=self.cache)
+    def belongings(self) -> CopiedChoices:
+        return CopiedChoices(chats=self.context.chats, sidecars=self.sidecars, cache=self.cache)
 
     @cached_property
     def atlases(self) -> Atlases:

@@ -26,7 +26,7 @@ from smart_context.plugin.selection.chat_filter import ChatFilter, with_selectio
 from smart_context.plugin.selection.decision import ChatView
 from smart_context.plugin.selection.selector import ContextSelector, protected_ids
 from smart_context.plugin.topics.compacting import TopicCompaction
-from smart_context.plugin.topics.splitting import Belongings
+from smart_context.plugin.topics.splitting import CopiedChoices
 from smart_context.plugin.topics.updates import TopicUpdates
 from smart_context.relevance.archive.archive import ChatArchive
 from smart_context.relevance.vectors.cache import EmbeddingCache
@@ -59,7 +59,7 @@ class Hooks:
     files: FileTools
     briefings: Briefings
     receipts: ReceiptRecorder
-    belongings: Belongings
+    belongings: CopiedChoices
     logger: logging.Logger
     compaction: TopicCompaction
 

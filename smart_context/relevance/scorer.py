@@ -47,7 +47,7 @@ _FEW_NEW = 32
 
 
 @dataclass(slots=True)
-class _WarmChat:
+class _WarmWords:
     """The words and background of a chat, kept between calls; one caller at a time."""
 
     words: ChatWords = field(default_factory=ChatWords)
@@ -112,7 +112,7 @@ class RelevanceScorer:
     # decides if messages are about a topic, for its embedding model; `None` picks it by the model's
     # name. Without one, messages that stand out in the chat are chosen.
     judge: Judge | None = None
-    _warm: LRUCache[ChatId, _WarmChat] = field(
+    _warm: LRUCache[ChatId, _WarmWords] = field(
         default_factory=partial(LRUCache, _WARM_CHATS), init=False
     )
 
@@ -210,8 +210,8 @@ class RelevanceScorer:
         background = similarities(evidence.label_vectors, evidence.vectors[::step])
         return scale_for(self.cache.model, background)
 
-    def _warm_chat(self, chat_id: ChatId) -> _WarmChat:
-        return self._warm.setdefault(chat_id, _WarmChat())
+    def _warm_chat(self, chat_id: ChatId) -> _WarmWords:
+        return self._warm.setdefault(chat_id, _WarmWords())
 
 
 def _evidence(

@@ -39,7 +39,7 @@ _BLOB = re.compile(FILES + r"/([0-9a-f]{64})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class StoredPiece:
     """A stored piece of data, such as a chat or a log."""
 
     path: str  # its path in a memory folder
@@ -60,7 +60,7 @@ class Content:
     text: bytes | None = None  # the text of a blob, if that differs from the body
 
 
-def piece_at(path: str) -> Piece:
+def piece_at(path: str) -> StoredPiece:
     """The piece that a path of the memory folder names."""
     deletion, name = "", path
     if path.startswith(f"{TRASH}/") and path.count("/") == 2:  # noqa: PLR2004 - trash/DELETION/NAME
@@ -68,15 +68,15 @@ def piece_at(path: str) -> Piece:
         try:
             of_deletion = parsed_deletion(deletion)[0]
         except ValueError:
-            return Piece(path=path, kind="other")
+            return StoredPiece(path=path, kind="other")
         if not name.startswith(f"{of_deletion}."):
-            return Piece(path=path, kind="other")
+            return StoredPiece(path=path, kind="other")
     return _of_chat(path, name, deletion) or _of_vault(path)
 
 
-def _of_chat(path: str, name: str, deletion: str) -> Piece | None:
+def _of_chat(path: str, name: str, deletion: str) -> StoredPiece | None:
     if (chat := chat_id_of(name)) is not None:
-        return Piece(path=path, kind="chat", chat=chat, deletion=deletion)
+        return StoredPiece(path=path, kind="chat", chat=chat, deletion=deletion)
     found = _BESIDE.fullmatch(name)
     if found is None:
         return None
@@ -87,22 +87,24 @@ def _of_chat(path: str, name: str, deletion: str) -> Piece | None:
     }
     usual: dict[str, PieceKind] = {"json": "document", "jsonl": "log", "journal": "other"}
     kind = kinds.get((found[2], found[3]), usual[found[3]])
-    return Piece(path=path, kind=kind, chat=ChatId(found[1]), deletion=deletion, name=found[2])
+    return StoredPiece(
+        path=path, kind=kind, chat=ChatId(found[1]), deletion=deletion, name=found[2]
+    )
 
 
-def _of_vault(path: str) -> Piece:
+def _of_vault(path: str) -> StoredPiece:
     if found := _BLOB.fullmatch(path):
-        return Piece(path=path, kind="blob", name=found[1])
+        return StoredPiece(path=path, kind="blob", name=found[1])
     if found := _ALONE.fullmatch(path):
-        return Piece(path=path, kind="vault document", name=found[1])
+        return StoredPiece(path=path, kind="vault document", name=found[1])
     found = _OF_VAULT.fullmatch(path)
     if found is None or found[1] in (FILES, TRASH) or found[2].startswith("."):
-        return Piece(path=path, kind="other")
+        return StoredPiece(path=path, kind="other")
     kind: PieceKind = "vault document" if found[3] == "json" else "vault log"
-    return Piece(path=path, kind=kind, name=found[2], of=found[1])
+    return StoredPiece(path=path, kind=kind, name=found[2], of=found[1])
 
 
-def settled(piece: Piece, body: bytes) -> bytes | None:
+def settled(piece: StoredPiece, body: bytes) -> bytes | None:
     """The body of a piece in the form that every storage returns; `None` if it is damaged.
 
     Bodies that Smart Context wrote have this form already.
@@ -144,13 +146,13 @@ def joined(lines: Sequence[bytes]) -> bytes:
 class Contents(Protocol):
     """The contents of a storage, piece by piece."""
 
-    def pieces(self) -> list[Piece]:
+    def pieces(self) -> list[StoredPiece]:
         """All pieces, in the order of their paths."""
 
-    def read(self, piece: Piece) -> Content:
+    def read(self, piece: StoredPiece) -> Content:
         """The content of a piece."""
 
-    def write(self, piece: Piece, content: Content) -> PieceKind:
+    def write(self, piece: StoredPiece, content: Content) -> PieceKind:
         """Write a piece that is not there yet; returns the kind that it is stored as."""
 
     def identity(self) -> Hashable:
@@ -161,7 +163,7 @@ class Contents(Protocol):
 
 
 @dataclass(slots=True, kw_only=True)
-class Account:
+class CopyOutcome:
     """The outcome of a copy."""
 
     copied: dict[str, int] = field(default_factory=dict)  # the pieces that were written, by kind
@@ -183,7 +185,9 @@ class SameStorage(CommandFailed):
     """The source and the target of a copy are the same storage."""
 
 
-def copy_all(source: Contents, target: Contents, progress: Callable[[int, int], None]) -> Account:
+def copy_all(
+    source: Contents, target: Contents, progress: Callable[[int, int], None]
+) -> CopyOutcome:
     """Copy every piece that the target lacks; go on after a refused one.
 
     Args:
@@ -197,7 +201,7 @@ def copy_all(source: Contents, target: Contents, progress: Callable[[int, int], 
     """
     if source.identity() == target.identity():
         raise SameStorage("Both addresses are of the same storage; there is nothing to copy.")
-    account = Account()
+    account = CopyOutcome()
     pieces = source.pieces()
     there = {piece.path: piece for piece in target.pieces()}
     for done, piece in enumerate(pieces):
@@ -215,15 +219,15 @@ def copy_all(source: Contents, target: Contents, progress: Callable[[int, int], 
 def _copy(
     source: Contents,
     target: Contents,
-    piece: Piece,
-    there: dict[str, Piece],
-    account: Account,
+    piece: StoredPiece,
+    there: dict[str, StoredPiece],
+    account: CopyOutcome,
 ) -> None:
     content = source.read(piece)
     body = settled(piece, content.body)
     if body is None:
         account.as_files[piece.path] = f"is damaged: no {piece.kind} can be read from it"
-        piece = Piece(path=piece.path, kind="other")
+        piece = StoredPiece(path=piece.path, kind="other")
     if piece.path not in there:
         kept = target.write(piece, content)
         account.copied[kept] = account.copied.get(kept, 0) + 1

@@ -19,7 +19,7 @@ _KIND = "vectors"
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _KeptValue:
     model: str
     keys: tuple[str, ...]
     rows: Matrix
@@ -61,13 +61,13 @@ class HeldVectors:
             keys, vectors = (*kept.keys, *keys), np.concatenate([kept.rows, vectors])
         self._keep(keys, vectors, has_additions=True)
 
-    def _kept(self) -> _Kept | None:
+    def _kept(self) -> _KeptValue | None:
         kept = self._beside[self._chat].get(_KIND)
-        is_ours = isinstance(kept, _Kept) and kept.model == self._model
+        is_ours = isinstance(kept, _KeptValue) and kept.model == self._model
         return kept if is_ours else None
 
     def _keep(self, keys: Sequence[str], vectors: Matrix, *, has_additions: bool) -> None:
         rows = vectors.astype(np.float32)
-        kept = _Kept(self._model, tuple(keys), rows, has_additions)
+        kept = _KeptValue(self._model, tuple(keys), rows, has_additions)
         self._beside[self._chat][_KIND] = kept
         self.has_additions = has_additions

@@ -17,7 +17,7 @@ _AGAIN_S = 1.0
 _SETTLE_S = 1.0
 
 
-class Outbox:
+class MessageOutbox:
     """Waiting messages in order; the oldest are dropped if too many wait."""
 
     def __init__(self) -> None:

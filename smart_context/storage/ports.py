@@ -53,7 +53,7 @@ class AnswerClaimed(Exception):
     """Another process is writing an answer in this chat."""
 
 
-class Faults(NamedTuple):
+class StorageFaults(NamedTuple):
     """The faults of stored chats."""
 
     unreadable: Sequence[tuple[ChatId, str]]  # the chats that can't be read, each with the reason
@@ -114,7 +114,7 @@ class ChatList(Protocol):
             vectors instead.
         """
 
-    async def faults(self) -> Faults:
+    async def faults(self) -> StorageFaults:
         """The chats that can't be read, and the damaged documents that were set aside."""
 
 

@@ -12,7 +12,7 @@ from redis.exceptions import RedisError
 
 from smart_context.base.errors import StorageAway, StoreFailed
 from smart_context.base.values import JsonObject
-from smart_context.storage.outbox import ConnectionLog, Outbox
+from smart_context.storage.outbox import ConnectionLog, MessageOutbox
 from smart_context.storage.ports import ProcessListener
 
 _KEPT = 10_000
@@ -35,7 +35,7 @@ class RedisEvents:
         self._url = url
         self._vault = vault
         self._node = secrets.token_hex(6)
-        self._outbox = Outbox()
+        self._outbox = MessageOutbox()
         self._connection_log = ConnectionLog(
             logging.getLogger(__name__), "events of other processes"
         )

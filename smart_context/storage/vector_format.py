@@ -38,7 +38,7 @@ class VectorHead(NamedTuple):
 
 
 @with_config(ConfigDict(val_json_bytes="base64"))
-class _Document(TypedDict):
+class _VectorDocument(TypedDict):
     """The JSON file; pydantic reads it several times faster than `json` and `binascii`."""
 
     version: Any
@@ -63,7 +63,7 @@ def encoded_vectors(model: str, keys: Sequence[str], vectors: Matrix) -> Iterato
 def parsed_vectors(content: bytes) -> tuple[VectorHead, list[str], Matrix]:
     """The vectors in a JSON file; raises one of `DAMAGED`."""
     try:
-        document = TypeAdapter(_Document).validate_json(content)
+        document = TypeAdapter(_VectorDocument).validate_json(content)
     except ValueError:
         document = _read_patiently(content)
     head = _head(document)
@@ -106,14 +106,14 @@ def _head(document: Any) -> VectorHead:
     return head
 
 
-def _read_patiently(content: bytes) -> _Document:
+def _read_patiently(content: bytes) -> _VectorDocument:
     """Read a file that pydantic refuses although it is valid here: ids with lone surrogates."""
     document = json.loads(content.decode("utf-8", "surrogatepass"))
     vectors = document["vectors"]
     if not isinstance(vectors, dict) or type(document["dimensions"]) is not int:
         raise TypeError("expected vectors by key and a number of dimensions")
     vectors = {key: binascii.a2b_base64(text) for key, text in vectors.items()}
-    return cast("_Document", document | {"vectors": vectors})
+    return cast("_VectorDocument", document | {"vectors": vectors})
 
 
 def _rows(data: bytes, count: int, dimensions: int) -> Matrix:

@@ -22,8 +22,8 @@ from smart_context.chat.messages import Message, MessageId
 from smart_context.llm.models import Embedder, Matrix
 from smart_context.llm.multilingual.files import MULTILINGUAL
 from smart_context.topics.clusters.grouping import (
-    Said,
     Subject,
+    SubjectMessages,
     means_courtesy,
     ordinary_direction,
     subjects_of,
@@ -37,7 +37,7 @@ from smart_context.topics.extraction import (
     with_keywords,
 )
 from smart_context.topics.growing import (
-    Group,
+    GrowingTopic,
     grown_groups,
     is_followed,
     kept_labels,
@@ -133,7 +133,7 @@ class EmbeddedTopicExtractor:
         return "" if label == NAMELESS else label
 
     async def _named(
-        self, talk: Talk, groups: Sequence[Group], kept: Sequence[str], hints: Sequence[str]
+        self, talk: Talk, groups: Sequence[GrowingTopic], kept: Sequence[str], hints: Sequence[str]
     ) -> list[str]:
         """The label of each group and part, in the order of `_all`.
 
@@ -160,7 +160,7 @@ class EmbeddedTopicExtractor:
     async def _name(
         self,
         talk: Talk,
-        everything: Sequence[Group],
+        everything: Sequence[GrowingTopic],
         labels: list[str],
         wanted: Sequence[int],
         among: Sequence[int],
@@ -181,7 +181,7 @@ class EmbeddedTopicExtractor:
 
 
 def _wide_label(
-    found: str, parts: Sequence[Group], labels: Sequence[str], texts: Sequence[str]
+    found: str, parts: Sequence[GrowingTopic], labels: Sequence[str], texts: Sequence[str]
 ) -> str:
     """The label of a wide group: the one found if all its parts mention it, else two of theirs.
 
@@ -198,13 +198,13 @@ def _wide_label(
     return next(pairs, found)
 
 
-def _speaks_of(words: AbstractSet[str], group: Group, texts: Sequence[str]) -> bool:
+def _speaks_of(words: AbstractSet[str], group: GrowingTopic, texts: Sequence[str]) -> bool:
     read = group.places[:_MOST_READ]
     return sum(not words.isdisjoint(content_words(texts[n])) for n in read) >= len(read) / 4
 
 
 def _telling_texts(
-    spoken: Sequence[Message], says_nothing: Sequence[bool], groups: Sequence[Group]
+    spoken: Sequence[Message], says_nothing: Sequence[bool], groups: Sequence[GrowingTopic]
 ) -> list[str]:
     """The text of each message that names topics; in topics of few questions only theirs."""
     texts = [
@@ -243,17 +243,17 @@ def _without_greetings(
     )
 
 
-def _all(groups: Sequence[Group]) -> list[Group]:
+def _all(groups: Sequence[GrowingTopic]) -> list[GrowingTopic]:
     """The groups, each followed by its parts."""
     return [each for group in groups for each in (group, *group.parts)]
 
 
 def _topics(
-    groups: Sequence[Group], labels: Sequence[str], spoken: Sequence[Message]
+    groups: Sequence[GrowingTopic], labels: Sequence[str], spoken: Sequence[Message]
 ) -> tuple[Topic, ...]:
     named = iter(labels)
 
-    def topic(group: Group, whole: Topic | None = None) -> Topic:
+    def topic(group: GrowingTopic, whole: Topic | None = None) -> Topic:
         label, before = next(named), group.before
         return Topic(
             label=label,
@@ -272,7 +272,7 @@ def _topics(
 
 
 def _held(
-    topics: Sequence[Topic], spoken: Sequence[Message], said: Said, held: Held
+    topics: Sequence[Topic], spoken: Sequence[Message], said: SubjectMessages, held: Held
 ) -> tuple[Topic, ...]:
     """The topics with each held message in the nearest of the topics that it is held in."""
     place_of = {message.id: place for place, message in enumerate(spoken)}
@@ -320,7 +320,7 @@ def _chronological(
 
 def _said(
     messages: Sequence[Message], spoken: Sequence[Message], vectors: Matrix, model: str
-) -> Said:
+) -> SubjectMessages:
     texts = [message.text[:MOST_READ] for message in spoken]
     plain = [is_courtesy(message.text) or names_nothing(message.text) for message in spoken]
     closes = _closes(spoken, vectors, model)
@@ -330,7 +330,7 @@ def _said(
     follows = [
         one or (other and n < end) for n, (one, other) in enumerate(zip(plain, closes, strict=True))
     ]
-    return Said(
+    return SubjectMessages(
         vectors=vectors,
         lexical=word_vectors(texts),
         goes_on=_goes_on(spoken, messages, follows),
@@ -342,7 +342,7 @@ def _said(
     )
 
 
-def _fresh(said: Said) -> list[Group]:
+def _fresh(said: SubjectMessages) -> list[GrowingTopic]:
     """The groups of a chat without regard to its previous topics."""
     found = subjects_of(said, most=MOST_TOPICS)
     bare = np.array(said.says_nothing, dtype=np.bool_)
@@ -350,7 +350,9 @@ def _fresh(said: Said) -> list[Group]:
     smallest = _smallest(len(said.vectors))
     large = [subject for subject in subjects if len(subject.places) >= smallest]
     return [
-        Group(places=subject.places, parts=tuple(Group(places=part) for part in subject.parts))
+        GrowingTopic(
+            places=subject.places, parts=tuple(GrowingTopic(places=part) for part in subject.parts)
+        )
         for subject in map(_without_crumbs, large or subjects)
     ]
 
@@ -358,10 +360,10 @@ def _fresh(said: Said) -> list[Group]:
 def _grown(
     messages: Sequence[Message],
     spoken: Sequence[Message],
-    said: Said,
+    said: SubjectMessages,
     previous: Previous,
-    fresh: Sequence[Group],
-) -> list[Group]:
+    fresh: Sequence[GrowingTopic],
+) -> list[GrowingTopic]:
     return grown_groups(
         messages,
         spoken,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from smart_context.base.text.words import content_words
 from smart_context.chat.messages import Message, MessageId
 from smart_context.llm.models import Matrix
-from smart_context.topics.clusters.grouping import Said, most_of_one
+from smart_context.topics.clusters.grouping import SubjectMessages, most_of_one
 from smart_context.topics.clusters.growth import NO_GROUP, Units, grown
 from smart_context.topics.clusters.units import (
     Labels,
@@ -48,11 +48,11 @@ Places = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class GrowingTopic:
     """The messages of a topic."""
 
     places: tuple[int, ...]  # their positions, ascending, those of its parts included
-    parts: "tuple[Group, ...]" = ()  # the narrower groups in it; empty if it has none
+    parts: "tuple[GrowingTopic, ...]" = ()  # the narrower groups in it; empty if it has none
     before: Topic | None = None  # the topic that it was before; `None` for a new one
 
 
@@ -79,13 +79,13 @@ def stays_as_it_grows(messages: Sequence[Message], previous: Previous) -> bool:
 def grown_groups(
     messages: Sequence[Message],
     spoken: Sequence[Message],
-    said: Said,
+    said: SubjectMessages,
     previous: Previous,
     *,
     afresh: Sequence[Places],
     smallest: int,
     most: int,
-) -> list[Group]:
+) -> list[GrowingTopic]:
     """The groups of a chat, the largest first.
 
     Args:
@@ -353,7 +353,7 @@ def _of_units(own: Labels, unit_of: Labels, topics: int) -> Labels:
     return np.where(counts.any(axis=1), counts.argmax(axis=1), NO_GROUP)
 
 
-def _points(said: Said, unit_of: Labels) -> NDArray[np.bool_]:
+def _points(said: SubjectMessages, unit_of: Labels) -> NDArray[np.bool_]:
     """Shape (u,): True for units whose first message points to earlier ones."""
     return np.asarray(np.isin(_firsts(unit_of), np.flatnonzero(said.refers_back)), dtype=np.bool_)
 
@@ -361,7 +361,7 @@ def _points(said: Said, unit_of: Labels) -> NDArray[np.bool_]:
 def _is_left_out(
     messages: Sequence[Message],
     spoken: Sequence[Message],
-    said: Said,
+    said: SubjectMessages,
     previous: Previous,
     own: Labels,
     now: Labels,
@@ -381,7 +381,7 @@ def _any(each: NDArray[np.bool_], unit_of: Labels) -> NDArray[np.bool_]:
 
 def _tree(
     number_of: Labels, topics: Sequence[Topic], smallest: int, fixed: frozenset[str]
-) -> list[Group]:
+) -> list[GrowingTopic]:
     """The groups at the top, from the number of each message's narrowest group."""
     places = {
         int(number): tuple(np.flatnonzero(number_of == number).tolist())
@@ -389,34 +389,36 @@ def _tree(
         if number != NO_GROUP
     }
     by_id = {topic.id: number for number, topic in enumerate(topics) if topic.id}
-    parts: dict[int, list[Group]] = {}
+    parts: dict[int, list[GrowingTopic]] = {}
     for number, topic in enumerate(topics):
         whole = by_id.get(topic.parent_id, number)
         if whole != number and number in places:
-            part = Group(places=places.pop(number), before=topic)
+            part = GrowingTopic(places=places.pop(number), before=topic)
             parts.setdefault(whole, []).append(part)
     known = [
         _whole(topic, places.pop(number, ()), parts.get(number, ()), fixed)
         for number, topic in enumerate(topics)
         if number in places or number in parts
     ]
-    new = [Group(places=found) for found in places.values()]
+    new = [GrowingTopic(places=found) for found in places.values()]
     shown = [group for group in new if len(group.places) >= smallest]
     return [*known, *(shown if known or shown else new)]
 
 
 def _whole(
-    topic: Topic, own: tuple[int, ...], parts: Sequence[Group], fixed: frozenset[str]
-) -> Group:
+    topic: Topic, own: tuple[int, ...], parts: Sequence[GrowingTopic], fixed: frozenset[str]
+) -> GrowingTopic:
     """A topic with its parts; if its only part has the same messages, that part."""
     everything = tuple(sorted((*own, *(place for part in parts for place in part.places))))
     if not own and len(parts) == 1 and topic.label not in fixed:
         return parts[0]
     kept = () if not own and len(parts) == 1 else _largest_first(parts)
-    return Group(places=everything, parts=kept, before=topic)
+    return GrowingTopic(places=everything, parts=kept, before=topic)
 
 
-def _nested(groups: Sequence[Group], rows: Matrix, *, most: int, largest: float) -> list[Group]:
+def _nested(
+    groups: Sequence[GrowingTopic], rows: Matrix, *, most: int, largest: float
+) -> list[GrowingTopic]:
     """At most `most` groups: the most similar ones become parts of a wider one."""
     found = list(groups)
     while len(found) > most:
@@ -432,30 +434,30 @@ def _nested(groups: Sequence[Group], rows: Matrix, *, most: int, largest: float)
     return found
 
 
-def _wider(one: Group, other: Group) -> Group:
+def _wider(one: GrowingTopic, other: GrowingTopic) -> GrowingTopic:
     """A group with both as its parts, or with their parts."""
     larger, smaller = (one, other) if len(one.places) >= len(other.places) else (other, one)
     host = next((group for group in (larger, smaller) if group.parts), None)
     parts = [part for group in (one, other) for part in (group.parts or (group,))]
-    return Group(
+    return GrowingTopic(
         places=tuple(sorted({*one.places, *other.places})),
         parts=_largest_first(parts),
         before=host.before if host else None,
     )
 
 
-def _largest_first(groups: Sequence[Group]) -> tuple[Group, ...]:
+def _largest_first(groups: Sequence[GrowingTopic]) -> tuple[GrowingTopic, ...]:
     return tuple(sorted(groups, key=lambda group: (-len(group.places), group.places)))
 
 
 def kept_labels(
-    groups: Sequence[Group], spoken: Sequence[Message], previous: Previous
+    groups: Sequence[GrowingTopic], spoken: Sequence[Message], previous: Previous
 ) -> list[str]:
     """The labels that groups keep, in order; long texts take time, so this runs in a thread."""
     return [kept_label(group, spoken, previous) for group in groups]
 
 
-def kept_label(group: Group, spoken: Sequence[Message], previous: Previous) -> str:
+def kept_label(group: GrowingTopic, spoken: Sequence[Message], previous: Previous) -> str:
     """The label that a group keeps; empty if it needs a new one.
 
     A topic that the user has named or picked, or deleted, keeps its label. Others keep theirs

@@ -80,7 +80,7 @@ _STANDING = """\
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class JudgeQuestion:
     """A request to a model."""
 
     messages: tuple[PromptMessage, ...]
@@ -102,7 +102,7 @@ def question(
     language: str = "",
     others: Sequence[str] = (),
     statements: Sequence[str] = (),
-) -> Question:
+) -> JudgeQuestion:
     """The request about some groups.
 
     The keys of the reply have the words of the groups: without them, a model of 1.5 billion
@@ -121,7 +121,7 @@ def question(
     taken = json.dumps(list(others), ensure_ascii=False)
     blocks += [f"Names of other groups, only for more on these subjects: {taken}"] if others else []
     blocks.append(_LAST.format(_LANGUAGES.get(language, "the language of the messages")))
-    return Question(
+    return JudgeQuestion(
         messages=(
             {"role": "system", "content": _INSTRUCTIONS.replace("{more}\n", more)},
             {"role": "user", "content": "\n\n".join(blocks)},

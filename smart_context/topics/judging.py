@@ -138,7 +138,7 @@ class Members:
         return own >= len(words) * (1 if is_foreign else _OWN_WORDS)
 
 
-class _Failure(NamedTuple):
+class _FailuresInARow(NamedTuple):
     """The last failures of a model in a row."""
 
     times: int
@@ -157,7 +157,7 @@ class Pace:
         self._clock = clock
         self._tokens_per_s: dict[str, float] = {}
         self._refused: set[str] = set()
-        self._failures: dict[str, _Failure] = {}
+        self._failures: dict[str, _FailuresInARow] = {}
 
     def allows(self, model: str, tokens: int) -> bool:
         """True if a model is known to read this many tokens and answer within `MOST_WHOLE_S`."""
@@ -176,7 +176,7 @@ class Pace:
         """Record that a model gave no usable reply; from the second time on, it gets a pause."""
         times = 1 + (self._failures[model].times if model in self._failures else 0)
         rest = 0 if times == 1 else min(FIRST_REST_S * 2 ** (times - 2), LONGEST_REST_S)
-        self._failures[model] = _Failure(times, self._clock() + rest, reason)
+        self._failures[model] = _FailuresInARow(times, self._clock() + rest, reason)
 
     def succeeded(self, model: str) -> None:
         """Record that a model gave a usable reply."""

@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, WebSocketRoute
 
 from smart_context.base.errors import StorageAway
 from smart_context.host.host import Host
-from smart_context.web.gate.access import Access
+from smart_context.web.gate.access import GateSecrets
 from smart_context.web.gate.door import AnyDoor, Door
 from smart_context.web.gate.gate import Gate
 from smart_context.web.gate.refusals import refuse, security_headers
@@ -42,7 +42,7 @@ NotFound = Callable[[Request], Awaitable[Response]]
 def create_web_app(
     host: Host,
     *,
-    access: Access,
+    access: GateSecrets,
     allowed_hosts: Hosts = (),
     pages: Sequence[BaseRoute] = (),
     door: AnyDoor | None = None,

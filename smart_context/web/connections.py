@@ -44,7 +44,7 @@ class ConnectionLimits:
 
 
 @dataclass(eq=False)
-class Connection:
+class ClientConnection:
     """One open connection."""
 
     connections: "Connections"
@@ -65,23 +65,23 @@ class Connections:
 
     def __init__(self, limits: ConnectionLimits) -> None:
         self.limits = limits
-        self._deadlines: dict[Connection, asyncio.TimerHandle] = {}
+        self._deadlines: dict[ClientConnection, asyncio.TimerHandle] = {}
         """The strangers, oldest first."""
-        self._admitted: set[Connection] = set()
+        self._admitted: set[ClientConnection] = set()
         self._by_peer: Counter[str] = Counter()
         self._crowded = LogThrottle()
 
     def __len__(self) -> int:
         return len(self._deadlines) + len(self._admitted)
 
-    def enter(self, peer: str, close: Callable[[], None]) -> Connection:
+    def enter(self, peer: str, close: Callable[[], None]) -> ClientConnection:
         """Count a new connection; closes the oldest stranger if there are too many.
 
         Args:
             peer: The name of the other end.
             close: Closes the connection at once; called too if no other stranger is left.
         """
-        connection = Connection(self, peer, close)
+        connection = ClientConnection(self, peer, close)
         loop = asyncio.get_running_loop()
         self._deadlines[connection] = loop.call_later(self.limits.head_s, self._expel, connection)
         self._by_peer[peer] += 1
@@ -103,21 +103,21 @@ class Connections:
         self._expel(oldest)
         return True
 
-    def let_in(self, connection: Connection) -> None:
+    def let_in(self, connection: ClientConnection) -> None:
         """Make a stranger known, if it is still connected."""
         if self._forget(connection):
             self._admitted.add(connection)
 
-    def leave(self, connection: Connection) -> None:
+    def leave(self, connection: ClientConnection) -> None:
         """Stop counting it."""
         self._forget(connection)
         self._admitted.discard(connection)
 
-    def _expel(self, connection: Connection) -> None:
+    def _expel(self, connection: ClientConnection) -> None:
         if self._forget(connection):
             connection.close()
 
-    def _forget(self, stranger: Connection) -> bool:
+    def _forget(self, stranger: ClientConnection) -> bool:
         deadline = self._deadlines.pop(stranger, None)
         if deadline is None:
             return False

@@ -21,7 +21,7 @@ from typing_extensions import override
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from smart_context.web.addresses import LogThrottle, peer_of
-from smart_context.web.connections import Connection, Connections
+from smart_context.web.connections import ClientConnection, Connections
 from smart_context.web.limits import (
     WANTED_DESCRIPTORS,
 )
@@ -47,7 +47,7 @@ class GuardedHttp(H11Protocol):
         uvicorn: The arguments of uvicorn's protocol.
     """
 
-    _connection: Connection
+    _connection: ClientConnection
 
     def __init__(self, connections: Connections, **uvicorn: Any) -> None:
         super().__init__(**uvicorn)
@@ -115,7 +115,7 @@ class GuardedSocket(SharedFrameProtocol):
         uvicorn: The arguments of uvicorn's protocol.
     """
 
-    def __init__(self, connection: Connection, **uvicorn: Any) -> None:
+    def __init__(self, connection: ClientConnection, **uvicorn: Any) -> None:
         super().__init__(**uvicorn)
         self._connection = connection
 

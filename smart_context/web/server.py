@@ -24,7 +24,7 @@ from starlette.applications import Starlette
 
 from smart_context.base.errors import CommandFailed, InvalidParams, SmartContextError
 from smart_context.web.connections import ConnectionLimits, Connections
-from smart_context.web.gate.access import Access, start_link
+from smart_context.web.gate.access import GateSecrets, start_link
 from smart_context.web.gate.door import AnyDoor
 from smart_context.web.limits import (
     ACCEPTED_IN_A_ROW,
@@ -105,7 +105,7 @@ async def serve(
     """
     with bind(host, port) as bound:
         address = f"http://{_named(host)}:{bound.getsockname()[1]}"
-        access: Access = app.state.access
+        access: GateSecrets = app.state.access
 
         def new_link() -> str:
             if not app.state.has_start_links:
@@ -117,7 +117,7 @@ async def serve(
             connections = Connections(limits or ConnectionLimits.within(raised_limit()))
             bound.relieve_by(connections.make_room)
             settings = _settings(app, connections)
-            server = _Server(settings, running, lambda: on_ready(new_link))
+            server = _ReportingServer(settings, running, lambda: on_ready(new_link))
             async with _known_as(address, app):
                 try:
                     await server.serve(sockets=[bound])
@@ -130,7 +130,7 @@ async def serve(
 @asynccontextmanager
 async def _known_as(address: str, app: Starlette) -> AsyncIterator[None]:
     """Record this server, and apply changes of the record to connected browsers."""
-    access: Access = app.state.access
+    access: GateSecrets = app.state.access
     await access.book.open(address)
     following = asyncio.create_task(_follow(access, app.state.door, app.state.clients))
     try:
@@ -141,7 +141,7 @@ async def _known_as(address: str, app: Starlette) -> AsyncIterator[None]:
         await access.book.close()
 
 
-async def _follow(access: Access, door: AnyDoor, clients: Sessions) -> None:
+async def _follow(access: GateSecrets, door: AnyDoor, clients: Sessions) -> None:
     while True:
         await asyncio.sleep(SESSIONS_POLL_S)
         access.book.mark_seen(clients.browsers())
@@ -226,7 +226,7 @@ def _settings(app: Starlette, connections: Connections) -> uvicorn.Config:
     )
 
 
-class _Server(uvicorn.Server):
+class _ReportingServer(uvicorn.Server):
     """uvicorn, but it reports when it is ready, and stops the app before the connections.
 
     So running answers are saved, and their clients are told.

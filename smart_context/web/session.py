@@ -41,7 +41,7 @@ Run = Callable[[Coroutine[Any, Any, None]], None]
 """Runs a command in the background."""
 
 
-class Session:
+class ClientSession:
     """One client: its socket, its outbox and its running commands.
 
     Attributes:
@@ -173,8 +173,8 @@ class Sessions:
     def __init__(self, host: Host, *, max_stall_s: float = MAX_STALL_S) -> None:
         self._host = host
         self._max_stall_s = max_stall_s
-        self._sessions: set[Session] = set()
-        self._of_person: dict[PersonId, set[Session]] = {}
+        self._sessions: set[ClientSession] = set()
+        self._of_person: dict[PersonId, set[ClientSession]] = {}
         self._tasks = TaskOwner("the socket")
         self._commands: set[asyncio.Task[None]] = set()
 
@@ -216,7 +216,7 @@ class Sessions:
         protocol = SUBPROTOCOL if SUBPROTOCOL in scope.get("subprotocols", ()) else None
         await send({"type": "websocket.accept", "subprotocol": protocol})
         let_in = admitted(scope)
-        session = Session(
+        session = ClientSession(
             receive,
             send,
             shared_writer(scope),
@@ -250,7 +250,7 @@ class Sessions:
             _log.info("Clients are gone or busy; not waiting for them")
         await self._tasks.close(grace_s)
 
-    def _forget(self, session: Session) -> None:
+    def _forget(self, session: ClientSession) -> None:
         self._sessions.discard(session)
         others = self._of_person[session.person]
         others.discard(session)
@@ -265,20 +265,20 @@ class Sessions:
         self._commands.add(task)
         task.add_done_callback(self._commands.discard)
 
-    async def _greet(self, session: Session) -> None:
+    async def _greet(self, session: ClientSession) -> None:
         try:
             await self._host.client_connected(session)
         except Exception:  # noqa: BLE001 - the client can be served without it
             _log.exception("Greeting a client failed")
 
-    async def _part(self, session: Session) -> None:
+    async def _part(self, session: ClientSession) -> None:
         try:
             await self._host.client_disconnected(session)
         except Exception:  # noqa: BLE001 - the client is gone all the same
             _log.exception("Parting from a client failed")
 
 
-async def _serve(session: Session, host: Host, run: Run) -> None:
+async def _serve(session: ClientSession, host: Host, run: Run) -> None:
     """Read and write until either ends, or the client lags too far behind."""
     ends = [
         asyncio.create_task(session.read(host, run)),

@@ -19,7 +19,7 @@ from smart_context.base.asking import whoever_asks
 from smart_context.base.processes.needed import needed_by
 from smart_context.base.values import OWNER
 from smart_context.chat.files.file_text import pdf_text_of
-from smart_context.gateway.edge.upstream import Call, Upstream
+from smart_context.gateway.edge.upstream import ProviderCall, Upstream
 from smart_context.host.commands.registry import Caller
 from smart_context.packing.templates import costly
 from smart_context.web.pages.markup.message_html import unsafe_html, unsafe_htmls
@@ -54,7 +54,7 @@ async def test_the_models_and_the_gateway_ask_a_provider_by_one_connection(tmp_p
                 assert (await model.complete(question)).text == "You said: Who?"
             assert (await parts.models.embedder.embed(["a"])).shape[0] == 1
             chat = parts.config.chat
-            call = Call(endpoint=chat, method="GET", path="/models", headers={})
+            call = ProviderCall(endpoint=chat, method="GET", path="/models", headers={})
             answer = await Upstream(parts.client).send(call)
             assert b"data" in b"".join([chunk async for chunk in answer.chunks()])
             await answer.aclose()

@@ -23,7 +23,7 @@ from smart_context.base.values import OWNER, PersonId
 from smart_context.chat.documents.choices import choices_name
 from smart_context.chat.documents.document import ITS_PERSONS
 from smart_context.storage.guarded.storage import guarded
-from smart_context.web.gate.access import Access
+from smart_context.web.gate.access import GateSecrets
 from tests.app.test_who_asks import (
     CHAT,
     CONTEXT,
@@ -75,7 +75,7 @@ async def serving(folder, storage):
         people = guarded(storage)
         host = make_host(replace(parts, storage=people.storage, people=people))
         follower = Follower(host, stamps_of([]), parts.client, replaced)
-        app = vault_app(host, follower, Access(None), "localhost", parts.client)
+        app = vault_app(host, follower, GateSecrets(None), "localhost", parts.client)
         async with app.router.lifespan_context(app):
             vault = Vault(folder, host, app, ALICE)
             vault.people = people

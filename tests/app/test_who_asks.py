@@ -24,7 +24,7 @@ from smart_context.base.values import OWNER, PersonId
 from smart_context.host.commands.registry import Caller
 from smart_context.plugin.receipts.receipt import Receipt
 from smart_context.plugin.receipts.stored import StoredReceipts
-from smart_context.web.gate.access import Access
+from smart_context.web.gate.access import GateSecrets
 from tests.patience import PATIENCE_S
 from tests.web.asking import asked_by
 
@@ -290,7 +290,7 @@ async def serving(folder):
     async with composed(read_vault(folder)) as parts, AsyncExitStack() as replaced:
         host = make_host(parts)
         follower = Follower(host, stamps_of([]), parts.client, replaced)
-        app = vault_app(host, follower, Access(None), "localhost", parts.client)
+        app = vault_app(host, follower, GateSecrets(None), "localhost", parts.client)
         async with app.router.lifespan_context(app):
             vault = Vault(folder, host, app)
             await vault.fill()

@@ -115,7 +115,7 @@ def audit(event, args):
 sys.addaudithook(audit)
 
 from smart_context.base.values import OWNER
-from smart_context.app.composition import Parts, make_host, notes_of
+from smart_context.app.composition import VaultParts, make_host, notes_of
 from smart_context.base.processes.child import Children
 from smart_context.gateway.identity.issued import answer_of
 from smart_context.gateway.turns.document import RequestRecorder
@@ -133,7 +133,7 @@ def parts_of(config):
     storage = file_storage(config.memory)
     models = Models(chat=ScriptedChatModel(lambda _: "An answer about boats"), fast=None,
                     embedder=ScriptedEmbedder(dimension=8), chat_is_embedded=False)
-    return Parts(config=config, storage=storage, children=Children(),
+    return VaultParts(config=config, storage=storage, children=Children(),
                  notes=notes_of(config, storage.caches), models=models)
 
 async def use():

@@ -22,7 +22,7 @@ from websockets.asyncio.server import broadcast
 from websockets.asyncio.server import serve as serve_peer
 
 from smart_context.web.application import create_web_app
-from smart_context.web.gate.access import Access
+from smart_context.web.gate.access import GateSecrets
 from smart_context.web.outbox import event_frame
 from smart_context.web.server import serve
 from smart_context.web.session import Sessions
@@ -92,7 +92,7 @@ class Server:
 @contextlib.asynccontextmanager
 async def ours():
     host = QuietHost()
-    app = create_web_app(host, access=Access(TOKEN))
+    app = create_web_app(host, access=GateSecrets(TOKEN))
     sessions = next(r.endpoint for r in app.routes if isinstance(r.endpoint, Sessions))
     ready = asyncio.get_running_loop().create_future()
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from smart_context.app.composition import Parts, make_host, notes_of, read_vault
+from smart_context.app.composition import VaultParts, make_host, notes_of, read_vault
 from smart_context.base.processes.child import Children
 from smart_context.base.values import OWNER
 from smart_context.chat.messages import Message
@@ -181,7 +181,9 @@ def host_of(folder, count, embedder):
     )
     storage = file_storage(config.memory_dir)
     notes = notes_of(config, storage.caches)
-    parts = Parts(config=config, storage=storage, children=Children(), notes=notes, models=models)
+    parts = VaultParts(
+        config=config, storage=storage, children=Children(), notes=notes, models=models
+    )
     return make_host(parts)
 
 

@@ -35,7 +35,7 @@ from smart_context.cli.evaluation.calibration import (
     short_labels,
     with_absent,
 )
-from smart_context.cli.evaluation.dialogues import Question, part_of, read_dialogues
+from smart_context.cli.evaluation.dialogues import DialogueQuestion, part_of, read_dialogues
 from smart_context.cli.evaluation.runs import RememberingEmbedder
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
 from smart_context.llm.offline.every_language import EveryLanguageEmbedder
@@ -178,7 +178,7 @@ def titled(data, name):
     for dialogue in read(data, name, "all"):
         title = dialogue.name.removeprefix("Finding a ").removeprefix("Buying a ")
         messages = tuple(m for m in dialogue.messages if not m.id.startswith("fact"))
-        question = Question(text=title, evidence=frozenset(m.id for m in messages))
+        question = DialogueQuestion(text=title, evidence=frozenset(m.id for m in messages))
         found.setdefault(
             title, replace(dialogue, messages=messages, questions=(question,), facts=None)
         )
@@ -278,7 +278,7 @@ def rooms(data, part):
         for chat, other in zip(read(data, f"risawoz_{code}_dev", part), english, strict=True):
             groups = dict(zip(other.subjects, chat.groups, strict=True))
             asked = tuple(
-                Question(text=name, evidence=groups[key])
+                DialogueQuestion(text=name, evidence=groups[key])
                 for key, name in names.items()
                 if groups.get(key)
             )

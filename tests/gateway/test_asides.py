@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.gateway.asides import Frame, frame_of, is_beside, says_aside
+from smart_context.gateway.asides import RequestFrame, frame_of, is_beside, says_aside
 from smart_context.gateway.requests.body import read_body
 from smart_context.gateway.requests.units import chat_units, response_units
 from tests.gateway.saying import assistant, system, user
@@ -272,4 +272,4 @@ def test_a_short_question_without_work_on_the_conversation_is_a_turn_in_any_fram
 @given(TEXTS, st.booleans())
 def test_a_frame_survives_its_row(prompt, streams):
     frame = frame_of(list(chat_units([system(prompt)])), body_of(stream=streams, tools=TOOLS))
-    assert Frame.from_row(json.loads(json.dumps(frame.as_row()))) == frame
+    assert RequestFrame.from_row(json.loads(json.dumps(frame.as_row()))) == frame

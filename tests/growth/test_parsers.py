@@ -5,7 +5,7 @@ import pytest
 from smart_context.base.text.html_markdown import markdown_of
 from smart_context.base.text.names import without_unseen
 from smart_context.chat.messages import Message, MessageId
-from smart_context.llm.echoes import Echoes
+from smart_context.llm.echoes import RepeatedKeys
 from smart_context.packing.files.secret_scan import find_secret, find_secrets, secret_in
 from smart_context.topics.naming.acceptance import accepted
 from smart_context.topics.naming.naming import plain_name
@@ -77,7 +77,7 @@ def numbered(length):
     return " ".join(f'a/b{n} "c d{n}" {n} Xa{n}y' for n in range(length // 30))
 
 
-ECHOES = Echoes(("sk-or-v1-0123456789abcdef", "&<aa\\aa%a1"))
+ECHOES = RepeatedKeys(("sk-or-v1-0123456789abcdef", "&<aa\\aa%a1"))
 
 
 def without_keys(text):

@@ -19,7 +19,7 @@ from smart_context.base.values import NOBODY, OWNER, PersonId
 from smart_context.host.access import (
     EVERYBODY,
     FilesNamed,
-    Names,
+    NamesOwned,
     Owned,
     OwnerOnly,
     PersonalAccess,
@@ -57,7 +57,7 @@ async def show(
     chat_ids: list[str] | None = None,
     files: Annotated[list[dict[str, Any]], FilesNamed] | None = None,
     data: Annotated[dict[str, Any], FilesNamed] | None = None,
-    key: Annotated[str, Names(lambda key: [Owned("context", key)])] = "",
+    key: Annotated[str, NamesOwned(lambda key: [Owned("context", key)])] = "",
 ) -> dict[str, Any]:
     """Show that it ran."""
     return {"ran": True}

@@ -14,7 +14,7 @@ import pytest
 from smart_context.base.processes.child import Child
 from smart_context.importing import reading
 from smart_context.importing.found import NotReadable
-from smart_context.importing.reading import Assets, Reader
+from smart_context.importing.reading import Assets, ImportReader
 from smart_context.importing.taking_in import Importer
 from tests.importing.samples import CHATGPT, SAMPLES
 from tests.storage.memory import memory_storage
@@ -150,7 +150,7 @@ def test_a_child_that_was_taken_over_gets_nothing_but_checked_values():
 
 def test_a_device_is_not_read(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with Reader() as reader, pytest.raises(NotReadable, match="a device or a pipe"):
+    with ImportReader() as reader, pytest.raises(NotReadable, match="a device or a pipe"):
         reader.files_in(tmp_path / "pipe", "pipe")
 
 

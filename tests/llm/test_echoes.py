@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from smart_context.llm.echoes import Echoes, EchoStream
+from smart_context.llm.echoes import RepeatedKeys, RepeatedKeysStream
 
 ID = st.text(string.ascii_letters + string.digits + "-_", min_size=20, max_size=48)
 SIGNED = st.text(string.ascii_letters + string.digits + "+/=", min_size=16, max_size=64)
@@ -87,7 +87,7 @@ SPELLINGS = [
 @pytest.mark.parametrize("spell", SPELLINGS)
 @given(key=KEYS, before=PLAIN, after=PLAIN)
 def test_a_key_is_found_in_every_spelling(spell, key, before, after):
-    echoes = Echoes([key])
+    echoes = RepeatedKeys([key])
     text = f"{before} {spell(key)} {after}"
     assert echoes.are_in(text)
     assert spell(key) not in echoes.text(text)
@@ -98,10 +98,10 @@ def test_a_key_is_found_in_every_spelling(spell, key, before, after):
 @pytest.mark.parametrize("spell", SPELLINGS)
 @given(key=KEYS, before=PLAIN, after=PLAIN, cuts=st.lists(st.integers(0, 400), max_size=8))
 def test_it_does_not_matter_in_which_pieces_it_comes(spell, key, before, after, cuts):
-    echoes = Echoes([key])
+    echoes = RepeatedKeys([key])
     text = f"{before}{spell(key)}{after}"
     places = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
-    stream = EchoStream(echoes)
+    stream = RepeatedKeysStream(echoes)
     pieces = [stream.feed(text[a:b]) for a, b in itertools.pairwise(places)]
     assert "".join([*pieces, stream.last()]) == echoes.text(text)
 
@@ -109,14 +109,14 @@ def test_it_does_not_matter_in_which_pieces_it_comes(spell, key, before, after, 
 @given(key=KEYS, text=PLAIN)
 def test_all_else_is_left_as_it_is_and_comes_at_once(key, text):
     assume(key not in text)
-    echoes = Echoes([key])
+    echoes = RepeatedKeys([key])
     assert echoes.text(text) == text
-    stream = EchoStream(echoes)
+    stream = RepeatedKeysStream(echoes)
     assert stream.feed(f"{text} ") + stream.last() == f"{text} "
 
 
 def test_only_what_may_begin_a_key_waits_for_the_next_piece():
-    stream = EchoStream(Echoes(["sk-12345678"]))
+    stream = RepeatedKeysStream(RepeatedKeys(["sk-12345678"]))
     assert [stream.feed(piece) for piece in ("ask", "-1 ", "sk", "-12345678!", " s")] == [
         *("a", "sk-1 ", "", "[key]!", " "),
     ]
@@ -125,30 +125,30 @@ def test_only_what_may_begin_a_key_waits_for_the_next_piece():
 
 def test_values_are_searched_whole():
     said = {"a-key-123": ["a-key-123", 1, None, ("a-key-123",)]}
-    assert Echoes(["a-key-123"]).value(said) == {"[key]": ["[key]", 1, None, ("[key]",)]}
+    assert RepeatedKeys(["a-key-123"]).value(said) == {"[key]": ["[key]", 1, None, ("[key]",)]}
 
 
 @pytest.mark.parametrize("key", ["ollama", "lm-studio", "x", "no-key", "", None])
 def test_a_key_that_is_just_a_word_stays_one(key):
-    assert Echoes([key]).text(f"Run {key} with lm-studio or ollama") == (
+    assert RepeatedKeys([key]).text(f"Run {key} with lm-studio or ollama") == (
         f"Run {key} with lm-studio or ollama"
     )
 
 
 def test_a_key_within_a_longer_one_leaves_nothing_of_it():
-    assert Echoes(["sk-12345", "sk-12345678"]).text("sk-12345678 sk-12345") == "[key] [key]"
+    assert RepeatedKeys(["sk-12345", "sk-12345678"]).text("sk-12345678 sk-12345") == "[key] [key]"
 
 
 @pytest.mark.parametrize("piece", ["\\", "s", "sk-1234567", "%7", "&#", "&#x7", "%25"])
 def test_a_key_that_never_ends_costs_no_more_than_its_length(piece):
-    echoes = Echoes(["sk-12345678"])
+    echoes = RepeatedKeys(["sk-12345678"])
     text = piece * 200_000
     assert echoes.text(text) == text
     assert not echoes.are_in(text)
-    stream = EchoStream(echoes)
+    stream = RepeatedKeysStream(echoes)
     assert stream.feed(text) + stream.last() == text
 
 
 def test_a_key_across_the_parts_that_are_searched_at_once_is_found():
     text = "." * ((256 << 10) - 4) + "sk-12345678"
-    assert Echoes(["sk-12345678"]).are_in(text)
+    assert RepeatedKeys(["sk-12345678"]).are_in(text)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from smart_context.llm.estimating import (
     AS_ESTIMATED,
     SAMPLES,
-    Parts,
+    TokenParts,
     beginning,
     estimate,
     factors_after,
@@ -74,7 +74,7 @@ def test_a_count_that_is_near_enough_or_far_off_teaches_nothing():
     shown = tokens_in(parts)
     for told in (shown, shown / 1.1, 10 * shown, shown / 10):
         assert factors_after(AS_ESTIMATED, parts, int(told)) == AS_ESTIMATED
-    assert factors_after(AS_ESTIMATED, Parts(), 100) == AS_ESTIMATED
+    assert factors_after(AS_ESTIMATED, TokenParts(), 100) == AS_ESTIMATED
 
 
 def test_plain_words_are_estimated_at_little_more_than_a_token_each():

@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.llm.told import Told, from_listing, from_lm_studio, from_ollama, from_props
+from smart_context.llm.told import (
+    ToldByServer,
+    from_listing,
+    from_lm_studio,
+    from_ollama,
+    from_props,
+)
 
 BASE = "http://127.0.0.1:9/v1"
 
@@ -53,7 +59,7 @@ def test_a_listing_tells_the_window_of_the_model_that_is_asked(row, window, prog
 def test_a_model_is_found_by_its_alias_and_where_it_is_the_only_one():
     assert from_listing(listing(id="file.gguf", aliases=["m"], n_ctx=4_096), "m", BASE).window
     assert from_listing([{"id": "file.gguf", "meta": {"n_ctx": 4_096}}], "m", BASE).window == 4_096
-    assert from_listing(listing(id="else", n_ctx=4_096), "m", BASE) == Told()
+    assert from_listing(listing(id="else", n_ctx=4_096), "m", BASE) == ToldByServer()
 
 
 def test_ollama_is_known_by_its_port_too():
@@ -68,8 +74,8 @@ def test_llama_cpp_tells_the_window_of_one_slot():
 
 def test_lm_studio_tells_what_is_loaded_before_what_would_be_possible():
     loaded = listing(loaded_context_length=4_096, max_context_length=32_768)
-    assert from_lm_studio(loaded, "m") == Told(window=4_096, is_in_use=True)
-    assert from_lm_studio(listing(max_context_length=32_768), "m") == Told(window=32_768)
+    assert from_lm_studio(loaded, "m") == ToldByServer(window=4_096, is_in_use=True)
+    assert from_lm_studio(listing(max_context_length=32_768), "m") == ToldByServer(window=32_768)
 
 
 @pytest.mark.parametrize(
@@ -78,22 +84,22 @@ def test_lm_studio_tells_what_is_loaded_before_what_would_be_possible():
         pytest.param(
             {"models": [{"name": "m:latest", "context_length": 4_096}]},
             {"model_info": {"qwen2.context_length": 32_768}},
-            Told(window=4_096, is_in_use=True),
+            ToldByServer(window=4_096, is_in_use=True),
             id="what is loaded",
         ),
         pytest.param(
             {"models": [{"name": "another:7b", "context_length": 4_096}]},
             {"parameters": 'stop "x"\nnum_ctx                        16384\n'},
-            Told(window=16_384, is_in_use=True),
+            ToldByServer(window=16_384, is_in_use=True),
             id="what its parameters set",
         ),
         pytest.param(
             {"models": []},
             {"model_info": {"qwen2.block_count": 28, "qwen2.context_length": 32_768}},
-            Told(window=32_768),
+            ToldByServer(window=32_768),
             id="at most what it was made for",
         ),
-        pytest.param(None, None, Told(), id="nothing"),
+        pytest.param(None, None, ToldByServer(), id="nothing"),
     ],
 )
 def test_ollama_tells_by_what_it_runs_a_model_with(running, shown, told):

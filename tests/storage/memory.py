@@ -54,10 +54,10 @@ from smart_context.storage.ports import (
     ChangeListener,
     Conflict,
     Document,
-    Faults,
     Limits,
     Revision,
     Storage,
+    StorageFaults,
 )
 
 Watcher = Callable[[ChatId, object, bool], None]
@@ -178,9 +178,9 @@ class MemoryList:
     async def nearest(self, *asked: object) -> None:
         """`None`: vectors are to be read."""
 
-    async def faults(self) -> Faults:
+    async def faults(self) -> StorageFaults:
         """None: nothing is damaged here."""
-        return Faults((), ())
+        return StorageFaults((), ())
 
     def _hits(self, rows: list[ChatRow], words: tuple[str, ...]) -> Iterator[ChatHit]:
         for row in rows:

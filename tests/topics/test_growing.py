@@ -12,7 +12,7 @@ from smart_context.cli.evaluation.measures import Growth, growth_of, steps_of
 from smart_context.cli.evaluation.runs import RememberingEmbedder
 from smart_context.cli.server.serve import DEMO_VAULT
 from smart_context.llm.offline.every_language import EveryLanguageEmbedder
-from smart_context.topics.clusters.grouping import Said, subjects_of
+from smart_context.topics.clusters.grouping import SubjectMessages, subjects_of
 from smart_context.topics.embedded import EmbeddedTopicExtractor
 from smart_context.topics.values import Held, Previous, Topic
 
@@ -303,7 +303,9 @@ async def test_subjects_that_return_have_one_topic_each_in_other_languages(extra
 
 
 async def test_less_likeness_is_asked_for_in_other_languages_unless_all_questions_are_alike():
-    english = Said(vectors=apart(0.1), lexical=np.zeros((6, 1), dtype=np.float32), goes_on=[])
+    english = SubjectMessages(
+        vectors=apart(0.1), lexical=np.zeros((6, 1), dtype=np.float32), goes_on=[]
+    )
     german = replace(english, is_mapped=True)
     assert english.share_asked(english.vectors) == 1
     assert 0.45 <= german.share_asked(apart(0.0)) < german.share_asked(apart(0.1)) < 1

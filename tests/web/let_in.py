@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 
-from smart_context.web.gate.access import Access, BrowserLogin
+from smart_context.web.gate.access import BrowserLogin, GateSecrets
 
 PORT = 8000
 
@@ -22,7 +22,7 @@ class LetIn:
         return (("cookie", self.cookie), ("x-smart-context-key", self.key))
 
 
-def welcome_of(access: Access, link_token=None, *, previous=None, agent=""):
+def welcome_of(access: GateSecrets, link_token=None, *, previous=None, agent=""):
     """What following a start link gives."""
     return asyncio.run(
         access.follow_link(
@@ -31,12 +31,12 @@ def welcome_of(access: Access, link_token=None, *, previous=None, agent=""):
     )
 
 
-def claimed(access: Access, login, code):
+def claimed(access: GateSecrets, login, code):
     """The key that a page gets for a code."""
     return asyncio.run(access.claim_key(login, code))
 
 
-def let_in(access: Access, **more) -> LetIn:
+def let_in(access: GateSecrets, **more) -> LetIn:
     """Follow a new start link and claim the key."""
     welcome = welcome_of(access, **more)
     cookie = access.cookie(welcome.cookie, PORT, is_secure=False).split(";")[0]

@@ -8,7 +8,7 @@ from smart_context.base.errors import ChatIdInvalid, CommandFailed, InvalidParam
 from smart_context.host.access import EVERYBODY, OwnerOnly
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.web.application import create_web_app
-from smart_context.web.gate.access import Access
+from smart_context.web.gate.access import GateSecrets
 from smart_context.web.server import serve
 from tests.patience import PATIENCE_S
 
@@ -151,7 +151,7 @@ class RunningServer:
         self.host = SmallHost()
         self._loop = asyncio.get_running_loop()
         self._task = asyncio.current_task()
-        app = create_web_app(self.host, access=Access(self.token))
+        app = create_web_app(self.host, access=GateSecrets(self.token))
         await serve(app, "127.0.0.1", 0, self._announce, limits=self.limits)
 
     def _announce(self, new_link):

@@ -8,7 +8,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient, WebSocketDenialResponse
 
 from smart_context.web.application import create_web_app
-from smart_context.web.gate.access import Access
+from smart_context.web.gate.access import GateSecrets
 from smart_context.web.gate.door import TOO_MANY
 from smart_context.web.gate.refusals import refuse
 from smart_context.web.gate.request_facts import RequestFacts
@@ -21,7 +21,9 @@ BEARER = {"Authorization": f"Bearer {TOKEN}"}
 
 @pytest.fixture
 def client():
-    with TestClient(create_web_app(SmallHost(), access=Access(TOKEN)), base_url=BASE) as client:
+    with TestClient(
+        create_web_app(SmallHost(), access=GateSecrets(TOKEN)), base_url=BASE
+    ) as client:
         client.headers.update(BEARER)
         yield client
 
@@ -90,7 +92,7 @@ def test_what_commands_must_not_raise_is_still_an_answer(caplog):
     host = SmallHost()
     host.commands = StrictCommands()
     with TestClient(
-        create_web_app(host, access=Access(TOKEN)), base_url=BASE, headers=BEARER
+        create_web_app(host, access=GateSecrets(TOKEN)), base_url=BASE, headers=BEARER
     ) as client:
         assert run(client, "params")[0] == 422
         status, answer = run(client, "other")
@@ -126,7 +128,7 @@ def test_a_body_that_announces_too_much_is_not_read():
     async def send(message):
         messages.append(message)
 
-    app = create_web_app(SmallHost(), access=Access(TOKEN))
+    app = create_web_app(SmallHost(), access=GateSecrets(TOKEN))
     with pytest.raises(StopIteration):
         app(scope, body_is_read, send).send(None)
     assert messages[0]["status"] == 413
@@ -164,7 +166,7 @@ def test_health_is_told_to_anybody(client):
 
 
 def test_a_start_link_lets_the_browser_in():
-    app = create_web_app(SmallHost(), access=Access(), pages=[Route("/", page)])
+    app = create_web_app(SmallHost(), access=GateSecrets(), pages=[Route("/", page)])
     with TestClient(app, base_url=BASE) as client:
         link = f"/?token={app.state.access.new_link_token()}"
         assert client.get("/").status_code == 401
@@ -177,7 +179,7 @@ def test_a_start_link_lets_the_browser_in():
 
 
 def test_the_cookie_alone_gets_a_page_that_fetches_the_one_that_was_asked_for():
-    app = create_web_app(SmallHost(), access=Access(), pages=[Route("/", page)])
+    app = create_web_app(SmallHost(), access=GateSecrets(), pages=[Route("/", page)])
     with TestClient(app, base_url=BASE) as client:
         enter(client)
         entrance = client.get("/")
@@ -189,7 +191,7 @@ def test_the_cookie_alone_gets_a_page_that_fetches_the_one_that_was_asked_for():
 
 
 def test_from_another_site_a_start_link_leads_on_in_a_way_that_strict_cookies_follow():
-    with TestClient(create_web_app(SmallHost(), access=Access()), base_url=BASE) as client:
+    with TestClient(create_web_app(SmallHost(), access=GateSecrets()), base_url=BASE) as client:
         link = f"/?token={client.app.state.access.new_link_token()}"
         elsewhere = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
         opened = client.get(link, headers=elsewhere)
@@ -218,7 +220,7 @@ def test_a_client_that_leaves_while_it_sends_is_no_fault(caplog):
     async def send(message):
         messages.append(message)
 
-    asyncio.run(create_web_app(SmallHost(), access=Access(TOKEN))(scope, leaves, send))
+    asyncio.run(create_web_app(SmallHost(), access=GateSecrets(TOKEN))(scope, leaves, send))
     assert messages[0]["status"] == 499
     assert not caplog.records
 
@@ -244,7 +246,9 @@ async def broken(request):
 
 
 def test_a_browser_that_is_refused_gets_a_page_that_says_what_to_do():
-    with TestClient(create_web_app(SmallHost(), access=Access(TOKEN)), base_url=BASE) as client:
+    with TestClient(
+        create_web_app(SmallHost(), access=GateSecrets(TOKEN)), base_url=BASE
+    ) as client:
         response = client.get('/chats/"><script>', headers={"Accept": "text/html"})
         assert response.status_code == 401
         assert response.headers["content-type"].startswith("text/html")
@@ -267,14 +271,14 @@ def test_the_page_for_unknown_addresses_can_be_designed():
     async def designed(request):
         return PlainTextResponse(f"no {request.url.path}", 404)
 
-    app = create_web_app(SmallHost(), access=Access(TOKEN), not_found=designed)
+    app = create_web_app(SmallHost(), access=GateSecrets(TOKEN), not_found=designed)
     with TestClient(app, base_url=BASE, headers=BEARER) as client:
         assert client.get("/x", headers={"Accept": "text/html"}).text == "no /x"
         assert client.get("/x").json()["error"]["code"] == 404
 
 
 def test_a_fault_in_a_page_is_told_without_its_details(caplog):
-    app = create_web_app(SmallHost(), access=Access(TOKEN), pages=[Route("/broken", broken)])
+    app = create_web_app(SmallHost(), access=GateSecrets(TOKEN), pages=[Route("/broken", broken)])
     client = TestClient(app, base_url=BASE, headers=BEARER, raise_server_exceptions=False)
     response = client.get("/broken", headers={"Accept": "text/html"})
     assert response.status_code == 500
@@ -301,7 +305,7 @@ def test_a_page_may_bring_a_policy_of_its_own():
     async def own(request):
         return PlainTextResponse("x", headers={"Content-Security-Policy": "default-src 'self'"})
 
-    app = create_web_app(SmallHost(), access=Access(TOKEN), pages=[Route("/own", own)])
+    app = create_web_app(SmallHost(), access=GateSecrets(TOKEN), pages=[Route("/own", own)])
     with TestClient(app, base_url=BASE, headers=BEARER) as client:
         response = client.get("/own")
         assert response.headers.get_list("content-security-policy") == ["default-src 'self'"]
@@ -340,7 +344,7 @@ def test_a_socket_is_refused_where_no_reason_can_be_given():
         messages.append(message)
 
     with pytest.raises(StopIteration):
-        create_web_app(SmallHost(), access=Access(TOKEN))(scope, None, send).send(None)
+        create_web_app(SmallHost(), access=GateSecrets(TOKEN))(scope, None, send).send(None)
     assert messages == [{"type": "websocket.close", "code": 1008}]
 
 
@@ -355,7 +359,7 @@ def test_the_host_is_started_before_the_first_request_and_stopped_after_the_last
             happened.append(f"stop with {len(self.listeners)} listening")
 
     host = Watched()
-    with TestClient(create_web_app(host, access=Access(TOKEN)), base_url=BASE) as client:
+    with TestClient(create_web_app(host, access=GateSecrets(TOKEN)), base_url=BASE) as client:
         happened.append(client.get("/healthz").text)
     assert happened == ["start with 1 listening", "ok\n", "stop with 1 listening"]
     assert host.listeners == []

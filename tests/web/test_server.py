@@ -304,7 +304,7 @@ def test_all_that_is_waited_for_at_the_end_is_less_than_5_s():
 
 PROGRAM = """
 import asyncio, sys
-from smart_context.web.gate.access import Access
+from smart_context.web.gate.access import GateSecrets
 from smart_context.web.application import create_web_app
 from smart_context.web.server import serve
 from tests.web.small_host import SmallHost, TOKEN
@@ -319,7 +319,7 @@ class Slow(SmallHost):
 def announce(new_link):
     print(new_link(), flush=True)
 
-asyncio.run(serve(create_web_app(Slow(), access=Access(TOKEN)), "127.0.0.1", 0, announce))
+asyncio.run(serve(create_web_app(Slow(), access=GateSecrets(TOKEN)), "127.0.0.1", 0, announce))
 """
 
 

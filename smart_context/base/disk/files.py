@@ -79,7 +79,7 @@ class Signature(NamedTuple):
     inode: int
 
 
-class Conflict(Exception):
+class FileReplaced(Exception):
     """The file changed since the writer read it."""
 
 
@@ -207,7 +207,7 @@ def replace_unless_changed(
     """
     with _replacing(path, [content], sync) as new, locked(new.folder):
         if signature_in(new.folder, new.name) != expected:
-            raise Conflict(str(path))
+            raise FileReplaced(str(path))
         written(new.written)
         new.take_its_name()
     return new.written

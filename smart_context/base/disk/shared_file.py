@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from smart_context.base.disk.files import (
     MAX_FILE_BYTES,
-    Conflict,
+    FileReplaced,
     Signature,
     atomic_write,
     read_file,
@@ -92,7 +92,7 @@ class SharedFile(Generic[T]):
                 after = replace_unless_changed(
                     self.place, self.adapter.dump_json(changed, indent=1), before
                 )
-            except Conflict:
+            except FileReplaced:
                 continue
             return after, changed
         raise StoreFailed(f"{self} could not be written: other programs keep changing it.")

@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, Literal, Self, cast
 from smart_context.base.errors import CommandFailed, SmartContextError
 from smart_context.base.processes.confinement import confinement_words, hide_memory, reachable
 from smart_context.base.processes.frames import read_frame, write_frame
-from smart_context.base.processes.groups import Group
+from smart_context.base.processes.groups import ProcessGroup
 from smart_context.base.processes.needed import needed_by
 
 START_S = 60.0 if sys.platform == "win32" else 20.0
@@ -113,7 +113,7 @@ class ChildProcess:
         finally:
             for descriptor in passed_on:
                 os.close(descriptor)
-        self._group = Group(self._process, ends_with_us=True)
+        self._group = ProcessGroup(self._process, ends_with_us=True)
         self._lifeline_there = passed_on[0] if passed_on else None
         self._jobs = cast("BinaryIO", self._process.stdin)
         self._answers = cast("BinaryIO", self._process.stdout)

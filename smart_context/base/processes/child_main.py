@@ -37,13 +37,13 @@ def keep(package: str) -> None:
     Raises:
         ImportError: If there is no such package.
     """
-    kept = _Kept()
+    kept = _KeptModules()
     for folder in importlib.import_module(package).__path__:
         kept.read(package, folder)
     sys.meta_path.insert(0, kept)
 
 
-class _Kept:
+class _KeptModules:
     """Finds modules that were read before."""
 
     def __init__(self) -> None:

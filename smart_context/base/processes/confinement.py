@@ -193,7 +193,7 @@ def _filter_calls() -> bool:
     """seccomp: refuse all calls but those listed; end the process for those of another ABI."""
     import ctypes  # noqa: PLC0415 - as above
 
-    class Program(ctypes.Structure):
+    class FilterProgram(ctypes.Structure):
         _fields_ = (("count", ctypes.c_ushort), ("steps", ctypes.c_char_p))
 
     machine = _MACHINES.get(os.uname().machine)
@@ -201,7 +201,7 @@ def _filter_calls() -> bool:
         return False
     steps = list(_steps(*machine[:2]))
     packed = b"".join(struct.pack("=HBBI", *step) for step in steps)
-    program = Program(len(steps), packed)
+    program = FilterProgram(len(steps), packed)
     return _call(machine[2], _SET_MODE_FILTER, _FILTER_FLAG_TSYNC, ctypes.byref(program)) == 0
 
 

@@ -23,7 +23,7 @@ if sys.platform == "win32":
     _LIMITS = struct.Struct("@2qI2PIP2I6Q4P")  # JOBOBJECT_EXTENDED_LIMIT_INFORMATION
     _FLAGS_ONLY = 0, 0, _END_WHEN_CLOSED, *[0] * 16
 
-    class Group:
+    class ProcessGroup:
         """A process that was just started, with all that it starts.
 
         Args:
@@ -52,7 +52,7 @@ if sys.platform == "win32":
 
 else:
 
-    class Group:
+    class ProcessGroup:
         """A process that was just started in a session of its own, with all that it starts.
 
         Args:

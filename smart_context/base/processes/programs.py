@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from smart_context.base.processes.groups import Group
+from smart_context.base.processes.groups import ProcessGroup
 
 _KEPT = (
     *("HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "LC_*", "TZ", "TMPDIR", "TMP", "TEMP"),
@@ -125,7 +125,7 @@ def run(
     except (OSError, ValueError) as error:  # ValueError: a NUL in an argument
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         return Stopped(reason=f"could not be started ({reason})")
-    group = Group(process)
+    group = ProcessGroup(process)
     # Also called when this program exits, since threads that wait below just stop then.
     kill = weakref.finalize(process, group.kill)
     try:
@@ -157,7 +157,9 @@ def _found(name: str, environment: Mapping[str, str]) -> str | None:
 class _RunningProgram:
     """A running program, and the threads that wait for its exit and its output."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", group: Group, max_bytes: int) -> None:
+    def __init__(
+        self, process: "subprocess.Popen[bytes]", group: ProcessGroup, max_bytes: int
+    ) -> None:
         self._process = process
         self._group = group
         self._max_bytes = max_bytes

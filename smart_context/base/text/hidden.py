@@ -34,7 +34,7 @@ def hidden_spans(text: str) -> Iterator[tuple[int, int]]:
     # Looking for a single character is several times as fast, and most texts hold none.
     if text.isascii() or (first := _UNSEEN.search(text)) is None:
         return
-    lines = _Lines(text)
+    lines = _DirectedLines(text)
     for found in _RUN.finditer(text, max(first.start() - 1, 0)):  # a flag begins before its tags
         if found["run"] is not None:
             start = _end_of_use(text, *found.span(), lines)
@@ -42,7 +42,7 @@ def hidden_spans(text: str) -> Iterator[tuple[int, int]]:
                 yield start, found.end()
 
 
-def _end_of_use(text: str, start: int, end: int, lines: "_Lines") -> int:
+def _end_of_use(text: str, start: int, end: int, lines: "_DirectedLines") -> int:
     """The position in a run where hidden characters begin; `end` if nothing is hidden."""
     base = _Neighbours(text, start, end)
     position = start
@@ -86,7 +86,7 @@ class _Neighbours:
         return not (self.before.isalpha() and self.after.isalpha())
 
 
-class _Lines:
+class _DirectedLines:
     """Finds the lines of a text in which direction marks have a use; reads each line once."""
 
     def __init__(self, text: str) -> None:

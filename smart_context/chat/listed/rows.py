@@ -48,7 +48,7 @@ _OF_MARKS = re.compile(r"[-`~=*_|:\[\]#+<>\\]")
 """A text without any of these has no marks; checking that first saves most time for prose."""
 
 
-class Written(Protocol):
+class WrittenState(Protocol):
     """A state of something stored."""
 
     @property
@@ -105,7 +105,7 @@ class DeletedChat:
     deleted_at: str  # ISO 8601 in UTC
 
 
-def in_order(rows: Iterable[tuple[Written, ChatRow]]) -> list[ChatRow]:
+def in_order(rows: Iterable[tuple[WrittenState, ChatRow]]) -> list[ChatRow]:
     """The rows, newest first; within one second, the most recently written file comes first."""
     newest_first = sorted(
         rows, key=lambda row: (row[1].updated_at, row[0].mtime_ns, row[1].id), reverse=True
@@ -125,7 +125,7 @@ def checked_title(title: str) -> str:
     return wanted
 
 
-def row_of(chat_id: ChatId, version: Version, signature: Written) -> ChatRow:
+def row_of(chat_id: ChatId, version: Version, signature: WrittenState) -> ChatRow:
     """The row of a chat; parses only the messages that it shows."""
     owned = ownership_of(version.other.get(OWNED_BY))
     return ChatRow(
@@ -149,7 +149,7 @@ def folder_of(value: object) -> str:
     return _cut(_on_one_line(value[:_LOOKED_AT]), TITLE_LENGTH) if isinstance(value, str) else ""
 
 
-def damaged_row(chat_id: ChatId, signature: Written) -> ChatRow:
+def damaged_row(chat_id: ChatId, signature: WrittenState) -> ChatRow:
     """The row of a chat that can't be read; opening the chat reports the damage."""
     return ChatRow(
         id=chat_id, title=chat_id, message_count=0, updated_at=_iso(signature), preview=""
@@ -194,7 +194,7 @@ def _topics(version: Version) -> tuple[str, ...]:
     return tuple(islice(ids, MOST_TOPICS))
 
 
-def _updated_at(version: Version, signature: Written) -> str:
+def _updated_at(version: Version, signature: WrittenState) -> str:
     moments = (
         moment
         for entry in reversed(version.entries)
@@ -212,7 +212,7 @@ def _made_at(origin: object) -> str:
     return _utc(moment) if moment else ""
 
 
-def _iso(signature: Written) -> str:
+def _iso(signature: WrittenState) -> str:
     try:
         return _utc(datetime.fromtimestamp(signature.mtime_ns / 1e9, UTC))
     except (ValueError, OverflowError, OSError):

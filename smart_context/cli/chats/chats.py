@@ -188,7 +188,7 @@ def export(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Written:
+class _ExportedFiles:
     """The result of an export."""
 
     chats: int
@@ -198,7 +198,7 @@ class _Written:
 
 async def _export_to(
     folder: Path, names: list[str], storage: Storage, form: Form, render: Callable[[str], str]
-) -> _Written:
+) -> _ExportedFiles:
     """Write chats and their attached files into a folder; a failing one stops no other."""
     files: set[str] = set()
     problems: list[str] = []
@@ -214,7 +214,7 @@ async def _export_to(
             write_under(folder / file_name(name, document, form), text)
         except SmartContextError as error:
             problems.append(f"  {shown(name)}: {error}")
-    return _Written(chats=len(names) - len(problems), files=len(files), problems=problems)
+    return _ExportedFiles(chats=len(names) - len(problems), files=len(files), problems=problems)
 
 
 async def _embedded(storage: Storage, document: JsonObject, form: Form) -> Attached:

@@ -18,7 +18,7 @@ from smart_context.base.errors import ChatUnreadable
 from smart_context.base.text.word_lists import lines_of
 from smart_context.base.text.words import content_words
 from smart_context.chat.messages import ChatId, Message, MessageId
-from smart_context.cli.evaluation.dialogues import Dialogue, DialogueKind, Question
+from smart_context.cli.evaluation.dialogues import Dialogue, DialogueKind, DialogueQuestion
 from smart_context.llm.models import Embedder, Matrix
 from smart_context.plugin.choices.sidecars import MEMBERS
 from smart_context.plugin.topics.updates import ChatEmbedder
@@ -135,7 +135,7 @@ def joined(parts: Sequence[Dialogue], order: Order, pick: random.Random) -> Dial
         name=f"{len(parts)} subjects {order}",
         messages=tuple(messages),
         questions=tuple(
-            Question(
+            DialogueQuestion(
                 text=part.questions[0].text,
                 evidence=frozenset(_id(number, message) for message in part.messages),
             )

@@ -32,7 +32,7 @@ from smart_context.chat.messages import Message, MessageId, Role, messages_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class DialogueQuestion:
     """A question about a dialogue."""
 
     text: str  # the question, used as a typed topic
@@ -54,7 +54,7 @@ class Dialogue:
 
     name: str
     messages: tuple[Message, ...]  # all messages, oldest first
-    questions: tuple[Question, ...] = ()
+    questions: tuple[DialogueQuestion, ...] = ()
     absent: tuple[str, ...] = ()  # subjects that the dialogue never mentions
     short: tuple[str, ...] = ()  # short labels that it speaks of
     # the messages of each subject, possibly in several stretches
@@ -181,7 +181,7 @@ def _questions(entry: Entry, name: str) -> Dialogue:
     )
     present = {message.id for message in messages}
     asked = (
-        Question(
+        DialogueQuestion(
             text=question["question"],
             evidence=found,
             is_trap=question.get("category") == _TRAP,
@@ -212,7 +212,9 @@ def _typed(entry: Entry, name: str) -> Dialogue:
     messages = _in_turn(entry["utterances"])
     if not messages:
         raise ValueError("expected utterances, found none")
-    asked = Question(text=entry["typed"], evidence=frozenset(message.id for message in messages))
+    asked = DialogueQuestion(
+        text=entry["typed"], evidence=frozenset(message.id for message in messages)
+    )
     return Dialogue(name=name, messages=messages, questions=(asked,))
 
 
@@ -227,7 +229,9 @@ def _groups(entry: Entry, name: str) -> Dialogue:
     return Dialogue(
         name=name,
         messages=messages,
-        questions=tuple(Question(text=label, evidence=group) for label, group in typed if group),
+        questions=tuple(
+            DialogueQuestion(text=label, evidence=group) for label, group in typed if group
+        ),
         absent=tuple(entry.get("absent") or ()),
         groups=tuple(groups),
         subjects=tuple(entry.get("subjects") or ()),

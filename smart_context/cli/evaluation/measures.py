@@ -140,7 +140,7 @@ class Match(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
+class MessageCounts:
     """The numbers of right, found and wanted messages."""
 
     right: int = 0  # found and wanted
@@ -148,13 +148,13 @@ class Counts:
     wanted: int = 0  # all wanted
 
     @classmethod
-    def of(cls, found: AbstractSet[Any], wanted: AbstractSet[Any]) -> "Counts":
+    def of(cls, found: AbstractSet[Any], wanted: AbstractSet[Any]) -> "MessageCounts":
         """The counts of two sets."""
         return cls(right=len(found & wanted), found=len(found), wanted=len(wanted))
 
-    def __add__(self, other: "Counts") -> "Counts":
+    def __add__(self, other: "MessageCounts") -> "MessageCounts":
         """The sums of both."""
-        return Counts(
+        return MessageCounts(
             right=self.right + other.right,
             found=self.found + other.found,
             wanted=self.wanted + other.wanted,
@@ -171,7 +171,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class KeptTokens:
     """The tokens of one selection."""
 
     tokens: int  # the tokens of the messages that stay
@@ -211,11 +211,11 @@ class Findings:
     recalls: list[tuple[float, ...]] = field(default_factory=list)
     # for each selected topic, its match
     matches: list[Match] = field(default_factory=list)
-    kept: list[Kept] = field(default_factory=list)  # for each selection, its tokens
-    sticky: Counts = Counts()  # sticky facts, compared with the needed ones
+    kept: list[KeptTokens] = field(default_factory=list)  # for each selection, its tokens
+    sticky: MessageCounts = MessageCounts()  # sticky facts, compared with the needed ones
     # for all selections, `found` counts those with a follow-up, `wanted` those with the messages it
     # refers to, `right` those with both
-    follow_ups: Counts = Counts()
+    follow_ups: MessageCounts = MessageCounts()
     samples: list[Sample] = field(default_factory=list)  # the scores that the picture shows
     # the result of each typed topic that the dialogue mentions
     asked: list[TypedTopicResult] = field(default_factory=list)
@@ -253,7 +253,9 @@ def recalls_of(scores: NDArray[np.floating[Any]], evidence: Sequence[int]) -> tu
 
 def best_match(kept: AbstractSet[Any], candidates: Iterable[AbstractSet[Any]]) -> int:
     """The index of the set that matches best, by F1; the first of equals."""
-    return max(enumerate(candidates), key=lambda c: (Counts.of(kept, c[1]).match.f1, -c[0]))[0]
+    return max(enumerate(candidates), key=lambda c: (MessageCounts.of(kept, c[1]).match.f1, -c[0]))[
+        0
+    ]
 
 
 def means(rows: Sequence[Figures]) -> dict[str, float]:
@@ -361,7 +363,10 @@ def agreement(ids: Sequence[MessageId], found: Groups, wide: Groups, subjects: G
     """
     wanted = _group_of_each(ids, subjects)
     known = wanted >= 0
-    best = [max((Counts.of(topic, one).match.f1 for topic in found), default=0) for one in subjects]
+    best = [
+        max((MessageCounts.of(topic, one).match.f1 for topic in found), default=0)
+        for one in subjects
+    ]
     return {
         "adjusted_rand": adjusted_rand(_group_of_each(ids, found)[known], wanted[known]),
         "coverage": sum(best) / max(len(best), 1),

@@ -11,11 +11,11 @@ from smart_context.base.values import JsonObject
 from smart_context.cli.evaluation.dialogues import DialogueKind
 from smart_context.cli.evaluation.measures import (
     DEPTHS,
-    Counts,
     Figures,
     Findings,
     Growth,
     Match,
+    MessageCounts,
     Sample,
     means,
 )
@@ -442,7 +442,7 @@ def _growth(growth: Growth) -> JsonObject | None:
     }
 
 
-def _sticky(counts: Counts) -> JsonObject | None:
+def _sticky(counts: MessageCounts) -> JsonObject | None:
     if not counts.wanted:
         return None
     match = counts.match
@@ -455,7 +455,7 @@ def _sticky(counts: Counts) -> JsonObject | None:
     }
 
 
-def _follow_ups(counts: Counts) -> JsonObject | None:
+def _follow_ups(counts: MessageCounts) -> JsonObject | None:
     if not (counts.found or counts.wanted):
         return None
     match = counts.match

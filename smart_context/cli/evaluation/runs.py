@@ -20,11 +20,11 @@ from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.cli.evaluation.dialogues import Dialogue, DialogueKind
 from smart_context.cli.evaluation.measures import (
     Baselines,
-    Counts,
     Figures,
     Findings,
     Growth,
-    Kept,
+    KeptTokens,
+    MessageCounts,
     Sample,
     TypedTopicResult,
     agreement,
@@ -48,7 +48,7 @@ from smart_context.plugin.selection.selector import ContextSelector
 from smart_context.plugin.settings import FilterSettings
 from smart_context.plugin.topics.updates import ChatEmbedder
 from smart_context.relevance.archive.card import card_of
-from smart_context.relevance.archive.ranking import Archive, ranked
+from smart_context.relevance.archive.ranking import SearchedChats, ranked
 from smart_context.relevance.judge.calibrate import Scale, scale_for
 from smart_context.relevance.judge.judging import Judge
 from smart_context.relevance.scorer import RelevanceScorer
@@ -66,7 +66,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(eq=False)
-class Trial:
+class DialogueTrial:
     """Measures one dialogue."""
 
     embedder: Embedder
@@ -97,15 +97,15 @@ class Trial:
                 findings.agreements.append(_agreement(dialogue, extraction, subjects))
         return findings
 
-    def _subject(self, dialogue: Dialogue) -> "_Subject":
+    def _subject(self, dialogue: Dialogue) -> "_EvaluatedChat":
         cache = EmbeddingCache(MemoryVectors(), self.embedder)
         scorer = RelevanceScorer(
             cache, mode=self.settings.relevance, scale=self.scale, judge=self.judge
         )
         selector = ContextSelector(scorer, self.settings, _log, patience_s=None)
-        return _Subject(dialogue, cache, selector)
+        return _EvaluatedChat(dialogue, cache, selector)
 
-    async def _ask(self, subject: "_Subject", findings: Findings) -> None:
+    async def _ask(self, subject: "_EvaluatedChat", findings: Findings) -> None:
         for question in subject.dialogue.questions:
             decision = await subject.decide(question.text)
             places = [subject.places[i] for i in sorted(question.evidence)]
@@ -119,9 +119,9 @@ class Trial:
             findings.asked.append(
                 TypedTopicResult(
                     figures={
-                        **Counts.of(chosen, question.evidence).match._asdict(),
+                        **MessageCounts.of(chosen, question.evidence).match._asdict(),
                         "found": not kept.fell_back,
-                        "evidence": Counts.of(sent, question.evidence).match.recall,
+                        "evidence": MessageCounts.of(sent, question.evidence).match.recall,
                         "tokens": kept.tokens / max(kept.total, 1),
                         **await subject.baselines(question.text, places, kept.tokens),
                     },
@@ -139,12 +139,12 @@ class Trial:
             findings.short.append(not decision.selection.fell_back)
 
     async def _select(
-        self, subject: "_Subject", extraction: Extraction, findings: Findings
+        self, subject: "_EvaluatedChat", extraction: Extraction, findings: Findings
     ) -> None:
         dialogue = subject.dialogue
         if dialogue.facts:
             sticky = frozenset(extraction.sticky_ids) & dialogue.facts.stated
-            findings.sticky += Counts.of(sticky, dialogue.facts.needed)
+            findings.sticky += MessageCounts.of(sticky, dialogue.facts.needed)
         for topic in extraction.topics:
             decision = await subject.decide(topic.label, extraction)
             findings.kept.append(subject.kept(decision))
@@ -158,24 +158,24 @@ class Trial:
             await self._hold_out(subject, extraction, findings)
 
     async def _hold_out(
-        self, subject: "_Subject", extraction: Extraction, findings: Findings
+        self, subject: "_EvaluatedChat", extraction: Extraction, findings: Findings
     ) -> None:
         """Measure how well topics find members that were removed from them."""
         messages = subject.dialogue.messages
         for topic in extraction.topics:
-            counts = Counts()
+            counts = MessageCounts()
             for fold in range(_FOLDS):
                 hidden = frozenset(message.id for message in messages[fold::_FOLDS])
                 members = frozenset(topic.message_ids) & hidden
                 decision = await subject.decide(topic.label, _without(extraction, hidden))
-                counts += Counts.of(by_similarity(decision) & hidden, members)
+                counts += MessageCounts.of(by_similarity(decision) & hidden, members)
                 findings.samples.append(subject.sample(decision, members, among=hidden))
             if counts.wanted:
                 findings.matches.append(counts.match)
 
 
 @dataclass(eq=False)
-class _Subject:
+class _EvaluatedChat:
     """One dialogue as a chat of the product."""
 
     dialogue: Dialogue
@@ -225,8 +225,8 @@ class _Subject:
             raise ModelFailed(f"{self.dialogue.name}: {decision.problem}")
         return decision
 
-    def kept(self, decision: Decision) -> Kept:
-        return Kept(
+    def kept(self, decision: Decision) -> KeptTokens:
+        return KeptTokens(
             tokens=sum(self._tokens[message.id] for message in decision.messages),
             total=self._total,
             fell_back=decision.selection.fell_back,
@@ -269,10 +269,10 @@ def _agreement(
     return agreement([message.id for message in dialogue.messages], narrow, wide, subjects)
 
 
-def _together(decision: Decision, asked: MessageId, before: frozenset[MessageId]) -> Counts:
+def _together(decision: Decision, asked: MessageId, before: frozenset[MessageId]) -> MessageCounts:
     kept = frozenset(decision.selection.kept)
     has_both = asked in kept and before <= kept
-    return Counts(right=has_both, found=asked in kept, wanted=before <= kept)
+    return MessageCounts(right=has_both, found=asked in kept, wanted=before <= kept)
 
 
 def _without(extraction: Extraction, hidden: frozenset[MessageId]) -> Extraction:
@@ -375,7 +375,7 @@ async def recalled_evidence(
         card = card_of(dialogue.messages, is_private=False)
         cards.append(card.with_vectors(keys[begin:end], vectors[begin:end]))
         begin = end
-    archive = Archive([_id(dialogue) for dialogue in dialogues], cards)
+    archive = SearchedChats([_id(dialogue) for dialogue in dialogues], cards)
     units = [_unit(dialogue, message, place) for place, (dialogue, message) in enumerate(rows)]
     places = {unit.reference: place for place, unit in enumerate(units)}
     simple = Baselines.of([message.text for _, message in rows], vectors, [0] * len(rows))
@@ -477,7 +477,7 @@ async def measured_files(  # noqa: PLR0913 -- each is a part of the run
         ExtractionFailed: If the embedder fails while topics are searched.
     """
     remembering = RememberingEmbedder(embedder, cache)
-    trial = Trial(remembering, settings, scale, judge, replays)
+    trial = DialogueTrial(remembering, settings, scale, judge, replays)
     done: list[Measured] = []
     try:
         for name, kind, dialogues in files:

@@ -13,7 +13,7 @@ from smart_context.cli.terminal.arguments import vault_argument, vault_root
 from smart_context.cli.terminal.output import ask, json_format, say, show
 
 if TYPE_CHECKING:  # importing it would make --help slow
-    from smart_context.vault.trust.parts import Grant, Part
+    from smart_context.vault.trust.parts import Grant, VaultPart
 
 
 @click.command()
@@ -113,7 +113,7 @@ def _row(root: Path, grant: "Grant") -> dict[str, Any]:
     }
 
 
-def _part_row(part: "Part") -> dict[str, Any]:
+def _part_row(part: "VaultPart") -> dict[str, Any]:
     from smart_context.base.config.endpoints import displayed_address  # noqa: PLC0415 - see above
 
     pin = part.pin

@@ -10,7 +10,7 @@ from smart_context.chat.messages import Part
 from smart_context.gateway.answers.events import EventReader
 from smart_context.gateway.requests.body import MAX_ANSWER_VALUES, has_more_values, read_value
 from smart_context.gateway.requests.units import call_part, content_parts, response_units
-from smart_context.llm.echoes import Echoes
+from smart_context.llm.echoes import RepeatedKeys
 from smart_context.llm.models import Usage
 from smart_context.llm.thoughts import split_thoughts
 
@@ -34,7 +34,7 @@ ENDINGS = {
 
 
 @dataclass(slots=True)
-class Call:
+class ArrivingCall:
     """A tool call; its arguments come in pieces."""
 
     id: str = ""
@@ -52,7 +52,7 @@ class Choice:
 
     texts: list[str] = field(default_factory=list)
     thoughts: list[str] = field(default_factory=list)
-    calls: dict[int, Call] = field(default_factory=dict)
+    calls: dict[int, ArrivingCall] = field(default_factory=dict)
     parts: tuple[Part, ...] | None = None
     ending: str = ""  # why it ended early, as the provider says; empty if it did not
 
@@ -87,11 +87,11 @@ class Choice:
             *(call.part() for call in self.calls.values()),
         )
 
-    def call(self, number: int) -> Call:
+    def call(self, number: int) -> ArrivingCall:
         """The call of this number; one that nobody keeps if there are too many."""
         if number not in self.calls and len(self.calls) >= MOST_CALLS:
-            return Call()
-        return self.calls.setdefault(number, Call())
+            return ArrivingCall()
+        return self.calls.setdefault(number, ArrivingCall())
 
 
 class Gathered:
@@ -121,7 +121,7 @@ class Gathered:
         """The choice that continues the chat."""
         return self.choices[min(self.choices, default=0)]
 
-    def clean(self, echoes: Echoes) -> None:
+    def clean(self, echoes: RepeatedKeys) -> None:
         """Remove our keys, in case the provider has repeated them."""
         self.response, self.model = echoes.text(self.response), echoes.text(self.model)
         self.conversation = echoes.text(self.conversation)

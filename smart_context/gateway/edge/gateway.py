@@ -14,7 +14,7 @@ from smart_context.base.threads import beside
 from smart_context.base.values import PersonId
 from smart_context.gateway.connecting import Activity
 from smart_context.gateway.edge.errors import GatewayError
-from smart_context.gateway.edge.models import MODELS_S, KnownModels, embedded_vectors, endpoint_for
+from smart_context.gateway.edge.models import MODELS_S, ListedModels, embedded_vectors, endpoint_for
 from smart_context.gateway.edge.own_answers import OwnAnswers
 from smart_context.gateway.edge.paths import PATHS, of_a_response, path_of, response_in
 from smart_context.gateway.edge.provided import provide
@@ -26,19 +26,19 @@ from smart_context.gateway.edge.receiving import (
     read_bytes,
 )
 from smart_context.gateway.edge.relay import Relay, end
-from smart_context.gateway.edge.upstream import Call, Upstream
+from smart_context.gateway.edge.upstream import ProviderCall, Upstream
 from smart_context.gateway.requests.body import BodyRefused, BodyTooLong, read_body
-from smart_context.gateway.requests.outgoing import Kind
+from smart_context.gateway.requests.outgoing import ApiKind
 from smart_context.gateway.turns.document import RequestRecorder
 from smart_context.gateway.turns.exchange import ClientChats, Exchange
-from smart_context.gateway.turns.finding import ChatFinder, FoundChat
+from smart_context.gateway.turns.finding import ChatFinder, ChatOfRequest
 from smart_context.gateway.turns.incoming import Incoming, held_things
 from smart_context.gateway.turns.reading import RecentLists, read_incoming, with_model
 from smart_context.gateway.turns.saving import PendingSaves
 from smart_context.host.access import Owned, unknown
 from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host
-from smart_context.llm.echoes import Echoes
+from smart_context.llm.echoes import RepeatedKeys
 from smart_context.llm.openai.connection import EndpointClient
 
 STOP_S = 1.0
@@ -83,7 +83,7 @@ class Gateway:
         self._chats = chats
         self._admitted = admitted
         self._upstream = upstream
-        self._models = KnownModels(lambda: host.config, host.offers, self._upstream, models_s)
+        self._models = ListedModels(lambda: host.config, host.offers, self._upstream, models_s)
         self._own = OwnAnswers(host)
         self._recent = RecentLists()
         self.activity = Activity()
@@ -145,7 +145,7 @@ class Gateway:
 
     async def _exchange(
         self,
-        kind: Kind,
+        kind: ApiKind,
         raw: bytes,
         headers: Mapping[str, str],
         let_in: Admission,
@@ -185,19 +185,19 @@ class Gateway:
         finally:
             watch.close()
 
-    def _echoes(self) -> Echoes:
+    def _echoes(self) -> RepeatedKeys:
         """The keys that providers are sent."""
-        return Echoes(endpoint.api_key for endpoint in self._host.config.endpoints)
+        return RepeatedKeys(endpoint.api_key for endpoint in self._host.config.endpoints)
 
     async def _read(
-        self, kind: Kind, raw: bytes, headers: Mapping[str, str], key: str, echoes: Echoes
+        self, kind: ApiKind, raw: bytes, headers: Mapping[str, str], key: str, echoes: RepeatedKeys
     ) -> Incoming:
         read = partial(read_incoming, kind, raw, headers, key, self._recent, echoes)
         incoming = await beside(read, is_long=len(raw) > _IN_THREAD_BYTES)
         self._recent.remember(incoming)
         return incoming
 
-    async def _chat_of(self, caller: Caller, incoming: Incoming) -> FoundChat | None:
+    async def _chat_of(self, caller: Caller, incoming: Incoming) -> ChatOfRequest | None:
         await self._chats.pending_saves.settled(incoming.key)
         found = await self._chats.finder.chat_of(incoming)
         if found is not None and not await self._host.reading.may_continue(caller, found.id):
@@ -213,7 +213,7 @@ class Gateway:
         endpoint = self._host.config.embedding
         if endpoint is None:
             return await embedded_vectors(read_body(raw), self._host.models.embedder)
-        call = Call(
+        call = ProviderCall(
             endpoint=endpoint,
             method="POST",
             path="/embeddings",
@@ -241,7 +241,7 @@ class Gateway:
             named = response_in(path)
             await self._check_held(let_in.key, *([named] if named else held_things(read_body(raw))))
         query = scope.get("query_string", b"").decode("latin-1")
-        call = Call(
+        call = ProviderCall(
             endpoint=endpoint,
             method=scope["method"],
             path=f"{path}?{query}" if query else path,
@@ -262,7 +262,7 @@ class Gateway:
             if not await self._chats.finder.has_got(key, name):
                 raise GatewayError(_NOT_FOUND, f"There is no response or conversation {name!r}.")
 
-    async def _relayed(self, call: Call, receive: Receive, send: Send) -> None:
+    async def _relayed(self, call: ProviderCall, receive: Receive, send: Send) -> None:
         watch = DisconnectWatch(receive, self._stopping)
         try:
             answer = await watch.during(self._upstream.send(call))

@@ -15,7 +15,7 @@ from smart_context.base.values import JsonObject
 from smart_context.gateway.edge.errors import GatewayError
 from smart_context.gateway.edge.paths import is_model_path
 from smart_context.gateway.edge.relay import read_all
-from smart_context.gateway.edge.upstream import Call, Upstream
+from smart_context.gateway.edge.upstream import ProviderCall, Upstream
 from smart_context.gateway.requests.body import Body, read_value
 from smart_context.llm.connections import connections_of, endpoint_of_choice, is_at, model_at
 from smart_context.llm.models import Embedder
@@ -59,7 +59,7 @@ async def endpoint_for(config: VaultConfig, offers: Offers, model: str) -> Endpo
 
 
 @dataclass(eq=False)
-class KnownModels:
+class ListedModels:
     """Answers which models there are: the provider's or, without an answer of it, our settings'."""
 
     config: Callable[[], VaultConfig]  # gives the settings
@@ -129,7 +129,7 @@ class KnownModels:
         endpoint = self.config().chat
         if endpoint is None:
             return b""
-        call = Call(endpoint=endpoint, method="GET", path=path, headers={})
+        call = ProviderCall(endpoint=endpoint, method="GET", path=path, headers={})
         answer = await self.upstream.send(call)
         body = await read_all(answer, MAX_MODELS_BYTES)
         return body if answer.status < _ERROR else b""

@@ -18,7 +18,7 @@ from smart_context.gateway.answers.gathered import Gathered
 from smart_context.gateway.edge.errors import GatewayError, refused_by_plugin
 from smart_context.gateway.edge.models import EMBEDDED
 from smart_context.gateway.edge.receiving import DisconnectWatch, NobodyWaiting
-from smart_context.gateway.requests.outgoing import Kind
+from smart_context.gateway.requests.outgoing import ApiKind
 from smart_context.gateway.requests.units import chat_units, response_units
 from smart_context.gateway.turns.answer_headers import Headers, answer_headers
 from smart_context.gateway.turns.exchange import Exchange, Outcome, TurnAborted
@@ -48,7 +48,7 @@ _REASONS = {
 class OwnAnswer:
     """An answer of our own, as the requested API has it."""
 
-    kind: Kind  # the API that the client uses
+    kind: ApiKind  # the API that the client uses
     model: str  # the model that answers
     created: int  # in seconds since 1970
     id: str = field(init=False)  # names the response

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from starlette.types import Scope
 
 from smart_context.gateway.edge.errors import GatewayError
-from smart_context.gateway.requests.outgoing import Kind
+from smart_context.gateway.requests.outgoing import ApiKind
 
-PATHS: Mapping[Kind, str] = {"chat": "/chat/completions", "responses": "/responses"}
+PATHS: Mapping[ApiKind, str] = {"chat": "/chat/completions", "responses": "/responses"}
 
 _NOT_FOUND = 404
 _STEPS = frozenset({".", ".."})

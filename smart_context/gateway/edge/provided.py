@@ -12,7 +12,7 @@ from smart_context.gateway.edge.own_answers import give_text
 from smart_context.gateway.edge.paths import PATHS
 from smart_context.gateway.edge.receiving import DisconnectWatch, NobodyWaiting
 from smart_context.gateway.edge.relay import Relay, end, read_all
-from smart_context.gateway.edge.upstream import Answer, Call, Upstream
+from smart_context.gateway.edge.upstream import ProviderAnswer, ProviderCall, Upstream
 from smart_context.gateway.requests.outgoing import Outgoing
 from smart_context.gateway.turns.answer_headers import Headers
 from smart_context.gateway.turns.exchange import Exchange, Outcome, TurnAborted
@@ -81,7 +81,7 @@ async def provide(
             text = ending.text = exchange.turn.response
             await give_text(text, incoming, watch, send, exchange.headers())
             return
-        call = Call(
+        call = ProviderCall(
             endpoint=endpoint,
             method="POST",
             path=PATHS[incoming.kind],
@@ -120,7 +120,7 @@ async def _finish(exchange: Exchange, ending: _Ending, send: Send) -> None:
 
 async def _ask(
     upstream: Upstream,
-    call: Call,
+    call: ProviderCall,
     exchange: Exchange,
     incoming: Incoming,
     watch: DisconnectWatch,
@@ -139,7 +139,9 @@ async def _ask(
         call = replace(call, body=incoming.body.encoded(better.text))
 
 
-async def _after_refusal(answer: Answer, call: Call, exchange: Exchange) -> Outgoing | None:
+async def _after_refusal(
+    answer: ProviderAnswer, call: ProviderCall, exchange: Exchange
+) -> Outgoing | None:
     """What to ask instead, if the provider refuses the request for its length or its order."""
     if answer.failure is None or answer.status not in _MAY_SAY_WHY:
         return None
@@ -149,7 +151,7 @@ async def _after_refusal(answer: Answer, call: Call, exchange: Exchange) -> Outg
 
 
 async def _pass_on(
-    answer: Answer,
+    answer: ProviderAnswer,
     exchange: Exchange,
     incoming: Incoming,
     watch: DisconnectWatch,

@@ -12,7 +12,7 @@ from smart_context.gateway.answers.unpacked import decoder
 from smart_context.gateway.edge.coalesced import coalesced
 from smart_context.gateway.edge.errors import GatewayError
 from smart_context.gateway.edge.event_lines import EventLines
-from smart_context.gateway.edge.upstream import Answer
+from smart_context.gateway.edge.upstream import ProviderAnswer
 from smart_context.gateway.turns.answer_headers import Headers
 
 
@@ -20,7 +20,7 @@ from smart_context.gateway.turns.answer_headers import Headers
 class Relay:
     """One answer that is passed on."""
 
-    answer: Answer  # the provider's
+    answer: ProviderAnswer  # the provider's
     headers: Headers  # ours, added to the provider's
     on_text: Callable[[str], None] = lambda _text: None  # gets new text of the answer
     on_end: Callable[[], None] = lambda: None  # called when the client is about to see the end
@@ -96,7 +96,7 @@ async def end(send: Send) -> None:
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def read_all(answer: Answer, most_bytes: int) -> bytes:
+async def read_all(answer: ProviderAnswer, most_bytes: int) -> bytes:
     """All of a short body, decompressed; empty if it broke off or is too large."""
     decode = decoder(answer.encoding)
     body = bytearray()

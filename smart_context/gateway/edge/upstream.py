@@ -42,7 +42,7 @@ _MOST_WORDS = 64 << 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class ProviderCall:
     """A request to a provider."""
 
     endpoint: EndpointSettings  # where it goes
@@ -53,7 +53,7 @@ class Call:
     kind: ModelKind = "chat model"  # the name of the model's category in errors
 
 
-class Answer:
+class ProviderAnswer:
     """A provider's answer whose status and headers have arrived.
 
     Attributes:
@@ -64,7 +64,7 @@ class Answer:
         ending: What ends with it.
     """
 
-    def __init__(self, call: Call, response: "httpx2.Response") -> None:
+    def __init__(self, call: ProviderCall, response: "httpx2.Response") -> None:
         self.status: int = response.status_code
         self.headers = passed_headers(response.headers.raw, call.endpoint.api_key)
         self.failure = failure_of(response)
@@ -126,7 +126,7 @@ class Upstream:
     def __init__(self, client: EndpointClient) -> None:
         self._client = client
 
-    async def send(self, call: Call) -> Answer:
+    async def send(self, call: ProviderCall) -> ProviderAnswer:
         """Send a request, with retries where they help; the body is not read yet.
 
         A question goes before what we ask the provider in the background, until the answer is
@@ -143,10 +143,10 @@ class Upstream:
             answer.ending = stack.pop_all()
         return answer
 
-    async def _answer(self, call: Call) -> Answer:
-        failed: list[Answer] = []
+    async def _answer(self, call: ProviderCall) -> ProviderAnswer:
+        failed: list[ProviderAnswer] = []
 
-        async def attempt() -> Answer:
+        async def attempt() -> ProviderAnswer:
             answer = await self._attempt(call)
             if answer.failure is not None:
                 failed.append(answer)
@@ -165,16 +165,16 @@ class Upstream:
                 return failed[0]  # the client reads why
             raise _refused(call, error.failure) from None
 
-    async def _attempt(self, call: Call) -> Answer:
+    async def _attempt(self, call: ProviderCall) -> ProviderAnswer:
         headers = {name: call.headers[name] for name in _FORWARDED if name in call.headers}
         headers["accept-encoding"] = "identity"
         response = await self._client.send(
             call.endpoint, call.method, call.path, content=call.body, headers=headers
         )
-        return Answer(call, response)
+        return ProviderAnswer(call, response)
 
 
-def _refused(call: Call, failure: EndpointFailure) -> GatewayError:
+def _refused(call: ProviderCall, failure: EndpointFailure) -> GatewayError:
     is_late = failure.trouble in {"slow", "stalled"}
     status = 504 if is_late else 502
     code = "provider_timeout" if is_late else "provider_unreachable"

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import Any
 
 from smart_context.base.values import JsonObject
-from smart_context.gateway.asides import Frame
+from smart_context.gateway.asides import RequestFrame
 from smart_context.gateway.requests.units import Unit
 
 SHORT = 40
@@ -71,7 +71,7 @@ The answers to one question share a place: versions, choices, and the steps of a
 
 
 @dataclass(slots=True)
-class _Found:
+class _AnswersFound:
     """The answers of one chat that are in a request."""
 
     # the place at which the first 1, 2, 3 … answers in order end, at the earliest
@@ -108,7 +108,7 @@ class Issued:
 
     def __init__(self) -> None:
         self.by_response: dict[str, str] = {}
-        self.frames: dict[str, Frame] = {}
+        self.frames: dict[str, RequestFrame] = {}
         self._answers: list[IssuedAnswer] = []
         self._places: list[int] = []
         self._places_in: dict[str, dict[str | int, int]] = defaultdict(dict)
@@ -152,7 +152,7 @@ class Issued:
         return await self._best(heard[-NEWEST:], text_of) or await self._best(heard, text_of)
 
     async def _best(self, heard: Sequence[tuple[Unit, str]], text_of: TextOf) -> str | None:
-        found: dict[str, _Found] = defaultdict(_Found)
+        found: dict[str, _AnswersFound] = defaultdict(_AnswersFound)
         for number, (unit, question) in enumerate(heard):
             if number % _AT_ONCE == 0:
                 await asyncio.sleep(0)  # other requests
@@ -211,7 +211,7 @@ class Issued:
                 return True
         return False
 
-    def _rank(self, chat: str, held: _Found) -> tuple[int, bool, int]:
+    def _rank(self, chat: str, held: _AnswersFound) -> tuple[int, bool, int]:
         """More answers first; then a chat whose last answer is there; then the newest."""
         is_whole = held.last == len(self._places_in[chat]) - 1
         return len(held.ends), is_whole, self._newest_of[chat]

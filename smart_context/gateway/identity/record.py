@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from smart_context.base.errors import StoreFailed
 from smart_context.base.threads import run_uncancelled
-from smart_context.gateway.asides import Frame
+from smart_context.gateway.asides import RequestFrame
 from smart_context.gateway.identity.issued import Issued, IssuedAnswer, Opening, as_row, read_row
 from smart_context.storage.ports import Logs
 
@@ -44,7 +44,7 @@ class IssuedRecord:
         if "seen" in row:
             self.issued.see(str(row["seen"]))
         elif "framed" in row:
-            self.issued.frames[str(row["framed"])] = Frame.from_row(row)
+            self.issued.frames[str(row["framed"])] = RequestFrame.from_row(row)
         elif "chat" in row:
             self.issued.note(read_row(row))
         else:
@@ -67,7 +67,7 @@ class IssuedRecord:
         if self.issued.see(chat):
             await self._append([{"seen": chat}])
 
-    async def frame(self, chat: str, frame: Frame) -> None:
+    async def frame(self, chat: str, frame: RequestFrame) -> None:
         """Note what comes with a chat's turns, if it has changed.
 
         Raises:

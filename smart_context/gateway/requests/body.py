@@ -53,7 +53,7 @@ class BodyTooLong(BodyRefused):
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class BodySpan:
     """A value and the place of its text in the body or, for an item, in its list."""
 
     value: Any
@@ -66,7 +66,7 @@ class ItemList:
     """A list in a body, item by item."""
 
     text: str  # from the bracket to the end of the last item
-    items: tuple[Span, ...]  # with places counted from the bracket
+    items: tuple[BodySpan, ...]  # with places counted from the bracket
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +75,9 @@ class Body:
 
     raw: bytes  # its bytes
     text: str  # all of it
-    fields: Mapping[str, Span]  # the top-level fields; the value of the requested list is `None`
+    fields: Mapping[
+        str, BodySpan
+    ]  # the top-level fields; the value of the requested list is `None`
     listed: ItemList | None  # the requested list; `None` if it is missing or is not a list
     known: int = 0  # the number of its items that were read before, in a list that it continues
 
@@ -144,7 +146,7 @@ def read_body(
                 f"The body holds more than {MAX_VALUES:,} JSON values, or is nested too deep."
                 " Send fewer."
             )
-        return _Reader(raw, text, list_name, known, once).body()
+        return _BodyReader(raw, text, list_name, known, once).body()
     except UnicodeDecodeError as error:
         raise BodyRefused(f"The body is not UTF-8 at byte {error.start}.") from None
     except RecursionError:
@@ -158,7 +160,7 @@ def read_body(
 
 
 @dataclass(slots=True)
-class _Reader:
+class _BodyReader:
     raw: bytes
     text: str
     list_name: str
@@ -171,7 +173,7 @@ class _Reader:
         position = self._skip(1 if self.text.startswith("\ufeff") else 0)
         if self.text[position : position + 1] != "{":
             self._refuse("expected an object", position)
-        fields: dict[str, Span] = {}
+        fields: dict[str, BodySpan] = {}
         position = self._skip(position + 1)
         if self.text[position : position + 1] != "}":
             position = self._fields(position, fields)
@@ -182,7 +184,7 @@ class _Reader:
             raw=self.raw, text=self.text, fields=fields, listed=self.listed, known=self.reused
         )
 
-    def _fields(self, position: int, fields: dict[str, Span]) -> int:
+    def _fields(self, position: int, fields: dict[str, BodySpan]) -> int:
         """Read up to the closing brace; returns its place."""
         while True:
             if self.text[position : position + 1] != '"':
@@ -198,7 +200,7 @@ class _Reader:
                 value, end = None, self._list(start)
             else:
                 value, end = _scan(self.text, start)
-            fields[name] = Span(value, start, end)
+            fields[name] = BodySpan(value, start, end)
             position = self._skip(end)
             if self.text[position : position + 1] == "}":
                 return position
@@ -209,7 +211,7 @@ class _Reader:
     def _list(self, start: int) -> int:
         """Read the list item by item; returns the place after it."""
         text = self.text
-        items: list[Span] = []
+        items: list[BodySpan] = []
         position = self._skip(start + 1)
         if known := self._beginning(start):
             items.extend(known.items)
@@ -223,7 +225,7 @@ class _Reader:
                     self.list_name,
                 )
             value, end = _scan(text, position)
-            items.append(Span(value, position - start, end - start))
+            items.append(BodySpan(value, position - start, end - start))
             position = self._after_item(end)
         last = items[-1].end if items else 1
         self.listed = ItemList(text=text[start : start + last], items=tuple(items))

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from smart_context.chat.messages import Message
-from smart_context.gateway.requests.body import Body, Span, read_body, read_value
+from smart_context.gateway.requests.body import Body, BodySpan, read_body, read_value
 from smart_context.gateway.requests.units import Unit
 from smart_context.host.request.speaking_order import SpeakingOrder, in_order
 
-Kind = Literal["chat", "responses"]
+ApiKind = Literal["chat", "responses"]
 
 Item = int | str
 """The place of an item that is sent unchanged, or the text of a new one."""
@@ -78,7 +78,7 @@ def last_question(units: Sequence[Unit]) -> int:
 
 
 def outgoing(
-    kind: Kind,
+    kind: ApiKind,
     body: Body,
     units: Sequence[Unit],
     kept: Sequence[int],
@@ -179,7 +179,7 @@ def _values(body: Body, items: Sequence[Item]) -> list[Any]:
 
 
 def _items(
-    kind: Kind,
+    kind: ApiKind,
     units: Sequence[Unit],
     every: Sequence[Item],
     kept: Sequence[int],
@@ -195,7 +195,7 @@ def _items(
     return items
 
 
-def as_items(kind: Kind, message: Message) -> list[str]:
+def as_items(kind: ApiKind, message: Message) -> list[str]:
     """A stored message as its client would send it, with calls and results."""
     calls = [part for part in message.parts if part.get("type") == "tool_call"]
     result_of = message.extra.get("tool_call_id")
@@ -247,7 +247,7 @@ def with_system(items: Sequence[Item], system: str) -> list[Item]:
     return [_json({"role": "system", "content": system}), *items]
 
 
-def _with_part(item: Body, content: Span, system: str) -> str:
+def _with_part(item: Body, content: BodySpan, system: str) -> str:
     parts = item.text[content.start : content.end - 1]
     return f"{parts},{_json({'type': 'text', 'text': system})}]"
 

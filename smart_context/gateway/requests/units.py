@@ -247,7 +247,7 @@ def response_units(items: Sequence[Any], *, first: int = 0) -> Iterator[Unit]:
         BodyRefused: If one is not an object.
         BodyTooLong: If one has too many parts.
     """
-    answer = _Answer()
+    answer = _AnswerItems()
     for index, item in enumerate(items, first):
         if not isinstance(item, Mapping):
             raise BodyRefused(f"input[{index}]: expected an object.", f"input[{index}]")
@@ -256,7 +256,7 @@ def response_units(items: Sequence[Any], *, first: int = 0) -> Iterator[Unit]:
             continue
         if answer.items:
             yield _answer_unit(answer.items, index - len(answer.items))
-        answer = _Answer()
+        answer = _AnswerItems()
         if _is_of_answer(item):
             answer.add(item)
         else:
@@ -277,7 +277,7 @@ def _is_of_answer(item: Mapping[str, Any]) -> bool:
     return kind not in _RESULTS
 
 
-class _Answer:
+class _AnswerItems:
     """The items of one answer so far."""
 
     def __init__(self) -> None:

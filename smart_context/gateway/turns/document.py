@@ -28,7 +28,7 @@ from smart_context.gateway.following.documents import append_answer, follow, put
 from smart_context.gateway.following.matching import ISSUED, Matching, keys_of, matched
 from smart_context.gateway.requests.outgoing import last_question
 from smart_context.gateway.requests.units import Unit, spoken_text
-from smart_context.gateway.turns.finding import FoundChat
+from smart_context.gateway.turns.finding import ChatOfRequest
 from smart_context.gateway.turns.incoming import Incoming
 from smart_context.storage.ports import Chats
 
@@ -51,7 +51,7 @@ _PREPARED = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Followed:
+class RecordedRequest:
     """A chat that a request was recorded in."""
 
     chat_id: ChatId
@@ -68,7 +68,7 @@ class RecordingPlan:
 
     store: Chats
     incoming: Incoming
-    chat: FoundChat
+    chat: ChatOfRequest
     model: str  # the model that is asked
     stored: tuple[Message, ...]  # the chat's messages before
     matching: Matching  # what the request's list means for them
@@ -88,7 +88,7 @@ class RecordingPlan:
             and not any(m.generating or m.extra.get(CUT) for m in self.stored)
         )
 
-    def foreseen(self) -> Followed:
+    def foreseen(self) -> RecordedRequest:
         """The chat as it will be; only if it `goes_on`."""
         ids = [
             self.names[index] if place is None else self.stored[place].id
@@ -100,7 +100,7 @@ class RecordingPlan:
             for index, message_id in sorted(self.names.items())
         ]
         messages = (*self.stored, *new)
-        return Followed(
+        return RecordedRequest(
             chat_id=ChatId(self.chat.id),
             answer_id=MessageId(self.answer_id),
             ids=tuple(ids),
@@ -108,7 +108,7 @@ class RecordingPlan:
             question=messages[self.incoming.question],
         )
 
-    async def write(self) -> Followed:
+    async def write(self) -> RecordedRequest:
         """Make the chat's document follow the request, and add the coming answer.
 
         Raises:
@@ -117,7 +117,7 @@ class RecordingPlan:
         ids = await self.record()
         messages = await self.store.messages(self.chat.id)
         asked = ids[self.incoming.question] if ids else ""
-        return Followed(
+        return RecordedRequest(
             chat_id=ChatId(self.chat.id),
             answer_id=MessageId(self.answer_id),
             ids=tuple(ids),
@@ -190,7 +190,7 @@ class RequestRecorder:
         self._store = store
         self._keys: LRUCache[str, tuple[tuple[Message, ...], list[bytes]]] = LRUCache(64)
 
-    async def plan(self, incoming: Incoming, chat: FoundChat, model: str) -> RecordingPlan:
+    async def plan(self, incoming: Incoming, chat: ChatOfRequest, model: str) -> RecordingPlan:
         """How a request will change its chat; writes nothing.
 
         Raises:
@@ -248,7 +248,7 @@ class RequestRecorder:
         return keys
 
 
-def _describe(document: JsonObject, incoming: Incoming, chat: FoundChat) -> None:
+def _describe(document: JsonObject, incoming: Incoming, chat: ChatOfRequest) -> None:
     """Record whose chat it is, and take the first question as its title."""
     source: Mapping[str, Any] = {"client": incoming.client, "id": chat.name, "key": incoming.key}
     document.setdefault(SOURCE, dict(source))

@@ -16,8 +16,8 @@ from smart_context.gateway.answers.gathered import Gathered
 from smart_context.gateway.requests.outgoing import Outgoing
 from smart_context.gateway.turns.answer_headers import Headers, answer_headers
 from smart_context.gateway.turns.answer_messages import answers_of, issued_answers
-from smart_context.gateway.turns.document import Followed, RequestRecorder
-from smart_context.gateway.turns.finding import ChatFinder, FoundChat
+from smart_context.gateway.turns.document import RecordedRequest, RequestRecorder
+from smart_context.gateway.turns.finding import ChatFinder, ChatOfRequest
 from smart_context.gateway.turns.fitting import ChosenUnits, chosen_units
 from smart_context.gateway.turns.incoming import Incoming
 from smart_context.gateway.turns.provider_request import ProviderRequest, note_sent
@@ -27,7 +27,7 @@ from smart_context.host.request.request import Request
 from smart_context.host.turn import ClientRequest, ReceiptKind, Turn
 from smart_context.host.turns.arriving import AnswerNews
 from smart_context.host.turns.turns import Turns
-from smart_context.llm.echoes import Echoes, EchoStream
+from smart_context.llm.echoes import RepeatedKeys, RepeatedKeysStream
 from smart_context.llm.models import NOTHING_USED
 
 _ASIDE_TEXT = "An aside of the client."
@@ -76,13 +76,13 @@ class Aside:
 
 
 @dataclass(slots=True)
-class Answering:
+class AnsweringClient:
     """A question of the chat, which is answered."""
 
     turn: Turn
     question: QuestionSaving
     news: AnswerNews
-    keys: EchoStream  # removes our keys from what pages are shown
+    keys: RepeatedKeysStream  # removes our keys from what pages are shown
     _is_live: bool = field(default=True, init=False)
 
     def arrived(self, text: str) -> None:
@@ -104,13 +104,13 @@ class Exchange:
     turns: Turns  # the turns of the page, which go through the same phases
     chats: ClientChats
     incoming: Incoming
-    chat: FoundChat | None  # its chat; `None` for an aside without one
+    chat: ChatOfRequest | None  # its chat; `None` for an aside without one
     _: KW_ONLY
     person: PersonId  # who asks
     endpoint: EndpointSettings | None  # the provider's, with the model; `None` if we answer
     model: str
-    echoes: Echoes  # our keys, which are not stored or shown if the provider repeats them
-    _state: PassedOn | Aside | Answering = field(default_factory=PassedOn, init=False)
+    echoes: RepeatedKeys  # our keys, which are not stored or shown if the provider repeats them
+    _state: PassedOn | Aside | AnsweringClient = field(default_factory=PassedOn, init=False)
     _closing: ExitStack = field(default_factory=ExitStack, init=False)
     _has_ended: bool = field(default=False, init=False)
 
@@ -132,7 +132,7 @@ class Exchange:
         """
         chosen = await self._choose() if self.incoming.units else None
         sent = await self._asked.first(None if self.incoming.is_held else chosen, self.turn)
-        if isinstance(self._state, Answering):
+        if isinstance(self._state, AnsweringClient):
             self._state.question.start()
         return sent
 
@@ -147,12 +147,12 @@ class Exchange:
 
     def arrived(self, text: str) -> None:
         """Send new text of the answer to pages."""
-        if isinstance(self._state, Answering):
+        if isinstance(self._state, AnsweringClient):
             self._state.arrived(text)
 
     def ends(self) -> None:
         """The client sees the end now, and may send its next request before it is saved."""
-        if not self._has_ended and isinstance(self._state, Answering):
+        if not self._has_ended and isinstance(self._state, AnsweringClient):
             self._has_ended = True
             saving = self.chats.pending_saves.begin(self.incoming.key)
             self._closing.callback(saving.set_result, None)
@@ -170,9 +170,9 @@ class Exchange:
                 answer = " ".join(outcome.gathered.first.said.split())
                 self.chats.finder.note_aside(state.turn.chat_id, answer)
                 await self._pipeline.publish(PIPELINE_END, state.turn)
-            elif isinstance(state, Answering):
+            elif isinstance(state, AnsweringClient):
                 await self._save_answer(state, outcome)
-        if isinstance(state, Answering):
+        if isinstance(state, AnsweringClient):
             await self._pipeline.conclude(state.turn)
             state.end()
 
@@ -185,7 +185,7 @@ class Exchange:
             return chosen
         return await self._record(self.chat)
 
-    async def _record(self, chat: FoundChat) -> ChosenUnits | None:
+    async def _record(self, chat: ChatOfRequest) -> ChosenUnits | None:
         """Record the request in its chat, and let plugins choose; `None`: as `_choose`."""
         incoming = self.incoming
         self._closing.enter_context(self.turns.answering_client(ChatId(chat.id)))
@@ -197,14 +197,14 @@ class Exchange:
         news = AnswerNews(self.turns.parts.emit, followed.chat_id, followed.answer_id)
         unwritten = plan if plan.goes_on else None
         question = QuestionSaving(unwritten, news, self.chats.pending_saves, incoming.key)
-        self._state = Answering(turn, question, news, EchoStream(self.echoes))
+        self._state = AnsweringClient(turn, question, news, RepeatedKeysStream(self.echoes))
         if not (incoming.is_off or incoming.is_held):
             await self._pipeline.prepare(turn)
             if turn.aborted:
                 raise TurnAborted(turn.abort_reason)
         return ChosenUnits(turn.request, followed.ids)
 
-    async def _turn(self, followed: Followed, question: Message) -> Turn:
+    async def _turn(self, followed: RecordedRequest, question: Message) -> Turn:
         place = next(
             index for index, message in enumerate(followed.messages) if message is question
         )
@@ -222,7 +222,7 @@ class Exchange:
         turn.client = self._client(kind, followed.messages[place + 1 :])
         return turn
 
-    def _aside(self, chat: FoundChat, request: Request) -> Turn:
+    def _aside(self, chat: ChatOfRequest, request: Request) -> Turn:
         question = Message(id=MessageId(""), role="user", content=_ASIDE_TEXT)
         turn = Turn(
             id=new_message_id(),
@@ -244,7 +244,7 @@ class Exchange:
             following=tuple(following),
         )
 
-    async def _save_answer(self, state: Answering, outcome: Outcome) -> None:
+    async def _save_answer(self, state: AnsweringClient, outcome: Outcome) -> None:
         turn, gathered = state.turn, outcome.gathered
         await self._note(turn, outcome)
         await state.question.settled()  # it begins here if nothing was sent

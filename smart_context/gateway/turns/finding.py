@@ -32,7 +32,7 @@ _logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundChat:
+class ChatOfRequest:
     """The chat of a request."""
 
     id: str
@@ -55,7 +55,7 @@ class ChatFinder:
         self._looking = asyncio.Lock()
         self._asides: LRUCache[str, set[str]] = LRUCache(_KEPT_ASIDES)
 
-    async def chat_of(self, incoming: Incoming) -> FoundChat | None:
+    async def chat_of(self, incoming: Incoming) -> ChatOfRequest | None:
         """The chat that a request continues, or a new one; `None` for an aside of no known chat.
 
         Raises:
@@ -69,21 +69,21 @@ class ChatFinder:
             return replace(found, is_aside=True)
         return found
 
-    async def note_turn(self, incoming: Incoming, chat: FoundChat) -> None:
+    async def note_turn(self, incoming: Incoming, chat: ChatOfRequest) -> None:
         """Remember what comes with the turns of a chat; see `note`."""
         if not incoming.is_held:
             record = self._records[incoming.key]  # as `chat_of` has read it
             await self._change(record.frame(chat.id, incoming.frame))
 
-    async def _found(self, incoming: Incoming, record: IssuedRecord) -> FoundChat | None:
+    async def _found(self, incoming: Incoming, record: IssuedRecord) -> ChatOfRequest | None:
         if named := incoming.headers.get(CHAT_HEADER, "").strip():
-            return FoundChat(id=check_chat_id(named), name=named)
+            return ChatOfRequest(id=check_chat_id(named), name=named)
         held = record.issued.by_response.get(incoming.previous_response)
         if incoming.given is not None:
             given = incoming.given
-            return FoundChat(id=held or given.chat_id(incoming.key), name=given.value)
+            return ChatOfRequest(id=held or given.chat_id(incoming.key), name=given.value)
         if held:
-            return FoundChat(id=held)
+            return ChatOfRequest(id=held)
         # One at a time, so that two tries of one question get one chat.
         async with self._looking:
             return await self._by_history(incoming, record)
@@ -130,25 +130,25 @@ class ChatFinder:
         await record.refresh()
         return record
 
-    async def _by_history(self, incoming: Incoming, record: IssuedRecord) -> FoundChat | None:
+    async def _by_history(self, incoming: Incoming, record: IssuedRecord) -> ChatOfRequest | None:
         issued: Issued = record.issued
         known = await issued.chat_of(incoming.units, self._text_of)
         if known is not None:
             await self._change(record.see(known))
-            return FoundChat(id=known)
+            return ChatOfRequest(id=known)
         if incoming.says_aside:
             return None
         instructions = incoming.body.get("instructions")
         program = program_of(incoming.client, incoming.units, instructions)
         if chat := issued.retried(incoming.units, program, time.time()):
-            return FoundChat(id=chat)
+            return ChatOfRequest(id=chat)
         made = new_chat_id()
         asked = first_question(incoming.units)
         if asked is not None:
             first, now = digest(asked.text), time.time()
             opening = Opening(chat=made, first=first, program=program, at=now)
             await self._change(record.add(opening))
-        return FoundChat(id=made)
+        return ChatOfRequest(id=made)
 
     async def _change(self, change: Awaitable[None]) -> None:
         try:

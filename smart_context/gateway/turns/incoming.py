@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from smart_context.base.values import id_in, text_in
-from smart_context.gateway.asides import Frame, frame_of, says_aside
+from smart_context.gateway.asides import RequestFrame, frame_of, says_aside
 from smart_context.gateway.identity.given_ids import RETRY_HEADER, GivenId
 from smart_context.gateway.requests.body import Body
-from smart_context.gateway.requests.outgoing import Kind, last_question
+from smart_context.gateway.requests.outgoing import ApiKind, last_question
 from smart_context.gateway.requests.units import Unit
 
 OFF_HEADER = "x-smart-context"
@@ -18,7 +18,7 @@ OFF_HEADER = "x-smart-context"
 class Incoming:
     """A request of a client."""
 
-    kind: Kind  # the API that the client uses
+    kind: ApiKind  # the API that the client uses
     key: str  # the name of its key
     client: str  # the program, as far as its headers tell
     headers: Mapping[str, str]  # by names in lower case
@@ -42,7 +42,7 @@ class Incoming:
         return says_aside(self.units, self.body, is_named=self.given is not None)
 
     @cached_property
-    def frame(self) -> Frame:
+    def frame(self) -> RequestFrame:
         """What comes around its list."""
         return frame_of(self.units, self.body)
 

@@ -21,7 +21,7 @@ from smart_context.host.request.speaking_order import order_wanted
 from smart_context.host.request.tokens import prompt_tokens
 from smart_context.host.request.window import Window
 from smart_context.host.turn import Turn
-from smart_context.llm.echoes import Echoes
+from smart_context.llm.echoes import RepeatedKeys
 
 
 @dataclass(eq=False)
@@ -161,7 +161,7 @@ def _brought_back(
     return back
 
 
-def note_sent(turn: Turn, sent: Outgoing, echoes: Echoes) -> None:
+def note_sent(turn: Turn, sent: Outgoing, echoes: RepeatedKeys) -> None:
     """Note in a turn what was sent once more, for the receipt; without our keys."""
     values, fields = sent.values(), sent.fields
     if echoes.are_in(sent.text):

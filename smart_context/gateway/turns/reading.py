@@ -8,12 +8,12 @@ from itertools import islice
 
 from smart_context.gateway.identity.given_ids import client_of, given_id
 from smart_context.gateway.requests.body import Body, BodyRefused, ItemList, read_body
-from smart_context.gateway.requests.outgoing import Kind
+from smart_context.gateway.requests.outgoing import ApiKind
 from smart_context.gateway.requests.units import Unit, chat_units, response_units, unit_of
 from smart_context.gateway.turns.incoming import Incoming
-from smart_context.llm.echoes import NO_KEYS, Echoes
+from smart_context.llm.echoes import NO_KEYS, RepeatedKeys
 
-LIST_NAMES: Mapping[Kind, str] = {"chat": "messages", "responses": "input"}
+LIST_NAMES: Mapping[ApiKind, str] = {"chat": "messages", "responses": "input"}
 
 _KEPT_LISTS = 32
 _KEPT_CHARACTERS = 64 << 20
@@ -52,12 +52,12 @@ class RecentLists:
 
 
 def read_incoming(
-    kind: Kind,
+    kind: ApiKind,
     raw: bytes,
     headers: Mapping[str, str],
     key: str,
     recent: RecentLists,
-    echoes: Echoes = NO_KEYS,
+    echoes: RepeatedKeys = NO_KEYS,
 ) -> Incoming:
     """Read a request.
 
@@ -89,7 +89,9 @@ def with_model(incoming: Incoming, model: str) -> Incoming:
     return replace(incoming, body=read_body(raw, name, known))
 
 
-def _units(kind: Kind, body: Body, known: Sequence[Unit], echoes: Echoes) -> Sequence[Unit]:
+def _units(
+    kind: ApiKind, body: Body, known: Sequence[Unit], echoes: RepeatedKeys
+) -> Sequence[Unit]:
     if body.listed is None:
         return _without_list(kind, body, echoes)
     settled = known[:-1] if kind == "responses" else known  # the last answer may continue
@@ -102,7 +104,7 @@ def _units(kind: Kind, body: Body, known: Sequence[Unit], echoes: Echoes) -> Seq
     return [*settled, *read(values, first=first)]
 
 
-def _without_list(kind: Kind, body: Body, echoes: Echoes) -> Sequence[Unit]:
+def _without_list(kind: ApiKind, body: Body, echoes: RepeatedKeys) -> Sequence[Unit]:
     name = LIST_NAMES[kind]
     given = body.get(name)
     if kind == "responses" and isinstance(given, str):

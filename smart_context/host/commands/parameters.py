@@ -26,7 +26,7 @@ from typing_extensions import TypedDict
 from smart_context.base.errors import InvalidParams
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, MessageId
-from smart_context.host.access import CHATS_BY_NAME, Names, Owned
+from smart_context.host.access import CHATS_BY_NAME, NamesOwned, Owned
 
 _MAX_FAULTS = 20
 _PLAIN_KINDS = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -59,7 +59,7 @@ class Parameters:
 
     names: frozenset[str]  # all but the caller's
     caller_name: str  # the parameter that gets the caller; empty if there is none
-    naming: Mapping[str, Names]  # the parameters that name something owned
+    naming: Mapping[str, NamesOwned]  # the parameters that name something owned
     chats: Sequence[str]  # those that are annotated as ids of chats
     _checker: _Checker
     _defaults: Mapping[str, Any]
@@ -149,10 +149,10 @@ class Parameters:
         return schema
 
 
-def _naming(name: str, hint: object) -> Names | None:
+def _naming(name: str, hint: object) -> NamesOwned | None:
     """What a parameter names: by its annotation or a part of it, or by its name."""
     if get_origin(hint) is Annotated:
-        marks = [mark for mark in get_args(hint) if isinstance(mark, Names)]
+        marks = [mark for mark in get_args(hint) if isinstance(mark, NamesOwned)]
         return marks[0] if marks else CHATS_BY_NAME.get(name)
     parts = (_naming("", part) for part in get_args(hint))
     return next((found for found in parts if found), CHATS_BY_NAME.get(name))
@@ -189,7 +189,7 @@ def _only_tells(mark: object) -> bool:
     """True if an annotation only describes a type, and adds no check to it."""
     if isinstance(mark, FieldInfo):
         return not mark.metadata and mark.discriminator is None
-    return isinstance(mark, Names)
+    return isinstance(mark, NamesOwned)
 
 
 @lru_cache(maxsize=256)

@@ -246,7 +246,7 @@ def fitted(request: Request, window: Window) -> Request:
     """
     if surely_fits(request, window):
         return request
-    meter = _Meter(request, window)
+    meter = _RequestMeter(request, window)
     for shorten in _STEPS:
         if meter.over(request) <= 0:
             return request
@@ -256,7 +256,7 @@ def fitted(request: Request, window: Window) -> Request:
     return request
 
 
-class _Meter:
+class _RequestMeter:
     """Measures requests against the window, counting each text once."""
 
     def __init__(self, request: Request, window: Window) -> None:
@@ -277,7 +277,7 @@ def _total(request: Request, count: CountTokens) -> int:
     return besides + prompt_tokens(request.messages(), count)
 
 
-def _without_old_results(request: Request, meter: _Meter) -> Request:
+def _without_old_results(request: Request, meter: _RequestMeter) -> Request:
     """Results of earlier rounds go, oldest first; a notice takes their place."""
     for index in range(request.newest_step):
         if meter.over(request) <= 0:
@@ -288,19 +288,19 @@ def _without_old_results(request: Request, meter: _Meter) -> Request:
     return request
 
 
-def _with_half_of_results(request: Request, meter: _Meter) -> Request:
+def _with_half_of_results(request: Request, meter: _RequestMeter) -> Request:
     """The newest results keep half of the room."""
     return _with_results_in(request, meter, int(meter.room * NEWEST_RESULTS_SHARE))
 
 
-def _with_least_of_results(request: Request, meter: _Meter) -> Request:
+def _with_least_of_results(request: Request, meter: _RequestMeter) -> Request:
     """The newest results keep what is left, and each at least its first lines."""
     newest = _newest_results(request)
     taken = sum(meter.count(str(request.steps[index].get("result"))) for index in newest)
     return _with_results_in(request, meter, max(taken - meter.over(request), 0))
 
 
-def _with_results_in(request: Request, meter: _Meter, room: int) -> Request:
+def _with_results_in(request: Request, meter: _RequestMeter, room: int) -> Request:
     newest = _newest_results(request)
     by_size = sorted(newest, key=lambda index: meter.count(str(request.steps[index].get("result"))))
     for done, index in enumerate(by_size):
@@ -321,7 +321,7 @@ def _with_result(request: Request, index: int, result: str) -> Request:
     return replace(request, steps=(*request.steps[:index], part, *request.steps[index + 1 :]))
 
 
-def _without_old_messages(request: Request, meter: _Meter) -> Request:
+def _without_old_messages(request: Request, meter: _RequestMeter) -> Request:
     """The oldest messages go; those that are protected, and summaries, stay."""
     others = _total(replace(request, history=()), meter.count)
     room = meter.room - others
@@ -336,17 +336,17 @@ def _always_sent(request: Request) -> tuple[Message, ...]:
     return tuple(message for message in history if message.role == "system")
 
 
-def _without_protected(request: Request, meter: _Meter) -> Request:
+def _without_protected(request: Request, meter: _RequestMeter) -> Request:
     """Pinned messages and standing instructions go, oldest first."""
     return _without_old_messages(replace(request, protected=frozenset()), meter)
 
 
-def _without_history(request: Request, _meter: _Meter) -> Request:
+def _without_history(request: Request, _meter: _RequestMeter) -> Request:
     """All of the history goes, a summary and a leading instruction too."""
     return replace(request, history=_always_sent(request))
 
 
-def _without_optional_prompt(request: Request, _meter: _Meter) -> Request:
+def _without_optional_prompt(request: Request, _meter: _RequestMeter) -> Request:
     """The attached contexts go."""
     if not request.optional_prompt:
         return request
@@ -355,18 +355,18 @@ def _without_optional_prompt(request: Request, _meter: _Meter) -> Request:
     return replace(request, system_prompt=shorter, optional_prompt="")
 
 
-def _without_old_images(request: Request, _meter: _Meter) -> Request:
+def _without_old_images(request: Request, _meter: _RequestMeter) -> Request:
     """Images of earlier messages are no longer shown, only named."""
     own = {file.get("storage_key") for file in request.files}
     return replace(request, images={k: uri for k, uri in request.images.items() if k in own})
 
 
-def _without_tools(request: Request, _meter: _Meter) -> Request:
+def _without_tools(request: Request, _meter: _RequestMeter) -> Request:
     """Tools are no longer offered; their descriptions take room too."""
     return replace(request, tools=())
 
 
-def _without_attached(request: Request, _meter: _Meter) -> Request:
+def _without_attached(request: Request, _meter: _RequestMeter) -> Request:
     """What is attached to the message goes; a notice takes its place."""
     message = request.message
     if request.attached_text:
@@ -375,7 +375,7 @@ def _without_attached(request: Request, _meter: _Meter) -> Request:
     return replace(request, message=message, images={}, attached_text="")
 
 
-_STEPS: tuple[Callable[[Request, _Meter], Request], ...] = (
+_STEPS: tuple[Callable[[Request, _RequestMeter], Request], ...] = (
     _with_half_of_results,
     _without_old_results,
     _without_old_messages,

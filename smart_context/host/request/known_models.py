@@ -22,12 +22,12 @@ from smart_context.host.request.speaking_order import SpeakingOrder
 from smart_context.host.request.tokens import prompt_tokens, texts_of
 from smart_context.host.request.window import stated_window
 from smart_context.host.tasks import TaskOwner
-from smart_context.llm.estimating import AS_ESTIMATED, Parts
+from smart_context.llm.estimating import AS_ESTIMATED, TokenParts
 from smart_context.llm.failures import RequestFailed
 from smart_context.llm.models import PromptMessage
 from smart_context.llm.providers import context_window
 from smart_context.llm.tokens import TokenCounter
-from smart_context.llm.told import LEAST_WINDOW, MOST_WINDOW, Told
+from smart_context.llm.told import LEAST_WINDOW, MOST_WINDOW, ToldByServer
 
 CACHE_NAME = "known-models.json"
 
@@ -47,15 +47,15 @@ _log = logging.getLogger(__name__)
 class Informant(Protocol):
     """Knows what servers tell of models."""
 
-    async def told(self, endpoint: EndpointSettings, /) -> Told:
+    async def told(self, endpoint: EndpointSettings, /) -> ToldByServer:
         """What a server tells of a model; raises `RequestFailed` if it does not answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class KnownModel:
     """What is known of a model."""
 
-    told: Told = field(default_factory=Told)  # by its server
+    told: ToldByServer = field(default_factory=ToldByServer)  # by its server
     # the window that it named when it refused a request as too long, or that was guessed then and
     # has worked; `None` if there is none
     refused_above: int | None = None
@@ -64,14 +64,14 @@ class Known:
     # how it wants the messages of a request, as it said when it refused one
     order: SpeakingOrder = SpeakingOrder.ANY
     # how it counts tokens, by its tokenizer and by requests that it has answered
-    factors: Parts = AS_ESTIMATED
+    factors: TokenParts = AS_ESTIMATED
 
     @property
     def window(self) -> int | None:
         """The smaller one of the windows that it told and that it named in a refusal."""
         return min(filter(None, (self.told.window, self.refused_above)), default=None)
 
-    def with_told(self, told: Told) -> "Known":
+    def with_told(self, told: ToldByServer) -> "KnownModel":
         """What is known after its server has told this; a changed window outdates refusals."""
         is_same = told.window in (None, self.told.window)
         is_new = told.factors not in (None, self.told.factors)
@@ -86,7 +86,7 @@ class Known:
         )
 
 
-_KNOWN = TypeAdapter(dict[str, Known])
+_KNOWN = TypeAdapter(dict[str, KnownModel])
 
 
 class KnownModels:
@@ -107,7 +107,7 @@ class KnownModels:
         self._caches = caches
         self._informant = informant
         self._clock = clock
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, KnownModel] = {}
         self._counters: dict[str, TokenCounter] = {}
         self._is_unwritten = False
         self._asked_at: dict[str, float] = {}
@@ -255,14 +255,14 @@ class KnownModels:
         """
         return _is_here(endpoint) or context_window(endpoint.model) is None
 
-    def _of(self, endpoint: EndpointSettings) -> Known:
+    def _of(self, endpoint: EndpointSettings) -> KnownModel:
         return self._known.get(_key(endpoint), _NOTHING)
 
-    async def _note(self, endpoint: EndpointSettings, known: Known) -> None:
+    async def _note(self, endpoint: EndpointSettings, known: KnownModel) -> None:
         if self._take(endpoint, known):
             await asyncio.to_thread(self._write)
 
-    def _take(self, endpoint: EndpointSettings, known: Known) -> bool:
+    def _take(self, endpoint: EndpointSettings, known: KnownModel) -> bool:
         """Note what is known now; False if it was known."""
         if known == self._of(endpoint):
             return False
@@ -270,7 +270,7 @@ class KnownModels:
         self._known[_key(endpoint)] = known
         return True
 
-    def _read(self) -> Mapping[str, Known]:
+    def _read(self) -> Mapping[str, KnownModel]:
         try:
             return _KNOWN.validate_json(self._caches.read(CACHE_NAME))
         except (OSError, StoreFailed, ValidationError):
@@ -287,7 +287,7 @@ class KnownModels:
             _log.info("what is known of models is not kept: %s", error)
 
 
-_NOTHING = Known()
+_NOTHING = KnownModel()
 
 
 def _key(endpoint: EndpointSettings) -> str:

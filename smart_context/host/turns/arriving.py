@@ -23,7 +23,7 @@ from smart_context.host.events.events import (
 )
 from smart_context.host.turn import Turn
 from smart_context.host.turns.rounds import AnswerListeners
-from smart_context.llm.models import Reading
+from smart_context.llm.models import ReadingProgress
 from smart_context.storage.ports import AnswerJournal
 
 
@@ -86,7 +86,7 @@ class ArrivingAnswer:
     _pieces: list[str] = field(default_factory=list, init=False)
     _pieces_in_steps: int = field(default=0, init=False)
     _known_steps: int = field(default=0, init=False)
-    _reading: Reading | None = field(default=None, init=False)
+    _reading: ReadingProgress | None = field(default=None, init=False)
     _reading_since: float = field(default=0.0, init=False)
 
     @property
@@ -132,7 +132,7 @@ class ArrivingAnswer:
         self._reading = None
         self.news.tell(CHAT_THOUGHT, text=text)
 
-    def _tell_reading(self, reading: Reading, seconds: float) -> None:
+    def _tell_reading(self, reading: ReadingProgress, seconds: float) -> None:
         """Tell clients how much the model reads before it answers, and how far it is."""
         self._reading = reading
         self._reading_since = time.monotonic() - seconds
@@ -165,6 +165,6 @@ class ArrivingAnswer:
             self.news.tell_unsaved(problem)
 
 
-def _told(reading: Reading, seconds: float) -> JsonObject:
+def _told(reading: ReadingProgress, seconds: float) -> JsonObject:
     """What clients are told of how far a model has read, this long after it began."""
     return {"tokens": reading.tokens, "percent": reading.percent, "seconds": round(seconds, 1)}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Self
 
-from smart_context.llm.models import Reading
+from smart_context.llm.models import ReadingProgress
 
 SLOW_S = 1.0
 """Nobody is told of what a model has read sooner; most have answered by then."""
@@ -21,7 +21,9 @@ class SlowReading:
     """
 
     count: Callable[[], int]  # counts the tokens of the request; called in a thread
-    tell: Callable[[Reading, float], None]  # gets what is read, and the seconds since it began
+    tell: Callable[
+        [ReadingProgress, float], None
+    ]  # gets what is read, and the seconds since it began
     _begun: float = field(default_factory=time.monotonic, init=False)
     _timer: asyncio.TimerHandle | None = field(default=None, init=False)
     _percent: int | None = field(default=None, init=False)
@@ -40,7 +42,7 @@ class SlowReading:
         if self._timer is not None:
             self._timer.cancel()
 
-    def told(self, reading: Reading) -> None:
+    def told(self, reading: ReadingProgress) -> None:
         """The server has said how far it is."""
         if reading.percent != self._percent and not self._is_over:
             self._percent = reading.percent
@@ -53,7 +55,7 @@ class SlowReading:
     def _counted(self, counted: "asyncio.Future[int]") -> None:
         failed = counted.cancelled() or counted.exception() is not None
         if not (self._is_over or failed or self._percent is not None):  # a server's count is exact
-            self._tell(Reading(tokens=counted.result()))
+            self._tell(ReadingProgress(tokens=counted.result()))
 
-    def _tell(self, reading: Reading) -> None:
+    def _tell(self, reading: ReadingProgress) -> None:
         self.tell(reading, time.monotonic() - self._begun)

@@ -28,7 +28,7 @@ from smart_context.llm.models import (
     ChatModel,
     Completion,
     Piece,
-    Reading,
+    ReadingProgress,
     ToolCall,
     Usage,
 )
@@ -47,7 +47,7 @@ def _ignored(_arrived: Any) -> None:
     """Ignore what arrived."""
 
 
-def _ignore_reading(_reading: Reading, _seconds: float) -> None:
+def _ignore_reading(_reading: ReadingProgress, _seconds: float) -> None:
     """What nobody hears of a model that reads."""
 
 
@@ -61,7 +61,7 @@ class AnswerListeners:
     steps: Callable[[Sequence[Part]], None] = _ignored
     thought: Callable[[str], None] = _ignored  # gets what a model thinks, if the turn is streaming
     # gets how much the model reads, or how far it is, and after how many seconds; if it takes long
-    reading: Callable[[Reading, float], None] = _ignore_reading
+    reading: Callable[[ReadingProgress, float], None] = _ignore_reading
     # called with all text of this request's answer so far, when it turns out to be a thought
     was_thought: Callable[[str], None] = _ignored
 

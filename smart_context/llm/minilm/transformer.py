@@ -116,7 +116,7 @@ def gelu(rows: Floats) -> Floats:
     return inner
 
 
-class Words(Protocol):
+class WordEmbeddings(Protocol):
     """The embeddings of word pieces, the largest part of a model; they stay packed."""
 
     def rows(self, places: Ids) -> Floats:
@@ -139,7 +139,7 @@ class _Int8:
 class Encoder:
     """A model; calling it is a pure function of its arguments, from any thread."""
 
-    words: Words
+    words: WordEmbeddings
     positions: Floats
     norm: Norm
     layers: tuple[Layer, ...]

@@ -39,7 +39,7 @@ _WAITING_BATCHES = 1
 T = TypeVar("T")
 
 
-class Pieces(Protocol):
+class PieceSplitter(Protocol):
     """A tokenizer."""
 
     unknown: int  # the id of pieces that are not in its vocabulary
@@ -51,7 +51,7 @@ class Pieces(Protocol):
         """The ids with those that the model expects before and after a text."""
 
 
-Loader = Callable[[Path], tuple[Pieces, Forward]]
+Loader = Callable[[Path], tuple[PieceSplitter, Forward]]
 """Reads a tokenizer and a model from the folder of their data files."""
 
 
@@ -88,7 +88,7 @@ class EmbeddedEmbedder:
         self.workers = workers or min(_MOST_WORKERS, os.cpu_count() or 1)
         self._threads = ThreadPoolExecutor(self.workers, "embedding")
         self._loading = threading.Lock()
-        self._loaded: tuple[Pieces, Forward] | None = None
+        self._loaded: tuple[PieceSplitter, Forward] | None = None
 
     @property
     def name(self) -> str:
@@ -143,7 +143,7 @@ class EmbeddedEmbedder:
             raise ModelFailed("The embedding model was closed. Restart Smart Context.") from error
         return await done
 
-    def _load(self) -> tuple[Pieces, Forward]:
+    def _load(self) -> tuple[PieceSplitter, Forward]:
         with self._loading:
             if self._loaded is None:
                 self._loaded = self._loader(self._folder)
@@ -165,7 +165,7 @@ def load(folder: Path) -> tuple[WordPiece, Forward]:
     return WordPiece(vocabulary.split("\n")[:-1]), forward
 
 
-def cut(pieces: Pieces, texts: Sequence[str], first: int = 0) -> list[TokenWindow]:
+def cut(pieces: PieceSplitter, texts: Sequence[str], first: int = 0) -> list[TokenWindow]:
     """The windows of the texts; none for a text without a known piece.
 
     Args:
@@ -178,7 +178,7 @@ def cut(pieces: Pieces, texts: Sequence[str], first: int = 0) -> list[TokenWindo
     ]
 
 
-def _windows(pieces: Pieces, text: str) -> list[list[int]]:
+def _windows(pieces: PieceSplitter, text: str) -> list[list[int]]:
     if len(text) > _MOST_WINDOWS * _WINDOW_CHARACTERS:
         stretches = _spread(text, _WINDOW_CHARACTERS)
         windows = [pieces.ids(stretch)[:_WINDOW] for stretch in stretches]

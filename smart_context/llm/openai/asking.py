@@ -14,11 +14,11 @@ from urllib.parse import urlsplit, urlunsplit
 
 from smart_context.base.config import EndpointSettings
 from smart_context.base.config.endpoints import is_loopback
-from smart_context.llm.estimating import SAMPLES, Parts, factors_by
+from smart_context.llm.estimating import SAMPLES, TokenParts, factors_by
 from smart_context.llm.failures import EndpointFailure, RequestFailed
 from smart_context.llm.openai.connection import EndpointClient, bounded, decoded
 from smart_context.llm.told import (
-    Told,
+    ToldByServer,
     from_listing,
     from_lm_studio,
     from_ollama,
@@ -39,7 +39,7 @@ class ServerInformant:
     def __init__(self, client: EndpointClient) -> None:
         self._client = client
 
-    async def told(self, endpoint: EndpointSettings, /) -> Told:
+    async def told(self, endpoint: EndpointSettings, /) -> ToldByServer:
         """The facts about a model from its server; raises `RequestFailed` if it does not answer."""
         hurried = replace(endpoint, timeout_s=min(endpoint.timeout_s, LONGEST_S))
         listing = await self._asked(hurried, "/models")
@@ -55,7 +55,7 @@ class ServerInformant:
         found = more if more.window is None else replace(more, program=told.program)
         return replace(found, factors=await self._factors(server, found))
 
-    async def _more(self, server: EndpointSettings, told: Told) -> Told:
+    async def _more(self, server: EndpointSettings, told: ToldByServer) -> ToldByServer:
         """The facts from the program's own routes beyond the API."""
         model = server.model
         if told.program == "llama.cpp" and not told.is_in_use:
@@ -68,7 +68,7 @@ class ServerInformant:
             return from_ollama(running, shown, model)
         return told
 
-    async def _factors(self, server: EndpointSettings, told: Told) -> Parts | None:
+    async def _factors(self, server: EndpointSettings, told: ToldByServer) -> TokenParts | None:
         """The factors for the tokenizer of llama.cpp or vLLM."""
         if told.program not in _WITH_TOKENIZER and (told.program or not told.is_in_use):
             return None

@@ -32,7 +32,7 @@ from smart_context.base.asking import is_waited_for
 from smart_context.base.config import EndpointSettings
 from smart_context.base.errors import ModelFailed
 from smart_context.base.text.names import storable, storable_value
-from smart_context.llm.echoes import Echoes, EchoStream
+from smart_context.llm.echoes import RepeatedKeys, RepeatedKeysStream
 from smart_context.llm.estimating import beginning
 from smart_context.llm.failures import (
     AnswerNotUnderstood,
@@ -48,7 +48,7 @@ from smart_context.llm.models import (
     Matrix,
     Piece,
     PromptMessage,
-    Reading,
+    ReadingProgress,
     ToolCall,
     Usage,
     unit_rows,
@@ -247,7 +247,7 @@ class Silence:
         self._patience_s, self._timeout_s = patience_s, timeout_s
         self._clock = clock
         self._heard, self._characters = clock(), 0
-        self._reading: Reading | None = None
+        self._reading: ReadingProgress | None = None
 
     async def next(self, chunks: AsyncIterator[bytes]) -> bytes | None:
         """The next bytes; `None` at the end.
@@ -264,7 +264,7 @@ class Silence:
         except TimeoutError:
             raise self._failed("nothing came", longest_s) from None
 
-    def check(self, characters: int, reading: Reading | None = None) -> None:
+    def check(self, characters: int, reading: ReadingProgress | None = None) -> None:
         """Record the number of characters so far, and the progress of reading the request.
 
         Raises:
@@ -308,7 +308,7 @@ class OpenAIChatModel:
 
     def __init__(self, endpoint: EndpointSettings, client: EndpointClient | None = None) -> None:
         self._endpoint = Endpoint(endpoint, "chat model", client)
-        self._echoes = Echoes([endpoint.api_key])
+        self._echoes = RepeatedKeys([endpoint.api_key])
 
     @property
     def name(self) -> str:
@@ -457,9 +457,9 @@ def _format(wanted: JsonReply) -> Body:
 class _CleanPieces:
     """Removes our key from the pieces of an answer."""
 
-    def __init__(self, echoes: Echoes) -> None:
+    def __init__(self, echoes: RepeatedKeys) -> None:
         self._echoes = echoes
-        self._text, self._reasoning = EchoStream(echoes), EchoStream(echoes)
+        self._text, self._reasoning = RepeatedKeysStream(echoes), RepeatedKeysStream(echoes)
 
     def of(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
         """The pieces, as far as they can be shown."""
@@ -482,7 +482,7 @@ class _CleanPieces:
             yield rest
 
 
-def _clean_calls(calls: Sequence[ToolCall], echoes: Echoes) -> tuple[ToolCall, ...]:
+def _clean_calls(calls: Sequence[ToolCall], echoes: RepeatedKeys) -> tuple[ToolCall, ...]:
     return tuple(
         ToolCall(
             id=echoes.text(call.id),

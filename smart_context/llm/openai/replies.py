@@ -21,8 +21,8 @@ from smart_context.llm.failures import (
     RequestFailed,
     vendor_words,
 )
-from smart_context.llm.models import Completion, Matrix, Piece, Reading, ToolCall, Usage
-from smart_context.llm.thoughts import Thinking, Told, joined, split_thoughts
+from smart_context.llm.models import Completion, Matrix, Piece, ReadingProgress, ToolCall, Usage
+from smart_context.llm.thoughts import SplitPiece, Thinking, joined, split_thoughts
 
 _MOST_CALLS = 128
 _LONGEST_NAME = 200
@@ -31,7 +31,7 @@ _LONGEST_ID = 10_000
 
 
 @dataclass(slots=True)
-class _Call:
+class _StreamedCall:
     id: str
     index: object
     name: str = ""
@@ -42,7 +42,7 @@ class _Call:
 class ToolCalls:
     """Tool calls assembled from fragments, matched by id, or else by index."""
 
-    calls: list[_Call] = field(default_factory=list)
+    calls: list[_StreamedCall] = field(default_factory=list)
 
     def add(self, fragment: Mapping[str, Any]) -> int:
         """Add a fragment; returns the number of characters it added."""
@@ -54,7 +54,7 @@ class ToolCalls:
         call.arguments.append(_arguments(function.get("arguments")))
         return len(call.arguments[-1])
 
-    def _call(self, call_id: str, index: object) -> _Call:
+    def _call(self, call_id: str, index: object) -> _StreamedCall:
         for call in reversed(self.calls):
             if (call_id and call.id == call_id) or (not call_id and call.index == index):
                 return call
@@ -62,7 +62,7 @@ class ToolCalls:
             return self.calls[-1]
         if len(self.calls) == _MOST_CALLS:
             raise AnswerNotUnderstood(f"more than {_MOST_CALLS} tool calls in one answer")
-        self.calls.append(_Call(call_id, index))
+        self.calls.append(_StreamedCall(call_id, index))
         return self.calls[-1]
 
     @property
@@ -94,7 +94,7 @@ _MARKS_OF_A_VECTOR = 40
 MOST_CHARACTERS = 4_000_000
 """The most characters of an answer and its reasoning: a million tokens."""
 
-_NOTHING = Told()
+_NOTHING = SplitPiece()
 _AT_ITS_LIMIT = "length"
 _FILTERED = "content_filter"
 """Reasons for the end of an answer, as in OpenAI's API: the length limit, and a filter."""
@@ -210,7 +210,7 @@ class StreamReader:
     def __init__(self) -> None:
         self.ended = False
         self.characters = 0
-        self.reading: Reading | None = None
+        self.reading: ReadingProgress | None = None
         self._rest = bytearray()
         self._calls = ToolCalls()
         self._thinking = Thinking()
@@ -278,9 +278,9 @@ class StreamReader:
         """The text held back so far, since it may begin a tag."""
         return _piece(self._thinking.rest())
 
-    def _said(self, lines: Sequence[bytes]) -> tuple[list[Told], Exception | None]:
+    def _said(self, lines: Sequence[bytes]) -> tuple[list[SplitPiece], Exception | None]:
         """The content of each line, or of all as one if they are many; and the error, if any."""
-        said: list[Told] = []
+        said: list[SplitPiece] = []
         failure = None
         for line in lines:
             try:
@@ -292,7 +292,7 @@ class StreamReader:
             said = [joined(said)]
         return said, failure
 
-    def _line(self, line: bytes) -> Told:
+    def _line(self, line: bytes) -> SplitPiece:
         """The content of one line."""
         if not line.startswith(b"data:"):
             if not self._saw_event:
@@ -305,9 +305,9 @@ class StreamReader:
             return _NOTHING
         return self._event(_json_object(payload)) if payload else _NOTHING
 
-    def _event(self, event: Mapping[str, Any]) -> Told:
+    def _event(self, event: Mapping[str, Any]) -> SplitPiece:
         self._usage = _usage(event) or self._usage
-        self.reading = Reading.from_dict(event.get("prompt_progress")) or self.reading
+        self.reading = ReadingProgress.from_dict(event.get("prompt_progress")) or self.reading
         choice = _first_choice(event)
         if choice is None:
             return _NOTHING
@@ -319,7 +319,7 @@ class StreamReader:
             return _NOTHING
         for call in _objects(delta.get("tool_calls")):
             self.characters += self._calls.add(call)
-        told = Told(thoughts=_reasoning(delta)).then(self._thinking.split(_text(delta)))
+        told = SplitPiece(thoughts=_reasoning(delta)).then(self._thinking.split(_text(delta)))
         self.characters += len(told.thoughts) + len(told.said)
         if self.characters > MOST_CHARACTERS:
             raise RequestFailed(EndpointFailure(trouble="endless"))
@@ -336,7 +336,7 @@ def _usage(answer: Mapping[str, Any]) -> Usage | None:
     return replace(usage, cached_tokens=known) if is_told else usage
 
 
-def _piece(told: Told) -> Piece:
+def _piece(told: SplitPiece) -> Piece:
     return Piece(text=told.said, reasoning=told.thoughts, takes_back=told.takes_back)
 
 

@@ -16,7 +16,7 @@ from smart_context.llm.openai.asking import ServerInformant
 from smart_context.llm.openai.connection import EndpointClient
 from smart_context.llm.openai.models import Endpoint, OpenAIChatModel, OpenAIEmbedder
 from smart_context.llm.providers import context_window
-from smart_context.llm.told import Told
+from smart_context.llm.told import ToldByServer
 
 MOST_MODELS = 2_000
 _LONGEST_ID = 500
@@ -107,7 +107,7 @@ async def try_chat_model(endpoint: EndpointSettings) -> Trial:
 
 async def _window(endpoint: EndpointSettings, client: EndpointClient) -> int | None:
     """The tokens of a model's window: as set, as its server tells, or from a table."""
-    told = Told()
+    told = ToldByServer()
     if endpoint.context_window is None:
         with suppress(RequestFailed):
             told = await ServerInformant(client).told(endpoint)

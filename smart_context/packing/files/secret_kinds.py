@@ -35,7 +35,7 @@ def is_example(value: str) -> bool:
     return _examples().search(value) is not None
 
 
-class _Kind(NamedTuple):
+class _SecretKind(NamedTuple):
     """A line of the table, whose head explains the columns."""
 
     what: str
@@ -63,11 +63,11 @@ class _Kind(NamedTuple):
         return self.length != _NOTHING and int(self.length) >= _GATED
 
 
-class _Group(NamedTuple):
+class _KindsTogether(NamedTuple):
     """The kinds that are searched together; each has a group of the pattern, in order."""
 
     pattern: re.Pattern[str]
-    kinds: Sequence[_Kind]
+    kinds: Sequence[_SecretKind]
 
 
 def key_in(text: str) -> str:
@@ -101,8 +101,8 @@ def _meets(must: str, run: str) -> bool:
 
 
 @cache
-def _groups() -> Sequence[_Group]:
-    found: defaultdict[str, list[tuple[_Kind, bool, str]]] = defaultdict(list)
+def _groups() -> Sequence[_KindsTogether]:
+    found: defaultdict[str, list[tuple[_SecretKind, bool, str]]] = defaultdict(list)
     for kind in _kinds():
         for (anchor, after), looks in _looks(kind).items():
             regex = f"(?={after})(?:{'|'.join(looks)}){after}({kind.tail})"
@@ -110,7 +110,7 @@ def _groups() -> Sequence[_Group]:
     return [_group(anchor, kinds) for anchor, kinds in found.items()]
 
 
-def _looks(kind: _Kind) -> dict[tuple[str, str], list[str]]:
+def _looks(kind: _SecretKind) -> dict[tuple[str, str], list[str]]:
     """The look-behinds before the rare character, by its group and the rest of the prefix."""
     found: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for prefix in kind.prefixes.split(" "):
@@ -125,13 +125,13 @@ def _looks(kind: _Kind) -> dict[tuple[str, str], list[str]]:
     return found
 
 
-def _group(anchor: str, kinds: Sequence[tuple[_Kind, bool, str]]) -> _Group:
+def _group(anchor: str, kinds: Sequence[tuple[_SecretKind, bool, str]]) -> _KindsTogether:
     free = [(kind, regex) for kind, is_gated, regex in kinds if not is_gated]
     gated = [(kind, regex) for kind, is_gated, regex in kinds if is_gated]
     behind_gate = "|".join(regex for _, regex in gated)
     ways = [*(regex for _, regex in free), *([f"{_GATE}(?:{behind_gate})"] if gated else [])]
     pattern = re.compile(f"{re.escape(anchor)}(?:{'|'.join(ways)})")
-    return _Group(pattern, [kind for kind, _ in (*free, *gated)])
+    return _KindsTogether(pattern, [kind for kind, _ in (*free, *gated)])
 
 
 @cache
@@ -140,9 +140,9 @@ def _examples() -> re.Pattern[str]:
     return re.compile(f"(?i){_PLACEHOLDER}|{known}")
 
 
-def _kinds() -> Iterator[_Kind]:
+def _kinds() -> Iterator[_SecretKind]:
     for line in _lines("secret_kinds.tsv"):
-        yield _Kind(*line.split("\t"))
+        yield _SecretKind(*line.split("\t"))
 
 
 def _lines(name: str) -> Iterator[str]:

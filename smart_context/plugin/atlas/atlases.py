@@ -35,13 +35,13 @@ from smart_context.plugin.choices.sidecars import document_names, read_sidecar
 from smart_context.relevance.kept_rows import KeptRows
 from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.storage.ports import Storage
-from smart_context.topics.atlas.account import Span, account
+from smart_context.topics.atlas.account import TimeSpan, account
 from smart_context.topics.atlas.merging import merged
 from smart_context.topics.atlas.subjects import NO_SUBJECTS, SUBJECTS, Subjects
 from smart_context.topics.atlas.values import (
-    Archive,
     ChatEntry,
     ChatTopic,
+    StoredAtlas,
     chat_topics_of,
     from_document,
     to_document,
@@ -157,7 +157,7 @@ class PersonsAtlas:
 
     rows: Sequence[ChatRow] = ()
     # the atlas, and the entry of each chat; not to be changed
-    archive: Archive = field(default_factory=Archive)
+    archive: StoredAtlas = field(default_factory=StoredAtlas)
     built_at: str = ""  # when it last changed; ISO 8601 in UTC, empty for never
     states: Mapping[ChatId, str] = field(default_factory=dict)  # the revisions that `rows` are of
     unread: int = 0  # the number of changed chats that are not read yet
@@ -166,7 +166,7 @@ class PersonsAtlas:
     told: tuple[int, int] | None = None
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     # the account of all topics, with what it was made from; most calls can reuse it
-    accounted: tuple[Archive, Sequence[ChatRow], tzinfo, JsonObject] | None = None
+    accounted: tuple[StoredAtlas, Sequence[ChatRow], tzinfo, JsonObject] | None = None
 
     @property
     def pending(self) -> int:
@@ -185,7 +185,7 @@ class PersonsAtlas:
         if self.accounted and all(map(operator.is_, self.accounted, made_of)):
             return self.accounted[-1]
         found = account(
-            self.archive, {row.id: row.title for row in self.rows}, span=Span(), zone=zone
+            self.archive, {row.id: row.title for row in self.rows}, span=TimeSpan(), zone=zone
         )
         self.accounted = (*made_of, found)
         return found
@@ -255,7 +255,7 @@ class Atlases:
             document = None
         atlas = await asyncio.to_thread(from_document, document)
         built_at = document.get("built_at") if document else ""
-        mine.archive = Archive(atlas=atlas, chats=entries)
+        mine.archive = StoredAtlas(atlas=atlas, chats=entries)
         known = {key for topic in atlas.topics for key in topic.members}
         mine.merged_of = {
             chat_id: entry
@@ -274,7 +274,7 @@ class Atlases:
         states: Mapping[ChatId, str],
     ) -> None:
         entries = {id_: entry for id_, entry in mine.archive.chats.items() if id_ not in gone}
-        mine.archive = Archive(atlas=mine.archive.atlas, chats=entries)
+        mine.archive = StoredAtlas(atlas=mine.archive.atlas, chats=entries)
         mine.unread = sum(row.id not in entries for row in changed)
         removed: Iterable[ChatId] = gone
         due = 2 * len(entries)
@@ -283,7 +283,7 @@ class Atlases:
             found = await self._entries(person, batch, states)
             mine.unread -= sum(chat_id not in entries for chat_id in found)
             entries = {**entries, **found}
-            mine.archive = Archive(atlas=mine.archive.atlas, chats=entries)
+            mine.archive = StoredAtlas(atlas=mine.archive.atlas, chats=entries)
             await asyncio.to_thread(self._kept.write, person, found, removed)
             removed = ()
             if len(entries) >= due and mine.unread:  # show a large archive before all of it is read
@@ -381,7 +381,7 @@ class Atlases:
             mine.merged_of = chats
         if atlas != before.atlas:
             mine.built_at = utc_stamp()
-            mine.archive = Archive(atlas=atlas, chats=chats)
+            mine.archive = StoredAtlas(atlas=atlas, chats=chats)
             document = to_document(atlas) | {"built_at": mine.built_at}
             try:
                 await asyncio.to_thread(

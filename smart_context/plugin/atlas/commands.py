@@ -32,8 +32,8 @@ from smart_context.plugin.atlas.atlases import Atlases, PersonsAtlas
 from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.relevance.vectors.warm import message_key
 from smart_context.storage.ports import Chats
-from smart_context.topics.atlas.account import Span, account, found_topics, places_in
-from smart_context.topics.atlas.values import Topic
+from smart_context.topics.atlas.account import TimeSpan, account, found_topics, places_in
+from smart_context.topics.atlas.values import AtlasTopic
 
 FIRST_AFTER_S = 5.0
 """Delay of background work after the start; a command that ends sooner leaves it to a server."""
@@ -264,7 +264,7 @@ class AtlasCommands:
         """
         mine = await self._current(person, wait=False)
         topic = _topic(mine, topic_id)
-        places = await asyncio.to_thread(_newest_first, mine, topic, Span())
+        places = await asyncio.to_thread(_newest_first, mine, topic, TimeSpan())
         found = await self._messages(places)
         return topic.label, [(chat_id, message.id) for chat_id, message in found]
 
@@ -329,7 +329,7 @@ class AtlasCommands:
         return await asyncio.to_thread(order)
 
 
-def span_of(since: str, until: str, zone: tzinfo = UTC) -> Span:
+def span_of(since: str, until: str, zone: tzinfo = UTC) -> TimeSpan:
     """The time span between two ISO dates or times, in seconds; a date means its whole day.
 
     Args:
@@ -352,7 +352,7 @@ def span_of(since: str, until: str, zone: tzinfo = UTC) -> Span:
             moment = _end_of_day(moment.astimezone(zone))
         # messages' times are also kept in whole seconds
         ends.append(None if moment is None else math.floor(moment.timestamp()))
-    return Span(since=ends[0], until=ends[1])
+    return TimeSpan(since=ends[0], until=ends[1])
 
 
 def _end_of_day(moment: datetime) -> datetime:
@@ -360,7 +360,7 @@ def _end_of_day(moment: datetime) -> datetime:
     return moment.replace(hour=23, minute=59, second=59, fold=1)
 
 
-def _topic(mine: PersonsAtlas, topic_id: str) -> Topic:
+def _topic(mine: PersonsAtlas, topic_id: str) -> AtlasTopic:
     topic = next((t for t in mine.archive.atlas.topics if t.id == topic_id), None)
     if topic is None:
         raise CommandFailed(
@@ -369,7 +369,9 @@ def _topic(mine: PersonsAtlas, topic_id: str) -> Topic:
     return topic
 
 
-def _newest_first(mine: PersonsAtlas, topic: Topic, span: Span) -> list[tuple[ChatId, int]]:
+def _newest_first(
+    mine: PersonsAtlas, topic: AtlasTopic, span: TimeSpan
+) -> list[tuple[ChatId, int]]:
     """The messages of a topic, each as its chat and place there; those without a time come last."""
     titles = mine.titles()
     found: dict[ChatId, set[int]] = defaultdict(set)

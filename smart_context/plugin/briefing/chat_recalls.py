@@ -10,7 +10,7 @@ from smart_context.base.errors import CommandFailed, InvalidParams
 from smart_context.base.values import CountTokens, JsonObject, PersonId
 from smart_context.chat.ids import new_message_id
 from smart_context.chat.messages import ChatId
-from smart_context.host.access import Names, Owned
+from smart_context.host.access import NamesOwned, Owned
 from smart_context.host.commands.registry import Caller
 from smart_context.plugin.briefing.recall_prompt import (
     RecallContent,
@@ -18,7 +18,11 @@ from smart_context.plugin.briefing.recall_prompt import (
     RecallsPrompt,
     recalls_prompt,
 )
-from smart_context.plugin.briefing.recall_sources import Found, RecalledMessages, RecallSources
+from smart_context.plugin.briefing.recall_sources import (
+    RecalledMessages,
+    RecallSources,
+    SourceContent,
+)
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import LONGEST_LABEL, FilterState, Recall
 from smart_context.plugin.notes.context_documents import ContextChanges
@@ -39,10 +43,10 @@ def _chats_of(messages: list[Any]) -> Iterable[Owned]:
     return [Owned("chat", chat_id) for chat_id in named if isinstance(chat_id, str)]
 
 
-NamesChat = Names(lambda chat_id: [Owned("chat", chat_id)])
+NamesChat = NamesOwned(lambda chat_id: [Owned("chat", chat_id)])
 """Marks a parameter that is another chat's id."""
 
-NamesMessages = Names(_chats_of)
+NamesMessages = NamesOwned(_chats_of)
 """Marks a parameter that lists messages of other chats."""
 
 
@@ -158,7 +162,7 @@ class ChatRecalls:
 
     async def _found(
         self, chat_id: ChatId, source: Mapping[str, Any], person: PersonId, max_tokens: int
-    ) -> Found:
+    ) -> SourceContent:
         match source:
             case {"from_chat": str(named), **rest}:
                 return await self.sources.of_chat(named, rest.get("topics"), person, max_tokens)

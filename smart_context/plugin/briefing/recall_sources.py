@@ -46,7 +46,7 @@ class RecalledChat:
         return tuple({unit.reference: unit for unit in self.units.values()}.values())
 
 
-class _Source(NamedTuple):
+class _RecallSource(NamedTuple):
     """The source of a chat's recalled messages, to tell if they have changed."""
 
     messages: tuple[Message, ...]
@@ -62,7 +62,7 @@ class RecalledMessages:
     sidecars: Sidecars
     access: Access
     logger: logging.Logger
-    _made: LRUCache[ChatId, tuple[_Source, RecalledChat]] = field(
+    _made: LRUCache[ChatId, tuple[_RecallSource, RecalledChat]] = field(
         init=False, default_factory=partial(LRUCache, MAX_CHATS)
     )
 
@@ -103,7 +103,7 @@ class RecalledMessages:
         except SmartContextError as error:
             self.logger.warning("the chat %s can't be recalled: %s", chat_id, error)
             return None
-        source = _Source(messages, title_from(others.get("title"), messages), hidden)
+        source = _RecallSource(messages, title_from(others.get("title"), messages), hidden)
         made = self._made.get(chat_id)
         if made is None or made[0] != source:
             units = await asyncio.to_thread(_units, chat_id, source)
@@ -111,7 +111,7 @@ class RecalledMessages:
         return made[1]
 
 
-def _units(chat_id: ChatId, source: _Source) -> dict[MessageId, RecalledMessage]:
+def _units(chat_id: ChatId, source: _RecallSource) -> dict[MessageId, RecalledMessage]:
     messages, title, hidden = source
     units: dict[MessageId, RecalledMessage] = {}
     at = ""
@@ -168,7 +168,7 @@ _PER_MESSAGE = 16
 """The approximate number of tokens of the marks around a recalled message."""
 
 
-class Found(NamedTuple):
+class SourceContent(NamedTuple):
     """The messages of a source."""
 
     label: str
@@ -193,7 +193,7 @@ class RecallSources:
 
     async def of_chat(
         self, chat_id: str, topics: Sequence[str] | None, person: PersonId, max_tokens: int
-    ) -> Found:
+    ) -> SourceContent:
         """The messages of a chat, newest first; with topics, those about them, best first.
 
         Raises:
@@ -211,7 +211,7 @@ class RecallSources:
 
     async def of_messages(
         self, named: Sequence[Mapping[str, Any]], person: PersonId, max_tokens: int
-    ) -> Found:
+    ) -> SourceContent:
         """Messages that were named one by one, in the order named.
 
         Raises:
@@ -238,7 +238,7 @@ class RecallSources:
 
     async def of_query(
         self, query: str, person: PersonId, max_tokens: int, *, into: ChatId
-    ) -> Found:
+    ) -> SourceContent:
         """The messages of all other chats about a query.
 
         Raises:
@@ -249,7 +249,7 @@ class RecallSources:
 
     async def of_topic(
         self, topic_id: str, person: PersonId, max_tokens: int, *, into: ChatId
-    ) -> Found:
+    ) -> SourceContent:
         """The messages of a topic of all chats: those closest to its label, then the newest.
 
         Raises:
@@ -263,7 +263,7 @@ class RecallSources:
 
     async def _best_of(
         self, label: str, ranked: Sequence[tuple[ChatId, MessageId]], person: PersonId, most: int
-    ) -> Found:
+    ) -> SourceContent:
         """The found messages that can be recalled, as many as may fit."""
         chats: dict[ChatId, RecalledChat | None] = {}
         units: dict[RecalledMessage, None] = {}
@@ -280,9 +280,13 @@ class RecallSources:
             elif unit not in units:
                 units[unit] = None
                 left -= await asyncio.to_thread(self._tokens, unit)
-        return _checked(Found(label, tuple(unit.reference for unit in units), len(ranked) - gone))
+        return _checked(
+            SourceContent(label, tuple(unit.reference for unit in units), len(ranked) - gone)
+        )
 
-    def _found(self, label: str, units: Iterable[RecalledMessage], max_tokens: int) -> Found:
+    def _found(
+        self, label: str, units: Iterable[RecalledMessage], max_tokens: int
+    ) -> SourceContent:
         references: list[Reference] = []
         left, count = max_tokens * _SPARE, 0
         for unit in units:
@@ -290,7 +294,7 @@ class RecallSources:
             if left > 0 and len(references) < MOST_REFERENCES:
                 references.append(unit.reference)
                 left -= self._tokens(unit)
-        return _checked(Found(label, tuple(references), count))
+        return _checked(SourceContent(label, tuple(references), count))
 
     def _tokens(self, unit: RecalledMessage) -> int:
         return self.count_tokens(unit.text) + _PER_MESSAGE
@@ -325,7 +329,7 @@ class RecallSources:
         return [message_id for _, _, message_id in sorted(rows)]
 
 
-def _checked(found: Found) -> Found:
+def _checked(found: SourceContent) -> SourceContent:
     if not found.references:
         raise CommandFailed(f"Nothing was found about {found.label!r} that could be recalled.")
     return found

@@ -31,10 +31,10 @@ from smart_context.plugin.forecast.rows import all_rows, rows_by_id
 from smart_context.plugin.selection.decision import ChatView, Decision
 from smart_context.plugin.selection.documents import status
 from smart_context.plugin.selection.last_request import (
-    Head,
     LastRequest,
-    Next,
-    Shared,
+    NextRequest,
+    RequestHead,
+    SharedTokens,
     cost_document,
     shared_beginning,
 )
@@ -103,10 +103,10 @@ class RequestCosts:
         return cost, request.reread_because(last) if last else ""
 
     def _shared(
-        self, forecast: Forecast, request: Next, last: LastRequest | None, question: Message
-    ) -> Shared:
+        self, forecast: Forecast, request: NextRequest, last: LastRequest | None, question: Message
+    ) -> SharedTokens:
         if last is None:
-            return Shared()
+            return SharedTokens()
         shared = request.shared(last)
         place = shared.place
         if request.head != last.head or place >= len(last.sent):
@@ -124,8 +124,8 @@ class RequestCosts:
         return shared._replace(unchanged=shared.unchanged + more)
 
 
-def _next(forecast: Forecast, head: Head, is_in: NDArray[np.bool_]) -> Next:
-    return Next(
+def _next(forecast: Forecast, head: RequestHead, is_in: NDArray[np.bool_]) -> NextRequest:
+    return NextRequest(
         head=head,
         ids=tuple(compress(forecast.decision.selection.reasons.ids, is_in.tolist())),
         tokens=forecast.costs.tokens[is_in].tolist(),

@@ -38,7 +38,7 @@ from smart_context.plugin.forecast.plan import TurnPlan
 from smart_context.plugin.notes.context_prompt import appended
 from smart_context.plugin.selection.chat_filter import ChatFilter, with_selection
 from smart_context.plugin.selection.decision import ChatView, Decision
-from smart_context.plugin.selection.last_request import Head, head_of
+from smart_context.plugin.selection.last_request import RequestHead, head_of
 from smart_context.plugin.selection.selector import ContextSelector, kept_of_chats
 from smart_context.relevance.reasons import Reason, ReasonKind
 from smart_context.storage.ports import Chats
@@ -148,7 +148,7 @@ class Forecast:
         before = appended(self._own_system or plan.added.before, plan.system)
         return plan.briefing.parts(count_tokens, before, plan.added.tools_prompt)
 
-    def head(self, plan: TurnPlan, count_tokens: CountTokens) -> Head:
+    def head(self, plan: TurnPlan, count_tokens: CountTokens) -> RequestHead:
         """The head of the request: its parts before the messages."""
         added = plan.added
         _, *parts = self._system_parts(plan, count_tokens)
@@ -212,7 +212,7 @@ class Forecast:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Kept:
+class _KeptForecast:
     forecast: Forecast
     stored: tuple[Message, ...]
     topics: object
@@ -239,7 +239,7 @@ class Forecasts:
     count_tokens: CountTokens
     as_text: Callable[[], bool]  # True if the model is given calls and results in plain text
     clock: Callable[[], float] = time.monotonic  # a monotonic clock, in seconds
-    _kept: LRUCache[tuple[ChatId, ForecastKey, bool], _Kept] = field(
+    _kept: LRUCache[tuple[ChatId, ForecastKey, bool], _KeptForecast] = field(
         init=False,
         default_factory=lambda: kept_of_chats(MAX_FORECASTS, lambda kept: len(kept.stored)),
     )
@@ -269,7 +269,7 @@ class Forecasts:
             return kept.forecast
         forecast = await self._decide(chat_id, wanted)
         if not forecast.decision.problem:  # otherwise the next try may succeed
-            self._kept[key] = _Kept(forecast, stored, public, sidecar)
+            self._kept[key] = _KeptForecast(forecast, stored, public, sidecar)
         return forecast
 
     async def briefing(

@@ -7,7 +7,7 @@ from smart_context.base.errors import PathRefused
 from smart_context.base.values import CountTokens, JsonObject
 from smart_context.contexts import SmartContext, SmartContexts, Snapshot, Stats
 from smart_context.contexts.render import path_of
-from smart_context.host.access import EVERYBODY, Audience, Names, Owned
+from smart_context.host.access import EVERYBODY, Audience, NamesOwned, Owned
 from smart_context.llm.estimating import estimate
 from smart_context.plugin.notes.context_prompt import (
     MAX_CHARACTERS,
@@ -125,13 +125,13 @@ def _owners(*keys: str) -> Iterable[Owned]:
     return [owner_of(name) for key in keys for name in {key, " ".join(key.split())}]
 
 
-NamesContext = Names(_owners)
+NamesContext = NamesOwned(_owners)
 """Marks a parameter that is a context's key."""
 
-NamesOwnContext = Names(lambda key: [o._replace(only_theirs=True) for o in _owners(key)])
+NamesOwnContext = NamesOwned(lambda key: [o._replace(only_theirs=True) for o in _owners(key)])
 """Marks a context's key for a command that only the context's own person may give."""
 
-NamesContexts = Names(lambda keys: _owners(*keys))
+NamesContexts = NamesOwned(lambda keys: _owners(*keys))
 """Marks a parameter that is a list of contexts' keys."""
 
 

@@ -93,7 +93,7 @@ class FileTools:
     def for_turn(self) -> list[Tool]:
         """The tools of one turn, which count together what it reads."""
         base = os.path.abspath(self.root)  # noqa: PTH100 - links stay, as for the reader
-        reading = _Reading(self, base)
+        reading = _FilesRead(self, base)
         return [
             Tool(
                 name="read_file",
@@ -159,7 +159,7 @@ class FileTools:
 
 
 @dataclass(slots=True)
-class _Reading:
+class _FilesRead:
     """The files that one turn has read, within its limits."""
 
     tools: FileTools

@@ -43,7 +43,7 @@ class TreeRow:
 
 
 @dataclass(slots=True)
-class _Folder:
+class _TreeFolder:
     folders: set[str] = field(default_factory=set)
     files: list[str] = field(default_factory=list)
 
@@ -59,7 +59,7 @@ class NoteTree:
         known = sorted(paths)
         self.paths = [path for path in known if not NOT_TEXT.search(path)]
         self._others = [path for path in known if _ATTACHABLE.search(path)]
-        self._folders: dict[str, _Folder] = {"": _Folder()}
+        self._folders: dict[str, _TreeFolder] = {"": _TreeFolder()}
         self._sizes: Counter[str] = Counter()
         self._folded: list[tuple[str, str]] | None = None
         self._attachable: list[tuple[str, str]] | None = None
@@ -123,7 +123,7 @@ class NoteTree:
     def _add_folder(self, folder: str) -> None:
         child = ""
         while folder not in self._folders:
-            self._folders[folder] = _Folder({child} if child else set())
+            self._folders[folder] = _TreeFolder({child} if child else set())
             child, folder = folder, _parent(folder)
         self._folders[folder].folders.add(child)
 

@@ -53,7 +53,7 @@ MakePlan = Callable[[], Awaitable[TurnPlan]]
 
 
 @dataclass(slots=True, kw_only=True)
-class Answer:
+class ComparedAnswer:
     """One side of a comparison."""
 
     text: str = ""  # the part that has arrived
@@ -76,7 +76,7 @@ class Comparison:
     person: PersonId
     question: Message  # as it is or would be stored
     is_new: bool  # True if the chat does not have the question
-    answers: Mapping[Side, Answer]
+    answers: Mapping[Side, ComparedAnswer]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,7 +199,7 @@ class Comparisons:
         choice: str,
     ) -> JsonObject:
         question, sent = draft
-        left, right = Answer(), Answer()
+        left, right = ComparedAnswer(), ComparedAnswer()
         made = Comparison(
             chat_id=chat_id,
             person=person,
@@ -225,7 +225,7 @@ class Comparisons:
         stored = {m.id: m for m in await self.replays.chats.messages(chat_id)}
         question = stored.get(MessageId(receipt.question))
         answer = stored.get(MessageId(receipt.answer))
-        left = Answer(text=answer.text if answer else "", receipt=receipt)
+        left = ComparedAnswer(text=answer.text if answer else "", receipt=receipt)
         if answer is None:
             left.error = "This answer is no longer shown in the chat."
         model = receipt.models.get("chat", "")
@@ -239,7 +239,7 @@ class Comparisons:
             person=person,
             question=question or Message(id=MessageId(receipt.question), role="user", content=""),
             is_new=False,
-            answers={"left": left, "right": Answer()},
+            answers={"left": left, "right": ComparedAnswer()},
         )
         return await self._run(made, None, asked, choice)
 
@@ -353,7 +353,7 @@ class Comparisons:
             "only_right": [each for each in right if each not in set(left)],
         }
 
-    def _side(self, answer: Answer, texts: Mapping[str, str]) -> JsonObject:
+    def _side(self, answer: ComparedAnswer, texts: Mapping[str, str]) -> JsonObject:
         receipt = answer.receipt
         shown: JsonObject = {
             "text": answer.text,
@@ -368,7 +368,7 @@ class Comparisons:
         return shown
 
 
-def _sent_ids(answer: Answer) -> list[str]:
+def _sent_ids(answer: ComparedAnswer) -> list[str]:
     rows = answer.receipt.rows if answer.receipt else ()
     return [row.id for row in rows if row.is_in and row.kind is not ReasonKind.CURRENT]
 
@@ -378,7 +378,7 @@ def _has(document: JsonObject, message_id: str) -> bool:
 
 
 def _keep(
-    document: JsonObject, found: Comparison, answer: Answer, answer_id: str, now: str
+    document: JsonObject, found: Comparison, answer: ComparedAnswer, answer_id: str, now: str
 ) -> None:
     """Put an answer into its chat, as another version of the chat's answer."""
     if is_of_client(document):

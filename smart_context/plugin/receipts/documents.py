@@ -20,7 +20,7 @@ from smart_context.plugin.receipts.receipt import (
     shown_rounds,
 )
 from smart_context.plugin.receipts.spent import Spent
-from smart_context.plugin.selection.last_request import Shared, cost_document
+from smart_context.plugin.selection.last_request import SharedTokens, cost_document
 from smart_context.relevance.reasons import Reason
 
 ONE_LINE = 200
@@ -78,7 +78,7 @@ def cost_of(receipt: Receipt, prices: Prices) -> CostResult:
     return cost_document(
         sent=known.get("sent", receipt.tokens),
         saved=known.get("saved", receipt.left_out_tokens),
-        shared=Shared(known["unchanged"], known["reread"]),
+        shared=SharedTokens(known["unchanged"], known["reread"]),
         unchanged_of_all=known["unchanged_of_all"],
         price=prices.of(receipt.models.get("chat", "")),
         currency=prices.currency,

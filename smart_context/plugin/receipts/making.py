@@ -38,7 +38,7 @@ from smart_context.plugin.receipts.receipt import (
     stored_rounds,
     tools_in,
 )
-from smart_context.plugin.receipts.spent import Before, spent_tokens, with_costs
+from smart_context.plugin.receipts.spent import BeforeTurn, spent_tokens, with_costs
 from smart_context.plugin.selection.last_request import LastRequest
 from smart_context.plugin.selection.window_budget import absences
 from smart_context.plugin.settings import FilterSettings
@@ -203,7 +203,7 @@ def receipt_of_turn(
     *,
     requests: tuple[SentRequest, SentRequest],
     models: Mapping[str, str],
-    before: Before,
+    before: BeforeTurn,
     count_tokens: CountTokens,
 ) -> tuple[Receipt, LastRequest | None]:
     """The receipt of a finished turn, and its request as the next one's cost needs it.
@@ -225,7 +225,7 @@ def receipt_of_turn(
     return with_costs(made, turn, head, forecast.left_out_tokens, before, count_tokens)
 
 
-def _named(turn: Turn, before: Before, models: Mapping[str, str]) -> dict[str, Any]:
+def _named(turn: Turn, before: BeforeTurn, models: Mapping[str, str]) -> dict[str, Any]:
     """The fields of a receipt that identify its turn, with outcome and models."""
     return {
         "turn": turn.id,
@@ -268,7 +268,7 @@ def receipt_of_passed_on(
     *,
     requests: tuple[SentRequest, SentRequest],
     models: Mapping[str, str],
-    before: Before,
+    before: BeforeTurn,
     count_tokens: CountTokens,
 ) -> tuple[Receipt, None]:
     """The receipt of another program's request that was passed on unchanged.
@@ -292,7 +292,7 @@ def _ended(
     made: Receipt,
     turn: Turn,
     requests: tuple[SentRequest, SentRequest],
-    before: Before,
+    before: BeforeTurn,
     count_tokens: CountTokens,
 ) -> Receipt:
     """A receipt completed with the turn's requests, answer and outcome."""

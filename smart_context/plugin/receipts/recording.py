@@ -27,7 +27,7 @@ from smart_context.plugin.receipts.receipt import (
     sent_request,
     stored_request,
 )
-from smart_context.plugin.receipts.spent import Before
+from smart_context.plugin.receipts.spent import BeforeTurn
 from smart_context.plugin.receipts.stored import MAX_MESSAGES, StoredReceipts
 from smart_context.plugin.selection.decision import ChatView, Decision
 from smart_context.plugin.selection.last_request import LastRequest
@@ -153,7 +153,7 @@ class ReceiptRecorder:
         make = await self._maker(turn, plan)
         previous = await self._request_before(turn.chat_id)
         now = self.clock()
-        before = Before(
+        before = BeforeTurn(
             last=await self.stored.last_request(turn.chat_id),
             cache=self.model.cache(turn.client.model if turn.client else ""),
             asked_at=plan.asked_at if plan else now,

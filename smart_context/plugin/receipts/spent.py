@@ -12,10 +12,10 @@ from smart_context.llm.models import NOTHING_USED, Usage
 from smart_context.llm.offline.responder import NAME as WITHOUT_MODEL
 from smart_context.plugin.receipts.receipt import Receipt, ReceiptRow
 from smart_context.plugin.selection.last_request import (
-    Head,
     LastRequest,
-    Next,
-    Shared,
+    NextRequest,
+    RequestHead,
+    SharedTokens,
     head_from,
 )
 from smart_context.plugin.settings import Cache
@@ -160,7 +160,7 @@ _IN = frozenset(ReasonKind) - OUT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Before:
+class BeforeTurn:
     """The chat's last request before a turn, with the times and the cache of the turn."""
 
     last: LastRequest | None  # the chat's last request; `None` if there is none
@@ -179,7 +179,12 @@ class Before:
 
 
 def with_costs(
-    made: Receipt, turn: Turn, head: Head, saved: int, before: Before, count_tokens: CountTokens
+    made: Receipt,
+    turn: Turn,
+    head: RequestHead,
+    saved: int,
+    before: BeforeTurn,
+    count_tokens: CountTokens,
 ) -> tuple[Receipt, LastRequest | None]:
     """A receipt with its cost and the values for the cost of the next request.
 
@@ -197,7 +202,7 @@ def with_costs(
     current = last_request_of(replace(made, for_next=told))
     if current is None:
         return made, None
-    cached, shared, of_all = before.cached, Shared(), 0
+    cached, shared, of_all = before.cached, SharedTokens(), 0
     if cached:
         shared = _request(made, head, _IN).shared(cached)
         of_all = _request(made, head, _IN | FILTERED).unchanged(cached)[0]
@@ -237,10 +242,10 @@ def _last_request(receipt: Receipt, told: Mapping[str, Any]) -> LastRequest:
     )
 
 
-def _request(receipt: Receipt, head: Head, kinds: frozenset[ReasonKind]) -> Next:
+def _request(receipt: Receipt, head: RequestHead, kinds: frozenset[ReasonKind]) -> NextRequest:
     """The request without its question, as if it had sent the rows of these kinds."""
     rows = _earlier(receipt, kinds)
-    return Next(head=head, ids=[row.id for row in rows], tokens=[row.tokens for row in rows])
+    return NextRequest(head=head, ids=[row.id for row in rows], tokens=[row.tokens for row in rows])
 
 
 def _earlier(receipt: Receipt, kinds: frozenset[ReasonKind]) -> Sequence[ReceiptRow]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from smart_context.base.config.endpoints import Price
 from smart_context.base.results import CostResult
 
-Head = tuple[tuple[str, int], ...]
+RequestHead = tuple[tuple[str, int], ...]
 """The parts of a request before its messages, in order, each as a digest and its tokens.
 
 The tools come first, then the parts of the system prompt; in reverse if the model reads the tools
@@ -23,7 +23,7 @@ after the system prompt.
 """
 
 
-class Shared(NamedTuple):
+class SharedTokens(NamedTuple):
     """Tokens that a request has in common with the previous one."""
 
     unchanged: int = 0  # tokens at the beginning of both
@@ -37,7 +37,7 @@ class LastRequest:
 
     asked_at: float  # the time in seconds since 1970
     model: str
-    head: Head
+    head: RequestHead
     sent: tuple[str, ...]  # the ids of its messages in order: history, question and later ones
     tokens: Mapping[str, int]
 
@@ -52,10 +52,10 @@ class LastRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Next:
+class NextRequest:
     """A request that is about to be sent."""
 
-    head: Head
+    head: RequestHead
     ids: Sequence[str]  # the ids of its messages in order, without the question
     tokens: Sequence[int]
 
@@ -89,17 +89,17 @@ class Next:
             return "an earlier message is no longer sent"
         return "an earlier message is sent that was not"
 
-    def shared(self, last: LastRequest) -> Shared:
+    def shared(self, last: LastRequest) -> SharedTokens:
         """The tokens that it has in common with the last request."""
         unchanged, place = self.unchanged(last)
         rest = zip(self.tokens[place:], map(last.ids.__contains__, self.ids[place:]), strict=True)
         reread = sum([tokens for tokens, was_sent in rest if was_sent])
         same, known = _same(last.head, self.head), {digest for digest, _ in last.head}
         reread += sum(tokens for digest, tokens in self.head[same:] if digest in known)
-        return Shared(unchanged, reread, place)
+        return SharedTokens(unchanged, reread, place)
 
 
-def head_of(parts: Iterable[tuple[str, int]]) -> Head:
+def head_of(parts: Iterable[tuple[str, int]]) -> RequestHead:
     """The head of a request from its parts before the messages; empty parts are left out.
 
     Args:
@@ -112,7 +112,7 @@ def head_of(parts: Iterable[tuple[str, int]]) -> Head:
     )
 
 
-def head_from(stored: Any) -> Head:
+def head_from(stored: Any) -> RequestHead:
     """The head of a request from its stored form.
 
     Raises:
@@ -126,7 +126,7 @@ def cost_document(
     *,
     sent: int,
     saved: int,
-    shared: Shared,
+    shared: SharedTokens,
     unchanged_of_all: int,
     price: Price | None,
     currency: str,

@@ -34,7 +34,7 @@ PART_OF_CALL = "part of a tool call that stays"
 HALF_A_CALL = "a tool call without its result"
 
 
-class Kept(NamedTuple):
+class KeptMessage(NamedTuple):
     """A message that stays word for word, and why, for users."""
 
     message_id: MessageId
@@ -46,7 +46,7 @@ class Plan:
     """The effect of summing up topics on a chat's messages."""
 
     summed_up: tuple[Message, ...]  # the messages that the summary replaces, oldest first
-    kept: tuple[Kept, ...]  # the others of these topics, oldest first
+    kept: tuple[KeptMessage, ...]  # the others of these topics, oldest first
 
 
 def plan_of(view: ChatView, named: NamedTopics, *, recent: int) -> Plan:
@@ -64,7 +64,7 @@ def plan_of(view: ChatView, named: NamedTopics, *, recent: int) -> Plan:
     sent = {message.id for message in view.history}
     group_of = _groups(messages)
     summed_up: list[Message] = []
-    kept: list[Kept] = []
+    kept: list[KeptMessage] = []
     for place, message in enumerate(messages):
         exchange = group_of.get(place, (place,))
         is_member = message.id in named.ids
@@ -75,7 +75,7 @@ def plan_of(view: ChatView, named: NamedTopics, *, recent: int) -> Plan:
         staying = [messages[each].id in reasons for each in exchange]
         is_sent = any(messages[each].id in sent for each in exchange)
         if any(staying) and is_member:
-            kept.append(Kept(message.id, reasons.get(message.id, PART_OF_CALL)))
+            kept.append(KeptMessage(message.id, reasons.get(message.id, PART_OF_CALL)))
         elif is_sent and not any(staying):
             summed_up.append(message)
     return Plan(summed_up=tuple(summed_up), kept=tuple(kept))

@@ -173,7 +173,7 @@ Renamed = Mapping[MessageId, MessageId]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Belongings:
+class CopiedChoices:
     """Copies the topics, choices and vectors of copied messages to their new chat."""
 
     chats: Chats
@@ -246,7 +246,7 @@ class Splitting:
     chats: Chats
     chat_filter: ChatFilter
     selector: ContextSelector
-    belongings: Belongings
+    belongings: CopiedChoices
 
     async def split(
         self, chat_id: ChatId, topics: list[str], title: str = "", move: bool = False

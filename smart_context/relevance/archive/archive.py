@@ -13,7 +13,7 @@ from smart_context.base.text.languages import main_language
 from smart_context.base.values import PersonId
 from smart_context.chat.messages import PRIVATE, ChatId, without_notices
 from smart_context.relevance.archive.card import ChatCard, card_of
-from smart_context.relevance.archive.ranking import Archive, Ranking, ranked
+from smart_context.relevance.archive.ranking import Ranking, SearchedChats, ranked
 from smart_context.relevance.judge.calibrate import Scale, estimated_scale, known_scale
 from smart_context.relevance.kept_rows import KeptRows
 from smart_context.relevance.vectors.cache import EmbeddingCache
@@ -36,7 +36,7 @@ _AT_ONCE = 64
 _log = logging.getLogger(__name__)
 
 
-class _Known(NamedTuple):
+class _ArchivedChat(NamedTuple):
     revision: str
     card: ChatCard
 
@@ -63,8 +63,8 @@ class ChatArchive:
         self._embeddings = embeddings
         self._scale = scale
         self._kept = _KeptCards(caches, embeddings.model)
-        self._known: dict[ChatId, _Known] = {}
-        self._last: tuple[tuple[_Known, ...], Archive] = ((), Archive((), ()))
+        self._known: dict[ChatId, _ArchivedChat] = {}
+        self._last: tuple[tuple[_ArchivedChat, ...], SearchedChats] = ((), SearchedChats((), ()))
         self._lock = asyncio.Lock()
 
     async def find(self, text: str, person: PersonId, *, without: ChatId) -> Ranking:
@@ -107,7 +107,7 @@ class ChatArchive:
             return await listing.revisions(person)
         return {each.chat_id: each.revision for each in near}
 
-    async def _of(self, revisions: Mapping[ChatId, str]) -> Archive:
+    async def _of(self, revisions: Mapping[ChatId, str]) -> SearchedChats:
         """These chats with their current content."""
         async with self._lock:
             if unknown := revisions.keys() - self._known.keys():
@@ -116,7 +116,7 @@ class ChatArchive:
             known = tuple(self._known[chat] for chat in revisions if chat in self._known)
             if known != self._last[0]:
                 ids = [chat for chat in revisions if chat in self._known]
-                self._last = known, Archive(ids, [each.card for each in known])
+                self._last = known, SearchedChats(ids, [each.card for each in known])
                 self._forget_others(revisions)
             return self._last[1]
 
@@ -137,7 +137,7 @@ class ChatArchive:
                 if card is None:
                     self._known.pop(chat_id, None)
                     continue
-                self._known[chat_id] = _Known(revision, card)
+                self._known[chat_id] = _ArchivedChat(revision, card)
             if self._known[chat_id].card.lacking:
                 waiting.append(chat_id)
             if len(waiting) >= _AT_ONCE:
@@ -159,8 +159,8 @@ class ChatArchive:
     async def _add_vectors(self, chats: Sequence[ChatId]) -> None:
         """Add stored vectors to cards, and store changed cards."""
 
-        def add() -> list[tuple[ChatId, _Known]]:
-            changed: list[tuple[ChatId, _Known]] = []
+        def add() -> list[tuple[ChatId, _ArchivedChat]]:
+            changed: list[tuple[ChatId, _ArchivedChat]] = []
             for chat_id in chats:
                 known = self._known[chat_id]
                 keys, vectors = self._vectors.of(chat_id, self._embeddings.model).read()
@@ -205,24 +205,24 @@ class _KeptCards:
         self._model = model
         self._revisions: dict[ChatId, str] = {}
 
-    def has(self, chat_id: ChatId, known: _Known) -> bool:
+    def has(self, chat_id: ChatId, known: _ArchivedChat) -> bool:
         """True if the card of this revision of the chat was read or written."""
         return self._revisions.get(chat_id) == known.revision
 
-    def read(self, chats: Iterable[ChatId]) -> dict[ChatId, _Known]:
+    def read(self, chats: Iterable[ChatId]) -> dict[ChatId, _ArchivedChat]:
         """The stored cards of these chats; none if the file is missing or damaged."""
-        found: dict[ChatId, _Known] = {}
+        found: dict[ChatId, _ArchivedChat] = {}
         for chat_id, revision, content in self._rows.read(
             "SELECT chat, revision, card FROM cards"
             " WHERE model = ? AND chat IN (SELECT value FROM json_each(?))",
             (self._model, json.dumps([*chats])),
         ):
             with contextlib.suppress(ValueError):
-                found[chat_id] = _Known(revision, ChatCard.unpacked(content))
+                found[chat_id] = _ArchivedChat(revision, ChatCard.unpacked(content))
                 self._revisions[chat_id] = revision
         return found
 
-    def write(self, cards: Sequence[tuple[ChatId, _Known]]) -> None:
+    def write(self, cards: Sequence[tuple[ChatId, _ArchivedChat]]) -> None:
         """Store cards; does nothing if the disk refuses."""
         rows = [
             (chat_id, known.revision, self._model, known.card.packed()) for chat_id, known in cards

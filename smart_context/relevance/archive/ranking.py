@@ -47,7 +47,7 @@ Places = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 
-class FoundMessage(NamedTuple):
+class RankedMessage(NamedTuple):
     """A message of some chat."""
 
     chat_id: ChatId
@@ -57,13 +57,13 @@ class FoundMessage(NamedTuple):
 class Ranking(NamedTuple):
     """The messages that were found."""
 
-    messages: tuple[FoundMessage, ...]  # best first
+    messages: tuple[RankedMessage, ...]  # best first
     # the chats of these with messages without a vector, best first
     lacking: tuple[ChatId, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Archive:
+class SearchedChats:
     """Chats that are searched together."""
 
     chats: Sequence[ChatId]
@@ -132,7 +132,7 @@ class Archive:
 
 
 def ranked(
-    archive: Archive,
+    archive: SearchedChats,
     text: str,
     query: Floats,
     *,
@@ -169,7 +169,12 @@ def ranked(
 
 
 def _scores(
-    archive: Archive, text: str, close: Floats, shares: Floats, around_: Floats, of_chat: Floats
+    archive: SearchedChats,
+    text: str,
+    close: Floats,
+    shares: Floats,
+    around_: Floats,
+    of_chat: Floats,
 ) -> Floats:
     slots = archive.slots
     wide_close, wide_shares = archive.spread(close), archive.spread(shares)
@@ -190,7 +195,7 @@ def _scores(
     return np.asarray(scores, dtype=np.float32)
 
 
-def _shares(archive: Archive, text: str) -> tuple[Floats, Floats, Floats]:
+def _shares(archive: SearchedChats, text: str) -> tuple[Floats, Floats, Floats]:
     """The share of the text's words, rare ones weighing more, in three ranges.
 
     Returns:
@@ -224,7 +229,7 @@ def _largest(values: Matrix) -> Matrix:
     return largest
 
 
-def _best(archive: Archive, scores: Floats) -> Ranking:
+def _best(archive: SearchedChats, scores: Floats) -> Ranking:
     base = _LENGTH * _LONG
     least = base + _OF_BEST * (float(scores.max()) - base)
     count = min(MOST_FOUND, max(1, int((scores >= least).sum())))
@@ -232,7 +237,7 @@ def _best(archive: Archive, scores: Floats) -> Ranking:
     rows = some[np.argsort(-scores[some], kind="stable")]
     places = archive.chat_of[rows]
     messages = tuple(
-        FoundMessage(
+        RankedMessage(
             archive.chats[place],
             archive.cards[place].message_id(row - int(archive.begins[place])),
         )

@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 
 from smart_context.base.disk.files import (
-    Conflict,
+    FileReplaced,
     Signature,
     could_not,
     read_in,
@@ -135,7 +135,7 @@ class ChatFiles:
                     place, content, expected, note, self._shared_sync
                 )
                 return Stored(signature, version)
-            except Conflict:
+            except FileReplaced:
                 newest = self.read(chat_id, read)
                 if newest is not None:
                     base = read.version if read else Version()

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator
 from smart_context.base.disk.files import atomic_write, is_temporary, read_in
 from smart_context.base.disk.folders import Folder, opened
 from smart_context.base.disk.places import Place
-from smart_context.storage.layout import CACHES, FILES, Content, Piece, PieceKind, piece_at
+from smart_context.storage.layout import CACHES, FILES, Content, PieceKind, StoredPiece, piece_at
 
 _DEEPEST = 8
 _ABOUT, _TEXT = ".json", ".txt"
@@ -23,14 +23,14 @@ class FolderContents:
     def __init__(self, memory: Place) -> None:
         self._memory = memory
 
-    def pieces(self) -> list[Piece]:
+    def pieces(self) -> list[StoredPiece]:
         try:
             with opened(self._memory) as folder:
                 return [piece_at(path) for path in sorted(_paths(folder))]
         except FileNotFoundError:
             return []
 
-    def read(self, piece: Piece) -> Content:
+    def read(self, piece: StoredPiece) -> Content:
         place = self._memory / piece.path
         with opened(place.parent) as folder:
             signature, body = read_in(folder, place.name)
@@ -43,7 +43,7 @@ class FolderContents:
             )
         return Content(body=body, written_ns=signature.mtime_ns, about=about or b"", text=text)
 
-    def write(self, piece: Piece, content: Content) -> PieceKind:
+    def write(self, piece: StoredPiece, content: Content) -> PieceKind:
         place = self._memory / piece.path
         if piece.kind == "blob":
             if content.about:

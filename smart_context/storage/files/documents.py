@@ -10,8 +10,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, cast
 
-from smart_context.base.disk.files import Conflict as FileChanged
 from smart_context.base.disk.files import (
+    FileReplaced,
     Signature,
     atomic_write,
     read_file,
@@ -90,7 +90,7 @@ def _replaced(
         if keeps_copy and before is not None:
             _keep_copy(place, before)
         signature = replace_unless_changed(place, encoded(value), before)
-    except FileChanged as error:
+    except FileReplaced as error:
         raise Conflict(str(error)) from error
     return Document(value=dict(value), revision=signature)
 
@@ -99,11 +99,11 @@ def _keep_copy(place: Place, damaged: Signature) -> None:
     """Keep a copy of a damaged file, under another name in the same folder."""
     found = read_file(place, max_bytes=MAX_BYTES)
     if found is None or found[0] != damaged:
-        raise FileChanged(str(place))
+        raise FileReplaced(str(place))
     seconds, rest = divmod(damaged.mtime_ns, 10**9)
     stamp = f"{file_stamp(datetime.fromtimestamp(seconds, UTC))}-{rest:09}"
     copy = place.parent / f"{place.name.removesuffix('.json')}.damaged-{stamp}.json"
-    with contextlib.suppress(FileChanged):  # the copy of an earlier try
+    with contextlib.suppress(FileReplaced):  # the copy of an earlier try
         replace_unless_changed(copy, found[1], None)
     _logger.warning("%s is replaced; as it was, it is kept as %s.", place, copy.name)
 
@@ -151,7 +151,7 @@ class FileVaultDocuments:
         _check_spelling(place)
         try:
             replace_unless_changed(place, _as_file(place, value), None)
-        except FileChanged:
+        except FileReplaced:
             return False
         return True
 

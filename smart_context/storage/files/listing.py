@@ -33,7 +33,7 @@ from smart_context.chat.listed.search import (
 )
 from smart_context.chat.messages import ChatId
 from smart_context.storage.files.chat_files import Stored
-from smart_context.storage.ports import Faults
+from smart_context.storage.ports import StorageFaults
 
 INDEX_NAME = ".index.json"
 """The rows on disk: a cache, rebuilt when it is damaged or missing."""
@@ -75,7 +75,7 @@ class FileList:
     async def nearest(self, *asked: object) -> None:
         """`None`: this storage can't search by vectors."""
 
-    async def faults(self) -> Faults:
+    async def faults(self) -> StorageFaults:
         rows = await self._all()
         return await run_uncancelled(lambda: self._faults(rows))
 
@@ -92,7 +92,7 @@ class FileList:
         async with self._lock:
             return await run_uncancelled(self._rows)
 
-    def _faults(self, rows: Sequence[ChatRow]) -> Faults:
+    def _faults(self, rows: Sequence[ChatRow]) -> StorageFaults:
         unreadable: list[tuple[ChatId, str]] = []
         for row in rows:
             try:
@@ -100,7 +100,7 @@ class FileList:
             except OSError as error:
                 unreadable.append((row.id, str(error)))
         set_aside = [name for name in names_inside(self._folder) if ".damaged" in name]
-        return Faults(unreadable, set_aside)
+        return StorageFaults(unreadable, set_aside)
 
     def _rows(self) -> list[ChatRow]:
         return in_order(self._current())

@@ -38,7 +38,7 @@ class FileLogs:
     def __init__(self, folder: Path | Place) -> None:
         self._folder = folder_of(folder)
         self._locks: WeakValueDictionary[Place, asyncio.Lock] = WeakValueDictionary()
-        self._counts = _Counts()
+        self._counts = _LineCounts()
 
     def beside(self, chat_id: ChatId, name: str, limits: Limits) -> "FileLog":
         place = self._folder / sidecar_name(check_chat_id(chat_id), f"{name}.jsonl")
@@ -62,7 +62,7 @@ class FileLog:
     """
 
     def __init__(
-        self, place: Place, lock: asyncio.Lock, counts: "_Counts", limits: Limits | None = None
+        self, place: Place, lock: asyncio.Lock, counts: "_LineCounts", limits: Limits | None = None
     ) -> None:
         self._place = place
         self._lock = lock
@@ -133,7 +133,7 @@ class FileLog:
         return [line for line in whole.split(b"\n") if line.strip()], place + len(whole)
 
 
-class _Counts:
+class _LineCounts:
     """Remembers the number of lines of logs for their size, so that long ones are read once."""
 
     def __init__(self) -> None:

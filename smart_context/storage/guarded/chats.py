@@ -27,9 +27,9 @@ from smart_context.storage.ports import (
     ChatList,
     Chats,
     ChatTrash,
-    Faults,
     Floats,
     NearMessage,
+    StorageFaults,
 )
 
 NOT_THEIRS = "Only the person whose chat it is can do this."
@@ -57,7 +57,7 @@ class PersonalList:
     ) -> list[NearMessage] | None:
         return await self._inner.nearest(_checked(person), model, query, limit, without)
 
-    async def faults(self) -> Faults:
+    async def faults(self) -> StorageFaults:
         return await self._inner.faults()
 
 

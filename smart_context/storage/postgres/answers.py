@@ -94,7 +94,7 @@ class PostgresAnswers:
         self._keeper.close()
 
 
-class Claim:
+class DatabaseClaim:
     """The claim of one writer on the answer of one chat."""
 
     def __init__(self, database: Database, place: int, writer: str) -> None:
@@ -130,7 +130,7 @@ class Claim:
         self._database.run(count(statement, self._of))
 
 
-def _claimed(database: Database, chat: ChatId, writer: str) -> tuple[Claim, Arrived | None]:
+def _claimed(database: Database, chat: ChatId, writer: str) -> tuple[DatabaseClaim, Arrived | None]:
     def work(connection: Connection) -> tuple[int, bytes]:
         place = found_place(connection, chat) or locked_place(connection, chat)
         found = connection.execute(_CLAIM, {"chat": place, "writer": writer}).fetchone()
@@ -139,13 +139,13 @@ def _claimed(database: Database, chat: ChatId, writer: str) -> tuple[Claim, Arri
         return place, found[0]
 
     place, journal = database.run(work)
-    return Claim(database, place, writer), parse_journal(journal)
+    return DatabaseClaim(database, place, writer), parse_journal(journal)
 
 
 class TakenOver:
     """A claimed journal that its process left behind; satisfies `InterruptedAnswer`."""
 
-    def __init__(self, claim: Claim, arrived: Arrived | None) -> None:
+    def __init__(self, claim: DatabaseClaim, arrived: Arrived | None) -> None:
         self._claim = claim
         self.arrived = arrived
 
@@ -174,7 +174,7 @@ class PostgresJournal:
         self._chat = chat
         self._writer = secrets.token_hex(8)
         self._head = journal_head(message_id)
-        self._claim: Claim | None = None
+        self._claim: DatabaseClaim | None = None
         self._unwritten: list[bytes] = []
         self._has_begun = False
         self._end = ""

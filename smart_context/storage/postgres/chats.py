@@ -33,7 +33,7 @@ from smart_context.storage.names import (
     not_in_trash,
     parsed_deletion,
 )
-from smart_context.storage.ports import Faults, Floats, NearMessage
+from smart_context.storage.ports import Floats, NearMessage, StorageFaults
 from smart_context.storage.postgres.database import Database, count, locked_place, row, rows
 from smart_context.storage.postgres.listening import Changes, Listener, tell_others
 from smart_context.storage.postgres.rows import StoredChat, read_chat, storable, write_chat
@@ -129,9 +129,9 @@ class PostgresList:
         """The messages that are nearest in meaning, by pgvector; `None` where that is missing."""
         return await self._meanings.nearest(person, storable(model), query, limit, without)
 
-    async def faults(self) -> Faults:
+    async def faults(self) -> StorageFaults:
         """No faults: everything in the database can be read."""
-        return Faults((), ())
+        return StorageFaults((), ())
 
 
 def _row(chat: str, title: str, *rest: Any) -> ChatRow:

@@ -11,8 +11,8 @@ from smart_context.storage.layout import (
     FILES,
     TRASH,
     Content,
-    Piece,
     PieceKind,
+    StoredPiece,
     joined,
     lines_of,
     piece_at,
@@ -99,20 +99,20 @@ class DatabaseContents:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def pieces(self) -> list[Piece]:
-        def work(connection: Connection) -> list[Piece]:
+    def pieces(self) -> list[StoredPiece]:
+        def work(connection: Connection) -> list[StoredPiece]:
             beside = [_path(*row) for row in connection.execute(_BESIDE)]
             of_vault = [path for (path,) in connection.execute(_OF_VAULT, (FILES,))]
             others = connection.execute("SELECT path FROM other_file")
             known = [piece_at(path) for path in (*beside, *of_vault)]
-            return [*known, *(Piece(path=path, kind="other") for (path,) in others)]
+            return [*known, *(StoredPiece(path=path, kind="other") for (path,) in others)]
 
         return sorted(self._database.run(work), key=lambda piece: piece.path)
 
-    def read(self, piece: Piece) -> Content:
+    def read(self, piece: StoredPiece) -> Content:
         return self._database.run(lambda c: _read(c, piece), patience_s=_PATIENCE_S)
 
-    def write(self, piece: Piece, content: Content) -> PieceKind:
+    def write(self, piece: StoredPiece, content: Content) -> PieceKind:
         return self._database.run(lambda c: _write(c, piece, content), patience_s=_PATIENCE_S)
 
     def identity(self) -> Hashable:
@@ -127,7 +127,7 @@ def _path(chat: str, deletion: str, suffix: str) -> str:
     return f"{TRASH}/{deletion}/{chat}.{suffix}" if deletion else f"{chat}.{suffix}"
 
 
-def _read(connection: Connection, piece: Piece) -> Content:
+def _read(connection: Connection, piece: StoredPiece) -> Content:
     if piece.kind == "chat":
         return _read_chat(connection, piece)
     if piece.kind == "blob":
@@ -140,7 +140,7 @@ def _read(connection: Connection, piece: Piece) -> Content:
     return Content(body=_read_vectors(connection, piece, asked["chat"]))
 
 
-def _read_chat(connection: Connection, piece: Piece) -> Content:
+def _read_chat(connection: Connection, piece: StoredPiece) -> Content:
     stored = read_chat(connection, piece.chat, deletion=piece.deletion)
     assert stored is not None  # noqa: S101 - it was listed
     values = connection.execute(
@@ -172,7 +172,7 @@ def _read_blob(connection: Connection, key: str) -> Content:
     return Content(body=body, about=about, text=text, written_ns=written_ns)
 
 
-def _read_vectors(connection: Connection, piece: Piece, chat: int) -> bytes:
+def _read_vectors(connection: Connection, piece: StoredPiece, chat: int) -> bytes:
     adds = piece.kind == "added vectors"
     head = connection.execute("SELECT model, width FROM vectors WHERE chat = %s", (chat,))
     found = head.fetchone()
@@ -203,12 +203,12 @@ def _lines(connection: Connection, asked: dict[str, Any]) -> Sequence[bytes]:
     return [line for (line,) in found]
 
 
-def _asked(connection: Connection, piece: Piece) -> dict[str, Any]:
+def _asked(connection: Connection, piece: StoredPiece) -> dict[str, Any]:
     chat = _chat(connection, piece) if piece.chat else None
     return {"chat": chat, "name": piece.name, "of": piece.of, "path": piece.path}
 
 
-def _chat(connection: Connection, piece: Piece) -> int:
+def _chat(connection: Connection, piece: StoredPiece) -> int:
     """The row of a piece's chat, made where it is missing."""
     deleted_at = parsed_deletion(piece.deletion)[1] if piece.deletion else ""
     connection.execute(
@@ -229,7 +229,7 @@ def _one(connection: Connection, statement: str, asked: dict[str, Any]) -> Any:
     return found[0]
 
 
-def _write(connection: Connection, piece: Piece, content: Content) -> PieceKind:
+def _write(connection: Connection, piece: StoredPiece, content: Content) -> PieceKind:
     if piece.kind == "chat":
         version = raw_version(content.body)
         number = _chat(connection, piece)
@@ -254,7 +254,7 @@ def _write(connection: Connection, piece: Piece, content: Content) -> PieceKind:
     return kind
 
 
-def _write_vectors(connection: Connection, piece: Piece, body: bytes, chat: int) -> bool:
+def _write_vectors(connection: Connection, piece: StoredPiece, body: bytes, chat: int) -> bool:
     """Write vectors; false if the chat has vectors of another model."""
     adds = piece.kind == "added vectors"
     head, keys, rows = _parsed(body, adds=adds)

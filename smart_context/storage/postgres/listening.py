@@ -18,7 +18,7 @@ from smart_context.base.errors import StoreFailed
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId
 from smart_context.storage.listeners import ReportedChanges
-from smart_context.storage.outbox import ConnectionLog, Outbox
+from smart_context.storage.outbox import ConnectionLog, MessageOutbox
 from smart_context.storage.ports import ProcessListener
 from smart_context.storage.postgres.database import (
     ANSWER_S,
@@ -191,7 +191,7 @@ class PostgresEvents:
     def __init__(self, database: Database, listener: Listener) -> None:
         self._database = database
         self._listener = listener
-        self._outbox = Outbox()
+        self._outbox = MessageOutbox()
         self._read_to: int | None = None
 
     def send(self, message: JsonObject) -> None:

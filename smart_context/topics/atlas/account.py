@@ -15,12 +15,12 @@ from smart_context.chat.messages import ChatId
 from smart_context.llm.models import Matrix
 from smart_context.topics.atlas.values import (
     NO_TIME,
-    Archive,
+    AtlasTopic,
     ChatTopic,
     Hashes,
     Places,
     Seconds,
-    Topic,
+    StoredAtlas,
 )
 from smart_context.topics.clusters.units import at_unit_length
 
@@ -41,7 +41,7 @@ def hashes_of(found: Iterable[str]) -> Hashes:
     return np.array([zlib.crc32(w.encode("utf-8", "surrogatepass")) for w in found], np.uint32)
 
 
-def found_topics(archive: Archive, query: str, vector: Matrix) -> list[str]:
+def found_topics(archive: StoredAtlas, query: str, vector: Matrix) -> list[str]:
     """The ids of the topics that fit a query by its words or its meaning, best first.
 
     Args:
@@ -63,7 +63,7 @@ def found_topics(archive: Archive, query: str, vector: Matrix) -> list[str]:
     return [topics[n].id for n in order if fits[n]]
 
 
-def _members(archive: Archive, topic: Topic) -> list[ChatTopic]:
+def _members(archive: StoredAtlas, topic: AtlasTopic) -> list[ChatTopic]:
     return [archive.chat_topics[key] for key in topic.members if key in archive.chat_topics]
 
 
@@ -82,12 +82,12 @@ def _share_said(members: Sequence[ChatTopic], hashes: Hashes) -> float:
     return max((float(np.isin(hashes, each.words).mean()) for each in members), default=0.0)
 
 
-def _share_in_label(topic: Topic, wanted: set[str]) -> float:
+def _share_in_label(topic: AtlasTopic, wanted: set[str]) -> float:
     return len(wanted & set(words(topic.label))) / len(wanted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class TimeSpan:
     """A span of time, both ends included."""
 
     since: int | None = None  # seconds since 1970; `None` is no limit
@@ -111,7 +111,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _CountedTopic:
     """A chat topic with those of its messages that are counted."""
 
     topic: ChatTopic
@@ -119,7 +119,7 @@ class _Part:
     times: Seconds
 
 
-def places_in(archive: Archive, topic: ChatTopic, span: Span) -> Places:
+def places_in(archive: StoredAtlas, topic: ChatTopic, span: TimeSpan) -> Places:
     """The messages of a chat topic in a span of time, by their places in the chat."""
     if not span.is_limited:
         return topic.places
@@ -128,10 +128,10 @@ def places_in(archive: Archive, topic: ChatTopic, span: Span) -> Places:
 
 
 def account(
-    archive: Archive,
+    archive: StoredAtlas,
     titles: Mapping[ChatId, str],
     *,
-    span: Span,
+    span: TimeSpan,
     zone: tzinfo = UTC,
     chosen: Sequence[str] | None = None,
     limit: int | None = None,
@@ -176,7 +176,9 @@ def account(
     }
 
 
-def _parts(archive: Archive, topic: Topic, titles: Mapping[ChatId, str], span: Span) -> list[_Part]:
+def _parts(
+    archive: StoredAtlas, topic: AtlasTopic, titles: Mapping[ChatId, str], span: TimeSpan
+) -> list[_CountedTopic]:
     found = []
     for key in topic.members:
         chat_topic = archive.chat_topics.get(key)
@@ -184,11 +186,11 @@ def _parts(archive: Archive, topic: Topic, titles: Mapping[ChatId, str], span: S
             continue
         places = places_in(archive, chat_topic, span)
         if len(places):
-            found.append(_Part(chat_topic, places, archive.chats[key[0]].times[places]))
+            found.append(_CountedTopic(chat_topic, places, archive.chats[key[0]].times[places]))
     return found
 
 
-def _count(parts: Iterable[_Part]) -> int:
+def _count(parts: Iterable[_CountedTopic]) -> int:
     """The number of distinct messages."""
     of_chat: dict[ChatId, list[Places]] = defaultdict(list)
     for part in parts:
@@ -199,14 +201,14 @@ def _count(parts: Iterable[_Part]) -> int:
     )
 
 
-def _numbers(parts: Sequence[_Part]) -> JsonObject:
+def _numbers(parts: Sequence[_CountedTopic]) -> JsonObject:
     chats = {part.topic.key[0] for part in parts}
     return {"chats": len(chats), "messages": _count(parts)}
 
 
 def _row(
-    topic: Topic,
-    parts: Sequence[_Part],
+    topic: AtlasTopic,
+    parts: Sequence[_CountedTopic],
     count: int,
     titles: Mapping[ChatId, str],
     zone: tzinfo,

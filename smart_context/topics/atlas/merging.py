@@ -15,7 +15,7 @@ from smart_context.base.text.words import content_words
 from smart_context.chat.messages import ChatId
 from smart_context.llm.models import Matrix
 from smart_context.topics.atlas.subjects import NO_SUBJECTS, Subjects
-from smart_context.topics.atlas.values import Atlas, ChatTopic, Hashes, Key, Theme, Topic
+from smart_context.topics.atlas.values import Atlas, AtlasTopic, ChatTopic, Hashes, Key, Theme
 from smart_context.topics.clusters.units import (
     NEVER,
     Merge,
@@ -126,7 +126,7 @@ def distinct_labels(
     """
     sizes = [sum(len(each.places) for each in group) for group in groups]
     chosen = [""] * len(groups)
-    taken = _Taken()
+    taken = _TakenLabels()
     order = sorted(range(len(groups)), key=lambda n: (not before[n], -sizes[n], n))
     for place in order:
         chosen[place] = taken.free(_candidates(groups[place], before[place], titles))
@@ -160,7 +160,7 @@ def _is_of(before: str, label: str) -> bool:
     return before.startswith(label) and bool(_ADDED.fullmatch(rest))
 
 
-class _Taken:
+class _TakenLabels:
     """The labels that are taken."""
 
     def __init__(self) -> None:
@@ -205,7 +205,7 @@ def theme_labels(
         titles: The title of each theme's only chat; empty for themes of several chats.
         subjects: The subject of each theme; empty if unknown.
     """
-    taken = _Taken()
+    taken = _TakenLabels()
     chosen: list[str] = []
     for group, title, subject in zip(groups, titles, subjects, strict=True):
         labels = [label for label, _ in sorted(group, key=lambda entry: -entry[1])]
@@ -499,7 +499,7 @@ def merged(
     )
     labels = distinct_labels(list(members.values()), _labels(ids, before), titles or {})
     topics = [
-        Topic(id=id_, label=label, theme="", members=tuple(each.key for each in group))
+        AtlasTopic(id=id_, label=label, theme="", members=tuple(each.key for each in group))
         for id_, label, group in zip(ids, labels, members.values(), strict=True)
     ]
     places = {each.key: row for each, row in zip(ordered, rows, strict=True)}

@@ -48,7 +48,7 @@ class ChatEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Topic:
+class AtlasTopic:
     """Similar chat topics of one or more chats."""
 
     id: str  # stays as long as most of its chat topics are the same
@@ -69,13 +69,13 @@ class Theme:
 class Atlas:
     """The topics and themes of a person's chats."""
 
-    topics: tuple[Topic, ...] = ()
+    topics: tuple[AtlasTopic, ...] = ()
     themes: tuple[Theme, ...] = ()  # the themes, each with at least one topic
     merged: int = 0  # the number of chat topics when all were last compared with all
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Archive:
+class StoredAtlas:
     """The atlas, with the chats that it was made from."""
 
     atlas: Atlas = field(default_factory=Atlas)  # the topics and themes

@@ -124,7 +124,7 @@ def _stored(path: Path) -> Vector:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Said:
+class SubjectMessages:
     """The n messages of a chat, with the features that show their subjects."""
 
     vectors: Matrix  # shape (n, d), the messages' embeddings, unit rows
@@ -184,7 +184,7 @@ def most_of_one(count: int) -> float:
     return math.inf if count < _LONG else math.floor(_LARGEST * count)
 
 
-def subjects_of(said: Said, *, most: int) -> list[Subject]:
+def subjects_of(said: SubjectMessages, *, most: int) -> list[Subject]:
     """The subjects of a chat, the largest first.
 
     A question and its answers stay together. In a long chat, no subject has more than 35 % of the

@@ -21,7 +21,7 @@ class Keywords:
     """Finds keywords; splits only those texts of a chat that are new since the last time."""
 
     def __init__(self) -> None:
-        self._chats: LRUCache[str, _Words] = LRUCache(_CHATS)
+        self._chats: LRUCache[str, _StemmedWords] = LRUCache(_CHATS)
         self._lock = threading.Lock()
 
     def of(
@@ -34,14 +34,14 @@ class Keywords:
         if not texts:
             return [() for _ in groups]
         with self._lock:
-            words = self._chats.pop(texts[0], None) or _Words()
+            words = self._chats.pop(texts[0], None) or _StemmedWords()
             words.follow(texts)
             self._chats[texts[0]] = words
             return words.telling(groups, most)
 
 
 @dataclass(slots=True)
-class _Words:
+class _StemmedWords:
     """The words of a chat's texts. A word is a stem with the spelling that a text has first."""
 
     texts: list[str] = field(default_factory=list)

@@ -74,7 +74,7 @@ _FEW = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class MessagesToName:
     """The messages to be named."""
 
     weights: Mapping[int, float]  # the weight of each message, by position; below 1 for an answer
@@ -98,7 +98,7 @@ Noun = tuple[Candidate, Phrase]
 """A candidate of one word, and its phrase."""
 
 
-def candidates_of(phrases: Sequence[Phrase], group: Group) -> list[Candidate]:
+def candidates_of(phrases: Sequence[Phrase], group: MessagesToName) -> list[Candidate]:
     """The phrases with the largest weights, without nearness."""
     used = [phrase for phrase in phrases if not phrase.places.isdisjoint(group.weights)]
     single = {phrase.words[0]: phrase for phrase in used if len(phrase.words) == 1}
@@ -106,7 +106,7 @@ def candidates_of(phrases: Sequence[Phrase], group: Group) -> list[Candidate]:
     return sorted(found, key=rank)[:_PHRASES]
 
 
-def pairs_of(candidates: Sequence[Candidate], group: Group) -> list[Candidate]:
+def pairs_of(candidates: Sequence[Candidate], group: MessagesToName) -> list[Candidate]:
     """Pairs of the best nouns, joined by `&`, or side by side where the language allows it."""
     nouns = [
         (candidate, candidate.phrase)
@@ -147,7 +147,7 @@ def _trust(candidate: Candidate) -> float:
     return 1.0 if candidate.is_spaced else _NEAR_UNSPACED
 
 
-def _candidate(phrase: Phrase, single: Mapping[str, Phrase], group: Group) -> Candidate:
+def _candidate(phrase: Phrase, single: Mapping[str, Phrase], group: MessagesToName) -> Candidate:
     parts = [single.get(word, phrase) for word in phrase.words]
     inside = group.weights.keys()
     own = [len(part.places & inside) / len(part.places) for part in (*parts, phrase)]
@@ -172,7 +172,7 @@ def _candidate(phrase: Phrase, single: Mapping[str, Phrase], group: Group) -> Ca
     )
 
 
-def _shape(phrase: Phrase, group: Group) -> float:
+def _shape(phrase: Phrase, group: MessagesToName) -> float:
     """The weight of a phrase's form: several words say more, especially if repeated."""
     if not phrase.is_spaced:
         return _CHARACTER * (min(_LONG, len(phrase.text)) - 2)
@@ -183,12 +183,12 @@ def _shape(phrase: Phrase, group: Group) -> float:
     return _SEVERAL + _REPEATED * math.log2(len(inside)) - _UNASKED * (not is_asked)
 
 
-def _cover(places: Collection[int], group: Group) -> float:
+def _cover(places: Collection[int], group: MessagesToName) -> float:
     share = sum(group.weights.get(place, 0) for place in places) / sum(group.weights.values())
     return math.sqrt(share)
 
 
-def _can_pair(candidate: Candidate, phrase: Phrase, group: Group) -> bool:
+def _can_pair(candidate: Candidate, phrase: Phrase, group: MessagesToName) -> bool:
     is_central = (
         len(candidate.places) > 1 or group.opening in candidate.places or len(group.weights) < _FEW
     )
@@ -217,7 +217,9 @@ def _compound(central: Noun, other: Noun) -> str | None:
     return f"{first[0].text} {second[0].text}" if is_fit else None
 
 
-def _pair(one: Candidate, other: Candidate, joined: tuple[str, float], group: Group) -> Candidate:
+def _pair(
+    one: Candidate, other: Candidate, joined: tuple[str, float], group: MessagesToName
+) -> Candidate:
     text, extra = joined
     places = one.places | other.places
     apart = (_cover(one.places, group) + _cover(other.places, group)) / 2

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from smart_context.topics.naming.words import (
     NUMBER,
     Grammar,
-    Kind,
     NounEvidence,
     Run,
     Token,
+    TokenKind,
     is_capital,
     runs_of,
 )
@@ -72,7 +72,7 @@ def spaced_phrases(messages: Mapping[int, tuple[Sequence[Token], Grammar]]) -> l
     found: dict[tuple[str, ...], Phrase] = {}
     for place, (tokens, grammar) in messages.items():
         for span, head in _spans(tokens, grammar, evidence):
-            naming = [token.lower for token in span if token.kind is Kind.NAMING]
+            naming = [token.lower for token in span if token.kind is TokenKind.NAMING]
             words = tuple(grammar.key(word) for word in naming)
             phrase = found.setdefault(words, Phrase(words))
             phrase.spellings[_spelled(span)] += 1
@@ -143,7 +143,7 @@ def _begins_name(
         or grammar.introduces(before.lower)
         or before.lower == NUMBER
         or evidence.share(word, grammar) >= _SURE
-        or (before.kind is Kind.STOP and not evidence.is_other(word))
+        or (before.kind is TokenKind.STOP and not evidence.is_other(word))
     )
 
 
@@ -181,7 +181,9 @@ def _joined(
         noun, other = tokens[end - 1], tokens[end + size]
         if evidence.is_unit(noun.lower) or evidence.is_unit(other.lower):
             continue
-        is_noun = other.kind is Kind.NAMING and (not grammar.has_capital_nouns or is_capital(other))
+        is_noun = other.kind is TokenKind.NAMING and (
+            not grammar.has_capital_nouns or is_capital(other)
+        )
         if is_noun and all(evidence.share(word.lower, grammar) >= _SURE for word in (noun, other)):
             yield tokens[first : last + 1], noun.lower
 
@@ -191,9 +193,9 @@ def _name_around(
 ) -> tuple[int, int]:
     """The bounds of two joined nouns, extended to the whole of a capitalised name."""
     begin, end = first, last
-    while tokens[begin - 1].kind is Kind.NAMING and evidence.is_name(tokens[begin - 1].lower):
+    while tokens[begin - 1].kind is TokenKind.NAMING and evidence.is_name(tokens[begin - 1].lower):
         begin -= 1
-    while tokens[end + 1].kind is Kind.NAMING and evidence.is_name(tokens[end + 1].lower):
+    while tokens[end + 1].kind is TokenKind.NAMING and evidence.is_name(tokens[end + 1].lower):
         end += 1
     return (begin, end) if end - begin < _LONGEST_JOINED else (first, last)
 
@@ -204,7 +206,7 @@ def _is_loose(span: Sequence[Token], head: str, grammar: Grammar, evidence: Noun
     Holds for phrases that end with a gerund. In languages that put nouns side by side, it also
     holds for nouns that are joined by words, except with a name: `capital of Canada`.
     """
-    is_joined = any(token.kind is not Kind.NAMING for token in span)
+    is_joined = any(token.kind is not TokenKind.NAMING for token in span)
     is_odd = is_joined and grammar.has_compounds and not evidence.is_name(span[-1].lower)
     return is_odd or (bool(grammar.gerund_endings) and head.endswith(grammar.gerund_endings))
 

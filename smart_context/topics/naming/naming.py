@@ -22,7 +22,7 @@ from smart_context.topics.clusters.units import at_unit_length
 from smart_context.topics.naming.acceptance import accepted, is_said
 from smart_context.topics.naming.candidates import (
     Candidate,
-    Group,
+    MessagesToName,
     candidates_of,
     grammar_of_texts,
     pairs_of,
@@ -133,7 +133,7 @@ async def _ranked(
 def _found(
     talk: Talk,
     groups: Sequence[Sequence[int]],
-    unnamed: Sequence[Group],
+    unnamed: Sequence[MessagesToName],
     answers: AbstractSet[int],
 ) -> list[list[Candidate]]:
     phrases = phrases_of(talk.texts, groups, answers) if unnamed else []
@@ -169,10 +169,10 @@ def _evenly(group: Sequence[int], most: int) -> Sequence[int]:
     return group[:: -(-len(group) // most)]
 
 
-def _group(places: Sequence[int], answers: AbstractSet[int]) -> Group:
+def _group(places: Sequence[int], answers: AbstractSet[int]) -> MessagesToName:
     weights = {place: _ANSWERED if place in answers else _ASKED for place in places}
     opening = next((place for place in places if place not in answers), places[0])
-    return Group(weights=weights, opening=opening)
+    return MessagesToName(weights=weights, opening=opening)
 
 
 def _label(

@@ -177,7 +177,7 @@ _INVERTED = re.compile(
 )
 
 
-class Kind(Enum):
+class TokenKind(Enum):
     """The role that a token can have."""
 
     NAMING = "may be part of a name"
@@ -191,15 +191,15 @@ class Token(NamedTuple):
 
     text: str  # the word as written
     lower: str  # the word in lower case
-    kind: Kind  # its possible role
+    kind: TokenKind  # its possible role
     is_verb: bool = False  # its form shows that it is a verb
 
 
 Run = tuple[int, int]
 """The bounds of neighbouring words that may be part of a name."""
 
-_COMMA = Token(",", ",", Kind.COMMA)
-_BREAK = Token(".", ".", Kind.BREAK)
+_COMMA = Token(",", ",", TokenKind.COMMA)
+_BREAK = Token(".", ".", TokenKind.BREAK)
 
 
 def plain_text(text: str, most: int) -> str:
@@ -230,12 +230,12 @@ def _join_names(tokens: list[Token], grammar: Grammar) -> None:
     """Make capitalised weak words part of a name: `Great` in `the Great Wall`."""
     for place in range(2, len(tokens) - 2):
         token = tokens[place]
-        is_weak = token.kind is Kind.STOP and token.lower in grammar.weak_words
-        if is_weak and is_capital(token) and tokens[place - 1].kind is not Kind.BREAK:
+        is_weak = token.kind is TokenKind.STOP and token.lower in grammar.weak_words
+        if is_weak and is_capital(token) and tokens[place - 1].kind is not TokenKind.BREAK:
             after = tokens[place + 1]
             named = tokens[place + 2] if after.lower in grammar.joins else after
             if is_capital(named):
-                tokens[place] = token._replace(kind=Kind.NAMING)
+                tokens[place] = token._replace(kind=TokenKind.NAMING)
 
 
 def is_capital(token: Token) -> bool:
@@ -247,7 +247,7 @@ def runs_of(tokens: Sequence[Token]) -> Iterator[Run]:
     """The runs of neighbouring words that may be part of a name; never at either end."""
     begin = 0
     for place, token in enumerate(tokens):
-        if token.kind is not Kind.NAMING:
+        if token.kind is not TokenKind.NAMING:
             if place > begin:
                 yield begin, place
             begin = place + 1
@@ -258,12 +258,12 @@ def _words(word: str, grammar: Grammar) -> Iterator[Token]:
     if grammar.head_first:
         begin = 0  # a long word is cut only once
         while elided := _ELISION.match(word, begin):
-            yield Token(elided.group(), elided.group().lower(), Kind.STOP)
+            yield Token(elided.group(), elided.group().lower(), TokenKind.STOP)
             begin = elided.end()
         word = word[begin:]
         if inverted := _INVERTED.search(word):
             yield _word(word[: inverted.start()], grammar, is_verb=True)
-            yield Token(word[inverted.start() :], "", Kind.STOP)
+            yield Token(word[inverted.start() :], "", TokenKind.STOP)
             return
     elif grammar.parts_names and "'" in word:
         yield _word(word.partition("'")[0], grammar)
@@ -274,7 +274,7 @@ def _words(word: str, grammar: Grammar) -> Iterator[Token]:
 
 def _word(word: str, grammar: Grammar, *, is_verb: bool = False) -> Token:
     if word[:1].isdigit():
-        return Token(word, NUMBER, Kind.STOP)
+        return Token(word, NUMBER, TokenKind.STOP)
     lower = word.lower()
     can_name = (
         len(word) >= _SHORTEST_WORD
@@ -282,7 +282,7 @@ def _word(word: str, grammar: Grammar, *, is_verb: bool = False) -> Token:
         and not lower.endswith(grammar.verb_endings)
         and not _REFERENCE.fullmatch(word)
     )
-    return Token(word, lower, Kind.NAMING if can_name else Kind.STOP, is_verb)
+    return Token(word, lower, TokenKind.NAMING if can_name else TokenKind.STOP, is_verb)
 
 
 _LONGEST_RUN = 3
@@ -365,7 +365,7 @@ class NounEvidence:
             has_inner_capital = token.text[1:] != word[1:]
             self._seen[word] += 1
             self._against[word] += 2 * token.is_verb
-            if tokens[place - 1].kind is Kind.BREAK and not has_inner_capital:
+            if tokens[place - 1].kind is TokenKind.BREAK and not has_inner_capital:
                 continue
             self._inside[word] += 1
             if has_inner_capital or token.text[0] != word[0]:
@@ -381,7 +381,7 @@ class NounEvidence:
         takes_object = tokens[end].lower in grammar.articles or tokens[end].lower == NUMBER
         if grammar.introduces(before) or before == NUMBER:
             self._read_introduced(tokens, run, grammar, takes_object=takes_object)
-        elif before in grammar.auxiliaries and tokens[begin - 2].kind is Kind.BREAK:
+        elif before in grammar.auxiliaries and tokens[begin - 2].kind is TokenKind.BREAK:
             self._for[first] += _AFTER_OTHER  # `Would melatonin help?`
         elif before in grammar.before_verbs:
             self._against[first] += 1
@@ -389,7 +389,7 @@ class NounEvidence:
                 self._for[last] += _AFTER_OTHER
         elif takes_object:
             self._against[last] += 1
-        elif tokens[begin - 1].kind is not Kind.STOP and size <= _LONGEST_RUN:
+        elif tokens[begin - 1].kind is not TokenKind.STOP and size <= _LONGEST_RUN:
             has_pronoun = tokens[end].lower in grammar.before_verbs - grammar.auxiliaries
             self._for[last] += _AT_BEGIN * (not has_pronoun)  # `Appreciate you!`
 
@@ -433,7 +433,7 @@ def _may_be_request(tokens: Sequence[Token], run: Run, grammar: Grammar) -> bool
     """True if a German word begins a sentence, and a noun or a pronoun follows: `Übe ab dem`."""
     begin, end = run
     after = tokens[end].lower
-    is_first = end - begin == 1 and tokens[begin - 1].kind is Kind.BREAK
+    is_first = end - begin == 1 and tokens[begin - 1].kind is TokenKind.BREAK
     is_followed = grammar.introduces(after) or after in grammar.before_verbs
     return grammar.has_capital_nouns and is_first and is_followed
 

@@ -162,7 +162,7 @@ def _total(
     shown: Sequence[int],
     limit: int,
 ) -> int:
-    texts = _Texts([text_of(messages[place]) for place in shown])
+    texts = _TextLengths([text_of(messages[place]) for place in shown])
     return overhead(messages, shown) + texts.tokens(limit)
 
 
@@ -175,7 +175,7 @@ def most_characters(texts: Sequence[str], room: int) -> int:
     """The maximum length of a text so that all texts fit into `room` tokens."""
     longest = max(map(len, texts), default=_SHORTEST)
     low, high = _SHORTEST, min(longest, _CHARACTERS_PER_TOKEN * room)  # more than that never fits
-    every = _Texts(texts)
+    every = _TextLengths(texts)
     while low < high:
         middle = (low + high + 1) // 2
         if every.tokens(middle) <= room:
@@ -185,7 +185,7 @@ def most_characters(texts: Sequence[str], room: int) -> int:
     return max(low, _SHORTEST)
 
 
-class _Texts:
+class _TextLengths:
     """Texts to be cut; only the lengths matter of those in ASCII, which most are."""
 
     def __init__(self, texts: Sequence[str]) -> None:

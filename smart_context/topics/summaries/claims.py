@@ -15,7 +15,7 @@ from smart_context.base.text.dates import Period, dates_in
 from smart_context.base.text.word_lists import FUNCTION_CHARACTERS, PARTICLES, word_lists
 from smart_context.base.text.words import is_stop_word
 from smart_context.chat.messages import Message
-from smart_context.topics.summaries.said import TIME, NamedNumber, Said, folded, numbers_in
+from smart_context.topics.summaries.said import TIME, NamedNumber, SaidTexts, folded, numbers_in
 
 Span = tuple[int, int]
 """The beginning and the end of a passage, in characters."""
@@ -69,7 +69,7 @@ _TOLD = re.compile(
 _KOREAN = re.compile(rf"([\uac00-\ud7a3]{{2,4}})\s?(?:{_one_of('address_ko')})")
 
 
-def names_in(text: str, said: Said) -> Iterator[Span]:
+def names_in(text: str, said: SaidTexts) -> Iterator[Span]:
     """The spans of names in a summary that are in no message."""
     yield from _with_capitals(text, said)
     for pattern in (_KATAKANA, _DOTTED, _PERSON, _ADDRESSED, _KOREAN):
@@ -88,7 +88,7 @@ def names_in(text: str, said: Said) -> Iterator[Span]:
             yield found.span()
 
 
-def _with_capitals(text: str, said: Said) -> Iterator[Span]:
+def _with_capitals(text: str, said: SaidTexts) -> Iterator[Span]:
     run: list[tuple[re.Match[str], bool]] = []
     found = [*_WORD.finditer(text)]
     for place, match in enumerate(found):
@@ -158,7 +158,7 @@ def _is_name_at_beginning(text: str, found: Sequence[re.Match[str]], place: int)
     return after.casefold() in _WORDS["after"] or (after[0].isupper() and not after.isupper())
 
 
-def _is_known(word: str, said: Said) -> bool:
+def _is_known(word: str, said: SaidTexts) -> bool:
     bare = _POSSESSIVE.sub("", word)
     plain = folded(bare)
     if said.has(bare) or plain.rstrip("s") in said.words or f"{plain}s" in said.words:
@@ -197,7 +197,7 @@ _IN_TOKENS = f"{string.ascii_letters}{string.digits}_"
 _TOKEN_AFTER = re.compile(r"[A-Za-z0-9_]+")
 
 
-class Claim(NamedTuple):
+class SummaryClaim(NamedTuple):
     """A name or value in a summary."""
 
     start: int  # its first position in the summary
@@ -213,7 +213,7 @@ def unsupported(summary: str, messages: Sequence[Message]) -> list[str]:
     Args:
         summary: Its text, in Markdown.
     """
-    said = Said(messages)
+    said = SaidTexts(messages)
     text = unicodedata.normalize("NFC", summary)
     text = _LISTED.sub("\n", text)
     texts: dict[str, None] = {}
@@ -225,7 +225,7 @@ def unsupported(summary: str, messages: Sequence[Message]) -> list[str]:
     return list(texts)[:MOST_CLAIMS]
 
 
-def _first(claims: Iterable[Claim], text: str) -> Iterator[Claim]:
+def _first(claims: Iterable[SummaryClaim], text: str) -> Iterator[SummaryClaim]:
     """The first claims, up to `MOST_CLAIMS` different texts: each is searched in all messages."""
     seen: set[str] = set()
     for claim in claims:
@@ -235,7 +235,7 @@ def _first(claims: Iterable[Claim], text: str) -> Iterator[Claim]:
             return
 
 
-def _unsupported(text: str, said: Said) -> Iterator[Claim]:
+def _unsupported(text: str, said: SaidTexts) -> Iterator[SummaryClaim]:
     taken = bytearray(len(text))
     for kind in (_quotations, _paths, _dates, _times, _numbers):
         for claim, is_said in kind(text, said):
@@ -246,39 +246,39 @@ def _unsupported(text: str, said: Said) -> Iterator[Claim]:
                 yield claim
     for start, end in names_in(text, said):
         if not any(taken[start:end]):
-            yield Claim(start, end)
+            yield SummaryClaim(start, end)
 
 
-Found = Iterable[tuple[Claim, bool]]
+Found = Iterable[tuple[SummaryClaim, bool]]
 """Claims, each with True if a message has it."""
 
 
-def _quotations(text: str, said: Said) -> Found:
+def _quotations(text: str, said: SaidTexts) -> Found:
     for found in _QUOTES.finditer(text):
         quoted = next(group for group in found.groups() if group is not None)
         pieces = [piece for piece in _ELLIPSIS.split(quoted) if piece.strip()]
-        yield Claim(*found.span()), all(said.has(piece) for piece in pieces)
+        yield SummaryClaim(*found.span()), all(said.has(piece) for piece in pieces)
     for found in _CODE.finditer(text):
-        yield Claim(*found.span()), said.has(found[2])
+        yield SummaryClaim(*found.span()), said.has(found[2])
 
 
-def _paths(text: str, said: Said) -> Found:
+def _paths(text: str, said: SaidTexts) -> Found:
     for found in _PATH.finditer(text):
         path = found[0].rstrip(".,;:!?")
         if _IS_WORDS.fullmatch(path) or folded(path).isdigit():
             continue
         is_said = said.has(path) or said.has(path.rstrip("/\\").removeprefix("./"))
-        yield Claim(found.start(), found.start() + len(path)), is_said
+        yield SummaryClaim(found.start(), found.start() + len(path)), is_said
 
 
-def _dates(text: str, said: Said) -> Found:
+def _dates(text: str, said: SaidTexts) -> Found:
     for named in dates_in(text):
         readings = [each for each in named.readings if each.month or each.day]
         if readings:
-            yield Claim(named.start, named.end), any(_has_date(said, r) for r in readings)
+            yield SummaryClaim(named.start, named.end), any(_has_date(said, r) for r in readings)
 
 
-def _has_date(said: Said, claimed: Period) -> bool:
+def _has_date(said: SaidTexts, claimed: Period) -> bool:
     for known in said.dates:
         is_same = known.month == claimed.month and claimed.day in {None, known.day}
         is_year = claimed.year is None or known.year == claimed.year
@@ -289,15 +289,15 @@ def _has_date(said: Said, claimed: Period) -> bool:
     return False
 
 
-def _times(text: str, said: Said) -> Found:
+def _times(text: str, said: SaidTexts) -> Found:
     for found in TIME.finditer(text):
         hour, minute = int(found[1]), int(found[2])
         if hour <= 24 and minute < 60 and (":" in found[0] or found[3]):  # noqa: PLR2004 - a time of day
             is_said = (hour % 12, minute) in said.times or said.has(found[0])
-            yield Claim(*found.span()), is_said
+            yield SummaryClaim(*found.span()), is_said
 
 
-def _numbers(text: str, said: Said) -> Found:
+def _numbers(text: str, said: SaidTexts) -> Found:
     for number in numbers_in(text):
         if number.is_word and max(number.readings) <= _SMALL:
             continue
@@ -305,9 +305,9 @@ def _numbers(text: str, said: Said) -> Found:
         unit = text[number.end : end]
         is_code = start < number.start or len(unit) > _LONGEST_UNIT or any(map(str.isdigit, unit))
         if is_code:
-            yield Claim(start, end), said.has(text[start:end])
+            yield SummaryClaim(start, end), said.has(text[start:end])
         else:
-            yield Claim(start, end), not said.numbers.isdisjoint(number.readings)
+            yield SummaryClaim(start, end), not said.numbers.isdisjoint(number.readings)
 
 
 def _whole_token(text: str, number: NamedNumber) -> tuple[int, int]:

@@ -136,7 +136,7 @@ _SHORT = 3
 _LANGUAGE_FROM = 20_000
 
 
-class Said:
+class SaidTexts:
     """The content of messages, prepared for looking up claims."""
 
     def __init__(self, messages: Sequence[Message]) -> None:

@@ -80,7 +80,7 @@ def _last(globs: tuple[_Together, ...], path: str, start: int, last: int) -> int
 
 
 @dataclass(frozen=True, slots=True)
-class _Rule:
+class _IgnoreRule:
     glob: str  # without the slash that anchors it
     is_excluding: bool
     folders_only: bool
@@ -159,7 +159,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def _together(
-    globs: Sequence[tuple[int, _Rule]], flags: re.RegexFlag, *, are_anchored: bool
+    globs: Sequence[tuple[int, _IgnoreRule]], flags: re.RegexFlag, *, are_anchored: bool
 ) -> Iterator[_Together]:
     valid = [
         (number, regex)
@@ -176,7 +176,7 @@ def _together(
             start, length = end, 0
 
 
-def _rule(line: str) -> _Rule | None:
+def _rule(line: str) -> _IgnoreRule | None:
     if line.startswith("#"):
         return None
     line = _without_trailing_spaces(line.partition("\0")[0])
@@ -188,7 +188,7 @@ def _rule(line: str) -> _Rule | None:
     glob = glob.removesuffix("/")
     is_anchored = "/" in glob
     glob = glob.removeprefix("/")
-    return _Rule(glob, is_excluding, folders_only, is_anchored) if glob else None
+    return _IgnoreRule(glob, is_excluding, folders_only, is_anchored) if glob else None
 
 
 def _without_trailing_spaces(line: str) -> str:

@@ -105,13 +105,13 @@ def stamp_of(root: Path, path: str, *, without: Collection[str] = ()) -> FileSta
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _FoundEntry:
     stamps: list[FileStamp] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
 
 
-def _found(walk: "_Walk", below: str = "") -> _Found:
-    found = _Found()
+def _found(walk: "_Walk", below: str = "") -> _FoundEntry:
+    found = _FoundEntry()
     with contextlib.suppress(OSError, ValueError):
         folder, prefix, scopes = walk.reach(below.strip("/"))
         with folder:
@@ -175,7 +175,7 @@ class _Walk:
         folder: Folder,
         prefix: str,
         outer: Scopes,
-        found: _Found,
+        found: _FoundEntry,
         depth: int = _DEEPEST,
     ) -> None:
         """Add the files in a folder, at any depth; skip folders that can't be read."""

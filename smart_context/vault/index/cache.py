@@ -8,7 +8,7 @@ from cachetools import LRUCache
 
 from smart_context.vault.guarded.walk import FileStamp
 from smart_context.vault.index.store import IndexEntry, IndexStore
-from smart_context.vault.markdown.links import Names, Resolution, keys_of
+from smart_context.vault.markdown.links import NoteNames, Resolution, keys_of
 from smart_context.vault.markdown.notes import Link, Outline
 
 _MANY_CHANGES = 500
@@ -40,7 +40,7 @@ class IndexCache:
         self._backlinks: dict[str, tuple[str, ...]] = {}
         self._sources: dict[str, tuple[str, ...]] = {}
         self._paths: list[str] | None = None
-        self._names: Names | None = None
+        self._names: NoteNames | None = None
         self._lengths: dict[str, int] | None = None
         self._measures: LRUCache[Hashable, dict[str, int]] = LRUCache(_MAX_MEASURES)
 
@@ -79,10 +79,10 @@ class IndexCache:
         start = bisect_left(paths, f"{prefix}/")
         return paths[start : bisect_left(paths, f"{prefix}0", start)]  # "0" comes after "/"
 
-    def names(self, store: IndexStore) -> Names:
+    def names(self, store: IndexStore) -> NoteNames:
         """All paths by name."""
         if self._names is None:
-            self._names = Names(self.paths(store))
+            self._names = NoteNames(self.paths(store))
         return self._names
 
     def lengths(

@@ -43,7 +43,7 @@ Progress = Callable[[int, int], None]
 """Called with the number of new files read so far, and their total."""
 
 
-class Taken(NamedTuple):
+class IndexedChanges(NamedTuple):
     """The files that changed, and the keys of their old and new links."""
 
     changes: VaultChanges = VaultChanges()
@@ -75,18 +75,18 @@ class Intake:
 
     def all(
         self, store: IndexStore, stamps: list[FileStamp], on_progress: Progress | None = None
-    ) -> Taken:
+    ) -> IndexedChanges:
         """Store all changes."""
         digest = digest_of(stamps)
         if digest == store.digest():
-            return Taken()
+            return IndexedChanges()
         self._is_settled = True
         taken = self._take_in(store, set(stamps), set(store.stamps()), on_progress)
         if self._is_settled:
             store.keep_digest(digest)
         return taken
 
-    def some(self, store: IndexStore, paths: Iterable[str]) -> Taken | None:
+    def some(self, store: IndexStore, paths: Iterable[str]) -> IndexedChanges | None:
         """Store the changes of these files; `None` if others may have changed, too."""
         found: set[FileStamp] = set()
         known: set[FileStamp] = set()
@@ -112,9 +112,9 @@ class Intake:
         found: set[FileStamp],
         known: set[FileStamp],
         on_progress: Progress | None = None,
-    ) -> Taken:
+    ) -> IndexedChanges:
         if found == known:
-            return Taken()
+            return IndexedChanges()
         fresh = {stamp[0]: stamp for stamp in found - known}
         outdated = {stamp[0] for stamp in known - found}
         present = fresh.keys()
@@ -130,7 +130,7 @@ class Intake:
             if on_progress is not None:
                 new = _counted(new, len(changes.added), on_progress)
             keys |= store.add(new)
-        return Taken(changes, frozenset(keys))
+        return IndexedChanges(changes, frozenset(keys))
 
     def _entry(self, stamp: FileStamp, files: VaultFiles) -> IndexEntry:
         path = stamp[0]
@@ -401,7 +401,7 @@ class VaultIndex:
         taken = self._intake.some(store, paths)
         return self._look(store) if taken is None else self._forget(store, taken)
 
-    def _forget(self, store: IndexStore, taken: Taken) -> VaultChanges:
+    def _forget(self, store: IndexStore, taken: IndexedChanges) -> VaultChanges:
         if any(taken.changes):
             self._cache.forget(store, taken.changes, taken.keys)
             self.revision += 1
@@ -430,7 +430,7 @@ class VaultIndex:
         self._is_doubtful |= _links_of(entry) != _links_of(fresh)
         if entry is not None:
             keys = store.change([fresh])
-            self._forget(store, Taken(VaultChanges(changed=(path,)), frozenset(keys)))
+            self._forget(store, IndexedChanges(VaultChanges(changed=(path,)), frozenset(keys)))
         return text, fresh.outline or Outline(len(text))
 
     def _outline(self, store: IndexStore, path: str) -> Outline | None:

@@ -109,10 +109,10 @@ def blocks_of(text: str, start: int, most: int) -> Blocks:
         start: The position where its first block may begin.
         most: The most headings that are returned.
     """
-    return _Reader(text, start, len(text), most).read()
+    return _BlockReader(text, start, len(text), most).read()
 
 
-class _Reader:
+class _BlockReader:
     """One pass over a text from line to line, linear in its length for any text.
 
     Where no quote and no list is open it jumps over lines that can only belong to a paragraph.
@@ -436,7 +436,7 @@ class _Reader:
         self._leave(matched)
         if mark == "%%":
             most = self._most - len(self._blocks.headings)
-            inside = _Reader(text, min(end + 1, closing), closing, most).read()
+            inside = _BlockReader(text, min(end + 1, closing), closing, most).read()
             self._blocks.headings.extend(h._replace(within=at) for h in inside.headings)
         after = min(closing + 2, self._end)
         self._blocks.hidden.append((at, after))

@@ -39,7 +39,7 @@ def keys_of(path: str) -> tuple[str, ...]:
     return (name, name.removesuffix(".md")) if name.endswith(".md") else (name,)
 
 
-class Names:
+class NoteNames:
     """The paths of a vault by name. Adding or removing a path takes constant time."""
 
     def __init__(self, paths: Iterable[str]) -> None:

@@ -47,7 +47,7 @@ class FileSet:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class VaultPart:
     """A part of a vault that can act, reviewed and granted as a whole.
 
     An endpoint that is used for another category, too, keeps its grant for the reviewed ones.
@@ -87,11 +87,11 @@ class Grant:
     pins: frozenset[Pin] = frozenset()  # the trusted contents
     granted_at: str = ""  # when consent was last given, as ISO 8601; empty for never
 
-    def covers(self, part: Part) -> bool:
+    def covers(self, part: VaultPart) -> bool:
         """True if the part is trusted as it is now."""
         return part.pins <= self.pins and not part.refused
 
-    def was_for(self, part: Part) -> bool:
+    def was_for(self, part: VaultPart) -> bool:
         """True if the part was trusted with another content, or an endpoint for other models."""
         return any(pin.kind == part.pin.kind for pin in self.pins) and not self.covers(part)
 
@@ -103,16 +103,16 @@ NOTHING_GRANTED = Grant()
 class Review:
     """The parts that a vault wants to use, compared with its grants."""
 
-    parts: tuple[Part, ...] = ()
+    parts: tuple[VaultPart, ...] = ()
     grant: Grant = NOTHING_GRANTED
 
     @property
-    def restricted(self) -> tuple[Part, ...]:
+    def restricted(self) -> tuple[VaultPart, ...]:
         """The parts that are off."""
         return tuple(part for part in self.parts if not self.grant.covers(part))
 
     @property
-    def missed(self) -> tuple[Part, ...]:
+    def missed(self) -> tuple[VaultPart, ...]:
         """The parts that are off although they are in use."""
         return tuple(part for part in self.restricted if part.is_in_use)
 
@@ -122,21 +122,21 @@ class Review:
         listed = [[*sorted(part.pins), *part.refused, *part.models] for part in self.parts]
         return hashlib.sha256(json.dumps(listed).encode()).hexdigest()
 
-    def part(self, kind: TrustKind) -> Part | None:
+    def part(self, kind: TrustKind) -> VaultPart | None:
         """The part of a kind, if there is one."""
         return next((part for part in self.parts if part.pin.kind == kind), None)
 
 
-def parts_of(pins: Iterable[Pin]) -> list[Part]:
+def parts_of(pins: Iterable[Pin]) -> list[VaultPart]:
     """The parts that were pinned; the categories of one endpoint are one part."""
     used_for: dict[Pin, list[str]] = {}
     for pin in pins:
         categories = used_for.setdefault(pin._replace(category=""), [])
         categories += [pin.category] if pin.category else []
-    return [Part(pin=pin, used_for=tuple(categories)) for pin, categories in used_for.items()]
+    return [VaultPart(pin=pin, used_for=tuple(categories)) for pin, categories in used_for.items()]
 
 
-def granted_after(review: Review, chosen: Collection[Part], *, granted_at: str) -> Grant:
+def granted_after(review: Review, chosen: Collection[VaultPart], *, granted_at: str) -> Grant:
     """The grant after the user chose parts; drops pins that the vault no longer has."""
     wanted = frozenset(pin for part in review.parts if not part.refused for pin in part.pins)
     added = frozenset(pin for part in chosen for pin in part.pins)
@@ -251,7 +251,7 @@ def _access(config: VaultConfig, user: UserConfig, grant: Grant) -> AccessSettin
     return named.from_this_machine if user.access == BY_TOKEN else user.access
 
 
-def access_part(config: VaultConfig, grant: Grant) -> Part | None:
+def access_part(config: VaultConfig, grant: Grant) -> VaultPart | None:
     """The vault's access settings as a part; `None` if they need no trust and have none.
 
     They need trust if they reach beyond this machine, or override the user's.
@@ -259,7 +259,7 @@ def access_part(config: VaultConfig, grant: Grant) -> Part | None:
     named = config.named_access
     if named is None:
         return None
-    part = Part(pin=access_pin(named))
+    part = VaultPart(pin=access_pin(named))
     needs_none = named == named.from_this_machine and config.access in (named, BY_TOKEN)
     return part if not needs_none or grant.covers(part) else None
 

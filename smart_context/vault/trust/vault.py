@@ -33,10 +33,10 @@ from smart_context.vault.trust.parts import (
     NOTHING_GRANTED,
     FileSet,
     Grant,
-    Part,
     Pin,
     Review,
     TrustKind,
+    VaultPart,
     access_part,
     connection_pin,
     endpoint_pin,
@@ -204,18 +204,18 @@ class VaultTrust:
         if not (plugins := self._plugin_files()).is_empty:
             parts.append(_plugins_part(plugins, enabled))
         if not (roles := self._role_files().set).is_empty:
-            parts.append(Part(pin=Pin("roles", roles.digest), files=roles))
+            parts.append(VaultPart(pin=Pin("roles", roles.digest), files=roles))
         if config.named_instructions:
             told = config.named_instructions
-            parts.append(Part(pin=instructions_pin(told), text=told))
+            parts.append(VaultPart(pin=instructions_pin(told), text=told))
         if config.named_agents_may_write:
-            parts.append(Part(pin=AGENTS_PIN))
+            parts.append(VaultPart(pin=AGENTS_PIN))
         if config.named_storage != IN_FILES:
-            parts.append(Part(pin=storage_pin(config.named_storage)))
+            parts.append(VaultPart(pin=storage_pin(config.named_storage)))
         if access := access_part(config, grant):
             parts.append(access)
         if is_repository(self.root):
-            parts.append(Part(pin=Pin("git"), is_in_use=self._missed_git))
+            parts.append(VaultPart(pin=Pin("git"), is_in_use=self._missed_git))
         return Review(parts=tuple(parts), grant=grant)
 
     def plugins(self) -> FileSet | None:
@@ -224,7 +224,7 @@ class VaultTrust:
         if not any(pin.kind == "plugins" for pin in grant.pins):
             return None
         files = self._plugin_files()
-        part = Part(pin=Pin("plugins", files.digest), files=files)
+        part = VaultPart(pin=Pin("plugins", files.digest), files=files)
         return files if grant.covers(part) else None
 
     def roles(self) -> OwnRoles:
@@ -235,7 +235,7 @@ class VaultTrust:
         if not names or not any(pin.kind == "roles" for pin in grant.pins):
             return OwnRoles(names=names)
         read = self._role_files()
-        part = Part(pin=Pin("roles", read.set.digest), files=read.set)
+        part = VaultPart(pin=Pin("roles", read.set.digest), files=read.set)
         return OwnRoles(names=names, contents=read.contents if grant.covers(part) else {})
 
     def allows_git(self) -> bool:
@@ -244,7 +244,7 @@ class VaultTrust:
         self._missed_git = self._missed_git or not allowed
         return allowed
 
-    def trust(self, review: Review, parts: tuple[Part, ...]) -> None:
+    def trust(self, review: Review, parts: tuple[VaultPart, ...]) -> None:
         """Grant the reviewed parts.
 
         Raises:
@@ -278,7 +278,7 @@ class VaultTrust:
         return self._roles[1]
 
 
-def _endpoint_parts(config: VaultConfig) -> list[Part]:
+def _endpoint_parts(config: VaultConfig) -> list[VaultPart]:
     """The endpoints that a vault names for categories, and those that it connects for chats."""
     asked: dict[Pin, set[str]] = {}
     for category, endpoint in config.named.items():
@@ -297,10 +297,12 @@ def _endpoint_parts(config: VaultConfig) -> list[Part]:
     ]
 
 
-def _plugins_part(files: FileSet, enabled: set[str]) -> Part:
+def _plugins_part(files: FileSet, enabled: set[str]) -> VaultPart:
     named = files_by_folder([*files.files, *files.refused])
     used = tuple(sorted(enabled.intersection(named)))
-    return Part(pin=Pin("plugins", files.digest), files=files, used_for=used, is_in_use=bool(used))
+    return VaultPart(
+        pin=Pin("plugins", files.digest), files=files, used_for=used, is_in_use=bool(used)
+    )
 
 
 _BARE = ("HEAD", "objects", "refs")

@@ -11,7 +11,7 @@ from smart_context.base.results import TrustFilesResult, TrustPartResult, TrustR
 from smart_context.base.text.names import shown
 from smart_context.base.text.scores import counted
 from smart_context.vault.trust.files import TEMPLATES_FOLDER
-from smart_context.vault.trust.parts import Part, Pin, Review, files_by_folder, parts_of
+from smart_context.vault.trust.parts import Pin, Review, VaultPart, files_by_folder, parts_of
 
 STATE_WORDS: Mapping[TrustState, str] = {
     "trusted": "trusted",
@@ -91,7 +91,7 @@ def _endpoints(review: Review) -> tuple[int, str]:
     return count, f"{named} for {purposes({pin.category for pin in off})}"
 
 
-def _things(part: Part) -> list[tuple[int, str]]:
+def _things(part: VaultPart) -> list[tuple[int, str]]:
     """The contents of a part other than an endpoint, counted and in words."""
     if thing := _ONE_THING.get(part.pin.kind):
         return [thing]
@@ -104,7 +104,7 @@ def _things(part: Part) -> list[tuple[int, str]]:
     return []
 
 
-def _part_view(part: Part, review: Review) -> TrustPartResult:
+def _part_view(part: VaultPart, review: Review) -> TrustPartResult:
     pin = part.pin
     view: TrustPartResult = {
         "id": part.id,
@@ -132,12 +132,12 @@ def _title(pin: Pin) -> str:
     return f"Database {_whole(pin.content)}" if is_storage else _TITLES.get(pin.kind, "")
 
 
-def _does(part: Part) -> str:
+def _does(part: VaultPart) -> str:
     does = _DOES.get(part.pin.kind, "")
     return f"{does} “{_whole(part.text)}”" if part.pin.kind == "instructions" else does
 
 
-def _endpoint_view(view: TrustPartResult, part: Part, review: Review) -> TrustPartResult:
+def _endpoint_view(view: TrustPartResult, part: VaultPart, review: Review) -> TrustPartResult:
     base_url = _whole(displayed_address(part.pin.content))
     variable = _whole(part.pin.api_key_env)
     address = part.pin.content
@@ -157,7 +157,7 @@ def _endpoint_view(view: TrustPartResult, part: Part, review: Review) -> TrustPa
     }
 
 
-def _models(part: Part) -> str:
+def _models(part: VaultPart) -> str:
     """The models that an endpoint is asked for, in a sentence; empty if none is known."""
     names = {_whole(model) for _, model in part.models}
     if len(names) < 2:  # noqa: PLR2004 - one model for all that the next sentence names
@@ -166,7 +166,7 @@ def _models(part: Part) -> str:
     return f"Models: {_joined(listed)}."
 
 
-def _widened(part: Part, review: Review) -> str:
+def _widened(part: VaultPart, review: Review) -> str:
     """A sentence about an endpoint that is trusted for other models than it is asked for."""
     granted = next((known for known in parts_of(review.grant.pins) if known.pin == part.pin), None)
     if granted is None or review.grant.covers(part):
@@ -175,7 +175,7 @@ def _widened(part: Part, review: Review) -> str:
     return f" You trusted it for {purposes(granted.used_for)} only; {new} are new and off."
 
 
-def _group(name: str, files: Sequence[str], part: Part) -> TrustFilesResult:
+def _group(name: str, files: Sequence[str], part: VaultPart) -> TrustFilesResult:
     return {
         "name": _whole(name),
         "is_on": name in part.used_for,
@@ -183,7 +183,7 @@ def _group(name: str, files: Sequence[str], part: Part) -> TrustFilesResult:
     }
 
 
-def _state(part: Part, review: Review) -> TrustState:
+def _state(part: VaultPart, review: Review) -> TrustState:
     if review.grant.covers(part):
         return "trusted"
     if part.refused:

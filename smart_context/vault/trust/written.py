@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from smart_context.base.config.endpoints import AddressRefused, plain_address
-from smart_context.vault.trust.parts import AGENTS_PIN, Part, Review, instructions_pin
+from smart_context.vault.trust.parts import AGENTS_PIN, Review, VaultPart, instructions_pin
 
 
 def written_values(before: Mapping[str, Any], values: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -32,7 +32,7 @@ def written_values(before: Mapping[str, Any], values: Mapping[str, Any]) -> Mapp
     return written
 
 
-def parts_written(review: Review, written: Mapping[str, Any]) -> tuple[Part, ...]:
+def parts_written(review: Review, written: Mapping[str, Any]) -> tuple[VaultPart, ...]:
     """The parts that are off and hold only written values and values that were trusted before."""
     found = (
         _endpoint(part, review, written)
@@ -43,14 +43,14 @@ def parts_written(review: Review, written: Mapping[str, Any]) -> tuple[Part, ...
     return tuple(part for part in found if part is not None)
 
 
-def _instructions_or_agents(part: Part, written: Mapping[str, Any]) -> Part | None:
+def _instructions_or_agents(part: VaultPart, written: Mapping[str, Any]) -> VaultPart | None:
     told = written.get("chat.instructions")
     if isinstance(told, str) and part.pin == instructions_pin(told.strip()):
         return part
     return part if part.pin == AGENTS_PIN and written.get("mcp.write") is True else None
 
 
-def _endpoint(part: Part, review: Review, written: Mapping[str, Any]) -> Part | None:
+def _endpoint(part: VaultPart, review: Review, written: Mapping[str, Any]) -> VaultPart | None:
     """The endpoint, for the written models; `None` if its address or key came with the vault."""
     trusted = [pin for pin in review.grant.pins if pin.kind == "endpoint"]
     variables = {"", *(pin.api_key_env for pin in trusted), *_last(written, "api_key_env")}

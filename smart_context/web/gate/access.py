@@ -40,7 +40,7 @@ class Welcome:
     code: str  # the next page exchanges it for the key, once
 
 
-class Access:
+class GateSecrets:
     """Checks and gives out the secrets of one server.
 
     Args:

@@ -18,7 +18,7 @@ from smart_context.base.disk.shared_file import SharedFile
 from smart_context.base.errors import CommandFailed, InvalidParams, StoreFailed
 from smart_context.base.shared import SharedValue
 from smart_context.base.values import OWN_KEY, OWNER, PersonId
-from smart_context.web.gate.access import Access, random_digest
+from smart_context.web.gate.access import GateSecrets, random_digest
 from smart_context.web.gate.request_facts import Refusal, RequestFacts
 
 FILE_NAME = "client-keys.json"
@@ -188,7 +188,7 @@ def is_for_clients(path: str) -> bool:
 class KeyRing:
     """Knows whose key is whose."""
 
-    access: Access | None  # the server's own secret; `None`: it has none that opens the API
+    access: GateSecrets | None  # the server's own secret; `None`: it has none that opens the API
     file: KeyFile | None  # where the keys of clients are kept; `None`: there are none
     _keys: ClientKeys = field(default_factory=ClientKeys, init=False)
     _read_at: float = field(default_factory=lambda: float("-inf"), init=False)

@@ -18,7 +18,7 @@ from starlette.responses import Response
 
 from smart_context.base.config.access import AccessSettings, person_named
 from smart_context.base.values import NOBODY, OWNER, PersonId
-from smart_context.web.gate.access import Access, BrowserLogin, same_text
+from smart_context.web.gate.access import BrowserLogin, GateSecrets, same_text
 from smart_context.web.gate.client_keys import NO_CLIENT_KEY, KeyFile, KeyRing, is_for_clients
 from smart_context.web.gate.request_facts import Refusal, RequestFacts, clean_url
 from smart_context.web.gate.session_record import LINK_S
@@ -136,7 +136,9 @@ class ClientDoor:
         keys: Where the keys are; `None`: there are none.
     """
 
-    def __init__(self, access: Access | None, throttle: Throttle, keys: KeyFile | None) -> None:
+    def __init__(
+        self, access: GateSecrets | None, throttle: Throttle, keys: KeyFile | None
+    ) -> None:
         self._ring = KeyRing(access, keys)
         self._throttle = throttle
 
@@ -169,7 +171,9 @@ class Door:
         keys: Where the keys of the API's clients are; `None`: there are none.
     """
 
-    def __init__(self, access: Access, throttle: Throttle, keys: KeyFile | None = None) -> None:
+    def __init__(
+        self, access: GateSecrets, throttle: Throttle, keys: KeyFile | None = None
+    ) -> None:
         self._access = access
         self._clients = ClientDoor(access, throttle, keys)
         self._throttle = throttle

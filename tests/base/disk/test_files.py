@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smart_context.base.disk.files import (
-    Conflict,
+    FileReplaced,
     atomic_write,
     is_temporary,
     read_file,
@@ -139,7 +139,7 @@ def test_a_file_that_changed_since_it_was_read_is_not_replaced(tmp_path):
     path = tmp_path / "x.json"
     seen = atomic_write(path, b"one")
     atomic_write(path, b"two")
-    with pytest.raises(Conflict):
+    with pytest.raises(FileReplaced):
         replace_unless_changed(path, b"three", seen)
     assert path.read_bytes() == b"two"
     assert names_in(tmp_path) == ["x.json"]
@@ -153,7 +153,7 @@ def test_a_file_that_appeared_or_vanished_is_a_conflict(tmp_path, there):
         atomic_write(path, b"two")
     else:
         path.unlink()
-    with pytest.raises(Conflict):
+    with pytest.raises(FileReplaced):
         replace_unless_changed(path, b"three", seen)
     assert path.exists() is there
 

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from smart_context.cli.evaluation.measures import (
     Baselines,
-    Counts,
     Findings,
+    MessageCounts,
     Sample,
     adjusted_rand,
     agreement,
@@ -30,7 +30,7 @@ def test_of_equal_scores_the_first_counts():
 
 @given(SETS, SETS)
 def test_a_match_is_perfect_only_between_equal_sets(found, wanted):
-    match = Counts.of(found, wanted).match
+    match = MessageCounts.of(found, wanted).match
     assert 0 <= match.f1 <= 1
     assert (match.f1 == 1) == (found == wanted and bool(found))
     if match.precision + match.recall:
@@ -53,10 +53,12 @@ def test_findings_add_up():
     total = Findings()
     for _ in range(2):
         total.add(
-            Findings(dialogues=1, messages=3, recalls=[(1, 1, 1)], sticky=Counts(right=1, found=2))
+            Findings(
+                dialogues=1, messages=3, recalls=[(1, 1, 1)], sticky=MessageCounts(right=1, found=2)
+            )
         )
     assert (total.dialogues, total.messages, len(total.recalls)) == (2, 6, 2)
-    assert total.sticky == Counts(right=2, found=4)
+    assert total.sticky == MessageCounts(right=2, found=4)
 
 
 IDS = [*"abcdef"]

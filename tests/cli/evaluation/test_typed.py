@@ -12,7 +12,7 @@ from smart_context.cli.evaluation.calibration import (
     short_labels,
     with_absent,
 )
-from smart_context.cli.evaluation.dialogues import Dialogue, Question, part_of
+from smart_context.cli.evaluation.dialogues import Dialogue, DialogueQuestion, part_of
 
 
 def dialogue(subject, turns=4):
@@ -20,7 +20,7 @@ def dialogue(subject, turns=4):
         Message(id=f"u{n}", role="assistant" if n % 2 else "user", content=f"{subject} {n}")
         for n in range(turns)
     )
-    asked = Question(text=subject, evidence=frozenset(m.id for m in messages))
+    asked = DialogueQuestion(text=subject, evidence=frozenset(m.id for m in messages))
     return Dialogue(name=subject, messages=messages, questions=(asked,))
 
 
@@ -94,7 +94,8 @@ def labels_of(*asked, texts=("I run a pottery class in town", "Nice, Ann!")):
         for n, (name, text) in enumerate(zip(("Ann", "Bob"), texts, strict=True))
     )
     questions = tuple(
-        Question(text=text, evidence=frozenset({"m0"}), is_trap=is_trap) for text, is_trap in asked
+        DialogueQuestion(text=text, evidence=frozenset({"m0"}), is_trap=is_trap)
+        for text, is_trap in asked
     )
     return short_labels(Dialogue(name="d", messages=messages, questions=questions))
 

@@ -4,7 +4,7 @@ import pytest
 
 from smart_context.gateway.requests.units import chat_units
 from smart_context.gateway.turns.document import TITLE_LENGTH, RequestRecorder, title_of
-from smart_context.gateway.turns.finding import FoundChat
+from smart_context.gateway.turns.finding import ChatOfRequest
 from smart_context.gateway.turns.reading import RecentLists, read_incoming
 from smart_context.storage.files.chats import FileChats
 from tests.gateway.saying import assistant, system, user
@@ -73,6 +73,6 @@ async def test_a_chat_that_is_first_seen_with_a_history_is_called_by_its_first_q
     store = FileChats(tmp_path)
     raw = json.dumps({"model": "m", "messages": HISTORY}).encode()
     incoming = read_incoming("chat", raw, {}, "key", RecentLists())
-    plan = await RequestRecorder(store).plan(incoming, FoundChat(id="c"), "m")
+    plan = await RequestRecorder(store).plan(incoming, ChatOfRequest(id="c"), "m")
     await plan.write()
     assert (await store.load("c"))["title"] == "Who lit the lamp?"

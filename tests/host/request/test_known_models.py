@@ -8,7 +8,7 @@ from smart_context.base.config import EndpointSettings
 from smart_context.host.request.known_models import KnownModels
 from smart_context.llm.estimating import AS_ESTIMATED, estimate, factors_by
 from smart_context.llm.models import Usage
-from smart_context.llm.told import Told
+from smart_context.llm.told import ToldByServer
 from tests.host.conftest import until
 from tests.kinds_of_text import COUNTED, texts_by_kind
 from tests.scripted import Scripted
@@ -97,7 +97,7 @@ async def test_what_was_learned_of_counts_outlives_a_restart(make_known):
 
 
 async def test_a_server_that_may_cut_silently_teaches_no_lower_count(make_known):
-    known = await make_known(Told(program="Ollama"))
+    known = await make_known(ToldByServer(program="Ollama"))
     await known.ask(HERE)
     known.learn_counts(HERE, sent(TEXT), "", 800)
     assert known.counter("local")(TEXT) == 1_226
@@ -107,7 +107,7 @@ async def test_a_server_that_may_cut_silently_teaches_no_lower_count(make_known)
 
 async def test_a_server_is_asked_what_it_is_although_the_user_has_set_the_window():
     elsewhere = "http://192.168.7.7:8080/v1"
-    server = Server(Told(window=8_192, program="llama.cpp"))
+    server = Server(ToldByServer(window=8_192, program="llama.cpp"))
     known = KnownModels(MemoryCaches(), server)
     for model in ("local", "gpt-4o"):
         await known.ask(EndpointSettings(base_url=elsewhere, model=model, context_window=4_096))
@@ -119,7 +119,7 @@ async def test_a_server_is_asked_what_it_is_although_the_user_has_set_the_window
 @pytest.mark.parametrize("tokenizer", COUNTED)
 async def test_a_servers_tokenizer_counts_from_the_first_request_on(make_known, tokenizer):
     factors = factors_by(COUNTED[tokenizer]["samples"])
-    known = await make_known(Told(window=8_192, is_in_use=True, factors=factors))
+    known = await make_known(ToldByServer(window=8_192, is_in_use=True, factors=factors))
     await known.ask(replace(HERE, context_window=4_096))
     count = known.counter("local")
     for text, counted in zip(TEXTS.values(), COUNTED[tokenizer]["kinds"], strict=True):
@@ -128,7 +128,7 @@ async def test_a_servers_tokenizer_counts_from_the_first_request_on(make_known, 
 
 async def test_what_was_learned_stays_when_the_server_tells_the_same_again(make_known):
     factors = factors_by(COUNTED["Qwen 2.5"]["samples"])
-    told = Told(window=8_192, is_in_use=True, factors=factors)
+    told = ToldByServer(window=8_192, is_in_use=True, factors=factors)
     known = await make_known(told)
     await known.ask(HERE)
     known.learn_counts(HERE, sent(TEXT), "", 2_400)

@@ -9,11 +9,11 @@ import pytest
 
 from smart_context.base.config import EndpointSettings
 from smart_context.llm.estimating import SAMPLES, factors_by
-from smart_context.llm.models import Reading
+from smart_context.llm.models import ReadingProgress
 from smart_context.llm.openai.asking import ServerInformant
 from smart_context.llm.openai.connection import EndpointClient
 from smart_context.llm.openai.models import OpenAIChatModel
-from smart_context.llm.told import Told
+from smart_context.llm.told import ToldByServer
 from tests.fake_openai import FakeOpenAI, Reply
 
 pytestmark = pytest.mark.anyio
@@ -72,7 +72,7 @@ async def told(base_url):
                 "/api/ps": {"models": [{"name": "m:latest", "context_length": 4_096}]},
                 "/api/show": {"model_info": {"a.context_length": 32_768}},
             },
-            Told(window=4_096, is_in_use=True, program="Ollama"),
+            ToldByServer(window=4_096, is_in_use=True, program="Ollama"),
             ["/v1/models", "/api/ps", "/api/show"],
             id="Ollama",
         ),
@@ -81,7 +81,7 @@ async def told(base_url):
                 "/v1/models": listed(owned_by="organization_owner"),
                 "/api/v0/models": listed(loaded_context_length=4_096),
             },
-            Told(window=4_096, is_in_use=True, program="LM Studio"),
+            ToldByServer(window=4_096, is_in_use=True, program="LM Studio"),
             ["/v1/models", "/api/v0/models"],
             id="LM Studio",
         ),
@@ -90,19 +90,19 @@ async def told(base_url):
                 "/v1/models": listed(owned_by="llamacpp", meta={"n_ctx_train": 32_768}),
                 "/props": {"default_generation_settings": {"n_ctx": 2_048}},
             },
-            Told(window=2_048, is_in_use=True, program="llama.cpp"),
+            ToldByServer(window=2_048, is_in_use=True, program="llama.cpp"),
             ["/v1/models", "/props", "/tokenize"],
             id="an older llama.cpp",
         ),
         pytest.param(
             {"/v1/models": listed(context_length=9_000)},
-            Told(window=9_000),
+            ToldByServer(window=9_000),
             ["/v1/models"],
             id="a program that nobody knows is asked nothing else",
         ),
         pytest.param(
             {"/v1/models": listed(owned_by="library")},
-            Told(program="Ollama"),
+            ToldByServer(program="Ollama"),
             ["/v1/models", "/api/ps"],
             id="what is not there changes nothing",
         ),
@@ -154,7 +154,7 @@ async def test_progress_is_asked_of_a_server_that_is_known_to_tell_it_and_of_no_
             await client.aclose()
             told = [piece.reading for piece in pieces if piece.reading]
             assert "".join(piece.text for piece in pieces) == "Aye"
-            assert told == [Reading(tokens=800, percent=p) for p in (40, 100) if asks]
+            assert told == [ReadingProgress(tokens=800, percent=p) for p in (40, 100) if asks]
 
 
 async def test_a_server_that_refuses_to_tell_progress_is_asked_without():

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from smart_context.llm.failures import RequestFailed
-from smart_context.llm.models import Reading
+from smart_context.llm.models import ReadingProgress
 from smart_context.llm.openai.models import Silence
 
 
@@ -23,10 +23,10 @@ def test_a_server_that_says_that_it_reads_on_may_take_as_long_as_it_needs():
     silence = Silence(600, 60, lambda: now)
     for percent in range(10):
         now += 599
-        silence.check(0, Reading(tokens=90_000, percent=percent))
+        silence.check(0, ReadingProgress(tokens=90_000, percent=percent))
     now += 601
     with pytest.raises(RequestFailed):
-        silence.check(0, Reading(tokens=90_000, percent=9))
+        silence.check(0, ReadingProgress(tokens=90_000, percent=9))
 
 
 @pytest.mark.parametrize(

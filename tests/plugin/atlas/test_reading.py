@@ -12,7 +12,7 @@ from smart_context.chat.messages import Message
 from smart_context.plugin.atlas.atlases import PersonsAtlas
 from smart_context.plugin.atlas.reading import ReadChat, read_chat, with_kept
 from smart_context.plugin.choices.sidecars import ChatSidecar
-from smart_context.topics.atlas.values import Archive, ChatEntry
+from smart_context.topics.atlas.values import ChatEntry, StoredAtlas
 from smart_context.topics.values import Topic
 
 NOTHING = ReadChat(entry=ChatEntry(revision="", is_known=True, times=np.zeros(0, np.int64)))
@@ -91,7 +91,7 @@ def test_a_topic_without_a_vector_gets_that_of_its_messages_as_soon_as_they_have
 
 def test_a_chat_is_pending_until_its_topics_are_merged():
     entry = ChatEntry(revision="1", is_known=True, times=np.zeros(0, dtype=np.int64))
-    mine = PersonsAtlas(archive=Archive(chats={"a": entry}))
+    mine = PersonsAtlas(archive=StoredAtlas(chats={"a": entry}))
     assert mine.pending == 1
     mine.merged_of = mine.archive.chats
     assert mine.pending == 0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from smart_context.plugin.selection.last_request import LastRequest, Next
+from smart_context.plugin.selection.last_request import LastRequest, NextRequest
 
 HEAD = (("system", 40), ("note", 300))
 SENT = ("q1", "a1", "q2", "a2", "q3")
@@ -31,10 +31,10 @@ def last(sent=SENT):
     ],
 )
 def test_the_reason_is_what_differs_first(head, ids, why):
-    request = Next(head=head, ids=ids, tokens=[10] * len(ids))
+    request = NextRequest(head=head, ids=ids, tokens=[10] * len(ids))
     assert request.reread_because(last()) == why
 
 
 def test_an_edited_message_is_a_reason():
-    request = Next(head=HEAD, ids=SENT, tokens=[10, 12, 10, 10, 10])
+    request = NextRequest(head=HEAD, ids=SENT, tokens=[10, 12, 10, 10, 10])
     assert request.reread_because(last()) == "an earlier message has changed"

@@ -3,7 +3,7 @@ import pytest
 
 from smart_context.chat.messages import Message, MessageId
 from smart_context.relevance.archive.card import card_of
-from smart_context.relevance.archive.ranking import Archive, ranked
+from smart_context.relevance.archive.ranking import SearchedChats, ranked
 
 NOWHERE = np.zeros(4, dtype=np.float32)
 NORTH, EAST = np.eye(4, dtype=np.float32)[:2]
@@ -26,7 +26,7 @@ def archive(**chats):
         if given:
             card = card.with_vectors([k for k, _ in given], np.stack([v for _, v in given]))
         cards.append(card)
-    return Archive(list(chats), cards)
+    return SearchedChats(list(chats), cards)
 
 
 def found(chats, text, query=NOWHERE, **more):
@@ -71,7 +71,7 @@ def test_messages_without_a_vector_are_named_to_be_embedded():
 
 
 def test_no_chat_finds_nothing():
-    assert ranked(Archive((), ()), "Rome", NORTH).messages == ()
+    assert ranked(SearchedChats((), ()), "Rome", NORTH).messages == ()
     assert ranked(archive(empty=[]), "Rome", NORTH).messages == ()
 
 

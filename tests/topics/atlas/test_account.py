@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.topics.atlas.account import Span, account
+from smart_context.topics.atlas.account import TimeSpan, account
 from smart_context.topics.atlas.merging import merged
-from smart_context.topics.atlas.values import NO_TIME, Archive, Atlas, ChatEntry, ChatTopic
+from smart_context.topics.atlas.values import NO_TIME, Atlas, ChatEntry, ChatTopic, StoredAtlas
 
 BERLIN = ZoneInfo("Europe/Berlin")
 FIRST = datetime(1970, 1, 1, tzinfo=UTC)
@@ -31,8 +31,8 @@ def days_of(times, zone):
     entry = ChatEntry(
         revision="1", is_known=True, times=np.array(times, dtype=np.int64), topics=(topic,)
     )
-    archive = Archive(chats={"c": entry}, atlas=merged([topic], Atlas(), reads_all=True))
-    found = account(archive, {"c": "Bread"}, span=Span(), zone=zone)
+    archive = StoredAtlas(chats={"c": entry}, atlas=merged([topic], Atlas(), reads_all=True))
+    found = account(archive, {"c": "Bread"}, span=TimeSpan(), zone=zone)
     return dict(found["topics"][0]["chats"][0]["days"])
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smart_context.topics.clusters.grouping import (
-    Said,
+    SubjectMessages,
     ordinary_direction,
     subjects_of,
     without_background,
@@ -17,7 +17,7 @@ EYE = np.eye(64, dtype=np.float32)
 def subjects(rows, *, most=8):
     nothing = np.zeros((len(rows), 2), dtype=np.float32)
     answers = [n % 2 == 1 for n in range(len(rows))]
-    return subjects_of(Said(vectors=rows, lexical=nothing, goes_on=answers), most=most)
+    return subjects_of(SubjectMessages(vectors=rows, lexical=nothing, goes_on=answers), most=most)
 
 
 def grouped(numbers, *, most=8):

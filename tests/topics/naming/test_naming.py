@@ -6,7 +6,7 @@ import pytest
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
 from smart_context.topics.embedded import EmbeddedTopicExtractor
 from smart_context.topics.naming.candidates import (
-    Group,
+    MessagesToName,
     candidates_of,
     pairs_of,
     phrases_of,
@@ -55,7 +55,7 @@ def test_a_label_is_judged_as_a_whole(label, accepted):
 
 
 def found(*texts, near=None):
-    group = Group(weights=dict.fromkeys(range(len(texts)), 1.0), opening=0)
+    group = MessagesToName(weights=dict.fromkeys(range(len(texts)), 1.0), opening=0)
     singles = candidates_of(phrases_of(texts, [list(range(len(texts)))]), group)
     wanted = near or {}
     values = np.array([wanted.get(c.text, 0.5) for c in singles], dtype=np.float32)

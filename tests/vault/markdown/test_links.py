@@ -1,6 +1,6 @@
 import pytest
 
-from smart_context.vault.markdown.links import Names, Resolution, fold, keys_of, link_key
+from smart_context.vault.markdown.links import NoteNames, Resolution, fold, keys_of, link_key
 
 _PATHS = [
     "a.md",
@@ -43,31 +43,31 @@ _PATHS = [
     ],
 )
 def test_a_link_leads_to(target, source, expected):
-    assert Names(_PATHS).resolve(target, source) == Resolution(expected)
+    assert NoteNames(_PATHS).resolve(target, source) == Resolution(expected)
 
 
 def test_of_several_the_shortest_path_is_taken_and_all_are_named():
-    assert Names(_PATHS).resolve("dup", "a.md") == Resolution(
+    assert NoteNames(_PATHS).resolve("dup", "a.md") == Resolution(
         "x/dup.md", ("x/dup.md", "yy/dup.md", "y/z/dup.md")
     )
 
 
 def test_ties_are_broken_by_the_alphabet():
-    assert Names(["c/n.md", "b/n.md"]).resolve("n", "a.md").path == "b/n.md"
+    assert NoteNames(["c/n.md", "b/n.md"]).resolve("n", "a.md").path == "b/n.md"
 
 
 def test_the_same_folder_decides_between_several():
-    assert Names(_PATHS).resolve("dup", "yy/other.md") == Resolution("yy/dup.md")
+    assert NoteNames(_PATHS).resolve("dup", "yy/other.md") == Resolution("yy/dup.md")
 
 
 def test_names_that_differ_in_case_alone_are_told_apart():
-    names = Names(["A.md", "a.md"])
+    names = NoteNames(["A.md", "a.md"])
     assert names.resolve("A", "x.md").path == "A.md"
     assert names.resolve("a", "x.md").path == "a.md"
 
 
 def test_what_comes_and_goes_is_known():
-    names = Names(["x/n.md"])
+    names = NoteNames(["x/n.md"])
     assert names.resolve("n", "a.md").path == "x/n.md"
     names.add("n.md")
     assert names.resolve("n", "a.md").path == "n.md"

@@ -7,18 +7,18 @@ import pytest
 from smart_context.vault.trust.parts import (
     FileSet,
     Grant,
-    Part,
     Pin,
     Review,
+    VaultPart,
     files_by_folder,
     granted_after,
     parts_of,
 )
 
-CHAT = Part(pin=Pin("endpoint", "http://a", "KEY"), used_for=("chat",))
-ROLES = Part(pin=Pin("roles", "r1"), files=FileSet(digest="r1", files={"cook.toml": "x"}))
-PLUGINS = Part(pin=Pin("plugins", "p1"), files=FileSet(digest="p1", files={"a/main.py": "x"}))
-GIT = Part(pin=Pin("git"), is_in_use=False)
+CHAT = VaultPart(pin=Pin("endpoint", "http://a", "KEY"), used_for=("chat",))
+ROLES = VaultPart(pin=Pin("roles", "r1"), files=FileSet(digest="r1", files={"cook.toml": "x"}))
+PLUGINS = VaultPart(pin=Pin("plugins", "p1"), files=FileSet(digest="p1", files={"a/main.py": "x"}))
+GIT = VaultPart(pin=Pin("git"), is_in_use=False)
 ALL = Review(parts=(CHAT, ROLES, PLUGINS, GIT))
 
 
@@ -134,7 +134,7 @@ def test_categories_of_one_endpoint_are_one_part_with_a_pin_for_each():
     assert {pin for part in parts for pin in part.pins} == {*pins}
     apart = parts_of([pins[0], Pin("endpoint", "http://a", "OTHER", "fast")])
     assert len(apart) == 2
-    assert parts_of([GIT.pin]) == [Part(pin=GIT.pin)]
+    assert parts_of([GIT.pin]) == [VaultPart(pin=GIT.pin)]
 
 
 def test_an_empty_set_of_files_holds_nothing_to_trust_or_to_refuse():

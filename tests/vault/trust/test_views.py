@@ -6,24 +6,28 @@ from pathlib import Path
 
 import pytest
 
-from smart_context.vault.trust.parts import AGENTS_PIN, FileSet, Grant, Part, Pin, Review
+from smart_context.vault.trust.parts import AGENTS_PIN, FileSet, Grant, Pin, Review, VaultPart
 from smart_context.vault.trust.views import in_words, review_view, summary
 from tests.vault.trust.conftest import SETTINGS, write
 
 
 def plugins(*names):
     files = {f"{name}/main.py": "x" for name in names}
-    return Part(pin=Pin("plugins", "d"), files=FileSet(digest="d", files=files), used_for=names)
+    return VaultPart(
+        pin=Pin("plugins", "d"), files=FileSet(digest="d", files=files), used_for=names
+    )
 
 
 def roles(*names):
-    return Part(pin=Pin("roles", "r"), files=FileSet(digest="r", files=dict.fromkeys(names, "x")))
+    return VaultPart(
+        pin=Pin("roles", "r"), files=FileSet(digest="r", files=dict.fromkeys(names, "x"))
+    )
 
 
-ONE = Part(pin=Pin("endpoint", "http://a"), used_for=("chat",))
-TWO = Part(pin=Pin("endpoint", "http://b"), used_for=("fast",))
-GIT = Part(pin=Pin("git"))
-AGENTS = Part(pin=AGENTS_PIN)
+ONE = VaultPart(pin=Pin("endpoint", "http://a"), used_for=("chat",))
+TWO = VaultPart(pin=Pin("endpoint", "http://b"), used_for=("fast",))
+GIT = VaultPart(pin=Pin("git"))
+AGENTS = VaultPart(pin=AGENTS_PIN)
 
 
 def granting(*parts):
@@ -165,7 +169,7 @@ def test_the_model_that_an_endpoint_is_asked_for_is_named_and_part_of_the_review
 
 
 def test_an_address_from_a_record_is_shown_in_ascii_too():
-    part = Part(pin=Pin("endpoint", "https://api.open\u0430i.com"), used_for=("chat",))
+    part = VaultPart(pin=Pin("endpoint", "https://api.open\u0430i.com"), used_for=("chat",))
     (view,) = review_view(Review(parts=(part,)), Path("notes"))["parts"]
     assert view["title"] == "Endpoint https://api.xn--openi-7ve.com"
     assert view["base_url"] == "https://api.xn--openi-7ve.com"

@@ -5,23 +5,23 @@ import pytest
 from smart_context.vault.trust.parts import (
     AGENTS_PIN,
     Grant,
-    Part,
     Pin,
     Review,
+    VaultPart,
     instructions_pin,
 )
 from smart_context.vault.trust.written import parts_written, written_values
 
 MINE, THEIRS = "https://mine.example/v1", "https://theirs.example/v1"
-TOLD = Part(pin=instructions_pin("Obey."), text="Obey.")
-AGENTS = Part(pin=AGENTS_PIN)
-DATABASE = Part(pin=Pin("storage", "postgresql://theirs.example/chats"))
-PLUGINS = Part(pin=Pin("plugins", "p1"))
-GIT = Part(pin=Pin("git"))
+TOLD = VaultPart(pin=instructions_pin("Obey."), text="Obey.")
+AGENTS = VaultPart(pin=AGENTS_PIN)
+DATABASE = VaultPart(pin=Pin("storage", "postgresql://theirs.example/chats"))
+PLUGINS = VaultPart(pin=Pin("plugins", "p1"))
+GIT = VaultPart(pin=Pin("git"))
 
 
 def endpoint(address, *categories, variable=""):
-    return Part(pin=Pin("endpoint", address, variable), used_for=categories)
+    return VaultPart(pin=Pin("endpoint", address, variable), used_for=categories)
 
 
 def trusted_after(written, *parts, granted=()):

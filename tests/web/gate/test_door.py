@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from smart_context.base.values import NOBODY, OWNER, PersonId
-from smart_context.web.gate.access import Access
+from smart_context.web.gate.access import GateSecrets
 from smart_context.web.gate.client_keys import FILE_NAME, KeyFile, KeyRing, short_name
 from smart_context.web.gate.door import (
     NO_KEY,
@@ -25,7 +25,7 @@ from tests.web.visiting import BEARER, TOKEN, visit
 
 
 def verdict(a_visit, access=None):
-    return asyncio.run(Door(access or Access(TOKEN), Throttle()).admit(a_visit))
+    return asyncio.run(Door(access or GateSecrets(TOKEN), Throttle()).admit(a_visit))
 
 
 def link_to(access, **asked):
@@ -80,13 +80,13 @@ EVERYTHING = pytest.mark.parametrize(
 
 @EVERYTHING
 def test_the_cookie_alone_opens_nothing_that_is_the_vaults(asked, alone):
-    access = Access(TOKEN)
+    access = GateSecrets(TOKEN)
     assert verdict(visit(("cookie", let_in(access).cookie), **asked), access) == alone
 
 
 @EVERYTHING
 def test_a_wrong_key_does_not_even_open_the_key_page(asked, alone):
-    access = Access(TOKEN)
+    access = GateSecrets(TOKEN)
     browser, other = let_in(access), let_in(access)
     for key in ("", "guess", other.key):
         headers = ("cookie", browser.cookie), ("x-smart-context-key", key)
@@ -97,7 +97,7 @@ def test_a_wrong_key_does_not_even_open_the_key_page(asked, alone):
     "asked", [{"path": "/chats/x"}, {"path": "/api/x", "method": "POST"}, {"path": "/api/files/a"}]
 )
 def test_cookie_and_key_open_everything(asked):
-    access = Access(TOKEN)
+    access = GateSecrets(TOKEN)
     browser = let_in(access)
     found = verdict(visit(*browser.headers, **asked), access)
     assert found == Admitted(
@@ -106,7 +106,7 @@ def test_cookie_and_key_open_everything(asked):
 
 
 def test_a_socket_brings_the_key_as_a_subprotocol():
-    access = Access(TOKEN)
+    access = GateSecrets(TOKEN)
     browser = let_in(access)
     offered = ("sec-websocket-protocol", f"smart-context, smart-context.key.{browser.key}")
     asked = visit(("cookie", browser.cookie), offered, scheme="ws", path="/ws")
@@ -114,7 +114,7 @@ def test_a_socket_brings_the_key_as_a_subprotocol():
 
 
 def test_the_key_without_the_cookie_opens_nothing():
-    access = Access(TOKEN)
+    access = GateSecrets(TOKEN)
     assert verdict(visit(("x-smart-context-key", let_in(access).key)), access) == NO_TOKEN
 
 
@@ -122,14 +122,14 @@ def test_the_key_without_the_cookie_opens_nothing():
     "path", ["/static/pages/chat-page.js", "/favicon.ico", "/panels/word_count/panel.js"]
 )
 def test_what_a_page_loads_by_itself_needs_the_cookie_only(path):
-    access = Access(TOKEN)
+    access = GateSecrets(TOKEN)
     found = verdict(visit(("cookie", let_in(access).cookie), path=path), access)
     assert isinstance(found, Admitted)
     assert verdict(visit(path=path), access) == NO_TOKEN
 
 
 def test_an_attached_file_needs_the_pass_that_its_page_holds():
-    access = Access(TOKEN)
+    access = GateSecrets(TOKEN)
     browser, other = let_in(access), let_in(access)
     cookie = ("cookie", browser.cookie)
     query = f"pass={access.file_pass(browser.login)}"
@@ -142,13 +142,13 @@ def test_an_attached_file_needs_the_pass_that_its_page_holds():
 
 
 def test_a_wrong_token_is_not_made_good_by_a_browsers_session():
-    access = Access(TOKEN)
+    access = GateSecrets(TOKEN)
     wrong = ("authorization", "Bearer wrong")
     assert verdict(visit(*let_in(access).headers, wrong), access) == WRONG_TOKEN
 
 
 def test_a_start_link_sets_the_cookie_and_leads_to_the_clean_address():
-    access = Access()
+    access = GateSecrets()
     query = f"a=1&token={access.new_link_token()}&b=%C3%A9"
     found = verdict(visit(path="/chats/c 1", query=query), access)
     location, _, code = found.location.partition("#enter=")
@@ -164,7 +164,7 @@ def test_a_start_link_sets_the_cookie_and_leads_to_the_clean_address():
 
 
 def test_a_used_start_link_leads_on_the_browser_that_used_it_and_no_other():
-    access = Access()
+    access = GateSecrets()
     opened = link_to(access)
     cookie = verdict(opened, access).cookie.split(";")[0]
     again = visit(("cookie", cookie), query=opened.query)
@@ -173,7 +173,7 @@ def test_a_used_start_link_leads_on_the_browser_that_used_it_and_no_other():
 
 
 def test_a_link_without_a_token_in_it_leads_on_who_was_let_in():
-    access = Access(TOKEN)
+    access = GateSecrets(TOKEN)
     cookie = ("cookie", let_in(access).cookie)
     assert verdict(visit(cookie, query="token="), access) == Redirect(location="/")
     assert verdict(visit(query="token="), access) == USED_LINK
@@ -184,7 +184,7 @@ def test_the_users_token_makes_no_start_link():
 
 
 def test_a_link_on_another_site_is_known_as_that():
-    access = Access()
+    access = GateSecrets()
     site = ("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate")
     assert not verdict(link_to(access), access).is_from_elsewhere
     query = f"token={access.new_link_token()}"
@@ -201,7 +201,7 @@ def test_a_link_on_another_site_is_known_as_that():
     ],
 )
 def test_only_opening_a_start_link_uses_it_up(asked):
-    access = Access()
+    access = GateSecrets()
     query = f"token={access.new_link_token()}"
     asked = dict(asked)
     headers = [("sec-purpose", asked.pop("purpose"))] if "purpose" in asked else []
@@ -221,7 +221,7 @@ def test_guesses_from_one_address_keep_no_other_out(wrong, caplog):
     headers = asked.pop("headers", [])
 
     async def scenario():
-        door = Door(Access(TOKEN), Throttle(first_delay_s=1000))
+        door = Door(GateSecrets(TOKEN), Throttle(first_delay_s=1000))
         guess = visit(*headers, **asked, peer="10.0.0.1")
         enough = FREE_FAILURES + TURNS + MAX_QUEUE
         guesses = [asyncio.create_task(door.admit(guess)) for _ in range(enough)]

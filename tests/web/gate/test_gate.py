@@ -7,7 +7,7 @@ from starlette.responses import JSONResponse
 from smart_context.base.asking import is_waited_for, person_asking
 from smart_context.base.lookups import Lookups
 from smart_context.base.values import OWNER
-from smart_context.web.gate.access import Access
+from smart_context.web.gate.access import GateSecrets
 from smart_context.web.gate.door import Door
 from smart_context.web.gate.gate import Gate
 from smart_context.web.gate.throttle import Throttle
@@ -25,7 +25,7 @@ async def test_a_request_has_a_person_is_waited_for_and_remembers_only_its_own()
         told = {"person": person_asking(), "is_waited_for": is_waited_for(), "known": known}
         await JSONResponse({**told, "kept": lookups.get("it")})(scope, receive, send)
 
-    gate = Gate(app, door=Door(Access(TOKEN), Throttle()), allowed_hosts=())
+    gate = Gate(app, door=Door(GateSecrets(TOKEN), Throttle()), allowed_hosts=())
     transport = httpx2.ASGITransport(gate)
     headers = {"Authorization": f"Bearer {TOKEN}"}
     async with httpx2.AsyncClient(
@@ -42,7 +42,7 @@ async def answered(method, path, *, key="a-key-of-a-client"):
     async def app(scope, receive, send):
         await JSONResponse({"is_let_in": True})(scope, receive, send)
 
-    gate = Gate(app, door=Door(Access(TOKEN), Throttle()), allowed_hosts=())
+    gate = Gate(app, door=Door(GateSecrets(TOKEN), Throttle()), allowed_hosts=())
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     async with httpx2.AsyncClient(
         transport=httpx2.ASGITransport(gate), base_url="http://127.0.0.1:8000", headers=headers

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from smart_context.base.config.access import AccessSettings
-from smart_context.web.gate.oidc.provider import Provider, ProviderFailed
+from smart_context.web.gate.oidc.provider import LoginProvider, ProviderFailed
 
 pytestmark = pytest.mark.anyio
 
@@ -23,7 +23,7 @@ async def test_a_provider_that_hangs_is_asked_once_for_all_who_wait():
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     settings = AccessSettings(mode="oidc", issuer=f"http://127.0.0.1:{port}", client_id="x")
-    provider = Provider(settings, "")
+    provider = LoginProvider(settings, "")
 
     def logging_in():
         return asyncio.create_task(provider.login_address("http://x/", "state", "nonce", "v"))

@@ -26,7 +26,7 @@ from smart_context.web.gate.door import (
     has_pass,
     needs_no_key,
 )
-from smart_context.web.gate.oidc.provider import Provider, ProviderFailed
+from smart_context.web.gate.oidc.provider import LoginProvider, ProviderFailed
 from smart_context.web.gate.oidc.signed_sessions import (
     LOGIN_S,
     SESSION_S,
@@ -75,7 +75,7 @@ class OidcDoor:
     """Decides who is let in."""
 
     settings: AccessSettings  # the provider, and who owns this installation
-    provider: Provider  # says who logged in
+    provider: LoginProvider  # says who logged in
     sessions: SignedSessions  # those who logged in
     _: KW_ONLY
     clients: ClientDoor  # decides on what no browser asks

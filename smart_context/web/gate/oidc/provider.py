@@ -32,7 +32,7 @@ class ProviderFailed(Exception):
     """The provider can't be asked, or says no; the words are for whoever logs in."""
 
 
-class Provider:
+class LoginProvider:
     """One provider.
 
     Args:

@@ -130,7 +130,7 @@ Pieces = list[tuple[str, bool]]
 
 
 @dataclass(frozen=True, slots=True)
-class FoundChat:
+class SearchedChat:
     """A chat in which a search found something."""
 
     chat_id: str
@@ -157,11 +157,11 @@ def hits_view(
     named = {hit.chat_id for hit in hits}
     mine = [replace(row, preview="") for row in rows if row.id in named]  # it is not shown there
     lines = {line.row.id: line for line in _lines(mine, now)}
-    found: dict[str, FoundChat] = {}
+    found: dict[str, SearchedChat] = {}
     for hit in hits:
         line = lines.get(hit.chat_id)
         chat = found.setdefault(
-            hit.chat_id, FoundChat(hit.chat_id, [(hit.title, False)][: bool(hit.title)], line)
+            hit.chat_id, SearchedChat(hit.chat_id, [(hit.title, False)][: bool(hit.title)], line)
         )
         pieces = marked(hit.snippet, words)
         if hit.message_id:

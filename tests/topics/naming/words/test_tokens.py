@@ -1,6 +1,13 @@
 import pytest
 
-from smart_context.topics.naming.words import NUMBER, Kind, grammars, plain_text, runs_of, tokens_of
+from smart_context.topics.naming.words import (
+    NUMBER,
+    TokenKind,
+    grammars,
+    plain_text,
+    runs_of,
+    tokens_of,
+)
 
 
 def naming(code, text):
@@ -39,7 +46,11 @@ def test_numbers_are_all_the_same():
 
 def test_every_text_begins_and_ends_with_breaks():
     tokens = tokens_of("bread", grammars()["en"])
-    assert [t.kind for t in tokens] == [*[Kind.BREAK] * 2, Kind.NAMING, *[Kind.BREAK] * 2]
+    assert [t.kind for t in tokens] == [
+        *[TokenKind.BREAK] * 2,
+        TokenKind.NAMING,
+        *[TokenKind.BREAK] * 2,
+    ]
 
 
 def test_of_a_long_text_the_beginning_is_read():
