@@ -31,6 +31,8 @@ import { counted, numbered } from "../lib/text.js";
  * @property {"sending" | "ready" | "failed" | "refused"} state  What was refused would be refused again.
  * @property {string} told  What the user should know of it: why it failed, or a warning.
  * @property {Stored | null} stored
+ * @property {string} [path]  Where it is in the vault.
+ * @property {boolean} [isWhole]  All of it will go once it is stored.
  */
 
 export const MOST_FILES = 20;
@@ -114,7 +116,7 @@ export function markOf(stored) {
  */
 export function asText(attached) {
   const kept = attached.filter(({ state }) => state === "ready");
-  return kept.length ? JSON.stringify(kept.map(({ kind, name, size, told, stored }) => ({ kind, name, size, told, stored }))) : "";
+  return kept.length ? JSON.stringify(kept.map(({ kind, name, size, told, stored, path }) => ({ kind, name, size, told, stored, path }))) : "";
 }
 
 /**

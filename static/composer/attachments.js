@@ -67,23 +67,26 @@ export class Attachments {
     return holdReason(this.#attached);
   }
 
-  /** Attaches files once they are uploaded; reports those that can't be taken, and why. @param {readonly { file: File, isFolder?: boolean }[]} picked */
+  /** Attaches files once they are uploaded; reports those that can't be taken, and why. @param {readonly { file: File, isFolder?: boolean, isWhole?: boolean }[]} picked  `isWhole`: all of a long text goes. */
   addFiles(picked) {
-    for (const { file, isFolder } of picked) {
+    for (const { file, isFolder, isWhole } of picked) {
       if (!this.#hasRoom("file")) return;
       const told = refusal({ size: file.size, isFolder }, Number(this.#form.dataset.maxFileBytes));
-      const id = this.#add({ kind: "file", name: file.name || "file", size: file.size, state: told ? "refused" : "sending", told, stored: null });
+      const id = this.#add({ kind: "file", name: file.name || "file", size: file.size, state: told ? "refused" : "sending", told, stored: null, isWhole });
       if (told) this.#say(`${visible(file.name)} could not be attached: ${told}`);
       else this.#uploads.send(id, file);
     }
   }
 
-  /** Adds something that the server already has; does nothing if it is attached. @param {"file" | "link"} kind @param {Stored} stored */
-  addStored(kind, stored) {
+  /** Adds something that the server already has; does nothing if it is attached. @param {"file" | "link"} kind @param {Stored} stored @param {string} [path]  Where it is in the vault. */
+  addStored(kind, stored, path) {
     const name = (kind === "link" ? stored.title || stored.url : stored.name) ?? "";
-    if (this.holds(markOf(stored))) this.#say(`${visible(name)} is attached already.`);
-    else if (this.#hasRoom(kind)) {
-      this.#add({ kind, name, size: stored.size ?? 0, state: "ready", told: this.#warningOf(stored), stored });
+    const same = this.#attached.find((one) => markOf(one.stored) === markOf(stored));
+    if (same) {
+      this.#change(same.id, { path: path ?? same.path });
+      this.#say(`${visible(name)} is attached already.`);
+    } else if (this.#hasRoom(kind)) {
+      this.#add({ kind, name, size: stored.size ?? 0, state: "ready", told: this.#warningOf(stored), stored, path });
       this.#say(`${visible(name)} is attached.`);
     }
   }
@@ -151,11 +154,12 @@ export class Attachments {
 
   /** @param {number} id @param {Stored} stored */
   #arrived(id, stored) {
-    if (!this.#find(id)) return;
+    const sent = this.#find(id);
+    if (!sent) return;
     const { name = "", size = 0 } = stored;
     const isTwice = this.holds(markOf(stored));
     if (isTwice) this.#set(this.#attached.filter((one) => one.id !== id));
-    else this.#change(id, { state: "ready", name, size, told: this.#warningOf(stored), stored });
+    else this.#change(id, { state: "ready", name, size, told: this.#warningOf(stored), stored: sent.isWhole ? { ...stored, whole: true } : stored });
     this.#say(`${visible(name)} is attached${isTwice ? " already" : ""}.`);
   }
 

@@ -26,8 +26,6 @@ export class NotesDialog {
   #search;
   /** @type {readonly Named[]} */
   #named = [];
-  /** What goes with the next message: the storage key of each path. @type {Map<string, string>} */
-  #stored = new Map();
   /** What is to be saved under a name. @type {Set<string>} */
   #chosen = new Set();
   /** What the list was found by. */
@@ -137,7 +135,7 @@ export class NotesDialog {
 
   /** @param {DOMStringMap} pick */
   #isAdded({ key, path = "" }) {
-    if (this.#way === "once") return key === undefined ? this.#attachments.holds(this.#stored.get(path) ?? "") : this.#textOf(key) !== undefined;
+    if (this.#way === "once") return key === undefined ? this.#fileAt(path) !== undefined : this.#textOf(key) !== undefined;
     if (key !== undefined) return this.#contexts.holds(key);
     return this.#way === "each" ? this.#contexts.ownItems.includes(path) : this.#chosen.has(path);
   }
@@ -166,15 +164,19 @@ export class NotesDialog {
   /** @param {string} path @param {boolean} isAdded */
   async #switchFile(path, isAdded) {
     if (isAdded) {
-      this.#attachments.drop(this.#stored.get(path) ?? "");
+      this.#attachments.drop(markOf(this.#fileAt(path)?.stored ?? null));
       return;
     }
     const stored = await this.#wire.call("chat.attach_vault_file", { path });
-    this.#stored.set(path, stored.storage_key);
-    this.#attachments.addStored("file", stored);
+    this.#attachments.addStored("file", stored, path);
   }
 
-  /** Sends the text of a context once, as a file. @param {string} key */
+  /** What goes with the next message of a file of the vault. @param {string} path */
+  #fileAt(path) {
+    return this.#attachments.all.find((one) => one.path === path);
+  }
+
+  /** Sends the text of a context once, as a file: all of it, since its parts were chosen. @param {string} key */
   async #switchText(key) {
     const held = this.#textOf(key);
     if (held) {
@@ -183,7 +185,7 @@ export class NotesDialog {
     }
     const { items, options } = await this.#wire.call("smart_context.get_context", { key });
     const { text } = await this.#wire.call("smart_context.compile_context", { items, options });
-    this.#attachments.addFiles([{ file: new File([text], fileOf(key), { type: "text/markdown" }) }]);
+    this.#attachments.addFiles([{ file: new File([text], fileOf(key), { type: "text/markdown" }), isWhole: true }]);
   }
 
   /** The text of a context among what is attached. @param {string} key */

@@ -70,10 +70,7 @@ export class ChatContexts {
       const { options } = await this.#wire.call("smart_context.get_context", { key });
       await this.#wire.call("smart_context.save_context", { key, items, options });
       await this.refresh();
-    } else {
-      await this.change("detach_context", { key });
-      await this.#wire.call("smart_context.delete_context", { key });
-    }
+    } else await this.change("detach_context", { key }); // not deleted, so that it can be undone
   }
 
   #soon() {

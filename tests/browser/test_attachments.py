@@ -169,6 +169,62 @@ def test_a_file_of_the_vault_is_found_attached_and_sent(new_page, server, endpoi
     expect(picture).to_have_js_property("naturalWidth", 1)
 
 
+def notes_dialog(page, way):
+    """The open dialog that adds notes, in one of its ways."""
+    from_menu(page, "Add notes")
+    dialog = page.get_by_role("dialog", name="Add notes")
+    dialog.get_by_role("radio", name=way).check()
+    return dialog
+
+
+def test_a_note_that_goes_once_is_marked_after_a_reload_and_taken_off_there(new_page, server):
+    page = open_chat(new_page, server)
+    dialog = notes_dialog(page, "Once")
+    dialog.get_by_role("searchbox").fill("Tides")
+    note = dialog.get_by_role("button", name=re.compile("^Tides"))
+    note.click()
+    expect(note).to_have_attribute("aria-pressed", "true")
+    connected(page).reload()
+    dialog = notes_dialog(connected(page), "Once")
+    dialog.get_by_role("searchbox").fill("Tides")
+    expect(note).to_have_attribute("aria-pressed", "true")
+    note.click()
+    expect(note).to_have_attribute("aria-pressed", "false")
+    expect(chips(page)).to_have_count(0)
+
+
+def test_taking_off_a_chats_last_note_is_undone_with_the_note(new_page, server):
+    page = open_chat(new_page, server)
+    dialog = notes_dialog(page, "With every message")
+    dialog.get_by_role("searchbox").fill("Tides")
+    note = dialog.get_by_role("button", name=re.compile("^Tides"))
+    note.click()
+    expect(note).to_have_attribute("aria-pressed", "true")
+    note.click()
+    expect(note).to_have_attribute("aria-pressed", "false")
+    page.keyboard.press("Escape")
+    page.locator("main").click()
+    page.keyboard.press("Control+z")
+    sent = page.locator(".composer-contexts li")
+    expect(sent).to_have_count(1)
+    expect(sent).to_contain_text("1 note, 67 tokens.")
+
+
+def test_a_long_context_that_goes_once_goes_whole(new_page, server, endpoint):
+    lines = "\n".join(f"Line {n}." for n in range(1000))
+    (server.vault / "Long.md").write_text(lines, encoding="utf-8")
+    server.ask("smart_context.save_context", key="Sea", items=["Long.md"])
+    page = open_chat(new_page, server)
+    dialog = notes_dialog(page, "Once")
+    dialog.get_by_role("button", name=re.compile("^Sea")).click()
+    page.keyboard.press("Escape")
+    is_ready(page, "Sea.md")
+    expect(chip(page, "Sea.md")).not_to_contain_text("First 100")
+    send(page, "And?")
+    answered(page, "And?")
+    assert "Line 999." in asked(endpoint)[-1]
+
+
 def test_enter_attaches_the_first_file_that_is_found_and_escape_closes(new_page, server):
     page = open_chat(new_page, server)
     from_menu(page, "Add notes")

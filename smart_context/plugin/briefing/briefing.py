@@ -100,34 +100,46 @@ class ChatContexts:
         return self._chips(chat_id, await self.assemble(chat_id))
 
     async def add_notes(self, chat_id: ChatId, paths: list[str]) -> JsonObject:
-        """Add notes to the chat's own context, which is made and attached if necessary."""
-        key = own_context(chat_id)
+        """Add notes to the chat's own context, which is made and attached if necessary.
 
-        def add(contexts: SmartContexts) -> tuple[str, ...]:
+        Notes of an own context that was detached don't come back with them.
+        """
+        key = own_context(chat_id)
+        before = await self.sidecars.of(chat_id)
+        is_sent = key in before.state.contexts
+
+        def add(contexts: SmartContexts) -> tuple[tuple[str, ...], tuple[str, ...]]:
             known = contexts.get(key)
-            had = known.context_items if known else {}
+            before = known.context_items if known else {}
+            had = before if is_sent else {}
             items = {**had, **dict.fromkeys(paths, True)}
             contexts.create(items, key, known.context_opts if known else {})
-            return tuple(path for path in items if path not in had)
+            return tuple(path for path in items if path not in had), tuple(before)
 
         if not paths:
             raise InvalidParams("paths: expected at least one note")
-        before = await self.sidecars.of(chat_id)
-        added = await self.notes.ask(add)
-        if added and key in before.state.contexts:
+        added, had = await self.notes.ask(add)
+        if added and is_sent:
             self.steps.add_notes(chat_id, before, added)
         shown = await self._change(chat_id, lambda state: state.attach(key))
-        if added and key not in before.state.contexts:
-            self.steps.amend(chat_id, notes=added)
+        if added and not is_sent:
+            self.steps.amend(chat_id, notes=added, replaced=had)
         return shown
 
-    async def take_out(self, chat_id: ChatId, notes: Collection[str]) -> None:
-        """Take notes out of the chat's own context; one without any is deleted."""
+    async def take_out(
+        self, chat_id: ChatId, notes: Collection[str], back: Sequence[str] = ()
+    ) -> None:
+        """Take notes out of the chat's own context; one without any is deleted.
+
+        Args:
+            back: Notes that come back in their place.
+        """
         key = own_context(chat_id)
 
         def take(contexts: SmartContexts) -> None:
             if known := contexts.get(key):
-                items = {n: flag for n, flag in known.context_items.items() if n not in notes}
+                left = {n: flag for n, flag in known.context_items.items() if n not in notes}
+                items = left | dict.fromkeys(back, True)
                 if items:
                     contexts.create(items, key, known.context_opts)
                 else:

@@ -89,6 +89,7 @@ class Step:
     topics: TopicEdit | TopicMoves | Assignment | None = None
     summary: Summary | None = None  # the summary that it made; `None` if it made none
     notes: tuple[str, ...] = ()  # the notes that it added to the chat's own context
+    replaced: tuple[str, ...] = ()  # those that this context had before, while it was not sent
 
     @property
     def words(self) -> str:
@@ -142,11 +143,12 @@ class UndoSteps:
         topics: TopicEdit | Assignment | None = None,
         *,
         notes: tuple[str, ...] = (),
+        replaced: tuple[str, ...] = (),
     ) -> None:
         """Add the edit of the topics, or the notes that were added, to the last step."""
         steps = self._steps.get(_key(chat_id))
         if steps:
-            steps[-1] = replace(steps[-1], topics=topics, notes=notes)
+            steps[-1] = replace(steps[-1], topics=topics, notes=notes, replaced=replaced)
 
     def add_notes(self, chat_id: ChatId, now: ChatSidecar, notes: tuple[str, ...]) -> None:
         """Remember that notes were added to the chat's own context, which is attached."""

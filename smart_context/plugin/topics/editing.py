@@ -139,7 +139,7 @@ class TopicEditing:
             if step.topics is not None and stored:
                 await self._store(chat_id, step.topics.undone(await self._known(chat_id)))
             if step.notes:
-                await self.contexts.take_out(chat_id, step.notes)
+                await self.contexts.take_out(chat_id, step.notes, step.replaced)
                 words = "the notes" if after == before else words
             if step.notes or (after.contexts, after.recalls) != (before.contexts, before.recalls):
                 self.changes.chat_changed(chat_id)

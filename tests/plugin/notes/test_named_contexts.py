@@ -89,6 +89,24 @@ async def test_adding_notes_is_undone_note_by_note(notes, served):
         assert (await running.call("list_contexts"))["contexts"] == []
 
 
+async def test_notes_that_were_taken_off_come_back_by_undo_and_not_with_others(notes, served):
+    notes(NOTES)
+    async with served() as running:
+
+        async def sent():
+            chips = (await running.call("chat_contexts", chat_id="c"))["contexts"]
+            return [path for chip in chips for path in chip["sent"]]
+
+        await running.call("add_notes", chat_id="c", paths=["a.md"])
+        await running.call("detach_context", chat_id="c", key="Notes of chat c")
+        await running.call("add_notes", chat_id="c", paths=["sub/b.md"])
+        assert await sent() == ["sub/b.md"]
+        await running.call("undo", chat_id="c")
+        assert await sent() == []
+        await running.call("undo", chat_id="c")
+        assert await sent() == ["a.md"]
+
+
 async def test_a_note_is_read_again_for_each_message(notes, served):
     vault = notes(NOTES)
     async with served() as running:
