@@ -13,6 +13,9 @@ from smart_context.topics.naming.unspaced import unspaced_names
         ("猫砂多久换一次？", ["猫砂"]),
         ("酒吧几点关门", ["酒吧", "关门"]),
         ("去长城怎么走？", ["长城"]),
+        ("自行车链条老是掉怎么办？", ["自行车链条"]),
+        ("空调外机一直响怎么修？", ["空调外机"]),
+        ("电脑突然蓝屏怎么办？", ["电脑", "蓝屏"]),
     ],
 )
 def test_a_chinese_question_names_its_subject_in_whole_words(text, names):
