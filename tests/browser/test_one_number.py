@@ -122,3 +122,13 @@ def test_a_command_in_the_message_box_counts_nothing(new_page, server):
         expect(total).to_have_text(f"{bar['Total']:,} tokens")
     box.fill(" /compact")
     expect(message).to_have_count(1)
+
+
+def test_the_costs_say_whose_count_they_show(new_page, server, endpoint):
+    counted = "Tokens sent are the provider\N{RIGHT SINGLE QUOTATION MARK}s count"
+    endpoint.reply_with(Reply(text="Four hours.", usage=None))
+    for expected in (0, 1):
+        server.ask("chat.send", chat_id="c", message=QUESTION)
+        costs = open_page(new_page, server, "/costs")
+        expect(costs.locator(".clients-lead")).to_be_visible()
+        expect(costs.locator(".hint", has_text=counted)).to_have_count(expected)
