@@ -1,13 +1,13 @@
 """Tells requests that serve the client itself from turns of its chat. Pure.
 
 A client asks for titles, summaries, suggestions and the like over the history of a chat. Such
-an aside is sent on unfiltered and stays out of the chat.
+an aside is passed on unfiltered and stays out of the chat.
 
-Both mistakes mend themselves. A turn that was taken for an aside enters the chat with the next
+Both mistakes correct themselves. A turn that was taken for an aside enters the chat with the next
 request, which holds its question and answer, and its system prompt counts as the chat's from
-then on. An aside that was taken for a turn leaves the chat again as a branch. The first is worse,
-since its request went out unfiltered, so what a person may have written is a turn unless two
-things speak against it.
+then on. An aside that was taken for a turn leaves the chat again as a branch. The first mistake is
+worse, since its request was sent unfiltered. So a request that a person may have written counts as
+a turn unless there are two signs against it.
 """
 
 import re
@@ -22,10 +22,10 @@ from smart_context.gateway.requests.body import Body
 from smart_context.gateway.requests.units import Unit
 
 _READ_CHARACTERS = 400
-"""How much of a prompt tells what it is for."""
+"""The number of characters at the beginning of a prompt in which its purpose is searched."""
 
 _LEAST_INSTRUCTION = 100
-"""A program's instruction about a conversation is longer than what a person types for one."""
+"""Minimum length of a program's instruction about a conversation; people type shorter ones."""
 
 _MOST_SYSTEM = 64 << 10
 """Longest part of a system prompt that is compared."""
@@ -37,13 +37,13 @@ _MARKS = (
     "Analyze *only* the content and structure of your immediately preceding response",  # Gemini CLI
     "You are performing a CONTEXT CHECKPOINT COMPACTION",  # Codex
     "Your task is to create a detailed summary of the conversation so far",  # Claude Code
-    "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.",  # the same, newer
+    "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.",  # Claude Code, newer versions
     "Generate a concise 3-7 word title for this conversation, omitting punctuation",  # Zed
     "Please generate a four to five word title summarizing our conversation",  # NextChat
     '<explicit_instructions type="condense"',  # Cline
-    '<explicit_instructions type="summarize_task"',  # the same, by itself
+    '<explicit_instructions type="summarize_task"',  # Cline, without being asked
 )
-"""How instructions begin that no person types."""
+"""The beginnings of instructions that only programs send."""
 
 _TITLE_GENERATOR = re.compile(r"\btitle generator\b", re.IGNORECASE)
 _OTHER_THING = (
@@ -56,7 +56,7 @@ _ASKS_FOR_TITLE = re.compile(
     r"\s+titles?\b",
     re.IGNORECASE,
 )
-"""A verb and its object: `create a short, clear title`; not `write an essay with a title`."""
+"""A verb with `title` as its object: `create a short title`, not `write an essay with a title`."""
 
 _REFUSAL = re.compile(r"\b(?:not|never|no|avoid)\b|n['\u2019]t\b", re.IGNORECASE)
 
@@ -74,12 +74,12 @@ _TALK = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestFrame:
-    """What a client sends around a chat's messages, as far as it tells turns from asides."""
+    """The parts of a request around the chat's messages that tell turns from asides."""
 
     system: frozenset[str]  # digests of the sentences of its system prompt
     tools: frozenset[str]  # digests of the names of its tools
     is_stream: bool
-    has_schema: bool  # the answer has to be JSON, or a call of one tool
+    has_schema: bool  # True if the answer must be JSON, or a call of one tool
 
     def is_other_program(self, turn: "RequestFrame") -> bool:
         """True if the system prompt shares little with that of the chat's turns."""
@@ -113,7 +113,7 @@ class RequestFrame:
         }
 
     def is_like(self, turn: "RequestFrame") -> bool:
-        """True if it tells no more than the known frame of the chat's turns."""
+        """True if it adds nothing to the known frame of the chat's turns."""
         kinds = [(bool(f.tools), f.is_stream, f.has_schema) for f in (self, turn)]
         return kinds[0] == kinds[1] and not self.differences(turn)
 
@@ -130,7 +130,7 @@ class RequestFrame:
 
 
 _SHARED = 5
-"""Prompts of one program share at least one in this many sentences: the mode or date changes."""
+"""Prompts of one program share at least one in so many sentences; the mode or date changes."""
 
 _MOST_SENTENCES = 128
 _LEAST_SENTENCE = 12
@@ -167,28 +167,28 @@ def _digest(text: str) -> str:
 
 
 def says_aside(units: Sequence[Unit], body: Body, *, is_named: bool) -> bool:
-    """True if a request alone, without its chat, tells that it serves the client itself.
+    """True if a request is clearly an aside, even without knowing its chat.
 
     Args:
-        is_named: The client gives its own name for the chat. Only then is a system prompt that
-            asks for a title enough: a chat may be about titles.
+        is_named: True if the client gives its own name for the chat. Only then is a system prompt
+            that asks for a title enough, since a chat may be about titles.
     """
     spoken = [unit for unit in units if unit.role != "system"]
     if len(spoken) == 1 and spoken[0].role == "user" and spoken[0].text.startswith(_TASK):
         return True  # Open WebUI: titles, tags, follow-ups
     instruction = _instruction(units)
     if instruction.startswith(_MARKS) or question_in(instruction).startswith(_MARKS):
-        return True  # perhaps behind a reminder
+        return True  # possibly after a reminder
     if not is_named or body.get("tools") or any(unit.role == "assistant" for unit in units):
         return False
     return any(_asks_for_title(text) for text in _systems(units, body))
 
 
 def is_beside(units: Sequence[Unit], body: Body, frame: RequestFrame, turn: RequestFrame) -> bool:
-    """True if a request over a chat's history is an aside, by how the chat's turns look.
+    """True if a request over a chat's history is an aside, compared with the chat's turns.
 
     Args:
-        frame: The request's own.
+        frame: The frame of the request.
         turn: The frame of the chat's turns.
     """
     differences = frame.differences(turn)
@@ -206,7 +206,7 @@ def is_beside(units: Sequence[Unit], body: Body, frame: RequestFrame, turn: Requ
 
 
 def _systems(units: Sequence[Unit], body: Body) -> list[str]:
-    """The system prompts, without one that ends the list."""
+    """The system prompts, except an instruction at the end of the list."""
     instructions = body.get("instructions")
     head = units[:-1] if _ends_with_system(units) else units
     systems = [_written(unit) for unit in head if unit.role == "system"]
@@ -214,24 +214,24 @@ def _systems(units: Sequence[Unit], body: Body) -> list[str]:
 
 
 def _ends_with_system(units: Sequence[Unit]) -> bool:
-    """True for an instruction after the last answer, as SillyTavern gives its own ones."""
+    """True if a system message follows the last answer, like SillyTavern's own instructions."""
     return len(units) > 1 and units[-1].role == "system" and units[-2].role == "assistant"
 
 
 def _instruction(units: Sequence[Unit]) -> str:
-    """The last thing that the client or the person says."""
+    """The last instruction of the client, or else the last message of the person."""
     if _ends_with_system(units):
         return _written(units[-1])
     return next((_written(unit).lstrip() for unit in reversed(units) if unit.role == "user"), "")
 
 
 def _written(unit: Unit) -> str:
-    """The text of a message, with its lines where they are known."""
+    """The text of a message, with its line breaks if they are known."""
     return unit.content if isinstance(unit.content, str) else unit.text
 
 
 def _works_on_talk(text: str) -> bool:
-    """True if a sentence at the beginning is about work on a conversation: a summary of it."""
+    """True if a sentence at the beginning asks for work on a conversation, such as a summary."""
     return any(
         _WORK.search(sentence) and _TALK.search(sentence)
         for sentence in _SENTENCE_END.split(text[:_READ_CHARACTERS])

@@ -1,4 +1,4 @@
-"""The settings of each client that connect it: to the models, and to the vault as tools."""
+"""The settings that connect each client to the models, and to the vault as tools."""
 
 import json
 from collections.abc import Mapping
@@ -18,11 +18,11 @@ DEFAULT_BASE_URL = "http://127.0.0.1:8377/v1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolsSetup:
-    """How an agent gets the vault as tools, by MCP."""
+    """The settings that give an agent the vault as tools, by MCP."""
 
-    where: str  # where the lines go
+    where: str  # the file or place for the lines
     local: str  # the settings that start `smart-context mcp`; `{vault}` is to be filled in
-    served: str  # those that use a running server; `{url}` and `{key}` are to be filled in
+    served: str  # the settings for a running server; `{url}` and `{key}` are to be filled in
 
     def local_lines(self, vault: str) -> str:
         """The settings for a vault's folder."""
@@ -38,14 +38,14 @@ class ToolsSetup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientSetup:
-    """How one client is connected."""
+    """The settings that connect one client."""
 
     name: str  # its usual name
-    where: str = ""  # where the lines go; empty if its models can't be chosen
+    where: str = ""  # the file or place for the lines; empty if its models can't be chosen
     lines: str = ""  # the settings; `{base_url}`, `{key}` and `{model}` are to be filled in
-    # how the client tells its chats apart, in words
+    # a description of how the client tells its chats apart
     chat_id: str = "It sends no id; its chats are recognised by the answers that they hold."
-    tools: ToolsSetup | None = None  # how it gets the vault as tools; `None` if it takes none
+    tools: ToolsSetup | None = None  # how it gets the vault as tools; `None` if it takes no tools
 
     def filled(self, base_url: str, key: str, model: str) -> str:
         """The settings, ready to be copied."""
@@ -58,7 +58,7 @@ class ClientSetup:
 CLIENTS: Mapping[str, ClientSetup] = TypeAdapter(dict[str, ClientSetup]).validate_python(
     tomli.loads(settings_in_shell(text_beside(__file__, "clients.toml"), shell_in_use()))
 )
-"""By the name for `smart-context connect`."""
+"""The clients, by their names for `smart-context connect`."""
 
 
 MAX_CLIENTS = 256
@@ -69,10 +69,10 @@ class ClientActivity:
     """The requests of one client with one key."""
 
     key: str  # the name of its key
-    client: str  # the program, as far as its headers tell
+    client: str  # the program, according to its headers
     last_at: str = ""  # the time of its last request, ISO 8601 in UTC
     requests: int = 0  # the number of its requests
-    error: str = ""  # why its last request failed; empty if it did not
+    error: str = ""  # why its last request failed; empty if it succeeded
     chat_id: str = ""  # the chat of its last request; empty if it had none
 
 
@@ -92,6 +92,6 @@ class Activity:
         return known
 
     def all(self) -> list[JsonObject]:
-        """All clients, the last active first."""
+        """All clients, the most recently active first."""
         known = sorted(self._known.values(), key=lambda client: client.last_at, reverse=True)
         return [asdict(client) for client in known]

@@ -1,1 +1,1 @@
-"""What a client's answer says, read while its bytes are passed on unchanged."""
+"""Reads a client's answer while its bytes are passed on unchanged."""

@@ -38,7 +38,7 @@ class EventReader:
         del self._rest[:start]
 
     def _feed_plain(self, chunk: bytes) -> Iterator[bytes]:
-        """As `_feed_any`, where lines end in a line feed alone: four times as fast."""
+        """Like `_feed_any`, but four times as fast, for lines that end in a line feed alone."""
         first, *lines = chunk.split(b"\n")
         self._rest += first
         if lines:
@@ -49,7 +49,7 @@ class EventReader:
             self._rest = bytearray(last)
 
     def close(self) -> Iterator[bytes]:
-        """The event that the end of the stream completes, if there is one."""
+        """The data of the event that the end of the stream completes, if there is one."""
         yield from self._line(bytes(self._rest).rstrip(b"\r"))
         yield from self._line(b"")
         self._rest.clear()

@@ -19,10 +19,10 @@ LARGEST_BODY = 16 << 20
 
 
 MOST_CHOICES = 128
-"""As many answers as a request can ask for; others are passed on, but not kept."""
+"""The maximum number of answers that a request can ask for; more are passed on, but not kept."""
 
 MOST_CALLS = 1000
-"""Tool calls of an answer that are kept; agents make a few at once."""
+"""The maximum number of tool calls of an answer that are kept; agents make a few at once."""
 
 
 ENDINGS = {
@@ -30,7 +30,7 @@ ENDINGS = {
     "max_output_tokens": "cut_off",
     "content_filter": "filtered",
 }
-"""What a stored answer says of how it ended early, by the provider's word for it."""
+"""The field of a stored answer that marks its early end, by the provider's word for the reason."""
 
 
 @dataclass(slots=True)
@@ -54,21 +54,21 @@ class Choice:
     thoughts: list[str] = field(default_factory=list)
     calls: dict[int, ArrivingCall] = field(default_factory=dict)
     parts: tuple[Part, ...] | None = None
-    ending: str = ""  # why it ended early, as the provider says; empty if it did not
+    ending: str = ""  # the provider's reason for an early end; empty if there was none
 
     @property
     def text(self) -> str:
-        """Its text, as the provider sent it."""
+        """The text of the answer, as the provider sent it."""
         return "".join(self.texts)
 
     @property
     def said(self) -> str:
-        """Its text without the thoughts that a model wrote into it."""
+        """The text without the thoughts that the model wrote into it."""
         return split_thoughts(self.text)[1]
 
     @property
     def call_ids(self) -> tuple[str, ...]:
-        """The ids of its tool calls."""
+        """The ids of the answer's tool calls."""
         content = self.content()
         parts = () if isinstance(content, str) else content
         return tuple(str(part["tool_call_id"]) for part in parts if part.get("tool_call_id"))
@@ -88,22 +88,22 @@ class Choice:
         )
 
     def call(self, number: int) -> ArrivingCall:
-        """The call of this number; one that nobody keeps if there are too many."""
+        """The call of this number; after `MOST_CALLS`, one that is not kept."""
         if number not in self.calls and len(self.calls) >= MOST_CALLS:
             return ArrivingCall()
         return self.calls.setdefault(number, ArrivingCall())
 
 
 class Gathered:
-    """An answer as far as it has come.
+    """An answer, as far as it has arrived.
 
     Attributes:
-        choices: By their number; there is one unless more were requested.
-        usage: Tokens as the provider counted them; `None` if it did not say.
+        choices: The choices by number; one unless more were requested.
+        usage: Tokens as the provider counted them; `None` if it gave no count.
         response: The provider's id of the response.
         conversation: The provider's id of the conversation that it holds; empty for none.
-        error: What broke it off; empty if nothing did.
-        is_whole: The provider has sent its end.
+        error: The error that interrupted it; empty for none.
+        is_whole: True if the provider has sent its end.
         model: The model that answered, as the provider names it.
     """
 
@@ -265,7 +265,7 @@ class BodyGatherer:
         self._body = bytearray()
 
     def feed(self, chunk: bytes) -> str:
-        """Add bytes of the body; returns no text until all is there."""
+        """Add bytes of the body; returns no text, since that needs the whole body."""
         if len(self._body) <= LARGEST_BODY:
             self._body += chunk
         return ""

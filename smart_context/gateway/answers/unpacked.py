@@ -4,7 +4,7 @@ import zlib
 from collections.abc import Callable, Iterator
 
 MAX_UNPACKED = 64 << 20
-"""What a compressed answer unpacks to is read up to here; all of it is passed on."""
+"""The maximum decompressed bytes of an answer that are read; all of it is passed on."""
 
 _UNPACKED_AT_ONCE = 64 << 10
 
@@ -23,7 +23,7 @@ def decoder(encoding: str) -> Decoder | None:
 
 
 class _Unpacked:
-    """Unpacks chunks; gives nothing more after `MAX_UNPACKED` bytes, or where they are damaged."""
+    """Unpacks chunks; stops after `MAX_UNPACKED` bytes, or at damaged data."""
 
     def __init__(self, wbits: int) -> None:
         self._unzip = zlib.decompressobj(wbits=wbits)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 
 MOST_BYTES = 256 << 10
-"""Most bytes that wait for a slow client; then the provider waits, too."""
+"""The maximum bytes that wait for a slow client; then the provider waits, too."""
 
 
 async def coalesced(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
@@ -17,7 +17,7 @@ async def coalesced(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]
     try:
         while await waiting.has_more():
             yield waiting.taken()
-        await reading  # raises what broke it
+        await reading  # raises the error that broke it
     finally:
         reading.cancel()
         await asyncio.wait({reading})
@@ -34,7 +34,7 @@ async def _read(chunks: AsyncIterator[bytes], waiting: "_PendingBytes") -> None:
 
 
 class _PendingBytes:
-    """Bytes that have arrived and were not passed on yet."""
+    """Bytes that have arrived and are not passed on yet."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []

@@ -1,4 +1,4 @@
-"""Errors as clients of the API expect them."""
+"""Errors in the form that clients of the API expect."""
 
 import json
 import re
@@ -62,7 +62,7 @@ def refused_by_plugin(reason: Exception) -> GatewayError:
 
 
 def with_hint(body: bytes, hint: str) -> bytes:
-    """A provider's error with a hint after its message; one without a message gets one."""
+    """A provider's error with a hint after its message; an error without a message gets one."""
     try:
         answer = read_value(body)
     except (ValueError, RecursionError):
@@ -80,7 +80,7 @@ def with_hint(body: bytes, hint: str) -> bytes:
 
 
 def _said(answer: object) -> str:
-    """What an answer without an error says, on one line."""
+    """The text of an answer that has no error message, on one line."""
     words = vendor_words(answer) or (json.dumps(answer) if answer else "")
     line = shortened(_TAG.sub(" ", words))
     return f"The provider answered: {line}" if line else "The provider has nothing at this address."

@@ -1,4 +1,4 @@
-"""Line ends in a stream of events, for clients that know more of them than the format has."""
+"""Line ends in a stream of events, for clients that split at more of them than the format has."""
 
 import re
 
@@ -9,14 +9,14 @@ _TAIL = 4
 
 
 class EventLines:
-    """Passes bytes of a stream on, with line ends of Unicode as JSON escapes them.
+    """Passes bytes of a stream on, with line ends of Unicode replaced by their JSON escapes.
 
-    JSON has such a character only within a text, where it means the same as its escape. An event
-    ends its lines with CR and LF, but some clients split at every line end that Unicode knows: a
-    text with one would then begin an event of its own.
+    JSON has such a character only within a text, where its escape means the same. The lines of an
+    event end with CR or LF, but some clients split at every line end of Unicode, so a text with
+    one could begin an event of its own.
 
     Attributes:
-        rest: Bytes that may begin such a character and wait for the next chunk.
+        rest: Bytes that may begin such a character, and wait for the next chunk.
     """
 
     def __init__(self) -> None:

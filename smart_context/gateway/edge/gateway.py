@@ -53,11 +53,11 @@ class Admission(Protocol):
 
     @property
     def person(self) -> PersonId:
-        """Whose key it came with."""
+        """The person whose key the request has."""
 
     @property
     def key(self) -> str:
-        """The key's name."""
+        """The name of the key."""
 
 
 AdmissionOf = Callable[[Scope], Admission]
@@ -67,7 +67,7 @@ class Gateway:
     """Answers clients of the API.
 
     Attributes:
-        activity: What clients have done.
+        activity: The clients and their requests.
     """
 
     def __init__(
@@ -91,11 +91,11 @@ class Gateway:
         self._running: set[asyncio.Task[Any]] = set()
 
     def routes(self) -> list[BaseRoute]:
-        """The one route, which answers all methods."""
+        """The routes, which answer all methods."""
         return [Route("/v1", self), Route("/v1/{path:path}", self)]
 
     async def close(self) -> None:
-        """End the running answers, and save what has arrived of them."""
+        """End the running answers, and save the parts that have arrived."""
         self._stopping.set()
         if self._running:
             await asyncio.wait(self._running, timeout=STOP_S)
@@ -186,7 +186,7 @@ class Gateway:
             watch.close()
 
     def _echoes(self) -> RepeatedKeys:
-        """The keys that providers are sent."""
+        """The keys that are sent to providers, to be removed from their answers."""
         return RepeatedKeys(endpoint.api_key for endpoint in self._host.config.endpoints)
 
     async def _read(
@@ -251,12 +251,12 @@ class Gateway:
         await self._relayed(call, receive, send)
 
     async def _check_held(self, key: str, *held: str) -> None:
-        """Refuse responses and conversations that a provider holds, unless the key got them.
+        """Refuse responses and conversations of the provider that this key did not get.
 
-        The provider knows all people as one.
+        To the provider all people are one.
 
         Raises:
-            GatewayError: The same for one that does not exist.
+            GatewayError: If the key did not get one; the same as if it did not exist.
         """
         for name in held:
             if not await self._chats.finder.has_got(key, name):
@@ -273,7 +273,7 @@ class Gateway:
 
 
 def make_gateway(host: Host, admitted: AdmissionOf, client: EndpointClient) -> Gateway:
-    """The gateway of a host that is served; the client asks providers, as for its models."""
+    """The gateway of a served host; `client` is the one that the host's models use, too."""
     recorder = RequestRecorder(host.store)
     finder = ChatFinder(recorder.text_of, host.services.storage.logs)
     chats = ClientChats(recorder, finder, PendingSaves())
@@ -281,14 +281,14 @@ def make_gateway(host: Host, admitted: AdmissionOf, client: EndpointClient) -> G
 
 
 def _held_by_provider(incoming: Incoming) -> tuple[str, ...]:
-    """What the provider is to go on with; in chat completions a conversation is the client's."""
+    """The ids that the provider continues; in chat completions, `conversation` is the client's."""
     if incoming.kind == "responses":
         return held_things(incoming.body)
     return (incoming.previous_response,) if incoming.previous_response else ()
 
 
 def _explained(error: Exception) -> GatewayError:
-    """The client's error for an error of any of our parts."""
+    """The error for the client, from an error in any part of the program."""
     if isinstance(error, GatewayError):
         return error
     if isinstance(error, BodyRefused):

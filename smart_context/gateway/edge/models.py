@@ -1,4 +1,4 @@
-"""The models that clients may request, the endpoint of each, and vectors of the embedded one."""
+"""The models for clients, the endpoint of each, and vectors of the embedded model."""
 
 import asyncio
 import base64
@@ -27,10 +27,10 @@ T = TypeVar("T")
 EMBEDDED = "embedded/passages"
 
 MODELS_S = 5.0
-"""Longest wait for the provider's models. Clients ask while they start, and we know some."""
+"""Maximum wait for the provider's models: clients ask as they start, and settings name some."""
 
 MAX_MODELS_BYTES = 4 << 20
-"""The longest list of a provider that is read; one of 500 models has 1 MiB."""
+"""Maximum size of a provider's list that is read; 500 models take 1 MiB."""
 
 _ERROR, _NOT_FOUND = 400, 404
 
@@ -38,8 +38,9 @@ _ERROR, _NOT_FOUND = 400, 404
 async def endpoint_for(config: VaultConfig, offers: Offers, model: str) -> EndpointSettings | None:
     """The endpoint that a request goes to, with the model to ask there.
 
-    The endpoint of the category that names the model; else the connection that its name begins
-    with (`ollama/llama3`); else the chat model's, unless another one alone offers the model.
+    The endpoint of the category that names the model; else the connection at the beginning of the
+    name (`ollama/llama3`), unless the chat model's endpoint has a model of that whole name; else
+    the chat model's endpoint, unless exactly one other offers the model.
     """
     named = (config.chat, config.fast, config.embedding)
     if found := next((one for one in named if one and one.model == model), None):
@@ -60,15 +61,15 @@ async def endpoint_for(config: VaultConfig, offers: Offers, model: str) -> Endpo
 
 @dataclass(eq=False)
 class ListedModels:
-    """Answers which models there are: the provider's or, without an answer of it, our settings'."""
+    """Lists the models: those of the provider or, if it does not answer, those of the settings."""
 
     config: Callable[[], VaultConfig]  # gives the settings
-    offers: Offers  # what connections offer
+    offers: Offers  # the models that connections offer
     upstream: Upstream  # passes requests on to providers
-    patience_s: float  # longest wait for the provider
+    patience_s: float  # the maximum wait for the provider, in seconds
 
     async def all(self) -> Response:
-        """The list of models; those of connections beside the provider's begin with its id."""
+        """The list of models; a name from another connection begins with the connection's id."""
         theirs, others = await asyncio.gather(self._in_time(self._asked("/models")), self._others())
         entries = _entries(theirs or b"")
         if entries is not None and not others:
@@ -79,7 +80,7 @@ class ListedModels:
         return JSONResponse({"object": "list", "data": [*listed, *more]})
 
     async def _others(self) -> list[str]:
-        """The models of the connections beside the provider's."""
+        """The models of all connections but the provider's, each with its connection's id."""
         _, *others = connections_of(self.config()) or [None]
         found = [one for one in others if one is not None]
         offered = await self.offers.all_of(found)
@@ -115,13 +116,13 @@ class ListedModels:
             body = await self._asked(f"/models/{quote(name)}")
             if _is_model(_read(body)):
                 return _json(body)
-        # Some providers list names with a slash, but know no such path.
+        # Some providers list names with a slash, but have no such path.
         listed = _entries(await self._asked("/models")) or []
         found = next((entry for entry in listed if _is_model(entry) and entry["id"] == name), None)
         return None if found is None else JSONResponse(found)
 
     async def _asked(self, path: str) -> bytes:
-        """The provider's answer; empty if there is none.
+        """The body of the provider's answer; empty for an error, or without a provider.
 
         Raises:
             GatewayError: If the provider can't be reached.
@@ -136,7 +137,7 @@ class ListedModels:
 
 
 def _named(config: VaultConfig) -> list[str]:
-    """The models that the settings name; the embedded one if they name none."""
+    """The models named in the settings, or else the embedded model."""
     named = (config.chat, config.fast, config.embedding)
     return [*dict.fromkeys(e.model for e in named if e)] or [EMBEDDED]
 
@@ -151,7 +152,7 @@ def _json(body: bytes) -> Response:
 
 
 def _entries(body: bytes) -> list[Any] | None:
-    """The models of a provider's list; `None` if it is no list, such as a page for people.
+    """The models of a provider's list; `None` if it is not a list, such as an HTML page.
 
     A few providers send the list without an object around it.
     """

@@ -1,4 +1,4 @@
-"""Our own answers: in a chat of the vault, or without a provider."""
+"""Answers made here instead of by a provider: in a chat of the vault, or without a provider."""
 
 import asyncio
 import json
@@ -35,24 +35,24 @@ from smart_context.llm.tokens import count_tokens
 DONE = b"data: [DONE]\n\n"
 
 _LINE_ENDS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
-"""What JSON leaves as it is, and some clients split lines at."""
+"""Characters that JSON leaves unescaped and at which some clients split lines."""
 
 _REASONS = {
     "cut_off": ("length", "max_output_tokens"),
     "filtered": ("content_filter", "content_filter"),
 }
-"""Why an answer ended early, in the words of both APIs, by what a stored answer says of it."""
+"""The reason of an early end in the words of both APIs, by the field of the stored answer."""
 
 
 @dataclass(slots=True, kw_only=True)
 class OwnAnswer:
-    """An answer of our own, as the requested API has it."""
+    """An answer of our own, in the form of the requested API."""
 
     kind: ApiKind  # the API that the client uses
     model: str  # the model that answers
-    created: int  # in seconds since 1970
-    id: str = field(init=False)  # names the response
-    # what the stored answer says of how it ended early; empty if it did not
+    created: int  # the time in seconds since 1970
+    id: str = field(init=False)  # the id of the response
+    # the field of the stored answer that marks an early end; empty for none
     ending: str = field(default="", init=False)
     _message_id: str = field(init=False)
     _number: int = field(default=0, init=False)
@@ -240,7 +240,7 @@ class OwnAnswers:
                 gathered.first.texts.append(piece.text)
                 exchange.arrived(piece.text)
                 task = asyncio.current_task()
-                if not (task and task.cancelling()):  # whoever stops it waits for no client
+                if not (task and task.cancelling()):  # a stop must not wait for the client
                     yield piece.text
         exchange.ends()
 
@@ -292,7 +292,7 @@ class OwnAnswers:
     async def _turn_pieces(
         self, caller: Caller, chat_id: str, text: str, own: OwnAnswer, *, is_stream: bool
     ) -> AsyncIterator[str]:
-        """The text of a turn's answer, piece by piece; `own` gets how it ended."""
+        """The text of a turn's answer, piece by piece; sets the ending of `own`."""
         arrived: asyncio.Queue[str | None] = asyncio.Queue()
 
         def listen(event: str, payload: Mapping[str, Any], _audience: Audience) -> None:
@@ -324,7 +324,7 @@ class OwnAnswers:
 class _BegunTurn:
     """The turn that a request for a chat of the vault started.
 
-    A chat has one turn at a time, so the last one that started is the one that answers.
+    A chat has one turn at a time, so the answer is from the last turn that started.
     """
 
     def __init__(self, chat_id: ChatId, incoming: Incoming) -> None:
@@ -338,13 +338,13 @@ class _BegunTurn:
             self._turn = turn
 
     def headers(self) -> Headers:
-        """Headers of the answer; see `answer_headers`."""
+        """The headers of the answer; see `answer_headers`."""
         sent = None if self._turn is None else len(self._turn.sent)
         return answer_headers(self._chat_id, self._turn, self._came, sent)
 
 
 def _rest(answer: Message | None, said: str) -> str:
-    """The part of a stored answer that was not sent yet."""
+    """The part of a stored answer that is not sent yet; empty if it is not a continuation."""
     if answer is None:
         return ""
     return answer.text.removeprefix(said) if answer.text.startswith(said) else ""
@@ -414,7 +414,7 @@ async def _more(send: Send, body: bytes) -> None:
 
 
 def _prompt(incoming: Incoming, items: list[Any]) -> list[PromptMessage]:
-    """The messages as the responder reads them: roles and texts."""
+    """The messages for the responder: only roles and texts."""
     units = chat_units(items) if incoming.kind == "chat" else response_units(items)
     prompt = [{"role": unit.role, "content": _text_of(unit.content)} for unit in units]
     return [message for message in prompt if message["content"]]

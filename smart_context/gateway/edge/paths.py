@@ -1,7 +1,7 @@
-r"""The paths under /v1, and which of them may reach a provider.
+r"""The paths under /v1, and those that may reach a provider.
 
-A provider, or a proxy before it, may decode a path once more or take `\` for `/`, so nothing is
-sent on that could then lead to another part of it.
+A provider, or a proxy before it, may decode a path once more or treat `\` as `/`, so a path that
+could then lead to another part of the provider is refused.
 """
 
 import re
@@ -25,7 +25,7 @@ def path_of(scope: Scope) -> str:
     """The path below `/v1`, decoded.
 
     Raises:
-        GatewayError: If it climbs, or `/v1` is not written as such.
+        GatewayError: If it has a `.` or `..`, or does not literally begin with `/v1`.
     """
     path: str = scope["path"].removeprefix("/v1").rstrip("/")
     if not _STEPS.isdisjoint(path.split("/")):

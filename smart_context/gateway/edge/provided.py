@@ -22,10 +22,10 @@ from smart_context.llm.failures import explained
 
 MAX_SHORT_BYTES = 8 << 20
 SAVED_WITHIN_S = 5.0
-"""Longest time that the end of a body waits for the answer to be saved."""
+"""Maximum time that the end of a body waits until the answer is saved."""
 
 MOST_REFUSALS = 2
-"""How often a request is asked again otherwise: shorter, and in another order."""
+"""The maximum number of changed repeats of a refused request: shorter, and in another order."""
 
 _ERROR, _NOT_FOUND = 400, 404
 _MAY_SAY_WHY = frozenset({400, 413, 422, 500})
@@ -38,7 +38,7 @@ _NO_RESPONSES = (
 
 @dataclass(slots=True)
 class _Ending:
-    """How the answer ended, as far as is known."""
+    """The end of the answer, as far as it is known."""
 
     gathered: Gathered
     error: str = ""
@@ -46,7 +46,7 @@ class _Ending:
     is_stopped: bool = False
     needs_end: bool = False
     text: str = ""
-    # status, body and headers of an answer that is not relayed
+    # status, body and headers of an answer that is sent in one piece
     whole: tuple[int, bytes, Headers] | None = None
 
     def outcome(self) -> Outcome:
@@ -60,7 +60,7 @@ class _Ending:
             gathered=self.gathered,
             error=error,
             error_code=self.status,
-            # Many clients hang up as soon as they have the end.
+            # Many clients disconnect as soon as they have the end.
             is_stopped=self.is_stopped and not self.gathered.is_whole,
         )
 
@@ -107,7 +107,7 @@ async def provide(
 async def _finish(exchange: Exchange, ending: _Ending, send: Send) -> None:
     """Save the answer, then end the body.
 
-    A client that has seen the end finds the answer in the chat.
+    So when a client has seen the end, the chat usually has the answer; see `SAVED_WITHIN_S`.
     """
     saving = asyncio.ensure_future(exchange.finish(ending.outcome()))
     await asyncio.wait([saving], timeout=SAVED_WITHIN_S)
@@ -135,14 +135,14 @@ async def _ask(
                 await _pass_on(answer, exchange, incoming, watch, send, ending)
                 return
         finally:
-            await answer.aclose()  # also if nothing of it was read
+            await answer.aclose()  # even if nothing was read of it
         call = replace(call, body=incoming.body.encoded(better.text))
 
 
 async def _after_refusal(
     answer: ProviderAnswer, call: ProviderCall, exchange: Exchange
 ) -> Outgoing | None:
-    """What to ask instead, if the provider refuses the request for its length or its order."""
+    """The changed request, if the provider refused it for its length or the order of messages."""
     if answer.failure is None or answer.status not in _MAY_SAY_WHY:
         return None
     words = await answer.words()

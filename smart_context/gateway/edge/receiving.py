@@ -1,4 +1,4 @@
-"""Reads what a client sends, and notices when it goes."""
+"""Reads a client's request, and notices when the client disconnects."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -12,27 +12,27 @@ from smart_context.gateway.requests.body import MAX_BODY_BYTES
 T = TypeVar("T")
 
 PATIENCE_S = 30.0
-"""Longest wait for the next part of a body."""
+"""Maximum wait for the next part of a body."""
 
 MAX_DROPPED_BYTES = 4 * MAX_BODY_BYTES
-"""Most bytes of a body too large that are read, so that its sender gets an answer."""
+"""The maximum bytes read of a body that is too large, so that its sender gets an answer."""
 
 _TOO_LARGE = 413
 
 
 class ClientGone(Exception):
-    """The client has closed its connection; nobody waits for an answer."""
+    """The client has closed its connection, so no answer is needed."""
 
 
 def headers_of(scope: Scope) -> dict[str, str]:
-    """The headers by lower-case name; of repeated ones, the last."""
+    """The headers by lower-case name; the last one of each name."""
     return {
         name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]
     }
 
 
 async def read_bytes(receive: Receive) -> bytes:
-    """A request's body.
+    """The whole body of a request.
 
     Raises:
         GatewayError: If it is too large, or does not arrive in time.
@@ -72,7 +72,7 @@ class DisconnectWatch:
     """Watches whether the client is still connected and the server runs.
 
     Args:
-        receive: Reports when the client disconnects; its body was read.
+        receive: Reports when the client disconnects; the body must be read before.
         stopping: Set when the server stops.
     """
 
@@ -83,10 +83,10 @@ class DisconnectWatch:
         )
 
     async def during(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of work, which is cancelled once nobody waits for it.
+        """The result of work, which is cancelled if the client disconnects or the server stops.
 
         Raises:
-            NobodyWaiting: If it was cancelled for that.
+            NobodyWaiting: If it was cancelled for one of these reasons.
         """
         task = asyncio.ensure_future(work)
         try:

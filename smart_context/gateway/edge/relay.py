@@ -1,4 +1,4 @@
-"""Passes a provider's answer on to the client, and reads it in passing."""
+"""Passes a provider's answer on to the client, and reads it at the same time."""
 
 import asyncio
 from collections.abc import Callable
@@ -20,15 +20,15 @@ from smart_context.gateway.turns.answer_headers import Headers
 class Relay:
     """One answer that is passed on."""
 
-    answer: ProviderAnswer  # the provider's
-    headers: Headers  # ours, added to the provider's
-    on_text: Callable[[str], None] = lambda _text: None  # gets new text of the answer
-    on_end: Callable[[], None] = lambda: None  # called when the client is about to see the end
-    error: str = field(default="", init=False)  # why it broke; empty if it did not
+    answer: ProviderAnswer  # the provider's answer
+    headers: Headers  # headers to add to the provider's
+    on_text: Callable[[str], None] = lambda _text: None  # called with new text of the answer
+    on_end: Callable[[], None] = lambda: None  # called before the client sees the end
+    error: str = field(default="", init=False)  # why it broke off; empty if it did not
 
     def __post_init__(self) -> None:
         self._decode = decoder(self.answer.encoding)
-        # Nothing of ours can follow half a compressed body.
+        # After a part of a compressed body, we can't add anything.
         is_plain = self.answer.encoding.strip().lower() in {"", "identity"}
         self._lines = EventLines() if self.answer.is_stream and is_plain else None
         self._gatherer = StreamGatherer() if self.answer.is_stream else BodyGatherer()
@@ -39,9 +39,10 @@ class Relay:
         return self._gatherer.answer
 
     async def run(self, send: Send) -> bool:
-        """Pass on everything but the end; returns whether the end may follow.
+        """Pass on everything but the end; returns True if the end may follow.
 
-        A body that broke off gets no end, so the client sees that it is incomplete.
+        A body that broke off gets no end, so that the client sees that it is incomplete; only a
+        plain stream of events does, after an event with the error.
         """
         try:
             return await self._pass_on(send)
@@ -50,7 +51,7 @@ class Relay:
             self._note(self._gatherer.close())
 
     async def _pass_on(self, send: Send) -> bool:
-        # The end comes once the answer is saved, which a known length would not allow.
+        # The end waits until the answer is saved; a known length would reveal it earlier.
         theirs = [pair for pair in self.answer.headers if pair[0] != b"content-length"]
         headers = [*theirs, *self.headers]
         start = {"type": "http.response.start", "status": self.answer.status, "headers": headers}
@@ -76,7 +77,7 @@ class Relay:
         return True
 
     async def _read(self, chunk: bytes) -> str:
-        """Read a chunk, with pauses for others; returns the answer's new text."""
+        """Read a chunk, with pauses for other tasks; returns the answer's new text."""
         texts: list[str] = []
         for number, piece in enumerate(self._decode(chunk) if self._decode else ()):
             if number:
@@ -97,7 +98,7 @@ async def end(send: Send) -> None:
 
 
 async def read_all(answer: ProviderAnswer, most_bytes: int) -> bytes:
-    """All of a short body, decompressed; empty if it broke off or is too large."""
+    """The whole short body, decompressed; empty if it broke off or is too large."""
     decode = decoder(answer.encoding)
     body = bytearray()
     try:

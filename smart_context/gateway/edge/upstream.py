@@ -30,10 +30,10 @@ PASSED = frozenset(
     )
 )
 PASSED_BEGINNINGS = ("openai-", "x-ratelimit-", "ratelimit-", "anthropic-ratelimit-")
-"""The provider's headers that its client gets. All others stay here.
+"""Beginnings of further headers of the provider that are passed on, besides `PASSED`.
 
-The client reads the answer from our address, where a header can do more than describe it: set
-cookies, clear what a browser keeps, redirect, relax a policy, or pass for one of ours.
+All others are removed. The client gets the answer from our address, where a header could set
+cookies, clear a browser's stored data, redirect, relax a policy, or look like one of ours.
 """
 
 _Header = tuple[bytes, bytes]
@@ -45,10 +45,10 @@ _MOST_WORDS = 64 << 10
 class ProviderCall:
     """A request to a provider."""
 
-    endpoint: EndpointSettings  # where it goes
+    endpoint: EndpointSettings  # the endpoint that is asked
     method: str
     path: str  # below the base URL, with a query if there is one: `/chat/completions`
-    body: bytes = b""  # what is sent
+    body: bytes = b""  # the body to send
     headers: Mapping[str, str]  # the client's headers, by lower-case name
     kind: ModelKind = "chat model"  # the name of the model's category in errors
 
@@ -58,10 +58,10 @@ class ProviderAnswer:
 
     Attributes:
         headers: The headers to pass on, in order.
-        failure: Why it counts as failed; `None` if it does not.
-        encoding: How the body is compressed; empty if it is not.
-        is_stream: Its body is server-sent events.
-        ending: What ends with it.
+        failure: The reason why it counts as failed; `None` if it does not.
+        encoding: The compression of the body; empty for none.
+        is_stream: True if the body is server-sent events.
+        ending: The contexts that end when the answer is closed.
     """
 
     def __init__(self, call: ProviderCall, response: "httpx2.Response") -> None:
@@ -72,7 +72,7 @@ class ProviderAnswer:
         self.is_stream = "text/event-stream" in response.headers.get("content-type", "")
         self._call = call
         self._response = response
-        self._begun: list[bytes] = []  # read already, and still to be given
+        self._begun: list[bytes] = []  # pieces that are read, but not given yet
         self._pieces = response.aiter_raw()
         self.ending = AsyncExitStack()
 
@@ -90,13 +90,13 @@ class ProviderAnswer:
                 if chunk:
                     yield chunk
                     longest_s = self._call.endpoint.timeout_s
-        except Exception as error:  # noqa: BLE001 - whatever the library raises
+        except Exception as error:  # noqa: BLE001 - any error of the library
             raise _refused(self._call, interrupted(error, has_begun=True)) from None
 
     async def words(self) -> str:
-        """What the beginning of a refusal says; `chunks` gives it all the same."""
+        """The error message at the beginning of a refusal; `chunks` still gives the whole body."""
         limit, size = self._call.endpoint.patience_s, 0
-        with suppress(Exception):  # whatever broke it, `chunks` says it
+        with suppress(Exception):  # `chunks` raises the error
             while size < _MOST_WORDS and (chunk := await _next(self._pieces, limit)) is not None:
                 self._begun.append(chunk)
                 size += len(chunk)
@@ -127,10 +127,10 @@ class Upstream:
         self._client = client
 
     async def send(self, call: ProviderCall) -> ProviderAnswer:
-        """Send a request, with retries where they help; the body is not read yet.
+        """Send a request, with retries if they can help; the answer's body is not read yet.
 
-        A question goes before what we ask the provider in the background, until the answer is
-        closed.
+        Until the answer is closed, a `POST` has priority over the background's requests to the
+        provider.
 
         Raises:
             GatewayError: If the provider can't be reached, or redirects.
@@ -162,7 +162,7 @@ class Upstream:
             return await self._client.persist(attempt, call.endpoint, close)
         except RequestFailed as error:
             if failed:
-                return failed[0]  # the client reads why
+                return failed[0]  # the client gets its error
             raise _refused(call, error.failure) from None
 
     async def _attempt(self, call: ProviderCall) -> ProviderAnswer:
@@ -182,7 +182,7 @@ def _refused(call: ProviderCall, failure: EndpointFailure) -> GatewayError:
 
 
 def passed_headers(headers: Iterable[_Header], key: str | None) -> list[_Header]:
-    """The headers to pass on, with names in lower case; none that holds the key."""
+    """The headers to pass on, with names in lower case, without those that hold the key."""
     lower = ((name.lower(), value) for name, value in headers)
     return [(name, value) for name, value in lower if _is_passed(name) and _is_clean(value, key)]
 

@@ -1,1 +1,1 @@
-"""A chat's document in step with a client's list."""
+"""Keeps a chat's document in step with a client's list."""

@@ -30,14 +30,14 @@ def follow(
     """Make the document's messages those of the client's list; returns the units' ids.
 
     Args:
-        document: Changed in place.
+        document: The document, changed in place.
         units: The client's list.
-        plan: What the list means, and the messages it was matched with; it is matched again
-            if the document has others.
-        new_id: Names new messages and branches.
-        now: When they are made.
-        retry: The coming answer's id if the client retries by itself: what it replaces is kept
-            as a branch of that name, until the answer is there.
+        plan: The messages that the list was matched with, and the matching; it is matched again
+            if the document has other messages.
+        new_id: Gives ids for new messages and branches.
+        now: The time at which they are made.
+        retry: The id of the coming answer if the client retries by itself: the answer that it
+            replaces is kept as a branch of that id until the new answer is there.
         names: The ids that new messages already have, by unit.
     """
     entries = _entries(document)
@@ -89,7 +89,7 @@ def _known(entry: JsonObject, unit: Unit, *, is_rewritten: bool) -> JsonObject:
 
 
 def _rewritten(content: Any, unit: Unit) -> Any:
-    """What the client has now, with thoughts that no client sends back."""
+    """The client's current content, with the stored thoughts, which clients never send back."""
     if not isinstance(unit.content, str) or not isinstance(content, list):
         return unit.stored("", "")["content"]
     thoughts = [p for p in content if isinstance(p, dict) and p.get("type") == "reasoning"]
@@ -109,17 +109,17 @@ def put_answer(
     new_id: NewId,
     now: str,
 ) -> None:
-    """Replace an answer by its final form, on whatever branch it is now.
+    """Replace an answer by its final form, in the chat or on any of its branches.
 
-    An answer that is gone was requested again; the late one is not kept. If nothing arrived, the
-    newest answer that was delivered to the question is current again.
+    An answer that is gone was requested again, so the late one is not kept. If nothing arrived,
+    the newest delivered answer to the question becomes current again.
 
     Args:
-        document: Changed in place.
-        answer: The answer; its id says which.
-        others: The other choices; kept as versions.
-        new_id: Names branches.
-        now: When they are made.
+        document: The document, changed in place.
+        answer: The answer, found by its id.
+        others: The other choices, kept as versions.
+        new_id: Gives ids for branches.
+        now: The time at which they are made.
     """
     branches = branches_of(document)
     messages = _entries(document)
@@ -172,7 +172,7 @@ def _was_delivered(entry: Mapping[str, Any]) -> bool:
 
 
 def _is_empty(answer: Mapping[str, Any]) -> bool:
-    """Nothing of it arrived; a notice of ours may say so."""
+    """True if nothing of it arrived; it may have a notice of ours about that."""
     content = answer.get("content")
     parts = content if isinstance(content, list) else [content] if content else []
     return all(isinstance(p, dict) and p.get("type") == "info" and "digest" not in p for p in parts)
@@ -193,7 +193,7 @@ def _take_delivered(branches: list[JsonObject], question: str | None) -> list[Js
 
 
 def _from_branch(branches: list[JsonObject], unit: Unit, new_id: NewId) -> JsonObject | None:
-    """A message of a branch that the client has returned to; what follows it there stays one."""
+    """The unit's message, taken from a branch; the messages around it stay as branches."""
     for number, branch in enumerate(branches):
         give_ids(branch)
         entries = branch["messages"]

@@ -1,4 +1,4 @@
-"""Finds what of a client's list a chat already has, by content. Pure."""
+"""Finds the messages of a client's list that a chat already has, by content. Pure."""
 
 from bisect import bisect_right
 from collections import defaultdict, deque
@@ -13,14 +13,14 @@ ISSUED = "model"
 """The field that marks an answer that came through the gateway: its model."""
 
 _SAME_BEGINNING = 32
-"""Fewest characters that two versions of a message with a file have in common."""
+"""The minimum common characters at the beginning of two versions of a message with a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matching:
-    """What a client's list means for a chat."""
+    """The changes of a chat that a client's list implies."""
 
-    places: tuple[int | None, ...]  # for each unit the place of its message; `None` for a new one
+    places: tuple[int | None, ...]  # the place of each unit's message; `None` for a new one
     rewritten: frozenset[int] = frozenset()  # the units whose text differs from their message's
     # places of messages that stay, although the client no longer sends them
     cut: frozenset[int] = frozenset()
@@ -29,7 +29,7 @@ class Matching:
 
 
 def keys_of(messages: Iterable[Message]) -> list[bytes]:
-    """A key that is equal for messages of equal content."""
+    """The keys of messages; equal for messages of equal content."""
     return [key_of(message) for message in messages]
 
 
@@ -59,7 +59,7 @@ def _common(units: Sequence[Unit], messages: Sequence[Message], keys: Sequence[b
 
 @dataclass(slots=True)
 class _Rest:
-    """Matches what follows the common beginning."""
+    """Matches the units and messages after the common beginning."""
 
     units: Sequence[Unit]
     messages: Sequence[Message]
@@ -109,14 +109,14 @@ class _Rest:
         return [place for place in missing if place in left]
 
     def _follow_stopped(self, index: int, place: int) -> None:
-        """Of a stopped answer the chat holds what the client has kept."""
+        """Mark a stopped answer as rewritten, so that the chat takes the client's version of it."""
         if self.messages[place].extra.get("stopped"):
             self.rewritten.add(self.same + index)
 
     def _shortened_questions(self, missing: list[int]) -> list[int]:
         """Match questions before a known answer, to which the client had added its own words.
 
-        Aider adds a reminder to the last message, and sends the next time without.
+        Aider adds a reminder to the last message, and leaves it out the next time.
         """
         left = set(missing)
         units = self.units[self.same :]
@@ -131,7 +131,7 @@ class _Rest:
         return [place for place in missing if place in left]
 
     def _is_alike(self, unit: Unit, place: int) -> bool:
-        """True if a unit and a message of its role begin alike, one of them shorter."""
+        """True if unit and message have one role, and one text is the beginning of the other."""
         text = spoken_text(self.messages[place])
         is_alike = text.startswith(unit.text) or unit.text.startswith(text)
         return self.messages[place].role == unit.role and bool(text and unit.text) and is_alike
@@ -163,7 +163,7 @@ class _Rest:
         return len(spoken_text(message)) >= _SAME_BEGINNING and not self._was_said(place)
 
     def _was_said(self, place: int) -> bool:
-        """True if a message is an answer that came through the gateway, or its question."""
+        """True if a message is an answer that came through the gateway, or a question for one."""
         message = self.messages[place]
         if ISSUED in message.extra:
             return True
@@ -171,7 +171,7 @@ class _Rest:
         return message.role == "user" and (after is None or ISSUED in after.extra)
 
     def _leave(self, missing: Sequence[int]) -> None:
-        """Sort messages that the client no longer sends into cut ones and branches."""
+        """Divide messages that the client no longer sends into cut ones and branches."""
         taken = [place for place in self.places if place is not None]
         last = max(taken, default=self.same - 1)
         spoken = (*range(self.same), *taken)
@@ -201,12 +201,12 @@ class _Rest:
 
 
 def _beginning(role: str, text: str) -> tuple[str, str]:
-    """The key that two versions of a message share; system messages share one."""
+    """The key that two versions of a message share; the same for all system messages."""
     return role, "" if role == "system" else text[:_SAME_BEGINNING]
 
 
 def _take(waiting: list[int] | None, after: int) -> int | None:
-    """The first of the sorted places after the last one, else the first there is."""
+    """Remove and return the first sorted place above `after`, else the first place, else `None`."""
     if not waiting:
         return None
     following = bisect_right(waiting, after)
@@ -214,13 +214,13 @@ def _take(waiting: list[int] | None, after: int) -> int | None:
 
 
 def order(matching: Matching, count: int) -> list[int | tuple[int]]:
-    """The chat's messages in their new order: places, or `(unit,)` for a unit's.
+    """The chat's messages in their new order: places, or `(unit,)` for the message of a unit.
 
-    A message that stays although it is not sent keeps its place: it precedes the same message as
-    before, or the new messages at the end.
+    A cut message, which stays although the client no longer sends it, keeps its place: before the
+    same message as until now, or before the new messages at the end.
 
     Args:
-        count: How many messages the chat has.
+        count: The number of messages in the chat.
     """
     cut = deque(sorted(matching.cut))
     ordered: list[int | tuple[int]] = []

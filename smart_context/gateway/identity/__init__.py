@@ -1,1 +1,1 @@
-"""Which chat a request belongs to, and which program sends it."""
+"""The chat that a request belongs to, and the program that sends it."""

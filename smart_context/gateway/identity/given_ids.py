@@ -43,7 +43,7 @@ _LIBRARIES = frozenset(
         *("python", "python-requests", "python-httpx", "python-urllib"),
     )
 )
-"""Libraries that many programs use; they don't tell which program it is."""
+"""Libraries that many programs use, so they do not identify a program."""
 
 _PRODUCT = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,39}")
 UNKNOWN = "unknown"
@@ -54,7 +54,7 @@ class GivenId:
     """A client's own name for a chat."""
 
     place: str  # where it was found, such as `x-session-id`
-    value: str  # the name
+    value: str  # the client's name for the chat
 
     def chat_id(self, key: str) -> str:
         """The id of the chat for that name and key; always the same."""
@@ -103,7 +103,7 @@ def client_of(headers: Mapping[str, str], key: str = OWN_KEY) -> str:
     """A short name of the program that sends the request.
 
     Args:
-        headers: By names in lower case.
+        headers: The headers by lower-case name.
         key: The name of its key, which says more than a library's name.
     """
     for beginning, client in _BY_HEADER:

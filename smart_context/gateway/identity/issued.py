@@ -13,12 +13,12 @@ from smart_context.gateway.asides import RequestFrame
 from smart_context.gateway.requests.units import Unit
 
 SHORT = 40
-"""Shorter answers could be of any chat."""
+"""The minimum length of an answer that identifies a chat; shorter ones could be of any chat."""
 
 RETRY_S = 600.0
 
 NEWEST = 32
-"""The newest answers of a request nearly always decide; else the others are compared."""
+"""The number of newest answers compared first; they nearly always decide, otherwise all are."""
 
 _AT_ONCE = 256
 
@@ -31,8 +31,8 @@ class IssuedAnswer:
     """An answer that a chat got."""
 
     chat: str
-    message: str  # the answer's message
-    question: str = ""  # the message that it answers; empty if there is none
+    message: str  # the id of the answer
+    question: str = ""  # the id of the message that it answers; empty for none
     digest: str = ""  # the digest of its text; empty if it has none
     head: str = ""  # the digest of the beginning of its text; empty if it is short
     calls: tuple[str, ...] = ()  # the ids of its tool calls
@@ -41,12 +41,12 @@ class IssuedAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """How a chat began."""
+    """The beginning of a chat."""
 
     chat: str
     first: str  # digest of the first user message
     program: str  # digest of the client and its system text
-    at: float  # when it began, in seconds since 1970
+    at: float  # the time when it began, in seconds since 1970
 
 
 def answer_of(text: str, **given: Any) -> IssuedAnswer:
@@ -59,7 +59,7 @@ def answer_of(text: str, **given: Any) -> IssuedAnswer:
 
 
 def digest(text: str) -> str:
-    """The digest that is kept in place of a text."""
+    """The digest that is stored instead of a text."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
@@ -74,22 +74,23 @@ The answers to one question share a place: versions, choices, and the steps of a
 class _AnswersFound:
     """The answers of one chat that are in a request."""
 
-    # the place at which the first 1, 2, 3 … answers in order end, at the earliest
+    # the earliest place at which 1, 2, 3 … answers in order can end
     ends: list[_Place] = field(default_factory=list)
     last: int = -1  # the last place that was found
-    is_certain: bool = False  # the answers can't be of another chat
+    is_certain: bool = False  # True if the answers can't be of another chat
     _number: int = -1
     _here: frozenset[int] = frozenset()
 
     def add(self, number: int, places: Sequence[_Place]) -> bool:
-        """Add an answer of the request; returns True if it follows the answer before it there.
+        """Add an answer of the request; returns True if it directly follows the previous one.
 
         Args:
-            places: The answers of the chat that it may be; it counts as one of them.
+            number: The number of the answer in the request.
+            places: The places of the chat's answers that match it; they count as one.
         """
         here = frozenset(place for place, _ in places)
         is_next = number == self._number + 1 and any(place - 1 in self._here for place in here)
-        for place in sorted(places, reverse=True):  # so that none is counted after another
+        for place in sorted(places, reverse=True):  # so that only one of them is counted
             end = bisect_left(self.ends, place)
             self.ends[end : end + 1] = [place]
         self._number, self._here = number, here
@@ -103,7 +104,7 @@ class Issued:
     Attributes:
         by_response: The chat of each response, by the provider's id; empty for those of no chat,
             and for conversations that the provider holds.
-        frames: What comes with the turns of each chat, by its id.
+        frames: The frame of the turns of each chat, by the chat's id.
     """
 
     def __init__(self) -> None:
@@ -118,7 +119,7 @@ class Issued:
         self._seen: set[str] = set()
 
     def note(self, row: IssuedAnswer | Opening) -> None:
-        """Add an answer, or how a chat began."""
+        """Add an answer, or the opening of a chat."""
         if isinstance(row, Opening):
             self._newest = row
             return
@@ -133,11 +134,11 @@ class Issued:
             self.by_response[row.response] = row.chat
 
     def got(self, response: str) -> None:
-        """Note a response that has no place in a chat."""
+        """Note a response that is in no chat."""
         self.by_response.setdefault(response, "")
 
     def see(self, chat: str) -> bool:
-        """Note that a client sent back a chat's answer; returns whether it is the first."""
+        """Note that a client sent back a chat's answer; returns True for the first time."""
         is_news = chat not in self._seen
         self._seen.add(chat)
         return is_news
@@ -146,7 +147,7 @@ class Issued:
         """The chat whose answers are in a request, in order; `None` if there is none.
 
         Args:
-            text_of: Reads messages of chats, where a digest can't decide.
+            text_of: Reads messages of chats if their digests can't decide.
         """
         heard = _answers_with_questions(units)
         return await self._best(heard[-NEWEST:], text_of) or await self._best(heard, text_of)
@@ -155,7 +156,7 @@ class Issued:
         found: dict[str, _AnswersFound] = defaultdict(_AnswersFound)
         for number, (unit, question) in enumerate(heard):
             if number % _AT_ONCE == 0:
-                await asyncio.sleep(0)  # other requests
+                await asyncio.sleep(0)  # let other requests go on
             rows, is_sure = await self._matching(unit, text_of)
             for chat, indexes in rows.items():
                 held = found[chat]
@@ -172,9 +173,10 @@ class Issued:
         return max(certain, key=lambda chat: self._rank(chat, certain[chat]))
 
     def retried(self, units: Sequence[Unit], program: str, now: float) -> str | None:
-        """The newest chat, if it has the same first message and no answer was sent back yet.
+        """The newest chat, if the request repeats its first message; `None` if not.
 
-        It counts for ten minutes, and only for a request without an answer after that message.
+        Only within ten minutes, if the request has no answer after that message, and while no
+        client has sent back an answer of that chat.
         """
         asked, newest = first_question(units), self._newest
         if asked is None or any(u.role == "assistant" for u in units[asked.first :]):
@@ -185,7 +187,7 @@ class Issued:
         return newest.chat if is_same else None
 
     async def _matching(self, unit: Unit, text_of: TextOf) -> tuple[dict[str, list[int]], bool]:
-        """The answers that a unit may be, by chat; `True` if they alone are proof."""
+        """The answers that a unit may be, by chat; `True` if they alone identify the chat."""
         called = {index for call in unit.calls if call for index in self._by_digest.get(call, ())}
         if called or not unit.text:
             return self._by_chat(called), True
@@ -212,7 +214,7 @@ class Issued:
         return False
 
     def _rank(self, chat: str, held: _AnswersFound) -> tuple[int, bool, int]:
-        """More answers first; then a chat whose last answer is there; then the newest."""
+        """The rank of a chat: by number of answers, then if its last one is found, then by age."""
         is_whole = held.last == len(self._places_in[chat]) - 1
         return len(held.ends), is_whole, self._newest_of[chat]
 

@@ -51,7 +51,7 @@ class IssuedRecord:
             self.issued.got(str(row["response"]))
 
     async def add(self, *rows: IssuedAnswer | Opening) -> None:
-        """Add answers, or how a chat began.
+        """Add answers, or the opening of a chat.
 
         Raises:
             StoreFailed: If storage refuses.
@@ -59,7 +59,7 @@ class IssuedRecord:
         await self._append([as_row(row) for row in rows])
 
     async def see(self, chat: str) -> None:
-        """Note once that a client sent back a chat's answer.
+        """Note, once per chat, that a client sent back one of its answers.
 
         Raises:
             StoreFailed: If storage refuses.
@@ -68,7 +68,7 @@ class IssuedRecord:
             await self._append([{"seen": chat}])
 
     async def frame(self, chat: str, frame: RequestFrame) -> None:
-        """Note what comes with a chat's turns, if it has changed.
+        """Store the frame of a chat's turns if it has changed.
 
         Raises:
             StoreFailed: If storage refuses.
@@ -78,7 +78,7 @@ class IssuedRecord:
             await self._append([{"framed": chat, **frame.as_row()}])
 
     async def got(self, response: str) -> None:
-        """Note a response that has no place in a chat.
+        """Note a response that is in no chat.
 
         Raises:
             StoreFailed: If storage refuses.

@@ -1,7 +1,7 @@
 """Reads a request's body as text, with the place of each field and list item.
 
-Only what changes is rewritten. Everything else is passed on as it was sent: `1e0`, long numbers,
-escapes and white space included.
+Only changed parts are rewritten. Everything else is passed on as it was sent, including `1e0`,
+long numbers, escapes and white space.
 """
 
 import re
@@ -21,14 +21,14 @@ READ_FIELDS = frozenset(
         *("encoding_format", "response_format", "text", "tool_choice"),
     )
 )
-"""The fields that we decide by or change. Two of one of them could mean two things."""
+"""The fields that are read or changed here; each may be there only once, to be unambiguous."""
 
 MAX_ITEMS = 20_000
 MAX_VALUES = 200_000
-"""Most items of a list, and most JSON values of a request: reading them takes a second."""
+"""The maximum number of JSON values in a request; reading so many takes a second."""
 
 MAX_ANSWER_VALUES = 500_000
-"""Of an answer, which may hold the probabilities of each of its tokens."""
+"""The maximum number of JSON values in an answer, which may have probabilities of its tokens."""
 
 _MARKS = b"[{,"
 _QUOTES_FOR_A_VALUE = 4
@@ -40,7 +40,7 @@ class BodyRefused(ValueError):
     """A body that can't be read.
 
     Attributes:
-        param: The field at fault; empty if it is the whole.
+        param: The field at fault; empty for the whole body.
     """
 
     def __init__(self, message: str, param: str = "") -> None:
@@ -49,7 +49,7 @@ class BodyRefused(ValueError):
 
 
 class BodyTooLong(BodyRefused):
-    """A body that holds more than is read."""
+    """A body with more items, values or parts than are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +73,12 @@ class ItemList:
 class Body:
     """A JSON object as it was sent."""
 
-    raw: bytes  # its bytes
-    text: str  # all of it
-    fields: Mapping[
-        str, BodySpan
-    ]  # the top-level fields; the value of the requested list is `None`
+    raw: bytes  # the bytes of the body
+    text: str  # the whole body as text
+    # the top-level fields; the value of the requested list is `None`
+    fields: Mapping[str, BodySpan]
     listed: ItemList | None  # the requested list; `None` if it is missing or is not a list
-    known: int = 0  # the number of its items that were read before, in a list that it continues
+    known: int = 0  # the number of its items already known from a list that it continues
 
     def get(self, name: str) -> Any:
         """A field's value; `None` if it is missing."""
@@ -90,7 +89,7 @@ class Body:
         """The text of a list item, as it was sent.
 
         Raises:
-            LookupError: If there is none.
+            LookupError: If there is no such item.
         """
         if self.listed is None:
             raise LookupError(index)
@@ -129,10 +128,10 @@ def read_body(
     """Read a body.
 
     Args:
-        raw: What was sent.
+        raw: The bytes that were sent.
         list_name: The field that is read item by item.
         known: Lists that were read before; a list that continues one is not read again.
-        once: The fields that may not be there twice; of others the last one counts.
+        once: The fields that may be there only once; of other fields the last one counts.
 
     Raises:
         BodyRefused: If it is not one JSON object in UTF-8, is nested too deep, or has one of
@@ -185,7 +184,7 @@ class _BodyReader:
         )
 
     def _fields(self, position: int, fields: dict[str, BodySpan]) -> int:
-        """Read up to the closing brace; returns its place."""
+        """Read the fields up to the closing brace; returns its place."""
         while True:
             if self.text[position : position + 1] != '"':
                 self._refuse("expected a field's name", position)
@@ -232,7 +231,7 @@ class _BodyReader:
         return position + 1
 
     def _after_item(self, position: int) -> int:
-        """The next item, or the bracket that ends the list."""
+        """The place of the next item, or of the bracket that ends the list."""
         position = self._skip(position)
         if self.text[position : position + 1] == "]":
             return position
@@ -263,7 +262,7 @@ class _BodyReader:
 
 
 _ENDS = frozenset(", \t\r\n]")
-"""What may follow an item; anything else could continue a number."""
+"""The characters that may follow an item; any other could continue a number."""
 
 
 def _integer(text: str) -> int | str:

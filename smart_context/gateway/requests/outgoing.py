@@ -23,19 +23,19 @@ class Outgoing:
 
     text: str
     count: int  # the number of messages or items in it
-    values: Callable[[], Sequence[Any]]  # gives them as values; unchanged ones are not parsed again
+    values: Callable[[], Sequence[Any]]  # gives them; unchanged ones are not parsed again
     fields: dict[str, Any]  # all other fields of the body
-    list_name: str  # the field that holds them; empty if it is a text among `fields`
+    list_name: str  # the field of the messages; empty if they are a text among `fields`
 
 
 def kept_units(units: Sequence[Unit], ids: Sequence[str], kept: set[str]) -> list[int]:
     """The places of the units to send.
 
-    These are the chosen ones, and those that are always sent: system messages, what is unknown, the
-    last user message with what follows it, and the other half of calls and results.
+    These are the chosen ones, and those that are always sent: system messages, unknown ones, the
+    last user message with all after it, and the other half of calls and results.
 
     Args:
-        ids: The ids of its messages in the chat.
+        ids: The ids of the units' messages in the chat.
         kept: The messages that were chosen.
     """
     question = last_question(units)
@@ -110,17 +110,17 @@ def outgoing(
 
 
 def in_speaking_order(sent: Outgoing, order: SpeakingOrder) -> Outgoing:
-    """The body with its messages as an endpoint wants them; unchanged where they are so."""
+    """The body with its messages in the order that an endpoint needs; unchanged if they are."""
     values = list(sent.values()) if order else []
     if not all(isinstance(value, dict) for value in values):
-        return sent  # the provider refuses it in its own words
+        return sent  # left to the provider to refuse
     told = None if sent.list_name == "messages" else sent.fields.get("instructions")
     before = [{"role": "system", "content": told}] if isinstance(told, str) and told else []
     joined = list(in_order([*before, *values], order))
     if joined == [*before, *values]:
         return sent
     changes: dict[str, Any] = {}
-    if before:  # of responses: what is left of them is a field again
+    if before:  # Responses API: the first text becomes the field again
         is_left = joined[0].get("role") == "system" and isinstance(joined[0]["content"], str)
         changes["instructions"] = joined.pop(0)["content"] if is_left else None
     name = sent.list_name or "input"
@@ -229,11 +229,11 @@ def _arguments(part: Mapping[str, Any]) -> str:
 
 
 def with_system(items: Sequence[Item], system: str) -> list[Item]:
-    """The messages with a text added to the leading system message, or put first.
+    """The messages with a text added to the leading system message, or as a new first message.
 
-    The first is given as a text.
+    The first of `items` must be given as its text.
 
-    Many chat templates take one system message, at the beginning.
+    Many chat templates take only one system message, at the beginning.
     """
     if items and isinstance(items[0], str):
         first = read_body(items[0].encode(), once={"role", "content"})

@@ -18,10 +18,10 @@ ROLES: Mapping[str, Role] = {
     "tool": "tool",
     "function": "tool",
 }
-"""How a client's roles are stored; an unknown one becomes the user's."""
+"""The stored role for each of a client's roles; an unknown one becomes the user's."""
 
 MAX_PARTS = 2_048
-"""Most parts of a message."""
+"""The maximum number of parts in a message."""
 
 _DIGEST_BYTES = 16
 _LONGEST_NAME = 64
@@ -33,12 +33,12 @@ class Unit:
 
     first: int  # the place of the first item in the list
     size: int = 1  # the number of its items
-    role: Role  # who speaks
+    role: Role  # the role of the speaker
     content: str | tuple[Part, ...]  # the content that a chat stores
-    text: str  # its text, with single spaces for white space
+    text: str  # the text, with single spaces for white space
     calls: tuple[str, ...] = ()  # the ids of its tool calls
-    result_of: str = ""  # the call that it answers; empty if none
-    stays: bool = False  # it is always sent
+    result_of: str = ""  # the id of the call that it answers; empty for none
+    stays: bool = False  # True if it is always sent
     key: bytes  # equal for units of equal content
 
     def stored(self, message_id: str, now: str) -> JsonObject:
@@ -62,7 +62,7 @@ def unit_of(
     result_of: str = "",
     stays: bool = False,
 ) -> Unit:
-    """A unit of this content."""
+    """A unit with this content."""
     if role == "assistant":
         content = _without_thoughts(content)
     text, calls, others = _said(content)
@@ -82,7 +82,7 @@ def unit_of(
 def key_of(message: Message) -> bytes:
     """The key of the unit that a stored message came from."""
     content = message.content
-    if message.role == "assistant":  # one that was stored with the marks of its thoughts
+    if message.role == "assistant":  # it may be stored with marks around its thoughts
         content = _without_thoughts(content)
     text, calls, others = _said(content)
     result_of = message.extra.get("tool_call_id")
@@ -90,7 +90,7 @@ def key_of(message: Message) -> bytes:
 
 
 def spoken_text(message: Message) -> str:
-    """A stored message's text as units have it."""
+    """The text of a stored message, in the form that units have."""
     return _said(message.content)[0]
 
 
@@ -121,7 +121,7 @@ def chat_units(messages: Sequence[Any], *, first: int = 0) -> Iterator[Unit]:
 
 
 def _without_thoughts(content: str | tuple[Part, ...]) -> str | tuple[Part, ...]:
-    """An answer's content, with the thoughts that are written into its text in a part."""
+    """An answer's content, with thoughts that are written into its text as a part of their own."""
     if not isinstance(content, str):
         return content
     thoughts, said = split_thoughts(content)
@@ -132,7 +132,7 @@ def _without_thoughts(content: str | tuple[Part, ...]) -> str | tuple[Part, ...]
 
 
 def name_of(value: object) -> str:
-    """A role or a type; empty for what can be no name that we know, whatever its size."""
+    """A role or a type; empty for a value that is not a text, or too long for a known name."""
     return value if isinstance(value, str) and len(value) <= _LONGEST_NAME else ""
 
 
@@ -234,10 +234,10 @@ _RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
 def response_units(items: Sequence[Any], *, first: int = 0) -> Iterator[Unit]:
     """The units of input items.
 
-    A reasoning item, what follows it, and the calls of one answer are one unit: providers refuse
-    reasoning without what it led to. A result is a unit of its own, as it is a chat message of
-    its own; the selector keeps it with its call. An item of an unknown type stays, and what it
-    is part of with it.
+    A reasoning item, the items after it, and the calls of one answer are one unit, since providers
+    refuse reasoning without the items that it led to. A result is a unit of its own, like its chat
+    message; the selector keeps it with its call. An item of an unknown type is always sent, with
+    the unit that it is part of.
 
     Args:
         items: Those from `first` on.
@@ -289,7 +289,7 @@ class _AnswerItems:
         self._kinds.add(_kind(item))
 
     def goes_on(self, item: Mapping[str, Any]) -> bool:
-        """True if an item belongs to the answer before it."""
+        """True if an item continues this answer."""
         if not self.items:
             return True
         kind = _kind(item)
@@ -352,7 +352,7 @@ def _single(item: Mapping[str, Any], index: int) -> Unit:
 
 
 def _plain(parts: Sequence[Part]) -> str | tuple[Part, ...]:
-    """One text as a string, as a chat stores it."""
+    """The parts as a chat stores them: a single text as a string."""
     if len(parts) == 1 and parts[0].get("type") == "text":
         return str(parts[0]["text"])
     return tuple(parts)
